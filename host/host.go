@@ -142,6 +142,10 @@ type Config struct {
 	// yes before. One question is asked at a time.
 	Approve func(ctx context.Context, a trust.Approval) (trust.Decision, error)
 
+	// Input asks the person a question of the file of an entry, see [config.Input]. The
+	// answer is kept in the vault. One question is asked at a time.
+	Input func(ctx context.Context, server string, q config.Input) (string, error)
+
 	// Event hears notifications and warnings. Those of a session come one at a
 	// time, and of each of its connections in order. One that does not return
 	// hears of the newest connections when it does.

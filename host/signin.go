@@ -92,6 +92,12 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 		if attempt == 0 && s.approves(ctx, err) {
 			err = do()
 		}
+		for range s.entry.Load().Inputs {
+			if attempt > 0 || !s.answers(ctx, err) {
+				break
+			}
+			err = do()
+		}
 		s.note(method, err)
 		if attempt == maxSignIns || attempt > 0 && !wantsMore(err) || !s.host.mayAsk(ctx, err) {
 			return s.unwelcome(ctx, err)

@@ -2,9 +2,13 @@ package host_test
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,5 +96,74 @@ func TestSecretsOfTheVault(t *testing.T) {
 	say(t, connect(t, h, entry))
 	if text := fmt.Sprint(shown, err, h.Redact(strings.TrimSpace(pass))); strings.Contains(text, strings.TrimSpace(pass)) {
 		t.Errorf("it is shown: %s", text)
+	}
+}
+
+// The questions of a file are asked when a server is first connected, and their answers
+// are kept; without a person the error says how to give them.
+func TestInputs(t *testing.T) {
+	self := server("member")
+	text, err := json.Marshal(map[string]any{
+		"inputs": []any{map[string]any{"type": "promptString", "id": "pass", "description": "the pass", "password": true}},
+		"servers": map[string]any{"member": map[string]any{
+			"command": self.Command, "args": []string{"--flag=${input:other}"},
+			"env": map[string]string{"PASS": "${input:pass}", serverVariable: "member"},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := config.Parse(filepath.Join(t.TempDir(), ".vscode", "mcp.json"), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := file.Servers[0].Expand(os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := vaultDir(t)
+	_, err = newHost(t, host.Config{VaultDir: dir}).Connect(t.Context(), entry)
+	if !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), "is asked for on a terminal, once") || !strings.Contains(host.Hint(err), "wharf auth secret input/") {
+		t.Errorf("without a person: %v, hint %q", err, host.Hint(err))
+	}
+	var asked []string
+	ask := func(_ context.Context, server string, q config.Input) (string, error) {
+		asked = append(asked, fmt.Sprint(server, " ", q.ID, " ", q.Description, " ", q.Password))
+		return map[string]string{"pass": strings.TrimSpace(pass), "other": "x"}[q.ID], nil
+	}
+	h := newHost(t, host.Config{VaultDir: dir, Input: ask})
+	say(t, connect(t, h, entry))
+	say(t, connect(t, newHost(t, host.Config{VaultDir: dir, Input: ask}), entry)) // from the vault
+	slices.Sort(asked)
+	if want := []string{"member other  true", "member pass the pass true"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	if strings.Contains(h.Redact(pass), strings.TrimSpace(pass)) {
+		t.Error("an answer is shown")
+	}
+	no := host.Config{VaultDir: vaultDir(t), Input: func(context.Context, string, config.Input) (string, error) { return "", errors.New("no answer") }}
+	if _, err := newHost(t, no).Connect(t.Context(), entry); !errors.Is(err, host.ErrConfig) {
+		t.Errorf("without an answer: %v", err)
+	}
+}
+
+// The variables of an env_file reach the process, those of env before them.
+func TestEnvFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, ".env")
+	if err := os.WriteFile(path, []byte("# mine\nexport PASS='"+strings.TrimSpace(pass)+"'\n"+serverVariable+"=exits\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, host.Config{})
+	entry := server("member")
+	entry.EnvFile, entry.Dir = ".env", dir
+	say(t, connect(t, h, entry))
+	for text, want := range map[string]string{"PASS": "env_file: " + path + ":1: expected NAME=value", "\nA=\"b": ".env:2: a quote is not closed"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Connect(t.Context(), entry); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
 	}
 }

@@ -55,6 +55,9 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	c.VaultDir, _ = vault.DefaultDir()
 	c.Worker, c.CompileTimeout = worker(), max(limit, 0)
 	a.letApprove(&c)
+	if a.CanAsk() {
+		c.Input = a.askQuestion
+	}
 	for _, option := range options {
 		option(&c)
 	}

@@ -60,7 +60,7 @@ func newRoot(a *app) *cobra.Command {
 	a.flags.register(root)
 	root.AddCommand(newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a),
 		newComplete(a), newWatch(a), newPing(a), newRequest(a), newServers(a), newSearch(a), newAdd(a), newUpdate(a), newRemove(a), newLogin(a), newLogout(a), newAuth(a),
-		newTrust(a), newPlugin(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a))
+		newTrust(a), newPlugin(a), newTrace(a), newImport(a), newDoctor(a), newVersion(a), newDemoServer(a))
 	refuseUnknownShells(root)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, words []string) {

@@ -84,7 +84,7 @@ var clients = []client{
 			"{config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
 			"{config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json",
 		},
-		ends: []string{"mcp_settings.json", ".roo/mcp.json"},
+		ends: []string{"mcp_settings.json", ".roo/mcp.json", "rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json"},
 		unit: time.Second,
 	},
 	{

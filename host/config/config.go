@@ -196,7 +196,8 @@ func Read(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(path, data, workspaceOf(path))
+	cwd, _ := os.Getwd()
+	return parse(path, data, place{words: workspaceOf(path, cwd), cwd: cwd})
 }
 
 // readFile returns what is in a file, which may be a pipe.
@@ -219,8 +220,15 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// workspaceOf returns the folder that the values of a file may mean.
-func workspaceOf(path string) string {
+// place is where a file is read for.
+type place struct {
+	words string // the folder that is meant by the words of editors; "" leaves them as they are
+	cwd   string // the working folder, of which some files hold the project; "" for none
+}
+
+// workspaceOf returns the folder that the values of a file may mean: that of the project
+// in which it is, or else the working folder.
+func workspaceOf(path, cwd string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return ""
@@ -234,18 +242,16 @@ func workspaceOf(path string) string {
 			}
 		}
 	}
-	folder, _ := os.Getwd()
-	return folder
+	return cwd
 }
 
 // Parse reads what stands in a file. The path serves for errors, for the format
 // (.toml, .json, .jsonc and .yaml are clear, otherwise the first line decides), to tell
 // whose file it is, and for the files of plugins, which count from its folder. Every
 // mistake is found at once: the error joins one [Error] for each.
-func Parse(path string, data []byte) (*File, error) { return parse(path, data, "") }
+func Parse(path string, data []byte) (*File, error) { return parse(path, data, place{}) }
 
-// parse is Parse; folder stands for the one of the workspace, or is "".
-func parse(path string, data []byte, folder string) (*File, error) {
+func parse(path string, data []byte, at place) (*File, error) {
 	text, err := decode(path, data)
 	if err != nil {
 		return nil, err
@@ -257,7 +263,7 @@ func parse(path string, data []byte, folder string) (*File, error) {
 	if doc.format == formatTOML && !isForeignTOML(doc) {
 		return parseNative(doc)
 	}
-	return parseForeign(doc, folder)
+	return parseForeign(doc, at)
 }
 
 func readDocument(path string, text []byte) (*document, error) {
@@ -277,6 +283,8 @@ type Error struct {
 	Subject string // "server files", "plugin loft"; "" is the file itself
 	Field   string // "args[1]", "env.TOKEN"; "" is the whole entry
 	Problem string // what was expected, and what to write
+
+	noServers bool // it is all that is wrong: the file is for something else
 }
 
 func (e *Error) Error() string {

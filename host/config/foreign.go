@@ -19,7 +19,7 @@ type section struct {
 
 // parseForeign reads a file of another client. What such a client alone understands is no
 // mistake: it is left out with a warning, or a note where that does no harm.
-func parseForeign(doc *document, folder string) (*File, error) {
+func parseForeign(doc *document, at place) (*File, error) {
 	f := &File{Path: doc.path}
 	for _, w := range doc.twice {
 		w.File = doc.path
@@ -31,37 +31,37 @@ func parseForeign(doc *document, folder string) (*File, error) {
 	}
 	f.Client = sections[0].client.name
 	inputs := f.inputs(doc)
-	here := nearestProject(sections, folder)
+	here := nearestProject(sections, at.cwd)
 	for _, s := range sections {
 		if s.folder != "" && s.folder != here {
 			f.note("%s: the servers of the project %s are used there, and imported with `wharf import`", doc.path, s.folder)
 			continue
 		}
-		f.addSection(doc, s, inputs, folder)
+		f.addSection(doc, s, inputs, at)
 	}
 	return f, nil
 }
 
 // addSection adds the servers of a table, or of a list.
-func (f *File) addSection(doc *document, sec section, inputs []Input, folder string) {
+func (f *File) addSection(doc *document, sec section, inputs []Input, where place) {
 	if list, ok := doc.at(sec.path).([]any); ok {
 		for i, item := range list {
 			values, _ := item.(map[string]any)
 			name, _ := values["name"].(string)
 			at := append(slices.Clone(sec.path), strconv.Itoa(i))
 			e := &entry{doc: doc, path: at, subject: "server " + cmp.Or(name, strconv.Itoa(i+1)), values: values}
-			f.addForeign(e, sec, cmp.Or(name, "server-"+strconv.Itoa(i+1)), inputs, folder)
+			f.addForeign(e, sec, cmp.Or(name, "server-"+strconv.Itoa(i+1)), inputs, where)
 		}
 		return
 	}
 	for _, name := range doc.under(sec.path...) {
 		e := newEntry(doc, "server "+name, append(slices.Clone(sec.path), name)...)
-		f.addForeign(e, sec, name, inputs, folder)
+		f.addForeign(e, sec, name, inputs, where)
 	}
 }
 
 // addForeign adds a server if it can be used.
-func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, folder string) {
+func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, where place) {
 	if sec.client.id == "goose" && e.ofGoose() {
 		f.note("%v", e.mistake("", "is part of Goose itself, and no server"))
 		return
@@ -83,7 +83,7 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, fo
 	if sec.folder != "" && s.Command != "" {
 		s.Dir = cmp.Or(s.Dir, literal(sec.folder))
 	}
-	s.place(folder)
+	s.place(where.words)
 	s.takeInputs(inputs)
 	f.Servers = append(f.Servers, s)
 	for _, n := range append(e.noted, e.unused()...) {
@@ -248,7 +248,7 @@ func noServers(doc *document) error {
 	} else if len(found) > 0 {
 		text = strings.Join(found, ", ")
 	}
-	e := &Error{File: doc.path}
+	e := &Error{File: doc.path, noServers: true}
 	if c := clientOf(doc.path); c != nil {
 		e.Problem = fmt.Sprintf("is a file of %s, and has no servers: expected them under %s; it has %s", c.name, strings.Join(c.rootPaths()[0], "."), text)
 		return e
@@ -278,6 +278,12 @@ func (s *Server) place(folder string) {
 		return
 	}
 	s.replaceWords(folder)
+	if !filepath.IsAbs(folder) { // the folder in which Wharf is run, whichever that is
+		if s.Dir == folder {
+			s.Dir = ""
+		}
+		return
+	}
 	if s.Dir != "" {
 		s.Dir = within(folder, s.Dir)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // Input is what a file of VS Code has the person asked for, once: ${input:id}.
@@ -105,4 +107,46 @@ func inputsIn(value string) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Adopt returns an entry of another client as one of the user's own file. Values of its
+// variables and headers that are secrets, by the name that isSecret is asked for, are
+// added to secrets, by the names under which the vault is to keep them; questions are
+// those that the vault is to have the answers to. The entry means all of them by
+// ${secret:NAME}.
+func (s Server) Adopt(isSecret func(name string) bool, secrets map[string]string) (out Server, questions []Input) {
+	inputs := slices.Clone(s.Inputs)
+	for i := range inputs {
+		inputs[i].Secret = s.Name + "/" + secretWord(inputs[i].ID)
+	}
+	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
+		kind, name, _ := strings.Cut(field, ".")
+		private := kind == "env" && isSecret(name) || kind == "headers" && (isSecret(name) || strings.EqualFold(name, "Authorization"))
+		varies := false
+		pieces, errs := split(value, vars{lookup: func(string) (string, bool) { varies = true; return "", true }})
+		if private && value != "" && !varies && len(errs) == 0 && !slices.ContainsFunc(pieces, piece.isSecret) {
+			name := s.Name + "/" + secretWord(name)
+			secrets[name] = joined(pieces)
+			return "${secret:" + name + "}", nil
+		}
+		for _, in := range inputs {
+			value = strings.ReplaceAll(value, "${input:"+in.ID+"}", "${secret:"+in.Secret+"}")
+		}
+		return value, nil
+	}}
+	x.every = true
+	x.all()
+	s.Inputs = nil
+	return s, inputs
+}
+
+// secretWord makes a part of a secret's name of a word.
+func secretWord(word string) string {
+	word = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '_'
+	}, word)
+	return word[:min(len(word), 60)]
 }

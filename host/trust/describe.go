@@ -35,6 +35,7 @@ func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b
 	}
 	a.add("address", s.Address)
 	a.list("variables", s.Variables()...)
+	a.list("asks for", inputsOf(s)...)
 	a.add("sign-in", s.Auth.Provider)
 	a.signIn(s.Auth)
 	a.list("settings", slices.Sorted(maps.Keys(s.Settings))...)
@@ -154,6 +155,14 @@ func (a *Approval) signIn(auth config.Auth) {
 	a.hidden("sign-in", secret)
 }
 
+// inputsOf returns the questions of an entry, whose answers it gets.
+func inputsOf(s config.Server) (ids []string) {
+	for _, in := range s.Inputs {
+		ids = append(ids, in.ID)
+	}
+	return ids
+}
+
 // remote describes what would be reached.
 func (a *Approval) remote(s config.Server) {
 	a.add("url", s.URL)
@@ -162,6 +171,9 @@ func (a *Approval) remote(s config.Server) {
 	a.hidden("header", s.Headers)
 	if scheme, _, _ := strings.Cut(s.URL, ":"); scheme == "http" || scheme == "ws" {
 		a.warn("%s is not encrypted: who is on the way reads and changes what is sent", scheme)
+	}
+	if ids := inputsOf(s); len(ids) > 0 {
+		a.warn("your answers to %s are sent there", strings.Join(ids, ", "))
 	}
 	const few = 10
 	if names := s.Variables(); len(names) > few {

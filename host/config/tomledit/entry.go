@@ -1,10 +1,15 @@
 package tomledit
 
-import "github.com/wharf-mcp/wharf/host/config"
+import (
+	"fmt"
+	"maps"
+	"time"
 
-// Server returns the table of an entry: what says how it is reached, and where it was
-// made from, in the order in which a person reads it. All but the fields that are named
-// here is left to the caller.
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// Server returns the table of an entry, in the order in which a person reads it. What is
+// zero is left out, and what an entry of a project alone has.
 func Server(s config.Server) Table {
 	t := Table{Path: []string{"servers", s.Name}}
 	add := func(name string, value any, there bool) {
@@ -20,12 +25,72 @@ func Server(s config.Server) Table {
 	text("address", s.Address)
 	text("strategy", s.Strategy)
 	text("dir", s.Dir)
+	text("proxy", s.Proxy)
+	text("protocol", s.Protocol)
+	text("framing", s.Framing)
+	text("timeout", duration(s.Timeout))
+	text("start_timeout", duration(s.StartTimeout))
+	add("resend", s.Resend, s.Resend)
+	add("message_cap", fmt.Sprint(s.MessageCap, "B"), s.MessageCap > 0)
+	add("disabled", s.Disabled, s.Disabled)
+	add("enabled_tools", s.EnabledTools, s.EnabledTools != nil)
+	add("disabled_tools", s.DisabledTools, len(s.DisabledTools) > 0)
+	text("env_file", s.EnvFile)
+	add("tls", tls(s.TLS), s.TLS != config.TLS{})
 	add("headers", s.Headers, len(s.Headers) > 0)
 	add("env", s.Env, len(s.Env) > 0)
+	add("auth", auth(s.Auth), !s.Auth.IsZero())
+	add("settings", s.Settings, len(s.Settings) > 0)
 	if s.Registry.Name != "" {
 		add("registry", registry(s.Registry), true)
 	}
 	return t
+}
+
+// duration is a timeout as the configuration has it: below zero is none.
+func duration(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d < 0:
+		return "0"
+	}
+	return d.String()
+}
+
+func tls(t config.TLS) map[string]string {
+	table := map[string]string{"ca": t.CA, "cert": t.Cert, "key": t.Key, "name": t.Name}
+	maps.DeleteFunc(table, func(_, value string) bool { return value == "" })
+	return table
+}
+
+// auth is the name of a provider, or its table where there is more to say.
+func auth(a config.Auth) any {
+	table := map[string]any{"provider": a.Provider}
+	for key, value := range a.Settings {
+		if r, ok := value.(config.Reference); ok {
+			fields := map[string]string{"env": r.Env, "file": r.File, "secret": r.Secret}
+			maps.DeleteFunc(fields, func(_, text string) bool { return text == "" })
+			value = fields
+		}
+		table[key] = value
+	}
+	if len(a.Command) > 0 {
+		table["command"] = a.Command
+	}
+	if len(a.Env) > 0 {
+		table["env"] = a.Env
+	}
+	if len(a.Variables) > 0 {
+		table["variables"] = a.Variables
+	}
+	if a.Blob {
+		table["blob"] = true
+	}
+	if len(table) == 1 {
+		return a.Provider
+	}
+	return table
 }
 
 func registry(r config.Registry) map[string]string {

@@ -47,8 +47,11 @@ func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, e
 	values := make(map[config.Reference]string)
 	for _, r := range s.Secrets() {
 		text, err := d.Accounts.lookUp(ctx, r)
+		if in := inputOf(s, r); err != nil && in != nil {
+			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: &InputError{*in, err}, Hint: hosterr.Hint(err)}
+		}
 		if err != nil {
-			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("%s: %w", secretText(s, r), err), Hint: hosterr.Hint(err)}
+			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("%s: %w", secretText(r), err), Hint: hosterr.Hint(err)}
 		}
 		d.secrets.shown.HideNamed(text)
 		values[r] = text
@@ -63,13 +66,29 @@ func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, e
 	return s, nil
 }
 
-// secretText says which secret of an entry is meant.
-func secretText(s config.Server, r config.Reference) string {
-	for _, in := range s.Inputs {
-		if in.Secret == r.Secret {
-			return "${input:" + in.ID + "}, which is asked for on a terminal and then kept"
-		}
+// InputError says that a question of an entry has no answer in the vault yet.
+type InputError struct {
+	Input config.Input
+	Err   error // of the vault
+}
+
+func (e *InputError) Error() string {
+	return fmt.Sprintf("the input %q is asked for on a terminal, once: %v", e.Input.ID, e.Err)
+}
+
+func (e *InputError) Unwrap() error { return e.Err }
+
+// inputOf returns the question that a secret of an entry is the answer to, or nil.
+func inputOf(s config.Server, r config.Reference) *config.Input {
+	at := slices.IndexFunc(s.Inputs, func(in config.Input) bool { return r.Secret != "" && in.Secret == r.Secret })
+	if at < 0 {
+		return nil
 	}
+	return &s.Inputs[at]
+}
+
+// secretText is how a secret is meant in an entry.
+func secretText(r config.Reference) string {
 	if r.File != "" {
 		return "${file:" + r.File + "}"
 	}
@@ -83,7 +102,7 @@ func withEnvFile(s config.Server) (config.Server, error) {
 	if !filepath.IsAbs(path) && s.Dir != "" {
 		path = filepath.Join(s.Dir, path)
 	}
-	text, err := readSecret(path)
+	text, err := readSmall(path)
 	if err != nil {
 		return s, fmt.Errorf("env_file: %w", err)
 	}
@@ -123,6 +142,19 @@ func (as *Accounts) lookUp(ctx context.Context, r config.Reference) (string, err
 // readSecret reads a secret from a file. It may have several lines, as keys do; the end
 // of the last one is not part of it.
 func readSecret(path string) (string, error) {
+	text, err := readSmall(path)
+	if err != nil {
+		return "", err
+	}
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return "", fmt.Errorf("%s is empty", path)
+	}
+	return trimmed, nil
+}
+
+// readSmall reads a regular file.
+func readSmall(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -131,12 +163,5 @@ func readSecret(path string) (string, error) {
 		return "", fmt.Errorf("%s is no file of at most %d KiB", path, maxSecret>>10)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	trimmed := strings.TrimSpace(string(text))
-	if trimmed == "" {
-		return "", fmt.Errorf("%s is empty", path)
-	}
-	return trimmed, nil
+	return string(text), err
 }

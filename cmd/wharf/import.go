@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+)
+
+const importLong = `Copy servers of other clients on this machine into your configuration.
+
+The files of these clients are read: %s. Without a CLIENT all of them are.
+Nothing in them is started or reached by that.
+
+With --list the servers are listed that were found: where, whether they are new, and
+what of them would not carry over. Otherwise the new ones are shown as they will be in
+your configuration, and are written if you say yes. Comments and order of the file
+stay. A value that is named like a secret goes to the vault, and the entry has
+${secret:NAME} in its place.
+
+What a client forbids stays forbidden, such as tools that are disabled. What it allows
+without asking is not taken. The other client's file is not changed.`
+
+func newImport(a *app) *cobra.Command {
+	var list, yes bool
+	var only []string
+	cmd := &cobra.Command{
+		Use:     "import [CLIENT…]",
+		Short:   "Copy servers of other clients into your configuration",
+		Long:    fmt.Sprintf(importLong, strings.Join(config.ClientIDs(), ", ")),
+		Example: "  wharf import --list\n  wharf import cursor --server github",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			items, found, err := a.importable(args, only)
+			if err != nil {
+				return err
+			}
+			if list {
+				return a.listImports(items, found)
+			}
+			return a.runImport(cmd.Context(), items, found, yes)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return config.ClientIDs(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list what was found, and write nothing")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().StringArrayVar(&only, "server", nil, "the `NAME` of a server to copy, and no others; may be given more than once")
+	return cmd
+}
+
+// States of a server that may be copied.
+const (
+	importNew   = "new"
+	importSame  = "already there"       // an entry of your own says the same
+	importTaken = "name is taken"       // by another entry of your own
+	importTwice = "same as another one" // of a client before this
+)
+
+// importItem is a server of another client.
+type importItem struct {
+	Name   string `json:"name"`
+	Client string `json:"client"`
+	File   string `json:"file"`
+	State  string `json:"state"`
+	Target string `json:"target"`
+
+	server host.Server
+}
+
+// importable returns the servers that were found, by the names that they would get.
+func (a *app) importable(ids, only []string) (items []importItem, found []config.Found, err error) {
+	cwd, err := os.Getwd()
+	if err == nil {
+		found, err = config.FindClients(cwd, ids...)
+	}
+	if err != nil {
+		return nil, nil, exit.Usage(err, "")
+	}
+	own, err := a.ownFile()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range found {
+		if f.Err != nil {
+			continue
+		}
+		for _, s := range f.File.Servers {
+			if len(only) == 0 || slices.Contains(only, s.Name) {
+				items = append(items, itemOf(own.Read.Servers, items, f, s))
+			}
+		}
+	}
+	for _, name := range only {
+		if !slices.ContainsFunc(items, func(i importItem) bool { return i.server.Name == name || i.Name == name }) {
+			return nil, nil, exit.Usage(fmt.Errorf("no client has a server %q", name), "`wharf import --list` shows those that were found")
+		}
+	}
+	return items, found, nil
+}
+
+// itemOf compares a server with the user's own, and with those found before it. One that
+// has the name of another, and is not the same, is called after its client too.
+func itemOf(own []host.Server, before []importItem, f config.Found, s host.Server) importItem {
+	item := importItem{Name: s.Name, Client: f.ID, File: f.Path, State: importNew, Target: plain.Target(s), server: s}
+	for _, other := range before {
+		if strings.EqualFold(other.Name, s.Name) {
+			if other.Target == item.Target && reflect.DeepEqual(other.server.Args, s.Args) {
+				item.State = importTwice
+				return item
+			}
+			item.Name = s.Name + "-" + f.ID
+		}
+	}
+	for _, mine := range own {
+		switch {
+		case !strings.EqualFold(mine.Name, item.Name):
+		case plain.Target(mine) == item.Target:
+			item.State = importSame
+		default:
+			item.State = importTaken
+		}
+	}
+	return item
+}
+
+// listImports lists the servers, and tells what of the files would not carry over.
+func (a *app) listImports(items []importItem, found []config.Found) error {
+	if !a.forPeople() {
+		type file struct {
+			Client   string   `json:"client"`
+			File     string   `json:"file"`
+			Problem  string   `json:"problem,omitempty"`
+			Warnings []string `json:"warnings,omitempty"`
+			Notes    []string `json:"notes,omitempty"`
+		}
+		files := make([]file, len(found))
+		for i, f := range found {
+			files[i] = file{Client: f.ID, File: f.Path}
+			if f.Err != nil {
+				files[i].Problem = f.Err.Error()
+				continue
+			}
+			files[i].Warnings, files[i].Notes = f.File.Warnings, f.File.Notes
+		}
+		return a.PrintJSON(struct {
+			Servers []importItem `json:"servers"`
+			Files   []file       `json:"files"`
+		}{append([]importItem{}, items...), files})
+	}
+	rows := plain.Table{{"SERVER", "CLIENT", "STATE", "TARGET"}}
+	for _, i := range items {
+		rows = append(rows, []string{plain.Line(i.Name), i.Client, i.State, plain.Line(i.Target)})
+	}
+	for _, f := range found {
+		a.Tell(term.Bold, f.ID+":", f.Path, "")
+	}
+	if err := a.PrintTable(rows); err != nil {
+		return err
+	}
+	a.tellOfFiles(found, true)
+	return nil
+}
+
+// tellOfFiles tells what is wrong with files of clients, and, with all, what of them means
+// nothing here.
+func (a *app) tellOfFiles(found []config.Found, all bool) {
+	for _, f := range found {
+		if f.Err != nil {
+			a.Warn("%s", plain.Clip(plain.Line(f.Err.Error()), warningLetters))
+			continue
+		}
+		s := &settings{warnings: f.File.Warnings, notes: f.File.Notes}
+		a.warnOf(s)
+		if all {
+			a.noteOf(s)
+		}
+	}
+}
+
+// runImport shows the entries that are new, and writes them if the user agrees.
+func (a *app) runImport(ctx context.Context, items []importItem, found []config.Found, yes bool) error {
+	a.tellOfFiles(found, false)
+	own, err := a.ownFile()
+	if err != nil {
+		return err
+	}
+	text := own.Text
+	var added []importItem
+	var above strings.Builder
+	secrets := make(map[string]string)
+	var questions []config.Input
+	for _, item := range items {
+		if item.State != importNew {
+			if item.State == importTaken {
+				a.Warn("%s of %s is not copied: there is another server of that name in %s", plain.Line(item.Name), item.Client, own.Path)
+			}
+			continue
+		}
+		s := item.server
+		s.Name = item.Name
+		s, asked := s.Adopt(host.SecretFlag, secrets)
+		questions = append(questions, asked...)
+		if text, err = tomledit.AddTables(text, tomledit.Server(s)); err != nil {
+			return exit.Usage(err, "")
+		}
+		rows, err := a.entryRows(s)
+		if err != nil {
+			return err
+		}
+		above.WriteString(a.StyleErr(term.Bold, a.Own("%s, of %s (%s):", plain.Name(s.Name, plain.NameColumns), item.Client, cleantext.Visible(item.File))) + rows)
+		item.State = "added"
+		added = append(added, item)
+	}
+	if len(added) == 0 {
+		fmt.Fprint(a.Err, a.Own("There is nothing new to copy. `wharf import --list` shows what was found."))
+		return a.printImported(added)
+	}
+	for _, name := range sortedNames(secrets) {
+		above.WriteString(a.Own("! the value of ${secret:%s} goes from the file into the vault", name))
+	}
+	if err := a.agreeTo(ctx, above.String(), fmt.Sprintf("Add %s to %s? yes, [n]o: ", counted(len(added), "server"), cleantext.Visible(own.Path)), yes); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	if err := a.keepSecrets(ctx, secrets); err != nil {
+		return err
+	}
+	if err := a.askQuestions(ctx, questions); err != nil {
+		return err
+	}
+	if err := writeOwn(ctx, own, text); err != nil {
+		return err
+	}
+	return a.printImported(added)
+}
+
+func (a *app) printImported(added []importItem) error {
+	if a.forPeople() {
+		for _, item := range added {
+			fmt.Fprint(a.Err, a.Own("%s is added; `wharf tools %[1]s` lists what it can do.", item.Name))
+		}
+		return nil
+	}
+	return a.PrintJSON(append([]importItem{}, added...))
+}
+
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// keepSecrets stores secrets in the vault, unless it has them already.
+func (a *app) keepSecrets(ctx context.Context, secrets map[string]string) error {
+	if len(secrets) == 0 {
+		return nil
+	}
+	v, err := a.vault()
+	if err != nil {
+		return err
+	}
+	for _, name := range sortedNames(secrets) {
+		if err := v.StoreSecret(ctx, name, secrets[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

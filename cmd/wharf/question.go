@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// askQuestions asks the questions of a file of VS Code whose answers are not in the vault,
+// and keeps them there. Where it cannot ask, it says how to give them.
+func (a *app) askQuestions(ctx context.Context, questions []config.Input) error {
+	if len(questions) == 0 {
+		return nil
+	}
+	v, err := a.vault()
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		if _, known, err := v.LoadSecret(ctx, q.Secret); err != nil || known {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if !a.CanAsk() {
+			a.Warn("${secret:%s} has no value yet; give it with: wharf auth secret %[1]s", q.Secret)
+			continue
+		}
+		text, err := a.askQuestion(ctx, "", q)
+		if errors.Is(err, term.ErrDeclined) {
+			a.Warn("${secret:%s} has no value yet; give it with: wharf auth secret %[1]s", q.Secret)
+			continue
+		}
+		if err == nil {
+			err = v.StoreSecret(ctx, q.Secret, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askQuestion asks one question. What the file says of it is quoted, since others may have
+// written it.
+func (a *app) askQuestion(ctx context.Context, server string, q config.Input) (string, error) {
+	ctx, leave, err := a.Dialog(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	var above strings.Builder
+	who := "A server that you copy"
+	if server != "" {
+		who = plain.Name(server, plain.NameColumns)
+	}
+	above.WriteString(a.Own("%s needs the input %s, which is kept in the vault:", who, plain.Name(q.ID, plain.NameColumns)))
+	if q.Description != "" {
+		above.WriteString(a.Quote(q.Description, term.OfMessage, ""))
+	}
+	if q.Options != nil {
+		above.WriteString(a.Quote("one of: "+strings.Join(q.Options, ", "), term.OfMessage, ""))
+	}
+	prompt := plain.Name(q.ID, plain.NameColumns)
+	if q.Default != "" && !q.Password {
+		prompt += " [" + plain.Name(q.Default, plain.NameColumns) + "]"
+	}
+	for {
+		text, err := a.Ask(ctx, term.Question{Above: above.String(), Prompt: prompt + ": ", Secret: q.Password})
+		if err != nil {
+			return "", err
+		}
+		if text = strings.TrimSpace(text); text == "" {
+			text = q.Default
+		}
+		switch {
+		case text == "":
+			return "", term.ErrDeclined
+		case q.Options == nil || slices.Contains(q.Options, text):
+			return text, nil
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Found is a file of another client on this machine.
+type Found struct {
+	ID     string // of the client, as [ClientIDs] has it
+	Client string // its name, for people
+	Path   string
+	File   *File // nil where Err is not
+	Err    error // why it cannot be read
+}
+
+// ClientIDs returns what the clients are called whose files can be found, sorted.
+func ClientIDs() (ids []string) {
+	for _, c := range clients {
+		ids = append(ids, c.id)
+	}
+	return slices.Sorted(slices.Values(ids))
+}
+
+// FindClients reads the user's own files of the clients with these ids, of all where there
+// are none, for a program that runs in the folder cwd. Files without servers are passed
+// over. Nothing that stands in them is used by that: an embedder asks the user first.
+//
+// The folder of a workspace, which user's files cannot know, becomes ".": the folder in
+// which Wharf is run.
+func FindClients(cwd string, ids ...string) (all []Found, err error) {
+	for _, id := range ids {
+		if !slices.Contains(ClientIDs(), id) {
+			return nil, fmt.Errorf("no client %q is known; there are %s", id, strings.Join(ClientIDs(), ", "))
+		}
+	}
+	seen := make(map[string]bool)
+	for i := range clients {
+		c := &clients[i]
+		if len(ids) > 0 && !slices.Contains(ids, c.id) {
+			continue
+		}
+		for _, file := range c.files {
+			path, ok := expandPlace(file, runtime.GOOS)
+			if !ok || seen[path] {
+				continue
+			}
+			seen[path] = true
+			if found, ok := find(c, path, cwd); ok {
+				all = append(all, found)
+			}
+		}
+	}
+	return all, nil
+}
+
+// find reads a file, if it is there and has servers.
+func find(c *client, path, cwd string) (f Found, there bool) {
+	f = Found{ID: c.id, Client: c.name, Path: path}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0:
+		return f, false
+	case err == nil && !info.Mode().IsRegular():
+		err = &Error{File: path, Problem: "is no regular file"}
+	}
+	var data []byte
+	if err == nil {
+		data, err = readFile(path)
+	}
+	if err == nil {
+		f.File, err = parse(path, data, place{words: ".", cwd: cwd})
+	}
+	var wrong *Error
+	if errors.As(err, &wrong) && wrong.noServers {
+		return f, false
+	}
+	f.Err = err
+	return f, true
+}
+
+// expandPlace returns the path that an entry of the table means on a system.
+func expandPlace(file, system string) (path string, ok bool) {
+	if only, rest, limited := strings.Cut(file, ":"); limited {
+		if only != system {
+			return "", false
+		}
+		file = rest
+	}
+	folder, err := "", error(nil)
+	if rest, home := strings.CutPrefix(file, "~"); home {
+		folder, err = os.UserHomeDir()
+		file = rest
+	} else if rest, config := strings.CutPrefix(file, "{config}"); config {
+		folder, err = os.UserConfigDir()
+		file = rest
+	}
+	return filepath.Join(folder, filepath.FromSlash(file)), err == nil && filepath.IsAbs(folder)
+}
