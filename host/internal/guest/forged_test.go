@@ -215,6 +215,9 @@ func TestForgedStates(t *testing.T) {
 
 // callEarly starts a guest that makes a host call before OPEN.
 func callEarly(t *testing.T, c abi.Call, config Config) {
+	if config.Remote != nil {
+		testenv.NeedsWorkers(t)
+	}
 	h := &callResults{}
 	config.Plugin, config.Observer = "puppet", h
 	inst, err := New(t.Context(), config)
