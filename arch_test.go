@@ -66,7 +66,7 @@ var arrows = map[string][]string{
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/mcp":                    {"host/internal/strictjson"},
-	"host/config":                 {toml, "github.com/goccy/go-yaml", yaml, "host/cleantext", "internal/nearest"},
+	"host/config":                 {toml, yaml, "host/cleantext", "internal/nearest"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
 	"host/registry":               {"host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr"},
 	"host/cleantext":              {},

@@ -39,6 +39,11 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 		findings = append(findings, finding{What: "configuration", Value: s.place()},
 			finding{What: "servers", Value: fmt.Sprint(len(s.servers))})
 	}
+	if err == nil {
+		s.project()
+		a.warnOf(s)
+		a.noteOf(s)
+	}
 	findings = append(findings, cacheFinding(), a.vaultFinding())
 	var problems problemError
 	rows := plain.Table{{"WHAT", "IS"}}

@@ -1,5 +1,5 @@
 // Package config reads the files that say which servers there are: Wharf's own
-// in TOML, and the mcpServers JSON of other clients, unchanged.
+// in TOML, and those of other clients in JSON, TOML and YAML, as they are.
 //
 //	[servers.files]
 //	command = "npx"
@@ -16,8 +16,9 @@
 // An entry is also the grant: its command, url or address is all that the
 // server's transport may reach. So Wharf's own files are read strictly, and one
 // mistake anywhere is an error. A file of another client holds what that client
-// needs; keys that mean nothing here, and entries that cannot be used, are left
-// out with a warning.
+// needs; entries that cannot be used are left out with a warning, and keys that mean
+// nothing here are noted. One table says where each client keeps its servers, in which
+// units it counts and how it writes variables; testdata/clients has a file of each.
 //
 // Nothing is looked up in the environment until [Server.Expand].
 package config

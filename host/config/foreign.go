@@ -31,13 +31,19 @@ func parseForeign(doc *document, at place) (*File, error) {
 	}
 	f.Client = sections[0].client.name
 	inputs := f.inputs(doc)
+	var elsewhere []string
 	here := nearestProject(sections, at.cwd)
 	for _, s := range sections {
 		if s.folder != "" && s.folder != here {
-			f.note("%s: the servers of the project %s are used there, and imported with `wharf import`", doc.path, s.folder)
+			elsewhere = append(elsewhere, fmt.Sprintf("%s: the servers of the project %s are used there, and imported with `wharf import`", doc.path, s.folder))
 			continue
 		}
 		f.addSection(doc, s, inputs, at)
+	}
+	if len(f.Servers) == 0 {
+		f.Warnings = append(f.Warnings, elsewhere...)
+	} else {
+		f.Notes = append(f.Notes, elsewhere...)
 	}
 	return f, nil
 }

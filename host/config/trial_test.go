@@ -1,0 +1,67 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The files of a trial with users: each reads, or says what it is and what to do.
+func TestFilesOfUsers(t *testing.T) {
+	const local, remote = `{"command": "x"}`, `{"url": "https://a.example/mcp"}`
+	for _, tt := range []struct {
+		name, path, text string
+		servers          string        // that were read
+		timeout          time.Duration // of the first
+		says             string        // a part of the error, of a warning, or of a note
+	}{
+		{"Claude Desktop", "Claude/claude_desktop_config.json", `{"mcpServers": {"a": ` + local + `}}`, "a", 0, ""},
+		{"Claude Code", "/home/ada/.claude.json", `{"mcpServers": {"a": ` + remote + `}}`, "a", 0, ""},
+		{"Claude Code, of projects only", "/home/ada/.claude.json", `{"projects": {"/p": {"mcpServers": {"a": ` + local + `}}}}`, "", 0,
+			"the servers of the project /p are used there, and imported with `wharf import`"},
+		{"a project of Claude Code", ".mcp.json", `{"mcpServers": {"a": {"type": "http", "url": "https://a.example", "alwaysLoad": true}}}`, "a", 0, "alwaysLoad: is not used by wharf"},
+		{"Junie", ".junie/mcp/mcp.json", `{"mcpServers": {"a": ` + local + `}}`, "a", 0, ""},
+		{"LM Studio", ".lmstudio/mcp.json", `{"mcpServers": {"a": ` + remote + `}}`, "a", 0, ""},
+		{"Kiro", ".kiro/settings/mcp.json", `{"mcpServers": {"a": {"command": "x", "autoApprove": []}}}`, "a", 0, "autoApprove: is not taken"},
+		{"Amazon Q", ".aws/amazonq/mcp.json", `{"mcpServers": {"a": {"command": "x", "timeout": 60000}}}`, "a", time.Minute, ""},
+		{"Copilot CLI", ".copilot/mcp-config.json", `{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"]}}}`, "a", 0, ""},
+		{"Windsurf", ".codeium/windsurf/mcp_config.json", `{"mcpServers": {"a": {"serverUrl": "https://a.example"}}}`, "a", 0, ""},
+		{"Cline", "cline_mcp_settings.json", `{"mcpServers": {"a": {"command": "x", "timeout": 60}}}`, "a", time.Minute, ""},
+		{"Roo", "mcp_settings.json", `{"mcpServers": {"a": {"command": "x", "timeout": 60, "alwaysAllow": ["b"]}}}`, "a", time.Minute, "alwaysAllow: is not taken"},
+		{"seconds or not", "mcp.json", `{"mcpServers": {"a": {"command": "x", "timeout": 60}}}`, "a", time.Minute, "timeout: 60 is taken for seconds"},
+		{"milliseconds", "mcp.json", `{"mcpServers": {"a": {"command": "x", "timeout": 60000}}}`, "a", time.Minute, ""},
+		{"Cursor", ".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x", "args": ["${workspaceFolder}", "${userHome}"], "envFile": ".env"}}}`, "a", 0, ""},
+		{"VS Code with inputs", ".vscode/mcp.json", `{"inputs": [{"id": "k", "type": "promptString"}], "servers": {"a": {"command": "x", "env": {"K": "${input:k}"}}}}`, "a", 0, ""},
+		{"VS Code, settings", "Code/User/settings.json", `{"editor.tabSize": 2, "mcp": {"servers": {"a": ` + local + `}}}`, "a", 0, ""},
+		{"Gemini CLI", ".gemini/settings.json", `{"mcpServers": {"a": {"command": "x", "env": {"K": "$MY_KEY"}}}}`, "a", 0, ""},
+		{"Codex", ".codex/config.toml", "model = \"o\"\n[mcp_servers.a]\ncommand = \"x\"\ntool_timeout_sec = 60\n", "a", time.Minute, ""},
+		{"opencode", "opencode.json", `{"mcp": {"a": {"type": "local", "command": ["x"]}}}`, "a", 0, ""},
+		{"Crush", "crush.json", `{"mcp": {"a": {"type": "stdio", "command": "x"}}}`, "a", 0, ""},
+		{"Zed", "zed/settings.json", `{"theme": "One", "context_servers": {"a": ` + local + `}}`, "a", 0, ""},
+		{"Zed, under another name", "my.json", `{"theme": "One", "context_servers": {"a": ` + local + `}}`, "a", 0, ""},
+		{"Amp", "amp/settings.json", `{"amp.mcpServers": {"a": ` + local + `}}`, "a", 0, ""},
+		{"Goose", "goose/config.yaml", "GOOSE_MODEL: m\nextensions:\n  a:\n    type: stdio\n    cmd: x\n    timeout: 60\n", "a", time.Minute, ""},
+		{"Continue", ".continue/config.yaml", "name: c\nmcpServers:\n  - name: a\n    command: x\n", "a", 0, ""},
+		{"mcporter, an address", "mcporter.json", `{"mcpServers": {"a": {"baseUrl": "https://a.example"}}}`, "a", 0, ""},
+		{"mcporter, a command line", "mcporter.json", `{"mcpServers": {"a": {"command": "node x.js"}}}`, "a", 0, ""},
+		{"a name with brackets", "mcp.json", `{"mcpServers": {"GitHub (official)": ` + remote + `}}`, "GitHub-official", 0, "is called GitHub-official here"},
+		{"YAML of something else", "compose.yaml", "services:\n  web: {}\n", "", 0, "has no servers: it has services; servers are found under mcpServers"},
+		{"Zed without servers", "zed/settings.json", `{"theme": "One"}`, "", 0, "is a file of Zed, and has no servers: expected them under context_servers; it has theme"},
+		{"TOML of something else", "Cargo.toml", "[package]\nname = \"x\"\n", "", 0, "package: there is no such key; there are servers, plugins"},
+	} {
+		file, err := Parse(tt.path, []byte(tt.text))
+		if err != nil {
+			if tt.servers != "" || tt.says == "" || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%s: %v, want %q", tt.name, err, tt.says)
+			}
+			continue
+		}
+		said := strings.Join(append(file.Warnings, file.Notes...), "\n")
+		if got := listed(file.Servers); got != tt.servers || tt.says == "" && said != "" || !strings.Contains(said, tt.says) {
+			t.Errorf("%s: servers %q, said %q; want %q, %q", tt.name, got, said, tt.servers, tt.says)
+		}
+		if tt.servers != "" && file.Servers[0].Timeout != tt.timeout {
+			t.Errorf("%s: a timeout of %v, want %v", tt.name, file.Servers[0].Timeout, tt.timeout)
+		}
+	}
+}
