@@ -336,7 +336,7 @@ func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 	kinds := strings.Join(kindsOf(s), ", ")
 	switch {
 	case len(why) > 0:
-		return nil, exit.WithHint(fmt.Errorf("no way to run %s can be used (%s): %w", s.Name, cleantext.Visible(strings.Join(why, "; ")), host.ErrDenied), "the registry has it as "+plain.Line(kinds))
+		return nil, fmt.Errorf("no way to run %s can be used (%s): %w", s.Name, cleantext.Visible(strings.Join(why, "; ")), host.ErrDenied)
 	case kinds == "":
 		return nil, fmt.Errorf("the registry does not say how %s is run: %w", s.Name, host.ErrUnsupported)
 	}

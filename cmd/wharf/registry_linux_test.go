@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/internal/registrytest"
 )
 
@@ -86,6 +88,51 @@ func TestTerminalAsksForInputs(t *testing.T) {
 	if text, err := os.ReadFile(file); len(text) > 0 || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
+}
+
+// A file that a person edits while they are asked stays as they left it, and the secret
+// that was typed is not kept.
+func TestTerminalFindsAnEditedFile(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "wharf", "wharf.toml")
+	s := withRegistry(t, home, "add", "io.example/weather")
+	s.answer("> ", "/var/cache\r")
+	s.answer("> ", "k3y\r")
+	s.await(addIt)
+	const mine = "# mine\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(mine), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.answer("", "yes\r")
+	s.ends(exit.CodeUsage, "it was changed meanwhile; run the command again")
+	if text, err := os.ReadFile(file); string(text) != mine || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	kept := vault.Open(vault.Config{Dir: filepath.Join(home, "wharf", "vault")})
+	if _, found, err := kept.LoadSecret(t.Context(), "weather/WEATHER_API_KEY"); found || err != nil {
+		t.Errorf("the secret is kept: %t, %v", found, err)
+	}
+}
+
+// A value with a choice, and one for a url, are asked for as what they are.
+func TestTerminalAsksForAURL(t *testing.T) {
+	s := withRegistry(t, t.TempDir(), "add", "--prefer", "remote", "--name", "far", "com.example.data/hybrid-with-a-name-that-takes-more-than-sixty-columns-of-a-terminal")
+	if asked := s.await("> "); !strings.Contains(asked, "1/2: tenant (for the url) is needed.\n│ Your tenant\n") {
+		t.Errorf("%q", asked)
+	}
+	s.answer("", "acme\r")
+	if asked := s.await("> "); !strings.Contains(asked, "2/2: token (for the header Authorization) is needed.\n│ Your token\n") {
+		t.Errorf("%q", asked)
+	}
+	s.answer("", "k3y\r")
+	shown := s.await(addIt)
+	for _, want := range []string{"url = \"https://acme.example.com/mcp\"\n", "\"Bearer ${secret:far/token}\"", "It sends requests to acme.example.com.\n"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q lacks %q", shown, want)
+		}
+	}
+	s.answer("", "no\r")
+	s.ends(exit.CodeDenied, "you have not agreed to it")
 }
 
 // What a search finds fits a terminal: names are whole, and what steers a terminal or

@@ -28,6 +28,9 @@ func (o *Option) Cautions(s config.Server) []string {
 		cautions = appendUnseen(cautions, fmt.Sprintf("argument %d", i+1), arg)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if loads(name) {
+			cautions = append(cautions, fmt.Sprintf("the variable %s makes programs load code", name))
+		}
 		cautions = appendUnseen(cautions, "the variable "+name, s.Env[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
@@ -54,6 +57,13 @@ func (o *Option) packageAt(args []string) int {
 		}
 	}
 	return len(args)
+}
+
+// loads tells the variables by which programs load code before their own.
+func loads(name string) bool {
+	name = strings.ToUpper(name)
+	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_") || strings.HasSuffix(name, "_OPTIONS") ||
+		slices.Contains([]string{"PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "NODE_PATH", "BASH_ENV", "ENV", "PERL5OPT", "PERL5LIB", "RUBYOPT", "RUBYLIB", "DOTNET_STARTUP_HOOKS"}, name)
 }
 
 func appendUnseen(cautions []string, where, text string) []string {

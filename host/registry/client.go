@@ -61,11 +61,7 @@ func (c *Client) Version(ctx context.Context, name, version string) (*Listing, e
 	var a answer
 	err := c.get(ctx, "/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(version), url.Values{"include_deleted": {"true"}}, &a)
 	if errors.Is(err, errNotThere) {
-		hint := "`wharf search WORD` lists what there is"
-		if version != "latest" {
-			hint = "without a version the newest is taken; " + hint
-		}
-		return nil, configError(hint, "the registry has no %s", label(name, version))
+		return nil, c.notThere(ctx, name, version)
 	}
 	if err != nil {
 		return nil, err
@@ -78,6 +74,39 @@ func (c *Client) Version(ctx context.Context, name, version string) (*Listing, e
 		return nil, protocolError("the registry was asked for %s and answered with %s", label(name, version), label(l.Server.Name, l.Server.Version))
 	}
 	return l, nil
+}
+
+// notThere is the error for a version that is not in the registry.
+func (c *Client) notThere(ctx context.Context, name, version string) error {
+	hint := "`wharf search WORD` lists what there is"
+	if version != "latest" {
+		all, err := c.Versions(ctx, name)
+		var known []string
+		for _, l := range all[:min(len(all), 10)] {
+			known = append(known, cleantext.Line(l.Server.Version, 40))
+		}
+		if err == nil && len(known) > 0 {
+			hint = "it has " + strings.Join(known, ", ")
+		}
+	}
+	return configError(hint, "the registry has no %s", label(name, version))
+}
+
+// Versions returns the versions of a server that can be read, the newest first.
+func (c *Client) Versions(ctx context.Context, name string) ([]Listing, error) {
+	var page struct {
+		Servers []answer `json:"servers"`
+	}
+	if err := c.get(ctx, "/servers/"+url.PathEscape(name)+"/versions", nil, &page); err != nil {
+		return nil, err
+	}
+	var all []Listing
+	for i := range page.Servers {
+		if l, err := page.Servers[i].listing(); err == nil && l.Server.Name == name {
+			all = append(all, *l)
+		}
+	}
+	return all, nil
 }
 
 func label(name, version string) string {
@@ -165,7 +194,10 @@ var errNotThere = errors.New("it is not there")
 func (c *Client) get(ctx context.Context, path string, query url.Values, into any) error {
 	within, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	r := egress.FetchRequest{URL: c.base + "/v0.1" + path + "?" + query.Encode(), Header: map[string]string{"Accept": "application/json"}}
+	r := egress.FetchRequest{URL: c.base + "/v0.1" + path, Header: map[string]string{"Accept": "application/json"}}
+	if len(query) > 0 {
+		r.URL += "?" + query.Encode()
+	}
 	got, err := c.fetcher.Download(within, r, maxAnswer)
 	if err != nil {
 		return c.failed(ctx, err)

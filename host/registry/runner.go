@@ -16,8 +16,17 @@ type runner struct {
 	programs   []string // the first one, unless the registry hints at another
 	hosts      []string // of registryBaseUrl: where the program takes packages from by itself
 	identifier string   // a pattern, of what cannot be an option or a place on the network
+	version    string   // a pattern, of what is one version and no tag or range; "" is none needed
+	variables  []string // the beginnings of those that decide where the program takes packages from
 	rights     map[string]string
 }
+
+// The versions that are one version. The program would take "1" for a range, and a word
+// for a tag.
+const (
+	semantic = `^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`
+	numbered = `^[0-9]+(\.[0-9]+)*([0-9A-Za-z.+_-]*)$`
+)
 
 const (
 	elsewhere = "takes packages from a place of its own choice"
@@ -30,35 +39,38 @@ const (
 // of cargo in PATH.
 var runners = map[string]runner{
 	"npm": {
-		[]string{"npx", "bunx"}, []string{"registry.npmjs.org"}, `^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`,
+		[]string{"npx", "bunx"}, []string{"registry.npmjs.org"}, `^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`, semantic, []string{"NPM_CONFIG_", "BUN_CONFIG_"},
 		map[string]string{"--registry": elsewhere, "-p": other, "--package": other, "-c": other, "--call": other, "--node-options": "gives options to node"},
 	},
 	"pypi": {
-		[]string{"uvx"}, []string{"pypi.org", "files.pythonhosted.org"}, `^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`,
+		[]string{"uvx"}, []string{"pypi.org", "files.pythonhosted.org"}, `^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`, numbered, []string{"UV_", "PIP_"},
 		map[string]string{"--from": other, "--with": "adds another package", "--index": elsewhere, "--index-url": elsewhere, "-i": elsewhere, "--default-index": elsewhere, "--extra-index-url": elsewhere, "--find-links": elsewhere, "-f": elsewhere},
 	},
 	"nuget": {
-		[]string{"dnx"}, []string{"api.nuget.org", "www.nuget.org", "nuget.org"}, `^[A-Za-z0-9_][A-Za-z0-9._-]*$`,
+		[]string{"dnx"}, []string{"api.nuget.org", "www.nuget.org", "nuget.org"}, `^[A-Za-z0-9_][A-Za-z0-9._-]*$`, numbered, []string{"NUGET_"},
 		map[string]string{"--source": elsewhere, "--add-source": elsewhere, "--configfile": elsewhere},
 	},
 	"oci": {
-		[]string{"docker", "podman"}, nil, `^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`,
+		[]string{"docker", "podman"}, nil, `^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`, "", []string{"DOCKER_", "CONTAINER_", "CONTAINERS_", "REGISTRY_"},
 		map[string]string{
 			"--privileged": container, "-v": container, "--volume": container, "--mount": container, "--device": container, "--cap-add": container,
 			"--network": container, "--net": container, "--pid": container, "--ipc": container, "--userns": container, "--uts": container,
 			"--security-opt": container, "--volumes-from": container, "--env-file": "reads a file into its environment", "--entrypoint": "makes another program of the image run",
 		},
 	},
-	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, nil},
+	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, semantic, nil, nil},
 }
 
-var patterns = sync.OnceValue(func() map[string]*regexp.Regexp {
-	compiled := make(map[string]*regexp.Regexp, len(runners))
-	for kind, r := range runners {
-		compiled[kind] = regexp.MustCompile(r.identifier)
+// patterns are those of the table that were used.
+var patterns sync.Map
+
+func matches(pattern, text string) bool {
+	compiled, known := patterns.Load(pattern)
+	if !known {
+		compiled, _ = patterns.LoadOrStore(pattern, regexp.MustCompile(pattern))
 	}
-	return compiled
-})
+	return compiled.(*regexp.Regexp).MatchString(text)
+}
 
 // option reads a package into a way to run it.
 func (p *Package) option() *Option {
@@ -103,6 +115,10 @@ func (p *Package) compile(o *Option, r runner) error {
 		return err
 	}
 	for _, v := range p.Environment {
+		decides := func(prefix string) bool { return strings.HasPrefix(strings.ToUpper(v.Name), prefix) }
+		if strings.EqualFold(v.Name, "PATH") || slices.ContainsFunc(r.variables, decides) {
+			return fmt.Errorf("its variable %.80q decides what %s runs", v.Name, o.program)
+		}
 		o.env = append(o.env, o.inputs.variable(v, "variable"))
 	}
 	named := o.fixed(spec)
@@ -126,7 +142,7 @@ func (p *Package) spec(kind string, r runner) (string, error) {
 	}
 	base, err := url.Parse(p.RegistryBaseURL)
 	switch {
-	case len(id) > 500 || !patterns()[kind].MatchString(id):
+	case len(id) > 500 || !matches(r.identifier, id):
 		return "", fmt.Errorf("%.80q is no name of a package of type %s", p.Identifier, kind)
 	case err != nil || p.RegistryBaseURL != "" && r.hosts != nil && !slices.Contains(r.hosts, strings.ToLower(base.Host)):
 		return "", fmt.Errorf("it is published at %.80q, and a package of the same name at %s would run instead", p.RegistryBaseURL, r.hosts[0])
@@ -134,7 +150,7 @@ func (p *Package) spec(kind string, r runner) (string, error) {
 		return "", errors.New("its image has no tag and no digest, so it is another one tomorrow")
 	case kind == "oci":
 		return id, nil
-	case !isVersion(p.Version):
+	case len(p.Version) > 255 || !matches(r.version, p.Version):
 		return "", fmt.Errorf("%.40q is no exact version, so it is another package tomorrow", p.Version)
 	case kind == "cargo":
 		return id, nil
@@ -150,7 +166,7 @@ func (p *Package) image() string {
 	if err == nil && base.Host != "" && base.Host != "docker.io" && !strings.HasPrefix(id, base.Host+"/") {
 		id = base.Host + "/" + id
 	}
-	if p.Version != "" && isVersion(p.Version) && !strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@") {
+	if isTag(p.Version) && !strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@") {
 		id += ":" + p.Version
 	}
 	return id

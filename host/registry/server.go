@@ -123,11 +123,10 @@ var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[
 // IsName reports whether text can be the name of a server in a registry.
 func IsName(text string) bool { return len(text) <= 200 && names().MatchString(text) }
 
-// versions leaves out what a version may not be: a range, or a word that a program that
-// fetches packages would take for something else.
-var versions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,254}$`) })
+// tags is what can be the tag of an image.
+var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`) })
 
-func isVersion(text string) bool { return versions().MatchString(text) && text != "latest" }
+func isTag(text string) bool { return tags().MatchString(text) && text != "latest" }
 
 // listing reads one version of a server.
 func (a *answer) listing() (*Listing, error) {

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -11,7 +12,7 @@ import (
 // Input is what a person has to give, or may give, before a server runs.
 type Input struct {
 	ID       string // what its answer is kept by
-	Of       string // what it is for: "the argument target_dir", "the variable API_KEY", "the header X-Key", "the url"
+	Of       string // what it is: "the argument target_dir", "the variable API_KEY", "tenant (for the url)"
 	Repeated bool   // may have several answers
 	Flag     bool   // an argument without a value of its own: the answer "true" gives it
 	Value
@@ -54,14 +55,15 @@ func (list *inputs) add(in Input) string {
 		if reflect.DeepEqual((*list)[i].Value, in.Value) {
 			return in.ID
 		}
-		in.ID = in.Of[strings.LastIndexByte(in.Of, ' ')+1:] + "." + in.ID
+		in.ID = strings.Trim(in.Of[strings.LastIndexByte(in.Of, ' ')+1:], ")-") + "." + in.ID
 	}
 }
 
 var braces = regexp.MustCompile(`\{[^{}]*\}`)
 
-// template splits a value at the braces of its variables. Other braces are text.
-func (list *inputs) template(value, of string, variables map[string]Value) (t template) {
+// template splits a value at the braces of its variables. Other braces are text. A
+// variable that says nothing of itself is described as the value is.
+func (list *inputs) template(value, of, about string, variables map[string]Value) (t template) {
 	at := 0
 	for _, b := range braces.FindAllStringIndex(value, -1) {
 		name := value[b[0]+1 : b[1]-1]
@@ -73,7 +75,8 @@ func (list *inputs) template(value, of string, variables map[string]Value) (t te
 		if v.Value != "" {
 			t = append(t, part{text: v.Value})
 		} else {
-			t = append(t, part{input: list.add(Input{ID: name, Of: of, Value: v})})
+			v.Description = cmp.Or(v.Description, about)
+			t = append(t, part{input: list.add(Input{ID: name, Of: name + " (for " + of + ")", Value: v})})
 		}
 		at = b[1]
 	}
@@ -85,7 +88,7 @@ func (list *inputs) variable(v Variable, kind string) word {
 	of := "the " + kind + " " + v.Name
 	w := word{name: v.Name, required: v.IsRequired}
 	if v.Value.Value != "" {
-		w.texts = []template{list.template(v.Value.Value, of, v.Variables)}
+		w.texts = []template{list.template(v.Value.Value, of, v.Description, v.Variables)}
 	} else {
 		w.texts = []template{{{input: list.add(Input{ID: v.Name, Of: of, Value: v.Value})}}}
 	}
@@ -109,7 +112,7 @@ func (list *inputs) argument(a Argument, number int, joined bool) (w word, err e
 	case a.Type != "positional" && a.Type != "named" || a.Type == "named" && a.Name == "":
 		return w, fmt.Errorf("it has an argument of the unknown type %.40q", a.Type)
 	case a.Value.Value != "":
-		value = list.template(a.Value.Value, of, a.Variables)
+		value = list.template(a.Value.Value, of, a.Description, a.Variables)
 	case a.Type == "named" && a.Format == "boolean":
 		w.flag = list.add(Input{ID: id, Of: of, Flag: true, Value: a.Variable.Value})
 	case a.Type == "named" && !a.IsRequired && a.Default == "" && a.Placeholder == "" && a.ValueHint == "" && a.Format == "" && len(a.Choices) == 0:

@@ -110,14 +110,23 @@ func TestRefusedWrites(t *testing.T) {
 
 func TestRefusedFiles(t *testing.T) {
 	dir := t.TempDir()
-	for name, says := range map[string]string{"mcp.json": "is JSON", "folder.toml": "is not a file", "wrong.toml": "there is no such key"} {
+	for name, says := range map[string]string{
+		"mcp.json": "is JSON", "folder.toml": "is not a file", "wrong.toml": "there is no such key", "huge.toml": "is larger than 64 MiB",
+		"twice.toml": "is not TOML",
+	} {
 		path := filepath.Join(dir, name)
-		if name == "folder.toml" {
-			if err := os.Mkdir(path, 0o700); err != nil {
+		write(t, path, "serves = 1\n")
+		switch name {
+		case "folder.toml":
+			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 				t.Fatal(err)
 			}
-		} else {
-			write(t, path, "serves = 1\n")
+		case "huge.toml":
+			if err := os.Truncate(path, 100<<20); err != nil {
+				t.Fatal(err)
+			}
+		case "twice.toml":
+			write(t, path, "[servers.a]\ncommand = 'x'\n[servers.a]\ncommand = 'y'\n")
 		}
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v; want one that says %q", name, err, says)

@@ -120,6 +120,7 @@ func TestRefusals(t *testing.T) {
 		do                 func([]byte) ([]byte, error)
 	}{
 		{"no TOML", "[servers", "the file is not TOML", remove("servers/a")},
+		{"UTF-16", "\xff\xfe[\x00a\x00]\x00", "the file is not TOML", remove("a")},
 		{"an array of tables", "[[servers]]\nname = 'a'\n", "servers.b: the file has an array of tables there; change it by hand", add(short)},
 		{"a value in place of a table", "servers = 1\n", "servers.b: it is written in a way", add(short)},
 		{"a table in place of a value", "[servers.a.url]\nx = 1\n", "servers.a.url: it is a table there", set("servers/a/url", "u")},
