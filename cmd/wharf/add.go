@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -320,13 +321,19 @@ func joined(table, more map[string]string) map[string]string {
 	return all
 }
 
-// choose returns the first option that can be used, of the kind that is preferred.
+// choose returns the first option that can be used, of the kind that is preferred. A
+// package whose program is on this machine goes before one whose program is not.
 func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 	var why []string
+	var second *registry.Option
 	for _, o := range s.Options(prefer == "remote") {
 		isRemote := o.Kind == "http" || o.Kind == "sse"
 		switch {
 		case prefer != "" && o.Kind != prefer && !(prefer == "remote" && isRemote):
+		case o.Unusable == "" && o.Missing() != "":
+			second = cmp.Or(second, o)
+		case o.Unusable == "" && isRemote && second != nil:
+			return second, nil
 		case o.Unusable == "":
 			return o, nil
 		default:
@@ -335,6 +342,8 @@ func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 	}
 	kinds := strings.Join(kindsOf(s), ", ")
 	switch {
+	case second != nil:
+		return second, nil
 	case len(why) > 0:
 		return nil, fmt.Errorf("no way to run %s can be used (%s): %w", s.Name, cleantext.Visible(strings.Join(why, "; ")), host.ErrDenied)
 	case kinds == "":

@@ -4,11 +4,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/registry"
 	"github.com/wharf-mcp/wharf/internal/registrytest"
 )
 
@@ -71,5 +74,36 @@ func TestEntryNames(t *testing.T) {
 		if got := siteName(host); got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
 		}
+	}
+}
+
+// Of several packages the one is taken whose program is there, and a package goes before
+// a remote even if its program is not.
+func TestChooseOption(t *testing.T) {
+	bin := t.TempDir()
+	name := "docker"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if err := os.WriteFile(filepath.Join(bin, name), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := &registry.Server{
+		Packages: []registry.Package{
+			{RegistryType: "npm", Identifier: "x", Version: "1.0.0"},
+			{RegistryType: "oci", Identifier: "a/x:1.0.0"},
+		},
+		Remotes: []registry.Remote{{Type: "streamable-http", URL: "https://x.example/mcp"}},
+	}
+	for _, tc := range []struct{ path, prefer, want string }{
+		{bin, "", "oci"}, {t.TempDir(), "", "npm"}, {bin, "npm", "npm"}, {bin, "remote", "http"}, {bin, "http", "http"},
+	} {
+		t.Setenv("PATH", tc.path)
+		if o, err := choose(s, tc.prefer); err != nil || o.Kind != tc.want {
+			t.Errorf("prefer %q: %+v, %v; want %s", tc.prefer, o, err, tc.want)
+		}
+	}
+	if _, err := choose(s, "pypi"); err == nil || exit.HintOf(err) != "the registry has it as npm, oci, http" {
+		t.Errorf("%v", err)
 	}
 }

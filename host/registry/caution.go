@@ -8,6 +8,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 )
 
 // maxCautions is how many cautions there are of one entry: more would not be read.
@@ -17,6 +18,9 @@ const maxCautions = 12
 // option. The words of the registry in them are harmless to show.
 func (o *Option) Cautions(s config.Server) []string {
 	cautions := slices.Clone(o.notes)
+	if missing := o.Missing(); missing != "" {
+		cautions = append(cautions, missing)
+	}
 	for i, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")
 		if meaning := runners[o.Kind].rights[name]; meaning != "" && i < o.packageAt(s.Args) {
@@ -46,6 +50,17 @@ func (o *Option) Cautions(s config.Server) []string {
 		cautions[i] = cleantext.Visible(cautions[i])
 	}
 	return cautions
+}
+
+// Missing says that the program of a package is not on this machine, or is "".
+func (o *Option) Missing() string {
+	if o.program == "" {
+		return ""
+	}
+	if _, err := (process.Process{Command: o.program}).Locate(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // packageAt is where the package stands among the arguments: those before it are for the

@@ -165,7 +165,11 @@ func TestCautions(t *testing.T) {
 	if err != nil || o.Unusable != "" {
 		t.Fatal(err, o.Unusable)
 	}
-	got := strings.Join(o.Cautions(s), "\n")
+	cautions := o.Cautions(s)
+	if missing := o.Missing(); missing != "" && cautions[0] == missing {
+		cautions = cautions[1:]
+	}
+	got := strings.Join(cautions, "\n")
 	want := `-v gives the container more of this machine
 --privileged gives the container more of this machine
 argument 11 has characters that a shell would act upon: | $(; wharf runs no shell, and the program may
@@ -195,5 +199,17 @@ func TestFingerprint(t *testing.T) {
 		if base == hash(other) {
 			t.Errorf("%s has the same hash", other)
 		}
+	}
+}
+
+// A program that is not on this machine is told of, in the words of a failed start.
+func TestMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	o := described(t, "packages", `{"registryType": "npm", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}}`)
+	if got := o.Missing(); got != `command "npx" not found in PATH; is Node.js installed?` {
+		t.Error(got)
+	}
+	if o := described(t, "remotes", `{"type": "sse", "url": "https://example.com"}`); o.Missing() != "" {
+		t.Error(o.Missing())
 	}
 }
