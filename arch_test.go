@@ -89,6 +89,7 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/exit":     {"host"},
 	"cmd/wharf/internal/files":    {},
 	"cmd/wharf/internal/plain":    {"host", "host/cleantext"},
+	"cmd/wharf/internal/words":    {},
 	"cmd/wharf/internal/save":     {},
 	"cmd/wharf/internal/status":   {"host", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/status"},
 	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", xterm, xsys + below},

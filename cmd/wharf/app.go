@@ -6,6 +6,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 )
 
 // app is one run of the program: its terminal, its flags, and what it learns on the
@@ -25,9 +26,18 @@ type app struct {
 	watcher   *configWatcher // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool    // what servers log is printed
 	logs      bool           // the command follows a server: what that writes to stderr is shown
+	follows   bool           // what a server says of its own accord is told
+	shell     *kept          // what the shell keeps which runs the command; nil = there is none
 	late      error          // of what was asked for by --help, which returns none
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
+}
+
+// kept is a session that outlives the command which uses it: that of a shell.
+type kept struct {
+	host    *host.Host
+	session *host.Session
+	entry   host.Server
 }
 
 // printList prints a list: a table for people, else JSON.

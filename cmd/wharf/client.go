@@ -27,6 +27,9 @@ type client struct {
 // dial starts a host and connects it to one server.
 func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	a.server = server.Name
+	if k := a.shell; k != nil {
+		return &client{app: a, host: k.host, session: k.session, entry: k.entry}, nil
+	}
 	limit, err := a.flags.timeout.request()
 	if err != nil {
 		return nil, err
@@ -105,6 +108,9 @@ func (e *lateError) Is(target error) bool { return target == context.DeadlineExc
 // close ends the session and the host. The result has been printed by then, so errors
 // are dropped.
 func (c *client) close() {
+	if c.app.shell != nil {
+		return // the shell closes what it keeps
+	}
 	if c.cancelled {
 		c.awaitCancellation()
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -18,6 +20,9 @@ func (a *app) hear(e host.Event) {
 			about = e.Server + ": "
 		}
 		a.Warn("%s", about+plain.Line(e.Warning))
+	}
+	if a.follows {
+		a.tellEvent(e)
 	}
 	a.hearLog(e)
 }
@@ -49,4 +54,21 @@ func (a *app) hearLog(e host.Event) {
 	text := string(m.Data)
 	json.Unmarshal(m.Data, &text) // a string is shown without quotes, anything else as it is
 	a.Print(a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+text), "; the JSON form has all of it"))
+}
+
+// tellEvent prints what a server says of its own accord while a shell is open.
+func (a *app) tellEvent(e host.Event) {
+	switch e.Method {
+	case mcp.NotificationToolsListChanged, mcp.NotificationPromptsListChanged, mcp.NotificationResourcesListChanged,
+		mcp.NotificationResourceUpdated, mcp.NotificationMessage:
+		a.Tell(term.Bold, plain.Line(e.Server)+":", strings.TrimPrefix(e.Method, "notifications/")+" "+a.redacted(string(e.Params)), "; \"watch --json\" has all of it")
+	}
+}
+
+// redacted is text of a server without the secrets that the host knows.
+func (a *app) redacted(text string) string {
+	if a.redact == nil {
+		return text
+	}
+	return a.redact(text)
 }

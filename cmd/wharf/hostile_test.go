@@ -129,6 +129,19 @@ func serverVariables() {
 	server.Run(context.Background(), &mcp.StdioTransport{})
 }
 
+// serverCounts has a tool that tells how often it was called.
+func serverCounts() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "counts", Version: "1"}, nil)
+	type none struct{}
+	n := 0
+	count := func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		n++
+		return said(strconv.Itoa(n)), nil, nil
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "next"}, count)
+	server.Run(context.Background(), &mcp.StdioTransport{})
+}
+
 // serverWrongIDs answers requests that were never made.
 func serverWrongIDs() {
 	for input := bufio.NewScanner(os.Stdin); input.Scan(); {

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 		"server-wrong-ids": serverWrongIDs,
 		"server-pictures":  serverPictures,
 		"server-variables": serverVariables,
+		"server-counts":    serverCounts,
 	})
 }
 

@@ -58,9 +58,13 @@ func newRoot(a *app) *cobra.Command {
 		return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 	})
 	a.flags.register(root)
-	root.AddCommand(newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a),
-		newComplete(a), newWatch(a), newPing(a), newRequest(a), newServers(a), newSearch(a), newAdd(a), newUpdate(a), newRemove(a), newLogin(a), newLogout(a), newAuth(a),
-		newTrust(a), newPlugin(a), newTrace(a), newImport(a), newDoctor(a), newVersion(a), newDemoServer(a))
+	root.AddCommand(
+		newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a), newComplete(a),
+		newWatch(a), newPing(a), newRequest(a), newShell(a, newRoot),
+		newServers(a), newSearch(a), newAdd(a), newUpdate(a), newRemove(a), newImport(a),
+		newLogin(a), newLogout(a), newAuth(a),
+		newTrust(a), newPlugin(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a),
+	)
 	refuseUnknownShells(root)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, words []string) {

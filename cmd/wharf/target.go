@@ -18,6 +18,9 @@ import (
 // for the command. The server is a command line behind "--", or the first word is its
 // name or its url.
 func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, error) {
+	if a.shell != nil {
+		return a.shell.entry, args, nil
+	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		server, err := adHoc(args[dash:])
 		a.server = server.Name

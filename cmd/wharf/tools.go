@@ -36,7 +36,7 @@ and "tools".`,
 			"  wharf tools -- npx -y @modelcontextprotocol/server-everything",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			if len(words) == 0 && cmd.ArgsLenAtDash() < 0 {
+			if len(words) == 0 && cmd.ArgsLenAtDash() < 0 && a.shell == nil {
 				return a.allTools(cmd.Context(), search)
 			}
 			return a.withServer(atMost(1), func(ctx context.Context, c *client, words []string) error {

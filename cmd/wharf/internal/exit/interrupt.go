@@ -24,6 +24,7 @@ type Interrupts struct {
 	restore func() // puts the terminal back
 	cancel  context.CancelCauseFunc
 	hangup  atomic.Pointer[func()] // what a SIGHUP does in place of ending; nil = nothing
+	taken   atomic.Pointer[func() bool]
 }
 
 // OnInterrupt returns a context that an interrupt cancels with [ErrInterrupted].
@@ -48,8 +49,9 @@ func (i *Interrupts) watch() {
 		case <-i.stopped:
 			return
 		}
-		other := i.hangup.Load()
+		other, taken := i.hangup.Load(), i.taken.Load()
 		switch {
+		case s == os.Interrupt && taken != nil && (*taken)():
 		case s == syscall.SIGHUP && other != nil:
 			(*other)()
 		case s == syscall.SIGHUP && second: // a closed terminal may send several
@@ -69,6 +71,13 @@ func (i *Interrupts) OnHangup(f func()) (restore func()) {
 	i.hangup.Store(&f)
 	signal.Notify(i.signals, syscall.SIGHUP)
 	return func() { i.hangup.CompareAndSwap(&f, nil) }
+}
+
+// TakeOver has a SIGINT call f, until the function it returns is called. It does what a
+// SIGINT does otherwise where f returns false. f must not block.
+func (i *Interrupts) TakeOver(f func() bool) (restore func()) {
+	i.taken.Store(&f)
+	return func() { i.taken.CompareAndSwap(&f, nil) }
 }
 
 // Raise does what SIGINT does. It is for a terminal that reads Ctrl-C as a key.

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
 // What a person can say at a prompt in place of an answer.
@@ -63,6 +66,12 @@ type Question struct {
 	Proposed string // what the line begins with
 	Secret   bool   // what is typed is not shown
 	Consent  bool   // what was typed before does not count: one consents to what one has read
+
+	History term.History // lines that the arrow keys bring back; nil keeps none
+
+	// Complete is asked at a Tab, with the line up to the cursor. It returns what the last
+	// word may become, each in place of it. nil completes nothing.
+	Complete func(line string) (begins int, words []string)
 }
 
 // ask reads a line, with the prompt before it on a terminal. There the line can be
@@ -82,6 +91,17 @@ func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
 	}{k, k.screen.To}, q.Prompt)
 	editor.SetSize(k.screen.room())
 	editor.History = noHistory{}
+	if q.History != nil {
+		editor.History = q.History
+	}
+	if q.Complete != nil {
+		editor.AutoCompleteCallback = func(line string, at int, key rune) (string, int, bool) {
+			if key != '\t' {
+				return "", 0, false
+			}
+			return k.complete(q.Complete, line, at)
+		}
+	}
 	k.screen.typing(editor, q.Above)
 	defer k.screen.typing(nil, "")
 	if err := k.mode.Enter(); err != nil {
@@ -100,6 +120,36 @@ func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
 	}
 	return text, err
 }
+
+// complete replaces the word before the cursor by the longest beginning that all words which
+// it may become have in common. One that is all has a blank behind it, unless it asks for
+// a value. Where nothing can be added, it shows the words.
+func (k *keyboard) complete(words func(line string) (int, []string), line string, at int) (string, int, bool) {
+	begins, found := words(line[:at])
+	if len(found) == 0 {
+		return "", 0, false
+	}
+	common := found[0]
+	for _, word := range found[1:] {
+		for !strings.HasPrefix(word, common) {
+			_, size := utf8.DecodeLastRuneInString(common)
+			common = common[:len(common)-size]
+		}
+	}
+	if len(found) == 1 && !strings.HasSuffix(common, "=") {
+		common += " "
+	}
+	if len(common) <= at-begins {
+		columns, _ := k.screen.room()
+		shown := found[:min(len(found), mostShown)]
+		io.WriteString(k.screen, strings.Join(plain.WrapWords(plain.Line(strings.Join(shown, " ")), columns-1), "\n")+"\n")
+		return "", 0, false
+	}
+	return line[:begins] + common + line[at:], begins + len(common), true
+}
+
+// mostShown is how many words are shown at a Tab.
+const mostShown = 100
 
 // nextLine reads a line from what is not a terminal. The last need not have an end.
 func (k *keyboard) nextLine() (string, error) {

@@ -1,0 +1,56 @@
+// Package words splits a line into words as a POSIX shell does, without its variables,
+// patterns and operators: quotes and backslashes only.
+package words
+
+import (
+	"errors"
+	"strings"
+)
+
+// ErrOpen says that a line ends within quotes, or with a backslash.
+var ErrOpen = errors.New("the line ends within quotes")
+
+// Split returns the words of a line. A "#" that begins a word begins a comment. Where the
+// error is [ErrOpen] the words are those of the line as if it were closed.
+func Split(line string) (words []string, err error) {
+	var word strings.Builder
+	begun := false // also by quotes with nothing in between
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote == '\'' && c != '\'', quote == '"' && c != '"' && c != '\\':
+			word.WriteByte(c)
+		case quote != 0 && c == quote:
+			quote = 0
+		case c == '\\' && i+1 == len(line):
+			return append(words, word.String()), ErrOpen
+		case c == '\\' && quote == '"' && line[i+1] != '"' && line[i+1] != '\\':
+			word.WriteByte(c) // only these two are escaped there
+		case c == '\\':
+			i++
+			word.WriteByte(line[i])
+			begun = true
+		case c == '\'' || c == '"':
+			quote, begun = c, true
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+				begun = false
+			}
+		case c == '#' && !begun:
+			return words, nil
+		default:
+			word.WriteByte(c)
+			begun = true
+		}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	if quote != 0 {
+		err = ErrOpen
+	}
+	return words, err
+}

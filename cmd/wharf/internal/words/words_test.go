@@ -1,0 +1,64 @@
+package words
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestSplit compares the words with those of a real shell, where there is one.
+func TestSplit(t *testing.T) {
+	sh, _ := exec.LookPath("sh")
+	for line, want := range map[string]string{
+		"":                            `[]`,
+		"  a  b\tc ":                  `["a" "b" "c"]`,
+		`echo message='a  b' c="d e"`: `["echo" "message=a  b" "c=d e"]`,
+		`'it'\''s' "a\"b\\c\d"`:       `["it's" "a\"b\\c\\d"]`,
+		`'' ""x`:                      `["" "x"]`,
+		`a\ b \' \\`:                  `["a b" "'" "\\"]`,
+		"a #b c":                      `["a"]`,
+		"a#b '#c' \\#d":               `["a#b" "#c" "#d"]`,
+		"'# a'\\\n#":                  "[\"# a\\n#\"]",
+		"é 日本":                        `["é" "日本"]`,
+		`'$a' '*' "it's"`:             `["$a" "*" "it's"]`,
+	} {
+		words, err := Split(line)
+		if got := fmt.Sprintf("%q", words); err != nil || got != want {
+			t.Errorf("%q: %s, %v, want %s", line, got, err, want)
+		}
+		if sh == "" || strings.Contains(line, "\\\n") { // which a shell leaves out, and no line here has
+			continue
+		}
+		out, err := exec.Command(sh, "-c", "[ $# = 0 ] && set -- "+line+"\nfor w; do printf '%s\\0' \"$w\"; done").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(append(words, ""), "\x00"); got != string(out) {
+			t.Errorf("%q: %q, and of %s %q", line, got, sh, out)
+		}
+	}
+	for line, want := range map[string]string{`a 'b c`: `["a" "b c"]`, `a "b\`: `["a" "b"]`, `"`: `[""]`, `a\`: `["a"]`} {
+		if words, err := Split(line); !errors.Is(err, ErrOpen) || fmt.Sprintf("%q", words) != want {
+			t.Errorf("%q: %q, %v, want %s", line, words, err, want)
+		}
+	}
+}
+
+// FuzzSplit: a word in single quotes comes back.
+func FuzzSplit(f *testing.F) {
+	f.Add("a b", "c")
+	f.Add("'", "\\")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		line := ""
+		for _, word := range []string{a, b} {
+			line += "'" + strings.ReplaceAll(word, "'", `'\''`) + "' "
+		}
+		words, err := Split(line)
+		if err != nil || len(words) != 2 || words[0] != a || words[1] != b {
+			t.Errorf("%q became %q, %v", line, words, err)
+		}
+		_, _ = Split(a)
+	})
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
+)
+
+// newShell is given what makes the tree of commands, of which a line is one.
+func newShell(a *app, tree func(*app) *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "shell SERVER | -- COMMAND…",
+		Short: "Talk to a server line by line, over one connection",
+		Long: `Connect to a server and keep it, so that it keeps its state from one line to the
+next. A line is a tool with its arguments, or one of these commands, without the name
+of the server: ` + strings.Join(lineCommands, ", ") + `. "exit" or Ctrl-D ends
+the shell, Ctrl-C the line. Tab completes, and the arrow keys bring lines back.
+
+Without a terminal the lines are read from stdin, and the first that fails ends the
+shell, with its exit code. A "#" begins a comment.`,
+		Example:           "  wharf shell demo\n  printf 'echo message=a\\nadd a=1 b=2\\n' | wharf shell demo",
+		Args:              cobra.ArbitraryArgs,
+		RunE:              func(cmd *cobra.Command, words []string) error { return a.runShell(cmd, words, tree) },
+		ValidArgsFunction: a.completeServers,
+	}
+}
+
+// lineCommands are the commands that a line may begin with. A tool of the same name is
+// called with "call".
+var lineCommands = []string{"call", "complete", "ping", "prompt", "prompts", "read", "request", "resources", "tools", "watch"}
+
+// shell is a session with a person, or with a script.
+type shell struct {
+	app    *app
+	client *client
+	tree   func(*app) *cobra.Command
+	known  candidates
+	lines  *bufio.Scanner // of a script; nil = a person types
+	past   history
+	number int // of the line
+}
+
+func (a *app) runShell(cmd *cobra.Command, argv []string, tree func(*app) *cobra.Command) error {
+	a.follows = true
+	return a.withServer(exactly(), func(ctx context.Context, c *client, _ []string) error {
+		s := &shell{app: a, client: c, tree: tree}
+		if !a.InTTY {
+			s.lines = bufio.NewScanner(a.In)
+			s.lines.Buffer(nil, longestLine)
+		} else {
+			s.learn(ctx)
+			a.Tell(term.Bold, c.session.Name()+":", fmt.Sprintf("%d tools; \"tools\" lists them, Tab completes, Ctrl-D ends", len(s.known.tools)), "")
+		}
+		return s.run(ctx)
+	})(cmd, argv)
+}
+
+// longestLine bounds a line of a script, in bytes.
+const longestLine = 16 << 20
+
+// run reads lines until they end. A line that fails ends a script.
+func (s *shell) run(ctx context.Context) error {
+	for {
+		line, err := s.next(ctx)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, term.ErrDeclined):
+			return nil
+		case errors.Is(err, term.ErrCancelled), errors.Is(err, errLineEnded):
+			continue
+		case err != nil:
+			return err
+		}
+		s.number++
+		argv, err := split(line)
+		if err == nil && len(argv) == 0 {
+			continue
+		}
+		if err == nil && (argv[0] == "exit" || argv[0] == "quit") {
+			return nil
+		}
+		if err == nil {
+			err = s.do(ctx, argv)
+		}
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case s.lines != nil:
+			return &lineError{s.number, err}
+		default:
+			s.app.report(context.Background(), err)
+		}
+	}
+}
+
+// lineError says which line of a script failed.
+type lineError struct {
+	number int
+	err    error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.number, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+// errLineEnded is the cause of the context of a line that Ctrl-C ended.
+var errLineEnded = errors.New("interrupted")
+
+// next returns the next line: of a person, or of a script.
+func (s *shell) next(ctx context.Context) (string, error) {
+	if s.lines != nil {
+		if !s.lines.Scan() {
+			return "", cmpErr(s.lines.Err(), io.EOF)
+		}
+		return s.lines.Text(), nil
+	}
+	ctx, done := s.interruptible(ctx)
+	defer done()
+	ctx, leave, err := s.app.Dialog(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	line, err := s.app.Ask(ctx, term.Question{Prompt: plain.Name(s.client.session.Name(), plain.NameColumns) + "> ", History: &s.past, Complete: s.complete})
+	if err != nil && errors.Is(context.Cause(ctx), errLineEnded) {
+		err = errLineEnded
+	}
+	return line, err
+}
+
+// cmpErr returns err, or other where that is nil.
+func cmpErr(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// interruptible returns a context that Ctrl-C ends in place of the program.
+func (s *shell) interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	restore := func() {}
+	if s.app.interrupt != nil && s.lines == nil {
+		restore = s.app.interrupt.TakeOver(func() bool {
+			first := ctx.Err() == nil
+			cancel(errLineEnded)
+			return first
+		})
+	}
+	return ctx, func() { restore(); cancel(nil) }
+}
+
+// split returns the words of a line. A tool with its arguments in parentheses is one word,
+// whatever quotes are in it.
+func split(line string) ([]string, error) {
+	if line = strings.TrimSpace(line); strings.HasSuffix(line, ")") {
+		if name, _, found := strings.Cut(line, "("); found && !strings.ContainsAny(name, " \t'\"=") {
+			return []string{line}, nil
+		}
+	}
+	argv, err := words.Split(line)
+	if err != nil {
+		return nil, exit.Usage(err, "write \\' for a quote that is meant as such")
+	}
+	return argv, nil
+}
+
+// do runs one line, as a command of its own on the connection of the shell.
+func (s *shell) do(ctx context.Context, argv []string) error {
+	if !slices.Contains(lineCommands, argv[0]) && argv[0] != "help" && !strings.HasPrefix(argv[0], "-") {
+		argv = append([]string{"call"}, argv...)
+	}
+	if argv[0] == "help" {
+		argv = []string{"shell", "--help"}
+	}
+	ctx, done := s.interruptible(ctx)
+	defer done()
+	a := s.app
+	line := &app{Terminal: a.Terminal, argv: argv, settings: a.settings, server: a.server, address: a.address, redact: a.redact}
+	line.shell = &kept{s.client.host, s.client.session, s.client.entry}
+	line.flags = flags{json: a.flags.json, output: a.flags.output, quiet: a.flags.quiet, save: a.flags.save}
+	root := s.tree(line)
+	root.SetArgs(argv)
+	err := cmpErr(root.ExecuteContext(ctx), line.late)
+	if err != nil && errors.Is(context.Cause(ctx), errLineEnded) {
+		err = errLineEnded
+	}
+	return err
+}
+
+// learn asks the server for what lines may consist of. A server that has no such lists has
+// nothing to complete.
+func (s *shell) learn(ctx context.Context) {
+	session := s.client.session
+	defer s.app.Busy("asking " + session.Name() + " for what it has")()
+	s.known.tools, _ = session.ListTools(ctx)
+	s.known.prompts, _ = session.ListPrompts(ctx)
+	s.known.resources, _ = session.ListResources(ctx)
+	s.known.templates, _ = session.ListResourceTemplates(ctx)
+}
+
+// complete returns what the last word of a line may become, and where that word begins.
+func (s *shell) complete(line string) (begins int, found []string) {
+	begins = strings.LastIndexAny(line, " \t") + 1
+	before, word := strings.Fields(line[:begins]), line[begins:]
+	switch {
+	case len(before) == 0:
+		found = append(beginning(slices.Clone(lineCommands), word), s.known.next("call", nil, word)...)
+	case slices.Contains(lineCommands, before[0]):
+		found = s.known.next(before[0], before[1:], word)
+	default:
+		found = s.known.next("call", before, word)
+	}
+	return begins, slices.DeleteFunc(found, func(word string) bool { return strings.ContainsAny(word, " \t'\"\\#") })
+}
+
+// history is the lines of a shell, the newest last.
+type history []string
+
+const longestHistory = 1000
+
+// Add implements [term.History]. A line that begins with a blank is not kept, and neither
+// is one that is the same as the last.
+func (h *history) Add(line string) {
+	if line == "" || line[0] == ' ' || len(*h) > 0 && (*h)[len(*h)-1] == line {
+		return
+	}
+	*h = append(*h, line)
+	if len(*h) > longestHistory {
+		*h = (*h)[1:]
+	}
+}
+
+// Len implements [term.History].
+func (h *history) Len() int { return len(*h) }
+
+// At implements [term.History]: 0 is the newest.
+func (h *history) At(i int) string { return (*h)[len(*h)-1-i] }
