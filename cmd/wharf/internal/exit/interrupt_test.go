@@ -27,3 +27,28 @@ func TestSecondHangupLeavesNothing(t *testing.T) {
 		t.Errorf("ended by %v, want %v", cause, ErrInterrupted)
 	}
 }
+
+// TestTakeOver: a SIGINT is the taker's until it declines, and other signals are not.
+func TestTakeOver(t *testing.T) {
+	signals := make(chan os.Signal)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	i := &Interrupts{signals: signals, stopped: make(chan struct{}), restore: func() {}, cancel: cancel}
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		i.watch()
+	}()
+	taken := make(chan bool)
+	restore := i.TakeOver(func() bool { return <-taken })
+	signals <- os.Interrupt
+	taken <- true
+	signals <- os.Interrupt
+	if ctx.Err() != nil {
+		t.Error("a signal that was taken ended the program")
+	}
+	taken <- false
+	<-ctx.Done()
+	restore()
+	close(i.stopped)
+	<-watched
+}
