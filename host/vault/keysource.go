@@ -51,8 +51,7 @@ func (v *Vault) remember(b *fileV1, aead cipher.AEAD) {
 
 func (v *Vault) fetch(ctx context.Context, b *fileV1) (secret.Secret, error) {
 	if b.KeySource == KeyInFile {
-		v.warn("the key of the saved logins lies in %s and not in a keyring: who can read your files can read them", v.folder.Path(keyFile))
-		return v.readKey()
+		return v.readKey() // the person was warned when it was made, and [Vault.Status] tells
 	}
 	line, err := v.ring.get(ctx, ringUser(b))
 	path := v.folder.Path(recordsFile)

@@ -63,12 +63,15 @@ func TestNoKeyring(t *testing.T) {
 			warnings = nil
 			v = open()
 			mustLoad(t, v, token, "one")
+			if len(warnings) > 0 {
+				t.Errorf("warned again of a key that is there: %q", warnings)
+			}
 			if err := os.Remove(filepath.Join(dir, recordsFile)); err != nil {
 				t.Fatal(err)
 			}
 			mustStore(t, v, token, "two") // by a key that is asked for again
 			if len(warnings) != 1 || !strings.Contains(warnings[0], keyFile) {
-				t.Errorf("warned by a later process: %q", warnings)
+				t.Errorf("warned when another was made: %q", warnings)
 			}
 			if s := v.Status(); s.KeySource != KeyInFile || s.Problem != "" {
 				t.Errorf("status %+v", s)
