@@ -43,14 +43,19 @@ func newImport(a *app) *cobra.Command {
 		Example: "  wharf import --list\n  wharf import cursor --server github",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			items, found, err := a.importable(args, only)
+			own, err := a.ownFile()
+			if err != nil {
+				return err
+			}
+			items, found, err := importable(own, args, only)
 			if err != nil {
 				return err
 			}
 			if list {
 				return a.listImports(items, found)
 			}
-			return a.runImport(cmd.Context(), items, found, yes)
+			a.tellOfFiles(found, false)
+			return a.runImport(cmd.Context(), own, items, yes)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return config.ClientIDs(), cobra.ShellCompDirectiveNoFileComp
@@ -81,18 +86,15 @@ type importItem struct {
 	server host.Server
 }
 
-// importable returns the servers that were found, by the names that they would get.
-func (a *app) importable(ids, only []string) (items []importItem, found []config.Found, err error) {
+// importable returns the servers that were found, by the names that they would get in a
+// file.
+func importable(own *tomledit.File, ids, only []string) (items []importItem, found []config.Found, err error) {
 	cwd, err := os.Getwd()
 	if err == nil {
 		found, err = config.FindClients(cwd, ids...)
 	}
 	if err != nil {
 		return nil, nil, exit.Usage(err, "")
-	}
-	own, err := a.ownFile()
-	if err != nil {
-		return nil, nil, err
 	}
 	for _, f := range found {
 		if f.Err != nil {
@@ -192,12 +194,7 @@ func (a *app) tellOfFiles(found []config.Found, all bool) {
 }
 
 // runImport shows the entries that are new, and writes them if the user agrees.
-func (a *app) runImport(ctx context.Context, items []importItem, found []config.Found, yes bool) error {
-	a.tellOfFiles(found, false)
-	own, err := a.ownFile()
-	if err != nil {
-		return err
-	}
+func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importItem, yes bool) (err error) {
 	text := own.Text
 	var added []importItem
 	var above strings.Builder
@@ -232,16 +229,17 @@ func (a *app) runImport(ctx context.Context, items []importItem, found []config.
 	for _, name := range sortedNames(secrets) {
 		above.WriteString(a.Own("! the value of ${secret:%s} goes from the file into the vault", name))
 	}
-	if err := a.agreeTo(ctx, above.String(), fmt.Sprintf("Add %s to %s? yes, [n]o: ", counted(len(added), "server"), cleantext.Visible(own.Path)), yes); err != nil {
+	above.WriteString(a.Own("%s would be added to %s.", counted(len(added), "server"), cleantext.Visible(own.Path)))
+	if err = a.agreeTo(ctx, above.String(), "Add what is shown? yes, [n]o: ", yes); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	if err := a.keepSecrets(ctx, secrets); err != nil {
+	if err = a.keepSecrets(ctx, secrets); err != nil {
 		return err
 	}
-	if err := a.askQuestions(ctx, questions); err != nil {
+	if err = a.askQuestions(ctx, questions); err != nil {
 		return err
 	}
-	if err := writeOwn(ctx, own, text); err != nil {
+	if err = writeOwn(ctx, own, text); err != nil {
 		return err
 	}
 	return a.printImported(added)

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+)
+
+// asking is a file of VS Code whose server gets what the person types.
+const asking = `{"inputs": [
+	{"type": "promptString", "id": "key", "description": "The key of\u001b[2J your account", "password": true},
+	{"type": "pickString", "id": "region", "options": ["eu", "us"], "default": "eu"}],
+ "servers": {"asking": {"command": "wharf", "args": ["demo-server"], "env": {"KEY": "${input:key}", "REGION": "${input:region}"}}}}`
+
+// importing runs wharf on a terminal of a user who has VS Code.
+func importing(t *testing.T, home string, args ...string) *screen {
+	t.Helper()
+	path := filepath.Join(home, "Code", "User", "mcp.json")
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(asking), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t, []string{"NO_COLOR=1", "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}, "wharf", args...)
+	s.start()
+	return s
+}
+
+// Servers of another client are copied after a yes, and what their file asks for is asked
+// then. Anything but yes leaves all as it was.
+func TestTerminalImports(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "wharf", "wharf.toml")
+	for _, answer := range []string{"\r", "n\r", "\x04"} {
+		s := importing(t, home, "import")
+		if shown := s.await("yes, [n]o: "); !strings.Contains(shown, "│ [servers.asking]\n│ command = \"wharf\"\n") || !strings.Contains(shown, "1 server would be added to ") {
+			t.Errorf("shown is %q", shown)
+		}
+		s.answer("", answer)
+		s.ends(exit.CodeDenied, "you have not agreed to it")
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a file was written")
+	}
+	s := importing(t, home, "import")
+	s.answer("yes, [n]o: ", "yes\r")
+	if asked := s.await("key: "); strings.Contains(asked, "\x1b[2J") || !strings.Contains(asked, "│ The key of") {
+		t.Errorf("asked %q", asked)
+	}
+	s.answer("", "k3y-of-mine\r")
+	s.answer("region [eu]: ", "asia\r") // which is asked again
+	s.answer("region [eu]: ", "\r")
+	s.ends(exit.CodeOK, "asking is added")
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), "${secret:asking/key}") || strings.Contains(string(text), "k3y-of-mine") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// What a file named by --config asks for is asked when its server is first used, and then
+// no more.
+func TestTerminalAsksQuestions(t *testing.T) {
+	home := t.TempDir()
+	named := []string{"call", "asking", "echo", "message=x", "--config", filepath.Join(home, "Code", "User", "mcp.json")}
+	s := importing(t, home, named...)
+	s.answer("key: ", "k3y-of-mine\r")
+	s.answer("region [eu]: ", "us\r")
+	s.ends(exit.CodeOK, "x")
+	s = importing(t, home, named...)
+	s.ends(exit.CodeOK, "x")
+}
