@@ -84,14 +84,15 @@ func (job *hostJob) config(dir string) (c host.Config, entry host.Server, err er
 func jobConfig() host.Config {
 	c := host.Config{
 		Plugins: plugins.Builtin(), Timeout: jobTimeout, MaxTimeout: 2 * jobTimeout, StartTimeout: jobStart, Reconnect: onDemand, OneShot: true, Resend: true,
-		Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
-			return mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada", "n": 1}}, nil
+		Event: func(host.Event) {}, Client: host.Client{
+			Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
+				return mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada", "n": 1}}, nil
+			},
+			Sample: func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+				return json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"x"},"model":"m"}`), nil
+			},
+			Roots: func(context.Context, string) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil },
 		},
-		Sample: func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
-			return json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"x"},"model":"m"}`), nil
-		},
-		Roots: func(context.Context, string) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil },
-		Event: func(host.Event) {},
 	}
 	c.CacheDir = testenv.CodeDir()
 	return c

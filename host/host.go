@@ -20,7 +20,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
-	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trace"
@@ -75,8 +74,9 @@ type Config struct {
 	// project; see [trust.DefaultDir]. With "" such servers are never used.
 	TrustDir string
 
-	// Client is how the program names itself to servers.
-	Client mcp.Implementation
+	// Client is what servers are told of the program, and may ask of it. See
+	// [Host.AddClient] for a session with a client of its own.
+	Client Client
 
 	// Timeout bounds each request; 0 is 30 s, below zero is no limit.
 	Timeout time.Duration
@@ -119,20 +119,9 @@ type Config struct {
 	// their schemas, see [ArgumentError] and [ResultError].
 	NoValidate bool
 
-	// The callbacks below may be called from any goroutine. One that is nil
-	// is not advertised to servers. One that asks a person is part of the call
-	// that needs the answer, and must not wait for Close of the host, which ends
-	// and awaits that call.
-
-	// Elicit asks the user something on behalf of a server.
-	Elicit func(ctx context.Context, server string, e mcp.Elicitation) (mcp.ElicitResult, error)
-
-	// Sample lets the program's model answer for a server; both sides are the
-	// JSON of sampling/createMessage.
-	Sample func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
-
-	// Roots lists the folders that a server may know of.
-	Roots func(ctx context.Context, server string) ([]mcp.Root, error)
+	// The callbacks below, and those of Client, may be called from any goroutine. One that
+	// asks a person is part of the call that needs the answer, and must not wait for Close
+	// of the host, which ends and awaits that call.
 
 	// Person lets the person sign in when a call needs it, see [WithoutSignIn].
 	Person *signin.Person
@@ -194,9 +183,7 @@ type Host struct {
 // New makes a host. It loads no plugin yet: that happens when a session first
 // needs one.
 func New(ctx context.Context, c Config) (*Host, error) {
-	if c.Client.Name == "" {
-		c.Client = mcp.Implementation{Name: "wharf", Version: "0.1.0"}
-	}
+	c.Client.name()
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
 	}
@@ -219,7 +206,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}
 	h.dialer = connect.New(connect.Config{
-		Modules: h.modules, Vault: h.vault, Streams: c.Streams, Client: c.Client, Timeout: c.Timeout,
+		Modules: h.modules, Vault: h.vault, Streams: c.Streams, Client: c.Client.Info, Timeout: c.Timeout,
 		StartTimeout: c.StartTimeout, OneShot: c.OneShot, Person: c.Person,
 		Print: c.Print, Trace: c.Trace, Record: c.Record, Stderr: c.Stderr, Warn: h.warn,
 	})

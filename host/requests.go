@@ -139,7 +139,7 @@ func (s *Session) Ping(ctx context.Context) error {
 	return err
 }
 
-// RootsChanged tells the server that what [Config.Roots] returns for it is not
+// RootsChanged tells the server that what [Client.Roots] returns for it is not
 // what it was. Servers of the modern era ask for that whenever they need it, so
 // for them there is nothing to do, nor for those without a connection.
 func (s *Session) RootsChanged(ctx context.Context) error {

@@ -43,11 +43,11 @@ func TestRootsChanged(t *testing.T) {
 	roots := []ours.Root{{URI: "file:///a"}}
 	logged := make(chan string, 1)
 	h := newHost(t, host.Config{
-		Roots: func(context.Context, string) ([]ours.Root, error) {
+		Client: host.Client{Roots: func(context.Context, string) ([]ours.Root, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			return slices.Clone(roots), nil
-		},
+		}},
 		Event: func(e host.Event) {
 			if e.Method == ours.NotificationMessage {
 				var m ours.LogMessage

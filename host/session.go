@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/host/internal/connect"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
-	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
@@ -38,7 +38,7 @@ type Session struct {
 // has none, over its predecessor HTTP+SSE. The one that worked is remembered for the next
 // session with that url.
 func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
-	out, err := h.add(s)
+	out, err := h.add(s, h.config.Client)
 	if err != nil {
 		return nil, fmt.Errorf("connect %s: %w", s.Name, err)
 	}
@@ -52,20 +52,24 @@ func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
 // Add returns a session with a server that is not connected yet: that is done by
 // [Session.Start], or by the first call, which also find an entry that cannot work.
 // Several sessions may have the same entry, and the same name.
-func (h *Host) Add(s Server) (*Session, error) {
-	out, err := h.add(s)
+func (h *Host) Add(s Server) (*Session, error) { return h.AddClient(s, h.config.Client) }
+
+// AddClient is [Host.Add] with a client of its own in place of [Config.Client].
+func (h *Host) AddClient(s Server, c Client) (*Session, error) {
+	out, err := h.add(s, c)
 	if err != nil {
 		return nil, fmt.Errorf("add %s: %w", s.Name, err)
 	}
 	return out, nil
 }
 
-func (h *Host) add(entry Server) (*Session, error) {
+func (h *Host) add(entry Server, client Client) (*Session, error) {
+	client.name()
 	s := &Session{host: h}
 	s.entry.Store(&entry)
 	var err error
-	if s.inner, err = session.New(h.sessionConfig(s)); err != nil {
-		return nil, err
+	if s.inner, err = session.New(h.sessionConfig(s, &client)); err != nil {
+		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,25 +103,16 @@ func (h *Host) forget(s *Session) {
 }
 
 // sessionConfig joins a session to its connections and to the callbacks.
-func (h *Host) sessionConfig(s *Session) session.Config {
+func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 	name := s.Name()
 	c := session.Config{
 		Name:        name,
-		Client:      h.config.Client,
 		Connections: connections{s},
 		MaxTimeout:  h.config.MaxTimeout,
 		NoValidate:  h.config.NoValidate,
 		Warn:        func(text string) { h.warn(name, text) },
 	}
-	if f := h.config.Elicit; f != nil {
-		c.Elicit = func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) { return f(ctx, name, e) }
-	}
-	if f := h.config.Sample; f != nil {
-		c.Sample = func(ctx context.Context, p json.RawMessage) (json.RawMessage, error) { return f(ctx, name, p) }
-	}
-	if f := h.config.Roots; f != nil {
-		c.Roots = func(ctx context.Context) ([]mcp.Root, error) { return f(ctx, name) }
-	}
+	client.offer(&c)
 	if f := h.config.Event; f != nil {
 		c.Notify = func(method string, params json.RawMessage) { f(Event{Server: name, Method: method, Params: params}) }
 	}

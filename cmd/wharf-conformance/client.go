@@ -56,17 +56,19 @@ func (c *client) config() host.Config {
 		CacheDir: cache,
 		VaultDir: c.vault,
 		Person:   &signin.Person{OpenURL: visit},
-		Client:   mcp.Implementation{Name: "wharf-conformance", Version: "0.1.0"},
 		Timeout:  10 * time.Second,
 		OneShot:  true,
-		Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
-			return answer(e)
+		Event:    c.hear,
+		Client: host.Client{
+			Info: mcp.Implementation{Name: "wharf-conformance", Version: "0.1.0"},
+			Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
+				return answer(e)
+			},
+			Sample: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				return json.RawMessage(`{"role":"assistant","model":"none","content":{"type":"text","text":"yes"}}`), nil
+			},
+			Roots: func(context.Context, string) ([]mcp.Root, error) { return nil, nil },
 		},
-		Sample: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-			return json.RawMessage(`{"role":"assistant","model":"none","content":{"type":"text","text":"yes"}}`), nil
-		},
-		Roots: func(context.Context, string) ([]mcp.Root, error) { return nil, nil },
-		Event: c.hear,
 	}
 }
 

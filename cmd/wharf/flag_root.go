@@ -43,6 +43,6 @@ func (f *folders) Set(dir string) error {
 // letRoots lets a host tell servers the folders, if any were given.
 func (f folders) letRoots(c *host.Config) {
 	if len(f) > 0 {
-		c.Roots = func(context.Context, string) ([]mcp.Root, error) { return f, nil }
+		c.Client.Roots = func(context.Context, string) ([]mcp.Root, error) { return f, nil }
 	}
 }

@@ -27,7 +27,7 @@ func (a *app) letSignIn(c *host.Config) {
 func (a *app) letElicit(server host.Server) func(*host.Config) {
 	asker := &elicit.Asker{Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser}
 	return func(c *host.Config) {
-		c.Elicit = func(ctx context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
+		c.Client.Elicit = func(ctx context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
 			return asker.Elicit(ctx, e)
 		}
 	}

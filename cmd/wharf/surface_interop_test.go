@@ -87,15 +87,17 @@ func newVisitor(t *testing.T, entry host.Server) *visitor {
 	h, err := host.New(t.Context(), host.Config{
 		Plugins: plugins.Builtin(),
 		OneShot: true,
-		Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
-			v.asked <- "elicit " + e.Mode
-			return *v.answer.Load(), nil
+		Client: host.Client{
+			Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
+				v.asked <- "elicit " + e.Mode
+				return *v.answer.Load(), nil
+			},
+			Sample: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				v.asked <- "sample"
+				return json.RawMessage(`{"model":"m","role":"assistant","content":{"type":"text","text":"hm"}}`), nil
+			},
+			Roots: func(context.Context, string) ([]mcp.Root, error) { return *v.roots.Load(), nil },
 		},
-		Sample: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-			v.asked <- "sample"
-			return json.RawMessage(`{"model":"m","role":"assistant","content":{"type":"text","text":"hm"}}`), nil
-		},
-		Roots: func(context.Context, string) ([]mcp.Root, error) { return *v.roots.Load(), nil },
 		Event: func(e host.Event) {
 			if e.Method == mcp.NotificationMessage {
 				var m mcp.LogMessage

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -70,8 +71,11 @@ type handshakeParams struct {
 
 func newHandshakeParams(c *Config) (handshakeParams, error) {
 	g := handshakeParams{meta: make(map[string][]byte)}
+	if err := checkDeclared(c); err != nil {
+		return g, err
+	}
 	offered := capabilities(c)
-	if c.Roots != nil {
+	if c.Roots != nil && c.Capabilities["roots"] == nil {
 		offered["roots"] = map[string]bool{"listChanged": true} // see roots.go
 	}
 	client, err := json.Marshal(map[string]any{"capabilities": offered, "clientInfo": c.Client})
@@ -81,7 +85,11 @@ func newHandshakeParams(c *Config) (handshakeParams, error) {
 	g.client = client[1 : len(client)-1]
 	// What _meta offers is what a result may ask for (2026-07-28/basic/patterns/mrtr).
 	offered = capabilities(c)
-	offered["extensions"] = map[string]any{mcp.ExtensionTasks: struct{}{}} // see task.go
+	extensions := map[string]any{mcp.ExtensionTasks: struct{}{}} // see task.go
+	for name, settings := range c.Extensions {
+		extensions[name] = settings
+	}
+	offered["extensions"] = extensions
 	for _, version := range modernVersions {
 		meta, err := json.Marshal(map[string]any{
 			mcp.MetaProtocolVersion: version, mcp.MetaClientCapabilities: offered, mcp.MetaClientInfo: c.Client,
@@ -94,8 +102,8 @@ func newHandshakeParams(c *Config) (handshakeParams, error) {
 	return g, nil
 }
 
-// capabilities returns what a client offers: exactly what it has a callback for
-// (2025-11-25/basic/lifecycle#capability-negotiation).
+// capabilities returns what a client offers: what it has a callback for, and what it
+// declares (2025-11-25/basic/lifecycle#capability-negotiation).
 func capabilities(c *Config) map[string]any {
 	offered := map[string]any{}
 	if c.Roots != nil {
@@ -107,7 +115,41 @@ func capabilities(c *Config) map[string]any {
 	if c.Elicit != nil {
 		offered["elicitation"] = map[string]any{mcp.ElicitForm: struct{}{}, mcp.ElicitURL: struct{}{}}
 	}
+	for name, settings := range c.Capabilities {
+		offered[name] = settings
+	}
+	if len(c.Extensions) > 0 {
+		offered["extensions"] = c.Extensions
+	}
 	return offered
+}
+
+// checkDeclared returns an error for what cannot be declared.
+func checkDeclared(c *Config) error {
+	for what, declared := range map[string]map[string]json.RawMessage{"capability": c.Capabilities, "extension": c.Extensions} {
+		for name, settings := range declared {
+			if !json.Valid(settings) || strictjson.Read(settings).Kind() != '{' {
+				return fmt.Errorf("%s %s of the client: want an object, got %s", what, name, clipText(settings))
+			}
+		}
+	}
+	if c.Capabilities["extensions"] != nil {
+		return errors.New("capability extensions of the client: declare them as Extensions")
+	}
+	return nil
+}
+
+// elicits reports whether the client offers a mode of elicitation. A declaration without
+// a mode is one of forms (2025-11-25/client/elicitation#capabilities).
+func (c *Config) elicits(mode string) bool {
+	declared := c.Capabilities["elicitation"]
+	switch {
+	case c.Elicit == nil:
+		return false
+	case declared == nil || member(declared, mode) != nil:
+		return true
+	}
+	return mode == mcp.ElicitForm && member(declared, mcp.ElicitURL) == nil
 }
 
 // clip shortens a server's words for an error.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,22 +30,30 @@ func (c *Config) respond(ctx context.Context, method string, params []byte) (rpc
 		return encoded(mcp.ListRootsResult{Roots: roots})
 	case method == mcp.MethodCreateMessage && c.Sample != nil:
 		result, err := c.Sample(ctx, params)
-		if err != nil {
-			return nil, err
-		}
-		return func(dst []byte) ([]byte, error) { return strictjson.AppendRaw(dst, result) }, nil
+		return raw(result), err
 	case method == mcp.MethodElicit && c.Elicit != nil:
 		e, err := readElicitation(params)
 		if err != nil {
 			return nil, &rpc.Error{Code: mcp.CodeInvalidParams, Message: err.Error()}
+		}
+		if !c.elicits(e.Mode) { // (2025-11-25/client/elicitation#error-handling)
+			return nil, &rpc.Error{Code: mcp.CodeInvalidParams, Message: "this client does not offer elicitation of mode " + e.Mode}
 		}
 		result, err := c.Elicit(ctx, e)
 		if err != nil {
 			return nil, err
 		}
 		return encoded(result)
+	case c.Handlers[method] != nil:
+		result, err := c.Handlers[method](ctx, bytes.Clone(params)) // the handler may keep them
+		return raw(result), err
 	}
 	return nil, errNoHandler
+}
+
+// raw writes what a callback gave as JSON.
+func raw(result json.RawMessage) rpc.Appender {
+	return func(dst []byte) ([]byte, error) { return strictjson.AppendRaw(dst, result) }
 }
 
 // readElicitation reads the params of elicitation/create. Without a mode it is

@@ -30,6 +30,11 @@ type Config struct {
 
 	MaxTimeout time.Duration // of a request that tells its progress; 0 is 1 h, below is none
 
+	// Capabilities and Extensions are declared beside what has a callback, each with its
+	// settings, a JSON object. A capability that has a callback is declared as it is here:
+	// elicitation then offers the modes that it names, and a form where it names none.
+	Capabilities, Extensions map[string]json.RawMessage
+
 	// What servers may ask for. A nil callback is not advertised, and requests
 	// for it are refused. Callbacks may run at the same time. Their context ends
 	// with the connection that asked in the legacy era, and in the modern era,
@@ -37,6 +42,9 @@ type Config struct {
 	Elicit func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error)
 	Sample func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	Roots  func(ctx context.Context) ([]mcp.Root, error)
+
+	// Handlers answer requests for which there is no callback, by method.
+	Handlers map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
 	// NoValidate calls tools without a look at their schemas.
 	NoValidate bool

@@ -20,7 +20,7 @@ func newWharf(ctx context.Context, d Dock) (Program, error) {
 	h, err := host.New(ctx, host.Config{
 		Plugins:  plugins.Builtin(),
 		CacheDir: d.CacheDir,
-		Client:   mcp.Implementation{Name: "compare", Version: "1.0.0"},
+		Client:   host.Client{Info: mcp.Implementation{Name: "compare", Version: "1.0.0"}},
 		Event: func(e host.Event) {
 			if e.Method == mcp.NotificationMessage {
 				heard.add()

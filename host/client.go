@@ -1,0 +1,69 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Client is the part of a program that servers know: its name, and what they may ask of
+// it. Callbacks are given the name of the server that asks. One that is nil is not
+// advertised, and a request for it is refused.
+type Client struct {
+	// Info is how the program names itself; Wharf names itself where there is no name.
+	Info mcp.Implementation
+
+	// Elicit asks the user something on behalf of a server.
+	Elicit func(ctx context.Context, server string, e mcp.Elicitation) (mcp.ElicitResult, error)
+
+	// Sample lets the program's model answer for a server; both sides are the
+	// JSON of sampling/createMessage.
+	Sample func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
+
+	// Roots lists the folders that a server may know of.
+	Roots func(ctx context.Context, server string) ([]mcp.Root, error)
+
+	// Handlers answer requests of other methods, and of those above where there is no
+	// callback: requests of their own from legacy servers, and what the results of modern
+	// ones ask for. Params and result are JSON. An [RPCError] is told to a legacy server
+	// as it is, of any other error only that there was one. Requests without a handler
+	// are refused with -32601.
+	Handlers map[string]func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
+
+	// Capabilities are declared beside what the callbacks stand for, by name, each with
+	// its settings, a JSON object: "experimental", or "sampling" with tools and context.
+	// They take the place of what Wharf declares for a callback, so that "elicitation"
+	// with {"form":{}} offers forms and no pages; a mode that is not offered is refused.
+	Capabilities map[string]json.RawMessage
+
+	// Extensions are declared by their names, each with its settings, a JSON object.
+	Extensions map[string]json.RawMessage
+}
+
+// name gives the client the name of Wharf where it has none.
+func (c *Client) name() {
+	if c.Info.Name == "" {
+		c.Info = mcp.Implementation{Name: "wharf", Version: "0.1.0"}
+	}
+}
+
+// offer gives the configuration of a session what the client declares and answers.
+func (c *Client) offer(to *session.Config) {
+	name := to.Name
+	to.Client, to.Capabilities, to.Extensions = c.Info, c.Capabilities, c.Extensions
+	if f := c.Elicit; f != nil {
+		to.Elicit = func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) { return f(ctx, name, e) }
+	}
+	if f := c.Sample; f != nil {
+		to.Sample = func(ctx context.Context, p json.RawMessage) (json.RawMessage, error) { return f(ctx, name, p) }
+	}
+	if f := c.Roots; f != nil {
+		to.Roots = func(ctx context.Context) ([]mcp.Root, error) { return f(ctx, name) }
+	}
+	to.Handlers = make(map[string]func(context.Context, json.RawMessage) (json.RawMessage, error), len(c.Handlers))
+	for method, f := range c.Handlers {
+		to.Handlers[method] = func(ctx context.Context, p json.RawMessage) (json.RawMessage, error) { return f(ctx, name, p) }
+	}
+}

@@ -1,0 +1,75 @@
+//lint:file-ignore SA1019 Servers ask for roots until the feature is gone.
+
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/host"
+	ours "github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// curious is a server of the SDK whose only tool says who calls it, what they declare,
+// and which folders they have.
+func curious() *mcp.Server {
+	type none struct{}
+	s := mcp.NewServer(&mcp.Implementation{Name: "curious", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+		about := r.Session.InitializeParams()
+		text := about.ClientInfo.Name
+		if about.Capabilities.Experimental["x"] != nil {
+			text += " with x"
+		}
+		if list, err := r.Session.ListRoots(ctx, nil); err == nil {
+			for _, root := range list.Roots {
+				text += " at " + root.URI
+			}
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+	})
+	return s
+}
+
+// TestAddClient has sessions of one host with clients of their own.
+func TestAddClient(t *testing.T) {
+	at := func(uri string) func(context.Context, string) ([]ours.Root, error) {
+		return func(context.Context, string) ([]ours.Root, error) { return []ours.Root{{URI: uri}}, nil }
+	}
+	server := curious()
+	h := newHost(t, host.Config{
+		Files: pluginFile("socket", socketFile), Client: host.Client{Roots: at("file:///host")},
+		Streams: map[string]host.Stream{"curious": func(context.Context) (io.ReadWriteCloser, error) {
+			near, far := net.Pipe()
+			_, err := server.Connect(t.Context(), &mcp.IOTransport{Reader: far, Writer: far}, nil)
+			return near, err
+		}},
+	})
+	entry := host.Server{Name: "curious", Transport: "socket", Address: "memory:curious", Protocol: "legacy"}
+	declared := map[string]json.RawMessage{"experimental": json.RawMessage(`{"x":{}}`)}
+	for want, add := range map[string]func() (*host.Session, error){
+		"wharf at file:///host": func() (*host.Session, error) { return h.Add(entry) },
+		"one with x at file:///one": func() (*host.Session, error) {
+			return h.AddClient(entry, host.Client{Info: ours.Implementation{Name: "one"}, Roots: at("file:///one"), Capabilities: declared})
+		},
+		"wharf": func() (*host.Session, error) { return h.AddClient(entry, host.Client{}) },
+	} {
+		s, err := add()
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := s.CallTool(t.Context(), "ask", nil)
+		if err != nil || result.Content[0].Text != want {
+			t.Errorf("%+v, %v; want %s", result, err, want)
+		}
+	}
+	if _, err := h.AddClient(entry, host.Client{Capabilities: map[string]json.RawMessage{"x": json.RawMessage(`1`)}}); !errors.Is(err, host.ErrConfig) {
+		t.Errorf("a capability that is no object: %v", err)
+	}
+}
