@@ -53,9 +53,6 @@ type Reference struct {
 	Secret string // a name given to `wharf auth secret`
 }
 
-// authOwn are the keys of an auth table that are not the provider's.
-var authOwn = []string{"provider", "command", "env", "variables", "blob"}
-
 // auth reads how to sign in: a name, or a table.
 func (e *entry) auth() Auth {
 	switch v := e.values["auth"].(type) {
@@ -84,7 +81,7 @@ func (e *entry) authTable() (a Auth) {
 	}
 	e.checkProvider(a.Provider)
 	for _, key := range slices.Sorted(maps.Keys(e.values)) { // what the provider makes of them is known only when it is loaded
-		if !slices.Contains(authOwn, key) {
+		if !slices.Contains(authKeys.names(), key) {
 			a.set(key, e.setting(key))
 		}
 	}

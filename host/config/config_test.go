@@ -201,7 +201,7 @@ func TestClosest(t *testing.T) {
 		"url_": "url", "header": "headers", "arg": "args", "envs": "env", "colour": "", "": "",
 		strings.Repeat("x", 1<<20): "",
 	} {
-		if got := closest(typed, serverKeys); got != want {
+		if got := closest(typed, serverKeys.names()); got != want {
 			t.Errorf("closest(%.20q) = %q, want %q", typed, got, want)
 		}
 	}

@@ -12,18 +12,6 @@ import (
 	"sync"
 )
 
-// The keys of Wharf's own files.
-var (
-	rootKeys   = []string{"servers", "plugins"}
-	pluginKeys = []string{"file", "sha256", "origins", "discover", "isolation"}
-	tlsKeys    = []string{"ca", "cert", "key", "name"}
-	serverKeys = []string{
-		"transport", "command", "args", "env", "env_file", "dir", "url", "headers", "address",
-		"proxy", "tls", "auth", "type", "strategy", "timeout", "start_timeout", "resend", "message_cap", "framing", "protocol", "settings", "disabled", "enabled_tools", "disabled_tools", "registry",
-	}
-	registryKeys = []string{"address", "name", "version", "sha256"}
-)
-
 // meant are keys of other clients and what they are called here; no count of
 // letters would find those.
 var meant = map[string]string{
@@ -38,7 +26,7 @@ func parseNative(doc *document) (*File, error) {
 	f := &File{Path: doc.path}
 	root := newEntry(doc, "")
 	root.onlyKeys(rootKeys, "")
-	for _, key := range rootKeys {
+	for _, key := range rootKeys.names() {
 		valueOf[map[string]any](root, key, "expected tables, not %s; write ["+key+".NAME]")
 	}
 	wrong := root.wrong
@@ -63,7 +51,8 @@ func parseNative(doc *document) (*File, error) {
 }
 
 // onlyKeys refuses every key but the known ones. A hint says where else a key may belong.
-func (e *entry) onlyKeys(known []string, hint string) {
+func (e *entry) onlyKeys(table keys, hint string) {
+	known := table.names()
 	for _, key := range slices.Sorted(maps.Keys(e.values)) {
 		better := suggestion(key, known)
 		switch {
@@ -100,8 +89,8 @@ func (e *entry) transport() string {
 func (e *entry) tls() TLS {
 	fields := e.texts("tls")
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains(tlsKeys, key) {
-			e.fail("tls."+key, "there is no such key; there are %s", strings.Join(tlsKeys, ", "))
+		if !slices.Contains(tlsKeys.names(), key) {
+			e.fail("tls."+key, "there is no such key; there are %s", strings.Join(tlsKeys.names(), ", "))
 		}
 	}
 	t := TLS{CA: fields["ca"], Cert: fields["cert"], Key: fields["key"], Name: fields["name"]}
@@ -115,8 +104,8 @@ func (e *entry) tls() TLS {
 func (e *entry) registry() Registry {
 	fields := e.texts("registry")
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains(registryKeys, key) {
-			e.fail("registry."+key, "there is no such key; there are %s", strings.Join(registryKeys, ", "))
+		if !slices.Contains(registryKeys.names(), key) {
+			e.fail("registry."+key, "there is no such key; there are %s", strings.Join(registryKeys.names(), ", "))
 		}
 	}
 	r := Registry{Address: fields["address"], Name: fields["name"], Version: fields["version"], SHA256: strings.ToLower(fields["sha256"])}

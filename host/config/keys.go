@@ -1,0 +1,108 @@
+package config
+
+// Key is a key of Wharf's own file. The tables of keys are what the reader of files
+// goes by: a key that stands in none of them is an error in a file.
+type Key struct {
+	Name    string
+	Type    string // text, list of texts, table of texts, true or false, duration, size, table
+	Default string // what its absence means
+	Meaning string
+	Example string // a line of TOML
+}
+
+// Table is a table of Wharf's own file, and its keys.
+type Table struct {
+	Name    string // "[servers.NAME]"
+	Meaning string
+	Keys    []Key
+	Open    bool // other keys are settings, for a plugin to read
+}
+
+// Tables returns the tables of Wharf's own file.
+func Tables() []Table {
+	return []Table{
+		{Name: "(the file)", Meaning: "A file has nothing but these two.", Keys: rootKeys},
+		{Name: "[servers.NAME]", Meaning: "A server, and the grant of what its transport may reach: its command, url or address, and nothing else. " +
+			"In its texts `${NAME}` is the variable NAME, `${NAME:-text}` has a default, and `${secret:NAME}` is a secret of `wharf auth secret`.", Keys: serverKeys},
+		{Name: "servers.NAME.tls", Meaning: "How a server over TLS is known, and what it is shown. Files hold PEM.", Keys: tlsKeys},
+		{Name: "servers.NAME.auth", Meaning: "How a server is signed in to. A text is the name of the provider. " +
+			"All other keys are settings of the provider; each may be `{ env = \"NAME\" }`, `{ file = \"PATH\" }` or `{ secret = \"NAME\" }`.", Keys: authKeys, Open: true},
+		{Name: "servers.NAME.registry", Meaning: "Where an entry was made from. `wharf add` writes it, and `wharf update` goes by it.", Keys: registryKeys},
+		{Name: "[plugins.NAME]", Meaning: "A plugin that is a file of yours, or how an installed one is run. `wharf plugin add` needs no entry.", Keys: pluginKeys},
+	}
+}
+
+// keys are the keys of one table.
+type keys []Key
+
+func (k keys) names() []string {
+	names := make([]string, len(k))
+	for i, key := range k {
+		names[i] = key.Name
+	}
+	return names
+}
+
+var rootKeys = keys{
+	{"servers", "table", "none", "The servers, a table for each.", `[servers.files]`},
+	{"plugins", "table", "none", "The plugins, a table for each.", `[plugins.pigeon]`},
+}
+
+var serverKeys = keys{
+	{"transport", "text", "`stdio` for a command, `http` for a url", "The plugin that carries the messages: `stdio`, `http`, `sse`, or one of yours.", `transport = "sse"`},
+	{"command", "text", "none", "The program to start. It is looked up in PATH.", `command = "npx"`},
+	{"args", "list of texts", "none", "The arguments of the command.", `args = ["-y", "@modelcontextprotocol/server-everything"]`},
+	{"env", "table of texts", "none", "Variables of the process, beside the few that each server gets.", `env = { GITHUB_TOKEN = "${secret:github}" }`},
+	{"env_file", "text", "none", "A file of more variables, `NAME=value` in each line. Those of `env` outrank it.", `env_file = "/home/me/.secrets/github"`},
+	{"dir", "text", "the working folder", "The folder that the process starts in.", `dir = "${HOME}/notes"`},
+	{"url", "text", "none", "The address of the server: `https://`, `http://`, `wss://`, `ws://`, or `unix:///path/to/socket#/path`.", `url = "https://mcp.example.com/mcp"`},
+	{"headers", "table of texts", "none", "Headers of each request.", `headers = { X-Team = "blue" }`},
+	{"address", "text", "none", "The byte stream that a plugin speaks over: `unix:/path`, `tcp:host:port`, `tls:host:port`, or `memory:NAME` in a program that embeds Wharf.", `address = "unix:/run/loft.sock"`},
+	{"proxy", "text", "what the environment says", "The proxy of a url; `direct` is none.", `proxy = "http://proxy.example:3128"`},
+	{"tls", "table", "what the system trusts", "How a server over TLS is known, and what it is shown; see below.", `tls = { ca = "/etc/ssl/corp.pem" }`},
+	{"auth", "text or table", "by the server's own challenge", "How the server is signed in to; see below.", `auth = "oauth"`},
+	{"type", "text", "none", "Another name of `transport`, as other clients write it.", `type = "http"`},
+	{"strategy", "text", "`http-first`", "Which transport of a url is tried: `http-first`, `sse-first`, `http-only` or `sse-only`.", `strategy = "http-only"`},
+	{"timeout", "duration", "`30s`", "The longest wait for an answer or a report of progress; `0` is none.", `timeout = "2m"`},
+	{"start_timeout", "duration", "`60s`", "The longest wait until the server is ready for requests; `0` is none.", `start_timeout = "3m"`},
+	{"resend", "true or false", "`false`", "Sends a call again after a lost connection, if the tool says that it is read-only or may be repeated.", `resend = true`},
+	{"message_cap", "size", "`16MiB`", "The longest message of the server, from `1KiB` to `1GiB`.", `message_cap = "64MiB"`},
+	{"framing", "text", "the plugin's own", "How messages are told apart on a stream: `ndjson`, `content-length` or `auto`.", `framing = "content-length"`},
+	{"protocol", "text", "`auto`", "The revision to speak: `auto`, `legacy` (up to 2025-11-25) or `2026-07-28`.", `protocol = "legacy"`},
+	{"settings", "table of texts", "none", "What the plugin itself reads.", `settings = { subject = "tools" }`},
+	{"disabled", "true or false", "`false`", "Lists the server and never connects it. `[servers.demo]` with it hides the demo.", `disabled = true`},
+	{"enabled_tools", "list of texts", "all", "The tools that may be listed and called. An empty list is none.", `enabled_tools = ["read_file"]`},
+	{"disabled_tools", "list of texts", "none", "Tools that may not, whatever `enabled_tools` says.", `disabled_tools = ["write_file"]`},
+	{"registry", "table", "none", "Where the entry was made from; see below.", `registry = { name = "io.github.example/weather", version = "1.2.0" }`},
+}
+
+var tlsKeys = keys{
+	{"ca", "text", "none", "A file of authorities that are trusted beside those of the system.", `ca = "/etc/ssl/corp.pem"`},
+	{"cert", "text", "none", "The client's own certificate.", `cert = "/home/me/client.pem"`},
+	{"key", "text", "none", "The key of that certificate.", `key = "/home/me/client.key"`},
+	{"name", "text", "the host of the url or address", "The name that the server's certificate is to have.", `name = "mcp.internal"`},
+}
+
+// authKeys are the keys of an auth table that are not the provider's.
+var authKeys = keys{
+	{"provider", "text", "`oauth`", "The plugin that signs in: `oauth`, `bearer`, `helper`, one of yours, or `none`.", `provider = "bearer"`},
+	{"command", "list of texts", "none", "A program that the provider may run, and its arguments.", `command = ["corp-token", "--json"]`},
+	{"env", "table of texts", "none", "Variables of that program.", `env = { REGION = "eu" }`},
+	{"variables", "list of texts", "none", "The variables of a server that is a process which hold the credential.", `variables = ["TOKEN"]`},
+	{"blob", "true or false", "`false`", "Writes the credential ahead of the first message on a byte stream.", `blob = true`},
+}
+
+var registryKeys = keys{
+	{"address", "text", "the official registry", "The address of the registry.", `address = "https://registry.example"`},
+	{"name", "text", "none", "The name of the server there.", `name = "io.github.example/weather"`},
+	{"version", "text", "none", "The version that the entry was made from.", `version = "1.2.0"`},
+	{"sha256", "text", "none", "The hash of what the registry said of that version.", `sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`},
+}
+
+var pluginKeys = keys{
+	{"file", "text", "the plugin of that name that is installed or shipped", "The module. A relative path counts from the folder of the configuration.", `file = "plugins/pigeon.wasm"`},
+	{"sha256", "text", "none, and the plugin is refused", "The hash that the file must have. `wharf plugin inspect FILE` prints it.", `sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`},
+	{"origins", "list of texts", "none", "The origins that an auth provider may call.", `origins = ["https://sso.example"]`},
+	{"discover", "true or false", "`false`", "Lets an auth provider call each public https origin that it learns of on the way.", `discover = true`},
+	{"isolation", "text", "`none`", "Where a transport runs: `none` is the process of the host, `process` one of its own.", `isolation = "process"`},
+}
