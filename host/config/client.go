@@ -14,7 +14,8 @@ type client struct {
 	id, name string // for a command line, and for people
 
 	// files are the user's own: "~" is the home folder, "{config}" the one for
-	// configuration that the system has. A name before a colon limits it to one system.
+	// configuration that the system has, "$NAME" what a variable says. A name before a
+	// colon limits it to one system.
 	files []string
 
 	// ends are how paths of its files end, those in projects included.
@@ -47,7 +48,7 @@ var clients = []client{
 	},
 	{
 		id: "claude-code", name: "Claude Code",
-		files: []string{"~/.claude.json"},
+		files: []string{"~/.claude.json", "$CLAUDE_CONFIG_DIR/.claude.json"},
 		ends:  []string{".claude.json", ".mcp.json", ".claude/mcp.json", "managed-mcp.json"},
 	},
 	{
@@ -96,7 +97,7 @@ var clients = []client{
 	},
 	{
 		id: "copilot", name: "GitHub Copilot CLI",
-		files: []string{"~/.copilot/mcp-config.json"},
+		files: []string{"~/.copilot/mcp-config.json", "$COPILOT_HOME/mcp-config.json"},
 		ends:  []string{"mcp-config.json", ".github/mcp.json"},
 		unit:  time.Millisecond,
 	},
@@ -110,7 +111,7 @@ var clients = []client{
 	},
 	{
 		id: "codex", name: "Codex",
-		files:  []string{"~/.codex/config.toml"},
+		files:  []string{"~/.codex/config.toml", "$CODEX_HOME/config.toml"},
 		ends:   []string{".codex/config.toml"},
 		roots:  [][]string{{"mcp_servers"}},
 		unit:   time.Second,
@@ -118,7 +119,7 @@ var clients = []client{
 	},
 	{
 		id: "opencode", name: "opencode",
-		files:  []string{"~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc"},
+		files:  []string{"~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc", "$OPENCODE_CONFIG"},
 		ends:   []string{"opencode.json", "opencode.jsonc"},
 		roots:  [][]string{rootNested, rootFlat},
 		unit:   time.Millisecond,
@@ -189,6 +190,14 @@ var clients = []client{
 
 // unknownClient reads what is in no path of the table.
 var unknownClient = client{name: "another client"}
+
+// userFiles are the user's own files; none of no client.
+func (c *client) userFiles() []string {
+	if c == nil {
+		return nil
+	}
+	return c.files
+}
 
 func (c *client) rootPaths() [][]string {
 	if c.roots == nil {

@@ -19,7 +19,17 @@ import (
 // projectFiles are where projects keep their servers: Wharf's own file, and the
 // places that editors and agents have made usual. The first that has a name
 // counts.
-var projectFiles = []string{"wharf.toml", ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"}
+var projectFiles = slices.Concat(
+	[]string{"wharf.toml", ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"},
+	[]string{".roo/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".air/mcp.json", ".amazonq/mcp.json", "config/mcporter.json"},
+	projectSettings,
+)
+
+// projectSettings are those of them that hold other settings too, and often no servers.
+var projectSettings = []string{
+	".gemini/settings.json", ".codex/config.toml", ".zed/settings.json", ".amp/settings.json",
+	"opencode.json", "opencode.jsonc", "crush.json", ".crush.json",
+}
 
 // Bounds of what a project can make this program do.
 const (
@@ -130,8 +140,15 @@ func (d *Discovery) readFolder(folder string) {
 		return
 	}
 	defer root.Close()
+	home, _ := os.UserHomeDir()
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
 	for _, name := range projectFiles {
 		p := Project{Folder: folder, File: name}
+		if folder == home && slices.Contains(clientOf(p.Path()).userFiles(), "~/"+name) {
+			continue // it is the user's own, of another client
+		}
 		data, err := d.readWithin(root, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue
@@ -140,13 +157,17 @@ func (d *Discovery) readFolder(folder string) {
 			d.skipped++
 			continue
 		}
-		d.Files = append(d.Files, p.Path())
 		var f *File
 		if err == nil {
 			f, err = Parse(p.Path(), data)
 		} else {
 			err = fmt.Errorf("%s: %w", p.Path(), err)
 		}
+		var wrong *Error
+		if errors.As(err, &wrong) && wrong.noServers && slices.Contains(projectSettings, name) {
+			continue
+		}
+		d.Files = append(d.Files, p.Path())
 		if err != nil {
 			d.warn("%s; this project file is left out", strings.ReplaceAll(err.Error(), "\n", "; "))
 			continue

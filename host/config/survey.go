@@ -100,6 +100,9 @@ func expandPlace(file, system string) (path string, ok bool) {
 	} else if rest, config := strings.CutPrefix(file, "{config}"); config {
 		folder, err = os.UserConfigDir()
 		file = rest
+	} else if rest, variable := strings.CutPrefix(file, "$"); variable {
+		name, below, _ := strings.Cut(rest, "/")
+		folder, file = os.Getenv(name), below
 	}
 	return filepath.Join(folder, filepath.FromSlash(file)), err == nil && filepath.IsAbs(folder)
 }

@@ -15,6 +15,10 @@ func TestFindClients(t *testing.T) {
 	t.Setenv("USERPROFILE", home)
 	t.Setenv("AppData", filepath.Join(home, "AppData", "Roaming"))
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	for _, name := range []string{"CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CODEX_HOME"} {
+		t.Setenv(name, filepath.Join(home, name))
+	}
+	t.Setenv("OPENCODE_CONFIG", filepath.Join(home, "mine", "opencode.json"))
 	want := 0
 	for _, c := range clients {
 		for _, file := range c.files {
@@ -36,7 +40,7 @@ func TestFindClients(t *testing.T) {
 			t.Errorf("%s: %v, of %q, want %q", f.Path, f.Err, f.File.Client, f.Client)
 		}
 	}
-	if some, err := FindClients(cwd, "zed", "codex"); err != nil || len(some) != 2 {
+	if some, err := FindClients(cwd, "zed", "codex"); err != nil || len(some) != 3 {
 		t.Errorf("of two clients: %d files, %v", len(some), err)
 	}
 	if _, err := FindClients(cwd, "zet"); err == nil || !strings.Contains(err.Error(), `no client "zet" is known; there are amazonq, amp,`) {
@@ -100,5 +104,43 @@ func TestFindClientsOddFiles(t *testing.T) {
 		if all[i].Err == nil || !strings.Contains(all[i].Err.Error(), want) {
 			t.Errorf("%s: %v, want %q", all[i].Path, all[i].Err, want)
 		}
+	}
+}
+
+// What agents keep in a project is found as what editors keep there, and nothing is said
+// of settings without servers. In the home folder the same files are the user's own.
+func TestDiscoverFilesOfAgents(t *testing.T) {
+	files := map[string]string{
+		".roo/mcp.json":           `{"mcpServers": {"roo": {"command": "x", "timeout": 60}}}`,
+		".codex/config.toml":      "model = \"m\"\n[mcp_servers.codex]\ncommand = \"x\"\nargs = [\"${X}\"]\n",
+		"opencode.json":           `{"mcp": {"open": {"type": "local", "command": ["x"], "environment": {"A": "{env:A}"}}, "secret": {"type": "local", "command": ["x", "{file:~/.ssh/id}"]}}}`,
+		".gemini/settings.json":   `{"theme": "dark"}`,
+		".zed/settings.json":      `{"context_servers": `,
+		"crush.json":              `{"mcp": {"crush": {"type": "http", "url": "https://a.example", "headers": {"A": "$(cat ~/.ssh/id)"}}}}`,
+		".kiro/settings/mcp.json": `{}`,
+	}
+	dir := project(t, files)
+	d := Discover(dir)
+	if got := listed(d.Servers); got != "roo codex open" {
+		t.Errorf("servers %s", got)
+	}
+	if roo := d.Servers[0]; roo.Timeout.Seconds() != 60 || d.Servers[1].Args[0] != "$${X}" || len(d.Servers[2].Variables()) != 1 {
+		t.Errorf("servers %+v", d.Servers)
+	}
+	said := strings.Join(d.Warnings, "\n")
+	for _, want := range []string{
+		"server secret: it means what is in the file", "server crush: headers.A: holds a command", ".zed/settings.json:1: is not JSON", ".kiro/settings/mcp.json: is a file of Kiro, and has no servers",
+	} {
+		if !strings.Contains(filepath.ToSlash(said), want) {
+			t.Errorf("warnings %q lack %q", d.Warnings, want)
+		}
+	}
+	if len(d.Warnings) != 4 || len(d.Files) != 6 {
+		t.Errorf("warnings %q, files %q", d.Warnings, d.Files)
+	}
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir)
+	if d := Discover(dir); listed(d.Servers) != "roo open" {
+		t.Errorf("in the home folder: servers %s", listed(d.Servers))
 	}
 }
