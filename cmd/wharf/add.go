@@ -61,7 +61,7 @@ func newAdd(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&r.name, "name", "", "what the server is called here (default: a `NAME` made of what is added)")
 	f.StringArrayVar(&r.set, "set", nil, "the answer to what a server of the registry needs, `INPUT=VALUE`")
-	f.StringVar(&r.prefer, "prefer", "", "the `KIND` of package that is run: npm, pypi, nuget, oci, cargo, or remote")
+	f.StringVar(&r.prefer, "prefer", "", "the `KIND` of package that is run: npm, pypi, nuget, oci, cargo, mcpb, or remote")
 	f.BoolVar(&r.yes, "yes", false, "do not ask")
 	return cmd
 }
@@ -131,6 +131,7 @@ func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, yes bool
 		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
 	}
 	if err := a.agreeTo(ctx, above, "Add it? yes, [n]o: ", yes); err != nil {
+		a.forgetBundles(f, s)
 		return fmt.Errorf("add %s: %w", s.Name, err)
 	}
 	undo, err := a.keep(ctx, add.inputs)
@@ -282,6 +283,9 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 	if err != nil {
 		return nil, err
 	}
+	if err := a.unpack(ctx, c, o); err != nil {
+		return nil, err
+	}
 	n := newInputs(entry)
 	env, headers, err := r.answer(n, o.Inputs())
 	if err != nil {
@@ -332,7 +336,7 @@ func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 		case prefer != "" && o.Kind != prefer && !(prefer == "remote" && isRemote):
 		case o.Unusable == "" && o.Missing() != "":
 			second = cmp.Or(second, o)
-		case o.Unusable == "" && isRemote && second != nil:
+		case o.Unusable == "" && (isRemote || o.Bundle != nil) && second != nil:
 			return second, nil
 		case o.Unusable == "":
 			return o, nil

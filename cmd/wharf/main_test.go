@@ -111,6 +111,7 @@ func runScripts(t *testing.T, dir string, vars []string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"another":   another,
+			"bundle":    bundleServer,
 			"code":      code,
 			"digest":    digest,
 			"follow":    followHint,

@@ -144,7 +144,7 @@ func TestTerminalShowsASearch(t *testing.T) {
 		t.Fatal(code, shown)
 	}
 	for _, want := range []string{
-		"com.example.data/hybrid-with-a-name-that-takes-more-than-sixty-columns-of-a-terminal\n    2.0.0  mcpb, oci, http\n    Here or there\n",
+		"com.example.data/hybrid-with-a-name-that-takes-more-than-sixty-columns-of-a-terminal\n    2.0.0  oci, mcpb, http\n    Here or there\n",
 		"io.example/old-weather  0.9.0  sse\n    deprecated: Use io.example/weather\n    Forecasts of yesterday\n",
 		`\x1b[2JForecasts\u202e, and \u200bmore`,
 	} {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -31,6 +32,22 @@ func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(s.Close)
 	ts.Setenv("WHARF_REGISTRY", s.URL)
 	ts.Setenv("LIES", s.URL+"/lie")
+}
+
+// bundleServer publishes a bundle in the folder of a registry: bundle FOLDER VERSION. Its
+// server is a script in it, which runs the demo server with a setting as an argument.
+func bundleServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: bundle FOLDER VERSION")
+	}
+	ts.Check(registrytest.Bundle(ts.MkAbs(args[0]), ts.Getenv("WHARF_REGISTRY"), "bundled", args[1],
+		registrytest.File{Name: "manifest.json", Text: `{"manifest_version": "0.3", "name": "bundled", "version": "` + args[1] + `",
+			"server": {"type": "binary", "entry_point": "bin/run", "mcp_config": {
+				"command": "${__dirname}/bin/run", "args": ["${user_config.folder}", "${HOME_}"], "env": {"KEY": "${user_config.key}"}}},
+			"user_config": {
+				"folder": {"type": "directory", "title": "Folder", "description": "Where it works", "required": true},
+				"key": {"type": "string", "title": "Key", "description": "Of your account", "sensitive": true}}}`},
+		registrytest.File{Name: "bin/run", Text: "#!/bin/sh\nexec wharf demo-server\n", Mode: 0o755}))
 }
 
 func copyDescriptions(dir string) error {
@@ -90,20 +107,21 @@ func TestChooseOption(t *testing.T) {
 	}
 	s := &registry.Server{
 		Packages: []registry.Package{
+			{RegistryType: "mcpb", Identifier: "https://x.example/x.mcpb", FileSHA256: strings.Repeat("0", 64)},
 			{RegistryType: "npm", Identifier: "x", Version: "1.0.0"},
 			{RegistryType: "oci", Identifier: "a/x:1.0.0"},
 		},
 		Remotes: []registry.Remote{{Type: "streamable-http", URL: "https://x.example/mcp"}},
 	}
 	for _, tc := range []struct{ path, prefer, want string }{
-		{bin, "", "oci"}, {t.TempDir(), "", "npm"}, {bin, "npm", "npm"}, {bin, "remote", "http"}, {bin, "http", "http"},
+		{bin, "", "oci"}, {t.TempDir(), "", "npm"}, {bin, "npm", "npm"}, {bin, "remote", "http"}, {bin, "http", "http"}, {bin, "mcpb", "mcpb"},
 	} {
 		t.Setenv("PATH", tc.path)
 		if o, err := choose(s, tc.prefer); err != nil || o.Kind != tc.want {
 			t.Errorf("prefer %q: %+v, %v; want %s", tc.prefer, o, err, tc.want)
 		}
 	}
-	if _, err := choose(s, "pypi"); err == nil || exit.HintOf(err) != "the registry has it as npm, oci, http" {
+	if _, err := choose(s, "pypi"); err == nil || exit.HintOf(err) != "the registry has it as npm, oci, mcpb, http" {
 		t.Errorf("%v", err)
 	}
 }

@@ -20,8 +20,8 @@ func newRemove(a *app) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
 		Use: "remove SERVER", Short: "Take a server out of your configuration", Aliases: []string{"rm"},
-		Long: `Take a server out of your configuration, with the secrets that ` + "`wharf add`" + ` has kept
-for it and no other entry means. Everything else in the file stays as it is.`,
+		Long: `Take a server out of your configuration, with the secrets and bundles that
+` + "`wharf add`" + ` has kept for it and no other entry means. Everything else in the file stays as it is.`,
 		Args:              exactly("SERVER"),
 		ValidArgsFunction: a.completeServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runRemove(cmd.Context(), args[0], yes) },
@@ -50,6 +50,7 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) error {
 	if err := a.forgetSecrets(ctx, f, s); err != nil {
 		return err
 	}
+	a.forgetBundles(f, s)
 	fmt.Fprint(a.Err, a.Own("%s is removed.", plain.Name(name, plain.NameColumns)))
 	if a.forPeople() {
 		return nil

@@ -94,12 +94,7 @@ type versions struct {
 	changed bool // what it says of the first is not what it said
 }
 
-func (a *app) versionsOf(ctx context.Context, r config.Registry) (*versions, error) {
-	c, err := registry.New(addressOf(r))
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
+func (a *app) versionsOf(ctx context.Context, c *registry.Client, r config.Registry) (*versions, error) {
 	latest, err := a.lookUp(ctx, c, r.Name, "latest")
 	if err != nil {
 		return nil, err
@@ -133,7 +128,12 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 		}
 	}()
 	done = changed{Name: s.Name, File: f.Path, State: "current", From: s.Registry.Version, To: s.Registry.Version}
-	v, err := a.versionsOf(ctx, s.Registry)
+	c, err := registry.New(addressOf(s.Registry))
+	if err != nil {
+		return done, err
+	}
+	defer c.Close()
+	v, err := a.versionsOf(ctx, c, s.Registry)
 	if err != nil {
 		return done, err
 	}
@@ -149,7 +149,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 		return done, nil
 	}
 	n := newInputs(s.Name)
-	next, kept, cautions, err := a.merged(ctx, v, s, n, a.CanAsk() && !yes)
+	next, kept, cautions, err := a.merged(ctx, c, v, s, n, a.CanAsk() && !yes)
 	if err != nil {
 		return done, err
 	}
@@ -184,6 +184,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 		undo()
 		return done, err
 	}
+	a.forgetBundles(f, s)
 	done.State, done.To, done.Needs = "updated", next.Registry.Version, n.unset
 	fmt.Fprint(a.Err, a.Own("%s is %s now.", plain.Name(s.Name, plain.NameColumns), plain.Name(done.To, plain.NameColumns)))
 	return done, nil
@@ -191,18 +192,10 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 
 // merged is the entry for the newest version, with what the user changed, and what is
 // still needed asked for.
-func (a *app) merged(ctx context.Context, v *versions, s host.Server, n *inputs, mayAsk bool) (next host.Server, kept, cautions []string, err error) {
-	var old *registry.Option
-	if v.had != nil && !v.changed {
-		old = registry.Find(v.had.Server.Options(false), s)
-	}
-	options := v.latest.Server.Options(false)
-	fresh := registry.Find(options, s)
-	if old != nil {
-		same := slices.DeleteFunc(slices.Clone(options), func(o *registry.Option) bool { return o.Kind != old.Kind })
-		if found := registry.Find(same, s); found != nil {
-			fresh = found
-		}
+func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, mayAsk bool) (next host.Server, kept, cautions []string, err error) {
+	old, fresh, err := a.optionsOf(ctx, c, v, s)
+	if err != nil {
+		return s, nil, nil, err
 	}
 	if fresh == nil {
 		_, err := choose(&v.latest.Server, "")
@@ -223,6 +216,33 @@ func (a *app) merged(ctx context.Context, v *versions, s host.Server, n *inputs,
 	}
 	next.Registry.Version, next.Registry.SHA256 = v.latest.Server.Version, v.latest.SHA256
 	return next, kept, fresh.Cautions(next), err
+}
+
+// optionsOf returns what an entry was made from, nil where that is not known, and the same
+// way to run the newest version, nil where there is none.
+func (a *app) optionsOf(ctx context.Context, c *registry.Client, v *versions, s host.Server) (old, fresh *registry.Option, err error) {
+	if v.had != nil && !v.changed {
+		options := v.had.Server.Options(false)
+		for _, o := range options {
+			if o.Bundle != nil && meansBundle(s, o.Bundle.SHA256) {
+				if err := a.unpack(ctx, c, o); err != nil {
+					return nil, nil, err
+				}
+			}
+		}
+		old = registry.Find(options, s)
+	}
+	options := v.latest.Server.Options(false)
+	if old != nil {
+		same := slices.DeleteFunc(slices.Clone(options), func(o *registry.Option) bool { return o.Kind != old.Kind })
+		if old.Bundle != nil && len(same) > 0 {
+			return old, same[0], a.unpack(ctx, c, same[0])
+		}
+		if fresh = registry.Find(same, s); fresh != nil {
+			return old, fresh, nil
+		}
+	}
+	return old, registry.Find(options, s), nil
 }
 
 // cautions says what is unusual about the version that an entry has.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -22,6 +23,9 @@ func (e *MissingError) Error() string { return fmt.Sprintf("%s is missing", e.In
 // The entry is not checked as the configuration checks it.
 func (o *Option) Entry(answers Answers) (config.Server, error) {
 	var s config.Server
+	if o.Unusable != "" || o.Bundle != nil && o.program == "" {
+		return s, denied("", "%s", cmp.Or(o.Unusable, "the bundle is not unpacked"))
+	}
 	f := filler{o, answers}
 	for _, in := range o.inputs {
 		if in.IsRequired && len(f.of(in.ID)) == 0 {
@@ -30,7 +34,7 @@ func (o *Option) Entry(answers Answers) (config.Server, error) {
 	}
 	s.Env = f.table(o.env)
 	if o.program != "" {
-		s.Command = o.program
+		s.Command = escaped(o.program)
 		s.Args = f.words(o.words, s.Env)
 		return s, nil
 	}

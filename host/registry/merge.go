@@ -115,7 +115,7 @@ type matched struct {
 
 func (o *Option) match(s config.Server) matched {
 	m := matched{answers: make(Answers), env: make(map[string]bool), headers: make(map[string]bool)}
-	m.command = o.program != "" && s.Command == o.program
+	m.command = o.program != "" && s.Command == escaped(o.program)
 	for _, in := range []struct {
 		words []word
 		table map[string]string
@@ -269,7 +269,9 @@ func Find(options []*Option, s config.Server) *Option {
 			name, _ := splitVersion(o.Runs)
 			return o.program != "" && slices.ContainsFunc(s.Args, func(arg string) bool { its, _ := splitVersion(arg); return its == name })
 		},
-		func(o *Option) bool { return o.program != "" && o.program == s.Command || o.url != nil && s.URL != "" },
+		func(o *Option) bool {
+			return o.program != "" && escaped(o.program) == s.Command || o.url != nil && s.URL != ""
+		},
 	} {
 		if i := slices.IndexFunc(options, func(o *Option) bool { return o.Unusable == "" && fits(o) }); i >= 0 {
 			return options[i]

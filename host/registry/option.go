@@ -16,6 +16,9 @@ type Option struct {
 	Runs     string // the package with its version, or the url
 	Unusable string // why it cannot be used; "" is usable
 
+	// Bundle is what has to be unpacked first, see [Client.Unpack]; nil is nothing.
+	Bundle *Bundle
+
 	inputs inputs
 	notes  []string
 
@@ -31,12 +34,14 @@ type Option struct {
 func (o *Option) Inputs() []Input { return slices.Clone(o.inputs) }
 
 // Options returns the ways to run the server: packages before remotes, or the other way
-// round, and otherwise in the order of the registry.
+// round, bundles after the other packages, and otherwise in the order of the registry.
 func (s *Server) Options(remotesFirst bool) []*Option {
 	var packages, remotes []*Option
 	for i := range s.Packages {
 		packages = append(packages, s.Packages[i].option())
 	}
+	bundles := func(o *Option) bool { return o.Kind == "mcpb" }
+	packages = slices.Concat(slices.DeleteFunc(slices.Clone(packages), bundles), slices.DeleteFunc(packages, func(o *Option) bool { return !bundles(o) }))
 	for i := range s.Remotes {
 		remotes = append(remotes, s.Remotes[i].option())
 	}

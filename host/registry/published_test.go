@@ -22,7 +22,7 @@ const (
 var inMarkdown = regexp.MustCompile("(?s)```json\n(.*?)```")
 
 // The descriptions of our tests are what the published schema says they are, and what is
-// published as examples can be run, but for bundles and programs that listen.
+// published as examples can be run, but for programs that listen.
 func TestPublished(t *testing.T) {
 	testenv.NeedsLong(t)
 	dir := testenv.Source(t, sourceOfRegistry, versionOfSource)
@@ -67,10 +67,10 @@ func TestPublished(t *testing.T) {
 		}
 		for i, o := range l.Server.Options(false) {
 			listens := i < len(l.Server.Packages) && l.Server.Packages[i].Transport.Type != "stdio"
-			if (o.Unusable != "") != (listens || o.Kind == "mcpb") {
+			if (o.Unusable != "") != listens {
 				t.Errorf("%s: %s %s: %q", l.Server.Name, o.Kind, o.Runs, o.Unusable)
 			}
-			if o.Unusable == "" {
+			if o.Unusable == "" && o.Bundle == nil {
 				checkOption(t, o)
 			}
 		}

@@ -101,7 +101,8 @@ func TestRemotes(t *testing.T) {
 // What cannot be run, or must not be, says why, and the other options of its server stay.
 func TestUnusable(t *testing.T) {
 	for text, says := range map[string]string{
-		`{"registryType": "mcpb", "identifier": "https://example.com/x.mcpb", "transport": {"type": "stdio"}}`: "bundle",
+		`{"registryType": "mcpb", "identifier": "https://example.com/x.mcpb", "transport": {"type": "stdio"}}`: "without a hash",
+		`{"registryType": "mcpb", "identifier": "x.mcpb", "transport": {"type": "stdio"}}`:                     "no address of a bundle",
 		`{"registryType": "snap", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}}`:      "is not known here",
 
 		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", "transport": {"type": "streamable-http", "url": "http://localhost:80"}}`:                          "listens",

@@ -78,12 +78,12 @@ func (p *Package) option() *Option {
 	o := &Option{Kind: kind, Runs: p.Identifier}
 	r, known := runners[kind]
 	switch {
-	case kind == "mcpb":
-		o.Unusable = "it is a bundle for desktop programs (mcpb), which wharf does not unpack"
-	case !known:
+	case kind != "mcpb" && !known:
 		o.Unusable = fmt.Sprintf("its type %.40q is not known here", p.RegistryType)
 	case p.Transport.Type != "stdio" && p.Transport.Type != "":
 		o.Unusable = fmt.Sprintf("it is a program that listens for %.40q, and wharf starts none of those: start it, and add its url", p.Transport.Type)
+	case kind == "mcpb":
+		p.bundle(o)
 	default:
 		if err := p.compile(o, r); err != nil {
 			o.Unusable = err.Error()

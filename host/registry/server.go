@@ -32,6 +32,7 @@ type Package struct {
 	RegistryBaseURL  string     `json:"registryBaseUrl,omitempty"`
 	Identifier       string     `json:"identifier"`
 	Version          string     `json:"version,omitempty"`
+	FileSHA256       string     `json:"fileSha256,omitempty"`
 	RuntimeHint      string     `json:"runtimeHint,omitempty"`
 	Transport        Transport  `json:"transport"`
 	RuntimeArguments []Argument `json:"runtimeArguments,omitempty"`

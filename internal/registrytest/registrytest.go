@@ -4,9 +4,13 @@
 package registrytest
 
 import (
+	"archive/zip"
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -78,13 +82,14 @@ func Load(dir string) ([]Answer, error) {
 	return all, nil
 }
 
-// Handler serves the descriptions of a folder, which is read at every request. Below
-// /lie/KIND it serves what no registry should.
+// Handler serves the descriptions of a folder, which is read at every request, and its
+// files below /files. Below /lie/KIND it serves what no registry should.
 func Handler(dir string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v0.1/servers", func(w http.ResponseWriter, r *http.Request) { list(w, r, dir) })
 	mux.HandleFunc("GET /v0.1/servers/{name}/versions", func(w http.ResponseWriter, r *http.Request) { versions(w, r, dir) })
 	mux.HandleFunc("GET /v0.1/servers/{name}/versions/{version}", func(w http.ResponseWriter, r *http.Request) { version(w, r, dir) })
+	mux.Handle("GET /files/", http.StripPrefix("/files/", http.FileServer(http.Dir(dir))))
 	mux.HandleFunc("GET /lie/{kind}/", func(w http.ResponseWriter, r *http.Request) { lie(w, r, dir) })
 	return mux
 }
@@ -185,4 +190,46 @@ func write(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")
 	}
 	_ = json.NewEncoder(w).Encode(v) // who asked may be gone
+}
+
+// File is a file of a bundle.
+type File struct {
+	Name, Text string
+	Mode       fs.FileMode
+}
+
+// Bundle writes an archive of files into a folder (mcpb), and the description of a server
+// that is such a bundle: the one at address, which serves the folder.
+func Bundle(dir, address, name, version string, files ...File) error {
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for _, f := range files {
+		header := &zip.FileHeader{Name: f.Name}
+		header.SetMode(f.Mode)
+		to, err := w.CreateHeader(header)
+		if err == nil {
+			_, err = to.Write([]byte(f.Text))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	file := name + "-" + version
+	text, err := json.Marshal(map[string]any{
+		"name": "io.example/" + name, "description": "A bundle", "version": version,
+		"packages": []any{map[string]any{
+			"registryType": "mcpb", "identifier": address + "/files/" + file + ".mcpb", "version": version,
+			"fileSha256": fmt.Sprintf("%x", sha256.Sum256(archive.Bytes())), "transport": map[string]any{"type": "stdio"},
+		}},
+	})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, file+".mcpb"), archive.Bytes(), 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, file+".json"), text, 0o600)
+	}
+	return err
 }

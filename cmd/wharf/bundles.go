@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
+	"github.com/wharf-mcp/wharf/host/registry"
+)
+
+// bundleDir is where bundles of the registry are unpacked: beside the files of plugins.
+func bundleDir() (string, error) {
+	_, files, err := pluginstore.DefaultDirs()
+	return filepath.Join(filepath.Dir(files), "bundles"), err
+}
+
+// unpack makes an option usable that is a bundle. It does nothing for others.
+func (a *app) unpack(ctx context.Context, c *registry.Client, o *registry.Option) error {
+	if o.Bundle == nil {
+		return nil
+	}
+	dir, err := bundleDir()
+	if err != nil {
+		return err
+	}
+	defer a.Busy("fetching the bundle")()
+	return c.Unpack(ctx, o, dir)
+}
+
+// meansBundle reports whether an entry runs what is in the folder of a bundle.
+func meansBundle(s host.Server, name string) bool {
+	return slices.ContainsFunc(append([]string{s.Command}, s.Args...), func(word string) bool { return strings.Contains(word, name) })
+}
+
+// forgetBundles removes the folders of bundles that an entry has run and no entry of the
+// user's own file runs now. What is left behind is told of. With --config nothing is
+// removed: their own file may have entries of the same bundles.
+func (a *app) forgetBundles(f *tomledit.File, was host.Server) {
+	dir, err := bundleDir()
+	if err != nil || a.flags.config != "" {
+		return
+	}
+	folders, _ := os.ReadDir(dir)
+	for _, folder := range folders {
+		name := folder.Name()
+		runs := func(s host.Server) bool { return meansBundle(s, name) }
+		if len(name) != 64 || !runs(was) || slices.ContainsFunc(f.Read.Servers, runs) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			a.Warn("the bundle stays behind: %v", err)
+		}
+	}
+}

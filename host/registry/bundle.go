@@ -1,0 +1,195 @@
+package registry
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
+)
+
+// Bounds of a bundle.
+const (
+	maxBundle   = 256 << 20 // bytes of the archive
+	maxUnpacked = 1 << 30   // bytes of all files in it
+	maxFiles    = 50_000
+	maxManifest = 1 << 20 // bytes
+)
+
+// manifestFile says in a bundle how its server is run.
+const manifestFile = "manifest.json"
+
+// Bundle is what an option needs before it can be used: an archive (mcpb) that is
+// downloaded, verified and unpacked, see [Client.Unpack].
+type Bundle struct {
+	URL, SHA256 string
+}
+
+// bundle reads a package of the type mcpb.
+func (p *Package) bundle(o *Option) {
+	u, err := url.Parse(p.Identifier)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || len(p.Identifier) > maxValue:
+		o.Unusable = fmt.Sprintf("%.80q is no address of a bundle", p.Identifier)
+	case len(p.FileSHA256) != 64 || !matches(`^[0-9a-f]{64}$`, p.FileSHA256):
+		o.Unusable = "it is a bundle without a hash, so it may be another one tomorrow"
+	default:
+		o.Bundle = &Bundle{p.Identifier, p.FileSHA256}
+	}
+}
+
+// Unpack makes an option usable that is a bundle: it downloads the archive, unless it is
+// unpacked in the folder already, compares its hash, unpacks it into a folder of the name
+// of the hash, and reads how it is run. Nothing of it is started. The archive comes from
+// the public network, or from where the registry is.
+func (c *Client) Unpack(ctx context.Context, o *Option, dir string) error {
+	b := o.Bundle
+	at := filepath.Join(dir, b.SHA256)
+	if _, err := os.Stat(filepath.Join(at, manifestFile)); err != nil {
+		archive, err := c.download(ctx, b)
+		if err != nil {
+			return err
+		}
+		if err := unpack(archive, dir, at); err != nil {
+			return err
+		}
+	}
+	text, err := readBounded(filepath.Join(at, manifestFile), maxManifest)
+	if err != nil {
+		return protocolError("the bundle %s has no manifest that can be read: %w", cleantext.Line(b.URL, 200), err)
+	}
+	var m manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return protocolError("the manifest of the bundle %s cannot be read: %w", cleantext.Line(b.URL, 200), err)
+	}
+	return m.compile(o, at)
+}
+
+func (c *Client) download(ctx context.Context, b *Bundle) ([]byte, error) {
+	origin, err := url.Parse(c.base)
+	if err != nil {
+		return nil, err
+	}
+	fetcher, err := egress.NewFetcher(egress.Policy{Origins: []string{origin.Scheme + "://" + origin.Host}, Discover: true})
+	if err != nil {
+		return nil, err
+	}
+	defer fetcher.Close()
+	got, err := fetcher.Download(ctx, egress.FetchRequest{URL: b.URL, Redirects: 3}, maxBundle)
+	if err == nil && got.Status != 200 {
+		err = fmt.Errorf("GET %s: HTTP %d", cleantext.Line(b.URL, 200), got.Status)
+	}
+	if err != nil {
+		return nil, c.failed(ctx, err)
+	}
+	if sum := sha256.Sum256(got.Body); hex.EncodeToString(sum[:]) != b.SHA256 {
+		return nil, denied("", "the bundle at %s is not the one that the registry lists: its hash is %x", cleantext.Line(b.URL, 200), sum)
+	}
+	return got.Body, nil
+}
+
+func readBounded(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = errTooMuch
+	}
+	return text, err
+}
+
+// unpack unpacks an archive into a folder, which has its name only once it is whole.
+func unpack(archive []byte, dir, to string) error {
+	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		return protocolError("the bundle is no archive: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	fresh, err := os.MkdirTemp(dir, ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(fresh) // it is gone where all went well
+	if len(r.File) > maxFiles {
+		return protocolError("the bundle has more than %d files", maxFiles)
+	}
+	left := int64(maxUnpacked)
+	for _, f := range r.File {
+		n, err := unpackFile(f, fresh, left)
+		if left -= n; err != nil {
+			return protocolError("the bundle has a file that is not unpacked, %s: %w", cleantext.Line(f.Name, 200), err)
+		}
+	}
+	err = os.Rename(fresh, to)
+	if errors.Is(err, fs.ErrExist) { // another wharf was faster
+		err = nil
+	}
+	return err
+}
+
+// unpackFile writes one file of an archive below a folder, and returns how many bytes it
+// has. A link, a device, a path that leads elsewhere and a file that is there twice are
+// errors.
+func unpackFile(f *zip.File, dir string, limit int64) (n int64, err error) {
+	name := filepath.FromSlash(f.Name)
+	mode := f.Mode()
+	switch {
+	case !filepath.IsLocal(name):
+		return 0, errors.New("its path leads elsewhere")
+	case mode.IsDir():
+		return 0, os.MkdirAll(filepath.Join(dir, name), 0o700)
+	case !mode.IsRegular():
+		return 0, errors.New("it is no regular file")
+	}
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+		return 0, err
+	}
+	in, err := f.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600|mode.Perm()&0o100)
+	if err != nil {
+		return 0, err
+	}
+	n, err = io.Copy(out, io.LimitReader(in, limit+1))
+	if err == nil && n > limit {
+		err = errTooMuch
+	}
+	return n, errors.Join(err, out.Close())
+}
+
+// bundlePrograms are what the server of a bundle may be run by, beside a program in it.
+var bundlePrograms = []string{"node", "python", "python3", "uv", "bun", "deno", "java", "dotnet"}
+
+// isInside reports whether a path is below a folder.
+func isInside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel) && rel != "."
+}
+
+// checkProgram refuses a program that is neither known nor in the bundle.
+func checkProgram(program, dir string) error {
+	if slices.Contains(bundlePrograms, program) || filepath.IsAbs(program) && isInside(program, dir) {
+		return nil
+	}
+	return denied("", "the bundle would be run by %s, which is not in it and not one of the programs that run bundles", cleantext.Word(program))
+}
