@@ -226,10 +226,6 @@ func (d *Discovery) take(p Project, f *File) {
 			continue
 		}
 		s.bind(p)
-		if s.EnvFile != "" {
-			d.warn("%s: server %s: env_file: is not read for a server of a project, since its content may change after you approved of it; import the server, or set the variables", p.Path(), s.Name)
-			s.EnvFile = ""
-		}
 		wrong := s.refuse()
 		for _, w := range wrong {
 			d.warn("%v; this server is left out", w)

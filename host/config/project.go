@@ -90,6 +90,7 @@ func (s *Server) refuse() []*Error {
 	}{
 		{"command", strings.Contains(s.Command, "$"), "is shown as it will run, and so holds no variable in a project file; write it out"},
 		{"dir", strings.Contains(s.Dir, "$"), "is shown as it will be, and so holds no variable in a project file; write it out"},
+		{"env_file", s.EnvFile != "" && !isWithin(s.Project, s.EnvFile), "is read where it lies in the project only; write the variables into env"},
 		{"address", strings.Contains(s.Address, "$"), "is shown as it will be, and so holds no variable in a project file; write it out"},
 		{"url", strings.Contains(authority(s.URL), "$"), "no variable may decide in a project file which host is reached; write the host out"},
 		{"proxy", s.Proxy != "", grantsNothing},
@@ -120,6 +121,12 @@ func (s *Server) refuse() []*Error {
 	return wrong
 }
 
+// isWithin reports whether a path lies in the folder of a project, by its name.
+func isWithin(p *Project, path string) bool {
+	rel, err := filepath.Rel(p.Folder, path)
+	return err == nil && filepath.IsLocal(rel) && !strings.Contains(path, "$")
+}
+
 // authority is the part of a url that decides what is reached, and everything
 // before it.
 func authority(url string) string {
@@ -143,6 +150,9 @@ func (s *Server) bind(p Project) {
 	s.Project = &p
 	if s.Command == "" {
 		return
+	}
+	if s.EnvFile != "" && !filepath.IsAbs(s.EnvFile) {
+		s.EnvFile = filepath.Join(p.Folder, s.EnvFile)
 	}
 	if !filepath.IsAbs(s.Dir) {
 		s.Dir = filepath.Join(p.Folder, s.Dir)

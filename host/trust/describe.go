@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -96,16 +97,20 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 	}
 	a.list("arguments", s.Args...)
 	a.add("folder", s.Dir)
-	a.list("environment", slices.Sorted(maps.Keys(s.Env))...)
+	env, err := a.envFile(s)
+	if err != nil {
+		return err
+	}
+	a.list("environment", slices.Sorted(maps.Keys(env))...)
 	a.hidden("environment", s.Env)
-	f, err := b.code(s.Project.Folder, s.Dir, a.Command, argsOf(s, os.LookupEnv), s.Env)
+	f, err := b.code(s.Project.Folder, s.Dir, a.Command, argsOf(s, os.LookupEnv), s.Env, s.EnvFile)
 	if err != nil {
 		return err
 	}
 	var w warnings
 	unset := func(string) (string, bool) { return "", false } // but for their defaults
 	w.command(a.Command, argsOf(s, unset), f)
-	w.environment(s.Env, f)
+	w.environment(env, f)
 	a.Warnings = slices.Concat(w.worst, w.others)
 	var names []string
 	contents := make(map[string]string)
@@ -119,6 +124,51 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 		a.warn("of the project's own files, those named here are compared each time; what they load is not")
 	}
 	return nil
+}
+
+// maxEnvFile is the largest file of variables, in bytes.
+const maxEnvFile = 64 << 10
+
+// envFile returns the variables of an entry, those of its file included, which has to lie
+// in the project. Its content is pinned as that of a script is: it may set what decides
+// which code a program loads.
+func (a *Approval) envFile(s config.Server) (map[string]string, error) {
+	if s.EnvFile == "" {
+		return s.Env, nil
+	}
+	a.add("env_file", s.EnvFile)
+	text, err := readWithin(s.Project.Folder, s.EnvFile)
+	var env map[string]string
+	if err == nil {
+		env, err = config.ParseEnv(s.EnvFile, text)
+	}
+	if err != nil {
+		return nil, hosterr.Configf("env_file: %w", err)
+	}
+	maps.Copy(env, s.Env)
+	return env, nil
+}
+
+// readWithin reads a small file that lies below a folder.
+func readWithin(folder, path string) (string, error) {
+	rel, err := filepath.Rel(folder, path)
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	info, err := root.Stat(rel)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular() || info.Size() > maxEnvFile:
+		return "", fmt.Errorf("%s is no file of at most %d KiB", rel, maxEnvFile>>10)
+	}
+	text, err := root.ReadFile(rel)
+	return string(text), err
 }
 
 // argsOf returns the arguments as the command will get them, if lookup is

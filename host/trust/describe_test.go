@@ -137,3 +137,56 @@ func TestGrants(t *testing.T) {
 		}
 	}
 }
+
+// The content of an env_file is pinned, and its variables are warned of as those of the
+// entry are.
+func TestFactsOfAnEnvFile(t *testing.T) {
+	dir := repo(t)
+	path := filepath.Join(dir, ".env")
+	s := config.Server{Name: "near", Project: &config.Project{Folder: dir, File: ".vscode/mcp.json"}, Dir: dir, Command: "/bin/sh", Env: map[string]string{"A": "a"}, EnvFile: path}
+	hashOf := func(text string) (string, []string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		facts, warnings := described(t, s, nil)
+		for _, want := range []string{"env_file: " + path, "files: .env", "contents of .env is hidden"} {
+			if !slices.Contains(facts, want) {
+				t.Errorf("%q lacks %q", facts, want)
+			}
+		}
+		var a Approval
+		if err := a.describe(s, nil, questionBudget(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(a.Facts), append(warnings, facts...)
+	}
+	before, _ := hashOf("B=b\n")
+	after, said := hashOf("B=c\nLD_PRELOAD=./evil.so\n")
+	if before == after {
+		t.Error("another content is no change")
+	}
+	if !slices.Contains(said, "environment: A, B, LD_PRELOAD") || !strings.Contains(strings.Join(said, "\n"), "LD_PRELOAD") || !slices.ContainsFunc(said, func(w string) bool {
+		return strings.Contains(w, "LD_PRELOAD") && !strings.HasPrefix(w, "environment: ")
+	}) {
+		t.Errorf("%q", said)
+	}
+	for text, want := range map[string]string{"B": "expected NAME=value", strings.Repeat("#", maxEnvFile+1): "is no file of at most 64 KiB"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var a Approval
+		if err := a.describe(s, nil, questionBudget(t.Context())); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/hostname", path); err != nil {
+		t.Skip(err)
+	}
+	var a Approval
+	if err := a.describe(s, nil, questionBudget(t.Context())); err == nil {
+		t.Error("a link that leads out of the project was read")
+	}
+}
