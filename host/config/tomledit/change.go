@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"unicode/utf8"
 )
 
 // splice replaces a range of the text.
@@ -111,6 +112,9 @@ func (d *document) insert(path []string, value any) error {
 		return d.insertInline(s, path, value)
 	}
 	if s := d.lastBeside(above); s != nil {
+		if table, ok := value.(map[string]any); ok && s.depth == len(above) && s.depth > 0 && utf8.RuneCountInString(d.line("", path[s.depth:], value)) > maxLine {
+			return d.insertTable(s, path, table)
+		}
 		return d.insertAfter(s, s.depth, path, value)
 	}
 	for i := range d.statements {
@@ -155,6 +159,21 @@ func (d *document) insertAfter(s *statement, depth int, path []string, value any
 	line := d.text[s.lines.start:s.lines.end]
 	indent := string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 	return d.splice(span{s.lines.end, s.lines.end}, d.ended(s.lines.end)+d.line(indent, path[depth:], value))
+}
+
+// insertTable adds a table that is too long for a line, behind the last key of the table
+// that it is in.
+func (d *document) insertTable(s *statement, path []string, table map[string]any) error {
+	t := Table{Path: path}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		t.Keys = append(t.Keys, Key{name, table[name]})
+	}
+	end := s.lines.end
+	text := d.ended(end) + d.newline + t.text(d.newline)
+	if end < len(d.text) && len(bytes.TrimSpace(lineAt(d.text, end))) > 0 {
+		text += d.newline
+	}
+	return d.splice(span{end, end}, text)
 }
 
 // ended is the line break that is missing before an offset, which begins a line.

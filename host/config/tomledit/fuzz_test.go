@@ -15,7 +15,7 @@ import (
 // new is one piece between bytes that stay, and what is removed leaves the rest.
 func FuzzEdits(f *testing.F) {
 	for _, c := range changes {
-		for kind := range uint8(3) {
+		for kind := range uint8(4) {
 			f.Add([]byte(c.before), "servers/a", "v", kind)
 			f.Add([]byte(c.before), "servers/b/env/A", "v", kind)
 		}
@@ -27,19 +27,21 @@ func FuzzEdits(f *testing.F) {
 		path := strings.Split(name, "/")
 		var got []byte
 		var err error
-		switch kind % 3 {
+		switch kind % 4 {
 		case 0:
 			got, err = Remove(file, path...)
 		case 1:
 			got, err = SetKey(file, path, value)
+		case 3:
+			got, err = SetKey(file, path, map[string]string{"k": value, "long": strings.Repeat("x", 80)})
 		default:
 			got, err = AddTables(file, Table{Path: path, Keys: []Key{{"k", value}, {"l", []string{value}}}})
 		}
 		if err != nil {
 			return
 		}
-		checkValue(t, got, path, value, kind%3)
-		checkBytes(t, file, got, path, kind%3)
+		checkValue(t, got, path, value, kind%4)
+		checkBytes(t, file, got, path, kind%4)
 		if before, after := kept(t, file, path), kept(t, got, path); !slices.Equal(before, after) {
 			t.Errorf("before:\n%q\nafter:\n%q", before, after)
 		}
@@ -56,6 +58,8 @@ func checkValue(t *testing.T, file []byte, path []string, value string, kind uin
 	case kind == 0 && found:
 		t.Errorf("%q is still there", path)
 	case kind == 1 && got != value:
+		t.Errorf("got %v", got)
+	case kind == 3 && !equal(got, map[string]any{"k": value, "long": strings.Repeat("x", 80)}):
 		t.Errorf("got %v", got)
 	case kind == 2 && !equal(got, map[string]any{"k": value, "l": []any{value}}):
 		t.Errorf("got %v", got)

@@ -77,6 +77,10 @@ var changes = []change{
 	{"set a key of a table without a name", "# x\n\n# c\n[servers.a.env]\nA = '1'\n", "# x\n\n[servers.a]\nurl = \"u\"\n\n# c\n[servers.a.env]\nA = '1'\n", set("servers/a/url", "u")},
 	{"set a key of a table that is missing", "[servers.a]\nurl = 'u'\n[z]\n", "[servers.a]\nurl = 'u'\nheaders = { X = \"y\" }\n[z]\n", set("servers/a/headers/X", "y")},
 	{"set a table of a missing one", "[z]\n", "[z]\n\n[servers.a]\nurl = \"u\"\n", set("servers/a/url", "u")},
+	{
+		"set a long table", "[servers.a]\nurl = 'u' # c\n# d\n[z]\n", "[servers.a]\nurl = 'u' # c\n\n[servers.a.headers]\nX = \"" + strings.Repeat("y", 80) + "\"\n\n# d\n[z]\n",
+		set("servers/a/headers", map[string]string{"X": strings.Repeat("y", 80)}),
+	},
 	{"set a key of the file", "# c\n[z]\n", "a = 1\n\n# c\n[z]\n", set("a", 1)},
 	{"set a key behind those of the file", "b = 2\n\n# c\n[z]\n", "b = 2\na = 1\n\n# c\n[z]\n", set("a", 1)},
 	{"set quoted keys", "[servers.'a b']\n\"x.y\" = 1\n", "[servers.'a b']\n\"x.y\" = 2\n", set("servers/a b/x.y", 2)},
