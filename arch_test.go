@@ -88,6 +88,7 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/exit":     {"host"},
 	"cmd/wharf/internal/files":    {},
+	"cmd/wharf/internal/generate": {"host/cleantext", "host/mcp"},
 	"cmd/wharf/internal/plain":    {"host", "host/cleantext"},
 	"cmd/wharf/internal/words":    {},
 	"cmd/wharf/internal/save":     {},

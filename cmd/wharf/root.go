@@ -63,7 +63,7 @@ func newRoot(a *app) *cobra.Command {
 		newWatch(a), newPing(a), newRequest(a), newShell(a, newRoot),
 		newServers(a), newSearch(a), newAdd(a), newUpdate(a), newRemove(a), newImport(a),
 		newLogin(a), newLogout(a), newAuth(a),
-		newTrust(a), newPlugin(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a),
+		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newDemoServer(a),
 	)
 	refuseUnknownShells(root)
 	help := root.HelpFunc()

@@ -1,0 +1,84 @@
+package generate
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+)
+
+// maxName is the length of a name without what makes it unique.
+const maxName = 64
+
+// camel makes an identifier of any text: its ASCII letters and digits, each word from an
+// upper-case letter on.
+func camel(text string) string {
+	var out strings.Builder
+	first := true
+	for _, r := range text {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		digit := '0' <= r && r <= '9'
+		switch {
+		case !letter && !digit:
+			first = true
+			continue
+		case digit && out.Len() == 0:
+			out.WriteByte('N')
+		case first && 'a' <= r && r <= 'z':
+			r += 'A' - 'a'
+		}
+		out.WriteRune(r)
+		first = digit
+		if out.Len() >= maxName {
+			break
+		}
+	}
+	if out.Len() == 0 {
+		return "Unnamed"
+	}
+	return out.String()
+}
+
+// names are the identifiers that are taken in one scope.
+type names map[string]bool
+
+func newNames(reserved ...string) names {
+	n := make(names)
+	for _, name := range reserved {
+		n[name] = true
+	}
+	return n
+}
+
+// take returns the name, or the name with the first number from 2 on that makes it unique.
+func (n names) take(name string) string {
+	unique := name
+	for i := 2; n[unique]; i++ {
+		unique = name + strconv.Itoa(i)
+	}
+	n[unique] = true
+	return unique
+}
+
+// Bounds of a comment: its text in bytes, and its rows in columns.
+const (
+	maxComment   = 2000
+	commentWidth = 92
+)
+
+// commentRows are the rows of a foreign text: each is visible, and has no line break.
+func commentRows(text string) (rows []string) {
+	text = strings.TrimSpace(cleantext.Readable(cleantext.Cut(text, maxComment)))
+	for line := range strings.Lines(text) {
+		row := ""
+		for _, word := range strings.Fields(line) {
+			if row != "" && len(row)+1+len(word) > commentWidth {
+				rows = append(rows, row)
+				row = ""
+			}
+			row = strings.TrimSpace(row + " " + word)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,57 @@
+package generate
+
+// kind is what values of a shape are.
+type kind int
+
+const (
+	unknown kind = iota // any value
+	boolean
+	integer
+	number
+	text
+	list       // of items
+	dictionary // of items by name
+	object     // of members, a declared type
+	choice     // one of a few texts, a declared type
+	union      // one of branches
+	reference  // another shape, which is declared
+)
+
+// shape is what a schema says of a value, as far as types can say it. The value may be
+// null beside where nullable is set.
+type shape struct {
+	kind     kind
+	nullable bool
+	about    string
+
+	name     string   // of an object or a choice: the identifier that is declared
+	items    *shape   // of a list or a dictionary; of an object: of further members, or nil
+	members  []member // of an object
+	values   []string // of a choice
+	branches []*shape // of a union
+
+	to        *shape // of a reference
+	recursive bool   // of an object: it refers to itself
+	sent      bool   // it is a part of arguments, and not of a result
+}
+
+// member is a member of an object.
+type member struct {
+	name     string // as it is in JSON
+	about    string
+	required bool
+	shape    *shape
+}
+
+// target follows a reference.
+func (s *shape) target() *shape {
+	if s.kind == reference {
+		return s.to
+	}
+	return s
+}
+
+// isEmpty reports whether an object has no members at all.
+func (s *shape) isEmpty() bool {
+	return s.kind == object && len(s.members) == 0 && s.items == nil
+}
