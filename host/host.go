@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,12 @@ type Config struct {
 	// ready for calls. 0 is 60 s, or no limit where Timeout has none; below zero is no
 	// limit. The entry of a server may set its own, as for Timeout.
 	StartTimeout time.Duration
+
+	// Ping is after how long without a message a connected server is asked for a sign of
+	// life, which has to come within PingTimeout. One that gives none twice in a row is
+	// connected anew. 0 is a minute, or never where OneShot is set; below zero is never. A
+	// PingTimeout of 0 is 10 s. The entry of a server may set its own.
+	Ping, PingTimeout time.Duration
 
 	// Reconnect is when a server that failed is tried again.
 	Reconnect Policy
@@ -187,6 +194,10 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
 	}
+	if c.Ping == 0 && !c.OneShot {
+		c.Ping = time.Minute
+	}
+	c.PingTimeout = cmp.Or(max(0, c.PingTimeout), 10*time.Second)
 	h := &Host{
 		config:    c,
 		manager:   manager.New(),

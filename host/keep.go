@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,12 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 	i := s.inner.Info()
 	s.driver.Report(func(st *status.Status) { st.Era, st.Protocol, st.Transport = string(i.Era), i.Protocol, i.Transport })
 	return c, nil
+}
+
+// pulse says how a connection of the session is watched.
+func (s *Session) pulse() manager.Pulse {
+	c, entry := &s.host.config, s.entry.Load()
+	return manager.Pulse{Every: max(0, cmp.Or(entry.Ping, c.Ping)), Timeout: cmp.Or(entry.PingTimeout, c.PingTimeout)}
 }
 
 // classify says whether trying again may mend what a dial failed for.

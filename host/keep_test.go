@@ -470,3 +470,17 @@ func TestCallbacksCallBack(t *testing.T) {
 		})
 	}
 }
+
+// A server that reads no more is found out without a call, and started anew.
+func TestHungServerIsFoundOut(t *testing.T) {
+	h := newHost(t, host.Config{Reconnect: brisk, Ping: 20 * time.Millisecond, PingTimeout: 20 * time.Millisecond})
+	w := watch(t, h)
+	s := add(t, h, server("deaf"))
+	s.Start()
+	until(t, w, "deaf", status.Connected)
+	n := until(t, w, "deaf", status.Reconnecting)
+	if n.Reason != status.Lost || n.Err == nil || !strings.Contains(n.Err.Error(), "no sign of life for ") {
+		t.Errorf("%+v", n)
+	}
+	until(t, w, "deaf", status.Connected)
+}

@@ -77,7 +77,7 @@ func (h *Host) add(entry Server, client Client) (*Session, error) {
 		return nil, ErrClosed
 	}
 	s.driver, err = h.manager.Add(manager.Config{
-		Name: entry.Name, Dial: s.dial, Classify: classify, Disabled: entry.Disabled, Policy: h.config.Reconnect,
+		Name: entry.Name, Dial: s.dial, Classify: classify, Pulse: s.pulse, Disabled: entry.Disabled, Policy: h.config.Reconnect,
 	})
 	if err != nil {
 		return nil, err

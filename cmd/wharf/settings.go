@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
@@ -15,12 +16,15 @@ import (
 
 // settings are the servers and plugins that a command line can use.
 type settings struct {
-	path     string                   // the file they come from; "" = it does not exist
-	chosen   bool                     // the file was named: no other is read
-	servers  []host.Server            // the user's own
-	demo     bool                     // the last of them is the demo, which stands in no file
-	plugins  map[string]config.Plugin // of the file, and those that are installed
-	lock     string                   // the lockfile of installed plugins; "" = it does not exist
+	path       string                   // the file they come from; "" = it does not exist
+	chosen     bool                     // the file was named: no other is read
+	servers    []host.Server            // the user's own
+	demo       bool                     // the last of them is the demo, which stands in no file
+	plugins    map[string]config.Plugin // of the file, and those that are installed
+	lock       string                   // the lockfile of installed plugins; "" = it does not exist
+	reconnect  config.Reconnect
+	maxTimeout time.Duration
+
 	warnings []string
 	notes    []string // what does no harm; for commands that look at the configuration itself
 
@@ -46,7 +50,7 @@ func settingsOf(path string) (*settings, error) {
 	case err != nil:
 		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
-	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, warnings: file.Warnings, notes: file.Notes}, nil
+	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, warnings: file.Warnings, notes: file.Notes}, nil
 }
 
 // project returns the servers of the project around the working folder, without those

@@ -19,7 +19,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	a.OneLine = a.OneLine || follow
 	h, err := a.newHost(ctx, nil, a.unattended, func(c *host.Config) {
 		if follow {
-			c.Reconnect.Backoff = nil
+			c.Reconnect.Backoff = s.reconnect.Backoff
 		}
 	})
 	if err != nil {

@@ -35,9 +35,13 @@ import (
 
 // File is what one configuration file says.
 type File struct {
-	Path     string
-	Servers  []Server // in the order of the file, each name once
-	Plugins  map[string]Plugin
+	Path    string
+	Servers []Server // in the order of the file, each name once
+	Plugins map[string]Plugin
+
+	Reconnect  Reconnect     // when a server that failed is tried again
+	MaxTimeout time.Duration // of a request that tells its progress; 0 is the host's default, below zero is none
+
 	Warnings []string // for people; a line each, with file and line number
 	Notes    []string // the same, of what does no harm: keys that mean nothing here
 	Client   string   // whose file it is: "Claude Code"; "" for Wharf's own
@@ -66,6 +70,9 @@ type Server struct {
 
 	Timeout      time.Duration     // of a request; 0 is the host's default, below zero is none
 	StartTimeout time.Duration     // until it is ready for requests; as Timeout
+	MaxTimeout   time.Duration     // of a request that tells its progress, in all; as Timeout
+	Ping         time.Duration     // without a message, after which it is asked for a sign of life; as Timeout
+	PingTimeout  time.Duration     // for that; 0 is the host's default
 	Resend       bool              // the calls of tools that say they are harmless; see the host's Config
 	MessageCap   int               // bytes of the longest inbound message; 0 is the host's default
 	Framing      string            // "ndjson", "content-length", "auto"; "" is the plugin's default

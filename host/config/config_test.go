@@ -53,6 +53,9 @@ func dump(f *File, err error) string {
 	for _, name := range slices.Sorted(maps.Keys(f.Plugins)) {
 		fmt.Fprintf(&b, "plugin %s\n%s", name, fields(f.Plugins[name]))
 	}
+	if r := f.Reconnect; r.Backoff != nil || r.Slow != 0 || r.Failures != 0 || f.MaxTimeout != 0 {
+		fmt.Fprintf(&b, "reconnect %+v\nmax_timeout %v\n", r, f.MaxTimeout)
+	}
 	for _, w := range f.Warnings {
 		fmt.Fprintln(&b, "warning:", w)
 	}

@@ -4,7 +4,7 @@ package config
 // goes by: a key that stands in none of them is an error in a file.
 type Key struct {
 	Name    string
-	Type    string // text, list of texts, table of texts, true or false, duration, size, table
+	Type    string // text, list of texts, table of texts, true or false, duration, list of durations, number, size, table
 	Default string // what its absence means
 	Meaning string
 	Example string // a line of TOML
@@ -21,7 +21,8 @@ type Table struct {
 // Tables returns the tables of Wharf's own file.
 func Tables() []Table {
 	return []Table{
-		{Name: "(the file)", Meaning: "A file has nothing but these two.", Keys: rootKeys},
+		{Name: "(the file)", Meaning: "A file has nothing but these.", Keys: rootKeys},
+		{Name: "[reconnect]", Meaning: "When a server is tried again that could not be reached, or whose connection was lost.", Keys: reconnectKeys},
 		{Name: "[servers.NAME]", Meaning: "A server, and the grant of what its transport may reach: its command, url or address, and nothing else. " +
 			"In its texts `${NAME}` is the variable NAME, `${NAME:-text}` has a default, and `${secret:NAME}` is a secret of `wharf auth secret`.", Keys: serverKeys},
 		{Name: "servers.NAME.tls", Meaning: "How a server over TLS is known, and what it is shown. Files hold PEM.", Keys: tlsKeys},
@@ -46,6 +47,17 @@ func (k keys) names() []string {
 var rootKeys = keys{
 	{"servers", "table", "none", "The servers, a table for each.", `[servers.files]`},
 	{"plugins", "table", "none", "The plugins, a table for each.", `[plugins.pigeon]`},
+	{"reconnect", "table", "see below", "When a server that failed is tried again.", `[reconnect]`},
+	{"max_timeout", "duration", "`1h`", "The longest wait for an answer, reports of progress or not; `0` is none.", `max_timeout = "3h"`},
+}
+
+var reconnectKeys = keys{
+	{"backoff", "list of durations", "`500ms`, `1s`, `2s`, `4s`", "The first waits. A wait is up to a quarter shorter or longer than it says.", `backoff = ["1s", "5s"]`},
+	{"slow", "duration", "`1m`", "The wait after them. It doubles each time.", `slow = "30s"`},
+	{"slow_max", "duration", "`5m`", "The longest wait.", `slow_max = "10m"`},
+	{"calm", "duration", "`1m`", "How long a connection has to last before earlier failures are forgiven.", `calm = "2m"`},
+	{"failures", "number", "`5`", "How many failures in a window are too many: calls then fail at once until the next try. `0` is any number.", `failures = 10`},
+	{"window", "duration", "`1m`", "The window in which failures are counted.", `window = "90s"`},
 }
 
 var serverKeys = keys{
@@ -65,6 +77,9 @@ var serverKeys = keys{
 	{"strategy", "text", "`http-first`", "Which transport of a url is tried: `http-first`, `sse-first`, `http-only` or `sse-only`.", `strategy = "http-only"`},
 	{"timeout", "duration", "`30s`", "The longest wait for an answer or a report of progress; `0` is none.", `timeout = "2m"`},
 	{"start_timeout", "duration", "`60s`", "The longest wait until the server is ready for requests; `0` is none.", `start_timeout = "3m"`},
+	{"max_timeout", "duration", "that of the file", "The longest wait for an answer, reports of progress or not; `0` is none.", `max_timeout = "3h"`},
+	{"ping", "duration", "`1m`, or never for a command that ends", "After how long without a message the server is asked for a sign of life, from `1s`; `0` is never. One that gives none twice is connected anew.", `ping = "30s"`},
+	{"ping_timeout", "duration", "`10s`", "The longest wait for a sign of life.", `ping_timeout = "5s"`},
 	{"resend", "true or false", "`false`", "Sends a call again after a lost connection, if the tool says that it is read-only or may be repeated.", `resend = true`},
 	{"message_cap", "size", "`16MiB`", "The longest message of the server, from `1KiB` to `1GiB`.", `message_cap = "64MiB"`},
 	{"framing", "text", "the plugin's own", "How messages are told apart on a stream: `ndjson`, `content-length` or `auto`.", `framing = "content-length"`},

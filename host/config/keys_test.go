@@ -8,7 +8,7 @@ import (
 // needed is what each example needs beside it to make a whole table.
 var needed = map[string]string{
 	"args": "command", "env": "command", "env_file": "command", "dir": "command", "disabled": "command", "enabled_tools": "command",
-	"disabled_tools": "command", "timeout": "command", "start_timeout": "command", "resend": "command", "message_cap": "command",
+	"disabled_tools": "command", "timeout": "command", "start_timeout": "command", "max_timeout": "command", "ping": "command", "ping_timeout": "command", "resend": "command", "message_cap": "command",
 	"protocol": "command", "framing": "command", "registry": "command", "settings": "command",
 	"headers": "url", "proxy": "url", "tls": "url", "auth": "url", "type": "url", "strategy": "url", "transport": "url", "address": "pigeon",
 }
@@ -20,6 +20,7 @@ func TestKeys(t *testing.T) {
 		"(the file)": func(k Key) string {
 			return k.Example + "\n" + map[string]string{"servers": `command = "a"`, "plugins": `file = "a.wasm"`}[k.Name]
 		},
+		"[reconnect]":    func(k Key) string { return "[reconnect]\n" + k.Example },
 		"[servers.NAME]": func(k Key) string { return "[servers.a]\n" + companions[needed[k.Name]] + k.Example },
 		"servers.NAME.tls": func(k Key) string {
 			return "[servers.a]\nurl = \"https://x.example\"\n[servers.a.tls]\n" + k.Example + map[string]string{"cert": "\nkey = \"k\"", "key": "\ncert = \"c\""}[k.Name]

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // meant are keys of other clients and what they are called here; no count of
@@ -26,9 +27,10 @@ func parseNative(doc *document) (*File, error) {
 	f := &File{Path: doc.path}
 	root := newEntry(doc, "")
 	root.onlyKeys(rootKeys, "")
-	for _, key := range rootKeys.names() {
+	for _, key := range []string{"servers", "plugins"} {
 		valueOf[map[string]any](root, key, "expected tables, not %s; write ["+key+".NAME]")
 	}
+	f.MaxTimeout, f.Reconnect = root.duration("max_timeout"), root.reconnect()
 	wrong := root.wrong
 	for _, name := range doc.under("servers") {
 		e := newEntry(doc, "server "+name, "servers", name)
@@ -142,6 +144,9 @@ func (e *entry) server(name string) Server {
 		Address:      e.text("address"),
 		Timeout:      e.duration("timeout"),
 		StartTimeout: e.duration("start_timeout"),
+		MaxTimeout:   e.duration("max_timeout"),
+		Ping:         e.duration("ping"),
+		PingTimeout:  e.duration("ping_timeout"),
 		Resend:       e.flag("resend"),
 		MessageCap:   e.size("message_cap"),
 		Framing:      e.oneOf("framing", framings...),
@@ -152,6 +157,9 @@ func (e *entry) server(name string) Server {
 		Registry: e.registry(),
 		file:     e.doc.path,
 		line:     e.lineOf(""),
+	}
+	if s.Ping > 0 && s.Ping < time.Second {
+		e.fail("ping", `is too often; write "1s" or more, or "0" for never`)
 	}
 	if len(e.wrong) == 0 {
 		e.check(&s)

@@ -2,13 +2,14 @@ package manager
 
 import (
 	"context"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // Conn is one connection, as long as it lasts. It is a pointer, or something else
 // that can be compared. Its methods are called from one goroutine at a time, beside
-// Done, Err, Forgotten and Retire.
+// Done, Err, Forgotten, Retire, Heard and Ping.
 type Conn interface {
 	// Done is closed when the connection has ended, from either side.
 	Done() <-chan struct{}
@@ -24,6 +25,13 @@ type Conn interface {
 	// and calls nothing of this package. It is called before the connection ends in any
 	// of the ways of [Ending].
 	Retire()
+
+	// Heard returns when something last came over the connection, which is now while a
+	// call is in flight.
+	Heard() time.Time
+
+	// Ping asks the server for a sign of life. Any answer is one, also an error.
+	Ping(ctx context.Context) error
 
 	// Drain waits until calls in flight have ended, or ctx ends.
 	Drain(ctx context.Context)
@@ -51,6 +59,9 @@ type Config struct {
 
 	// Classify says what a dial failed for.
 	Classify func(error) status.Reason
+
+	// Pulse says how a connection is watched that was just made; nil is not at all.
+	Pulse func() Pulse
 
 	Disabled bool // until Enable
 	Policy   Policy

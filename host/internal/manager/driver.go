@@ -11,7 +11,8 @@ import (
 )
 
 // Driver keeps the connection to one server. It has a goroutine while there is a
-// dial or a connection, and a timer while it waits for the next dial. All methods
+// dial or a connection, and a timer while it waits for the next dial or watches the
+// connection. All methods
 // may be called from any goroutine, also from within calls of Dial and of a Conn;
 // only Close waits for those.
 type Driver struct {
@@ -20,6 +21,7 @@ type Driver struct {
 	name    string
 
 	classify func(error) status.Reason
+	pulse    func() Pulse
 
 	current atomic.Pointer[Conn] // the one that calls are given to; nil for none. Written under mu
 
@@ -33,6 +35,8 @@ type Driver struct {
 	round   *round        // nil while no caller waits
 	err     error         // what closing the last connection said
 	ended   chan struct{} // closed when nothing is left
+
+	asking sync.WaitGroup // for a sign of life
 }
 
 // round is what all callers that wait at the same time wait for.
@@ -43,7 +47,10 @@ type round struct {
 }
 
 func newDriver(f *Manager, c Config) *Driver {
-	d := &Driver{manager: f, name: c.Name, dial: c.Dial, classify: c.Classify, ended: make(chan struct{})}
+	d := &Driver{manager: f, name: c.Name, dial: c.Dial, classify: c.Classify, pulse: c.Pulse, ended: make(chan struct{})}
+	if d.pulse == nil {
+		d.pulse = func() Pulse { return Pulse{} }
+	}
 	d.machine = NewMachine(time.Now(), c.Policy, f.random)
 	if c.Disabled {
 		d.machine.Disable(time.Now())
@@ -189,7 +196,7 @@ func (d *Driver) run(effects []Effect) {
 		switch e.Do {
 		case Dial:
 			d.begin(e.Inherit)
-		case DialAt:
+		case TickAt:
 			d.arm(e.At)
 		case Drop:
 			d.drop(e.How)
@@ -197,6 +204,9 @@ func (d *Driver) run(effects []Effect) {
 			d.settle(nil, e.Err)
 		case Announce:
 			d.manager.registry.post(d.id, d.machine.Status())
+		case Ask:
+			l, c := d.life, d.Current()
+			d.asking.Go(func() { d.ask(l, c, e.Within) })
 		case End:
 			close(d.ended)
 		}
@@ -211,8 +221,19 @@ func (d *Driver) arm(at time.Time) {
 		d.timer = nil
 	}
 	if !at.IsZero() {
-		d.timer = time.AfterFunc(time.Until(at), func() { d.tell(d.machine.Tick) })
+		d.timer = time.AfterFunc(time.Until(at), d.tick)
 	}
+}
+
+// tick is for the timer.
+func (d *Driver) tick() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var heard time.Time
+	if c := d.Current(); c != nil {
+		heard = c.Heard()
+	}
+	d.run(d.machine.Tick(time.Now(), heard))
 }
 
 // settle ends the round.

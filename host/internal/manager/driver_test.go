@@ -516,3 +516,93 @@ func BenchmarkAcquire(b *testing.B) {
 		}
 	})
 }
+
+// A connection that is not used is asked for a sign of life, and one that gives none
+// twice is lost and made again. No call, no answer and no message puts that off for good.
+func TestSignsOfLife(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
+		k.pulse = testPulse
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "")
+		time.Sleep(150 * time.Second)
+		synctest.Wait()
+		k.wantPings(60*time.Second, 120*time.Second)
+
+		last := time.Now()
+		k.heard.Store(&last)
+		time.Sleep(50 * time.Second) // at 200 s; it was heard at 150 s
+		synctest.Wait()
+		k.wantPings(60*time.Second, 120*time.Second)
+
+		k.mu.Lock()
+		k.ping = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+		k.mu.Unlock()
+		time.Sleep(30*time.Second - time.Nanosecond) // asked at 210 s and 220 s
+		synctest.Wait()
+		wantState(t, d, status.Connected, status.Ready)
+		k.wantPings(60*time.Second, 120*time.Second, 210*time.Second, 220*time.Second)
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		wantState(t, d, status.Reconnecting, status.Lost)
+		if err := d.Status().Err; err == nil || err.Error() != "no sign of life for 1m20s" || !k.last().closed {
+			t.Errorf("lost with %v", err)
+		}
+		k.mu.Lock()
+		k.ping = nil
+		k.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		wantState(t, d, status.Connected, status.Ready)
+		k.wantTimes(0, 230*time.Second+500*time.Millisecond)
+	})
+}
+
+// A server that no one watches is never asked, nor is one that waits for a sign-in, and a
+// question ends with its connection.
+func TestNotWatched(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		k.wantPings()
+
+		k.pulse = testPulse
+		d.Change(Change{})
+		synctest.Wait()
+		d.AuthRequired(errWho)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		k.wantPings()
+
+		k.mu.Lock()
+		k.ping = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+		k.mu.Unlock()
+		d.SignedIn()
+		time.Sleep(65 * time.Second)
+		synctest.Wait()
+		if got := len(k.pinged()); got != 1 {
+			t.Errorf("%d questions; want 1", got)
+		}
+		d.Disable()
+		synctest.Wait()
+		wantState(t, d, status.Disabled, status.TurnedOff)
+	})
+}
+
+// A server whose session ended while no one called gets another at once.
+func TestForgottenIsFoundOut(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
+		k.pulse = testPulse
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "")
+		k.last().forgot.Store(true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantState(t, d, status.Connected, status.Ready)
+		k.wantTimes(0, time.Minute)
+	})
+}

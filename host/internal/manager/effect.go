@@ -11,8 +11,9 @@ const (
 	// before has left. Answer with Connected or ConnectFailed.
 	Dial Action = iota
 
-	// DialAt: call Tick at At. It replaces the DialAt before; a zero At is never.
-	DialAt
+	// TickAt: call Tick at At, for a dial or for an Ask. It replaces the TickAt before; a
+	// zero At is never.
+	TickAt
 
 	// Drop: end the connection in the way of How, or give the dial up, however it
 	// goes, and with it the connection that was kept for it. Answer with Gone once that
@@ -26,6 +27,10 @@ const (
 	// Announce: the status has changed.
 	Announce
 
+	// Ask: ask the server for a sign of life over the connection, which has to come within
+	// Within. Answer with Answered or Silent.
+	Ask
+
 	// End: nothing is left and nothing more will be done.
 	End
 )
@@ -33,10 +38,11 @@ const (
 // Effect is something that the owner of a machine has to do.
 type Effect struct {
 	Do      Action
-	At      time.Time // of DialAt
-	Err     error     // of Refuse: a *Refusal
-	How     Ending    // of Drop
-	Inherit bool      // of Dial
+	At      time.Time     // of TickAt
+	Err     error         // of Refuse: a *Refusal
+	How     Ending        // of Drop
+	Inherit bool          // of Dial
+	Within  time.Duration // of Ask
 }
 
 // Ending is how a connection ends, from the gentlest to the most abrupt.

@@ -110,7 +110,7 @@ func (d *Driver) connected(l *dialedConn, c Conn) bool {
 	}
 	d.last, d.open = nil, false
 	d.current.Store(&c)
-	d.run(d.machine.Connected(time.Now()))
+	d.run(d.machine.Connected(time.Now(), d.pulse()))
 	d.settle(c, nil)
 	return true
 }
@@ -121,6 +121,25 @@ func (d *Driver) lost(c Conn) {
 	defer d.mu.Unlock()
 	if d.Current() == c {
 		d.run(d.machine.Lost(time.Now(), c.Err()))
+	}
+}
+
+// ask asks the server of c for a sign of life.
+func (d *Driver) ask(l *dialedConn, c Conn, within time.Duration) {
+	ctx, cancel := context.WithTimeout(l.wanted, within)
+	defer cancel()
+	err := c.Ping(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	switch {
+	case d.Current() != c: // it was dropped
+	case c.Forgotten():
+		d.run(d.machine.Forgotten(now, errForgotten))
+	case err == nil:
+		d.run(d.machine.Answered(now))
+	case !over(c): // or its own goroutine tells of it
+		d.run(d.machine.Silent(now, c.Heard()))
 	}
 }
 
@@ -144,6 +163,7 @@ func (d *Driver) leave(l *dialedConn, c Conn) {
 	d.mu.Unlock()
 	if how != Keep {
 		err := c.Close(how == HandOver)
+		d.asking.Wait()
 		d.gone(l, c, errors.Join(err, d.discard()))
 	}
 }

@@ -47,9 +47,14 @@ type Machine struct {
 	signed  bool        // a sign-in came while the dial was under way
 	backoff backoff
 	since   time.Time // when the connection came up
+	pulse   Pulse     // of the connection
+	heard   time.Time // the last sign of life over it
+	look    time.Time // when it is looked for the next, while watched
+	asked   bool      // the server was asked for one, and has not answered yet
+	silent  bool      // it did not answer once
 	over    bool      // End has been said, or is about to be
 
-	armed   time.Time // the last DialAt
+	armed   time.Time // the last TickAt
 	changed bool      // the status, since the last Announce
 	refusal error     // for those who wait; nil is none
 	out     []Effect
@@ -89,9 +94,11 @@ func (m *Machine) Want(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Connected says that the dial has made a connection.
-func (m *Machine) Connected(now time.Time) []Effect {
+// Connected says that the dial has made a connection, and how that is watched.
+func (m *Machine) Connected(now time.Time, p Pulse) []Effect {
 	if m.conn == dialing {
+		m.pulse, m.asked = p, false
+		m.hear(now)
 		m.conn, m.since, m.known, m.signed, m.left = up, now, true, false, nothing
 		m.set(now, status.Connected, status.Ready)
 	}
@@ -128,9 +135,14 @@ func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) 
 
 // Lost says that the connection has ended by itself, or is of no use any more.
 func (m *Machine) Lost(now time.Time, err error) []Effect {
-	if m.conn != up {
-		return m.effects()
+	if m.conn == up {
+		m.lose(now, err)
 	}
+	return m.effects()
+}
+
+// lose drops the connection and decides when the server is dialled again.
+func (m *Machine) lose(now time.Time, err error) {
 	if now.Sub(m.since) >= m.policy.Calm {
 		m.forgive()
 	} else {
@@ -144,7 +156,6 @@ func (m *Machine) Lost(now time.Time, err error) []Effect {
 		m.retry(now, status.Lost)
 		m.eager = first && m.status.State == status.Reconnecting
 	}
-	return m.effects()
 }
 
 // Forgotten says that the server no longer knows the session of the connection.
@@ -177,6 +188,7 @@ func (m *Machine) SignedIn(now time.Time) []Effect {
 		m.signed = true
 	case m.status.State != status.AuthRequired:
 	case m.conn == up:
+		m.hear(now)
 		m.set(now, status.Connected, status.Ready)
 	default:
 		m.dial(now, status.Wanted)
@@ -267,10 +279,11 @@ func (m *Machine) Gone(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Tick says that it is now. It may come early or late, and more often than asked
-// for.
-func (m *Machine) Tick(now time.Time) []Effect {
+// Tick says that it is now, and when something last came over the connection. It may come
+// early or late, and more often than asked for.
+func (m *Machine) Tick(now, heard time.Time) []Effect {
 	m.due(now)
+	m.lookFor(now, heard)
 	return m.effects()
 }
 
@@ -400,16 +413,19 @@ func (m *Machine) refuse(now time.Time) {
 
 func (m *Machine) do(e Effect) { m.out = append(m.out, e) }
 
-// effects returns what an event has led to. A timer is armed only while nothing
-// else is under way. The status is announced before callers are refused.
+// effects returns what an event has led to. A timer is armed for a dial only while nothing
+// else is under way, and for a look at a connection that stands. The status is announced
+// before callers are refused.
 func (m *Machine) effects() []Effect {
 	var at time.Time
 	if m.rests() {
 		at = m.status.Next
+	} else if m.watched() {
+		at = m.look
 	}
 	if !at.Equal(m.armed) {
 		m.armed = at
-		m.do(Effect{Do: DialAt, At: at})
+		m.do(Effect{Do: TickAt, At: at})
 	}
 	if m.changed {
 		m.do(Effect{Do: Announce})

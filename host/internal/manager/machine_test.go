@@ -20,7 +20,8 @@ var (
 // events are what a test may have happen to a machine, by name.
 var events = map[string]func(*Machine, time.Time) []Effect{
 	"want":      (*Machine).Want,
-	"connected": (*Machine).Connected,
+	"connected": func(m *Machine, t time.Time) []Effect { return m.Connected(t, Pulse{}) },
+	"watched":   func(m *Machine, t time.Time) []Effect { return m.Connected(t, testPulse) },
 	"down":      func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.Unreachable, errDown) },
 	"bad":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.BadConfig, errDown) },
 	"denied":    func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.Denied, errDown) },
@@ -38,8 +39,15 @@ var events = map[string]func(*Machine, time.Time) []Effect{
 	"switch":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{Disabled: true}) },
 	"close":     (*Machine).Close,
 	"gone":      (*Machine).Gone,
-	"tick":      (*Machine).Tick,
+	"tick":      func(m *Machine, t time.Time) []Effect { return m.Tick(t, time.Time{}) },
+	"heard":     func(m *Machine, t time.Time) []Effect { return m.Tick(t, t) },
+	"answered":  (*Machine).Answered,
+	"silent":    func(m *Machine, t time.Time) []Effect { return m.Silent(t, time.Time{}) },
+	"late":      func(m *Machine, t time.Time) []Effect { return m.Silent(t, t) },
 }
+
+// testPulse is that of "watched".
+var testPulse = Pulse{Every: 60 * time.Second, Timeout: 10 * time.Second}
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -78,9 +86,9 @@ func (s *scene) words(effects []Effect) string {
 		case e.Do == Announce:
 			st := s.m.Status()
 			words = append(words, fmt.Sprintf("%v(%v)", st.State, st.Reason))
-		case e.Do == DialAt && e.At.IsZero():
+		case e.Do == TickAt && e.At.IsZero():
 			words = append(words, "disarm")
-		case e.Do == DialAt:
+		case e.Do == TickAt:
 			words = append(words, "in "+e.At.Sub(s.now).String())
 		case e.Do == Drop:
 			words = append(words, e.How.String())
@@ -99,6 +107,32 @@ func (s *scene) words(effects []Effect) string {
 // TestScenes plays sequences. Each line is what happens, "->" and what that leads to.
 func TestScenes(t *testing.T) {
 	for name, lines := range map[string][]string{
+		"signs of life": {
+			"want -> dial, connecting(wanted)",
+			"watched -> in 1m0s, connected(ready)",
+			"+30s tick -> ",
+			"+20s heard -> in 1m0s",
+			"+1m tick -> ask, disarm",
+			"want -> ",
+			"+1s answered -> in 1m0s",
+			"+1m tick -> ask, disarm",
+			"+10s silent -> ask",
+			"silent -> abort, reconnecting(lost)",
+			"silent -> ",
+			"gone -> in 500ms",
+		},
+		"something else is a sign of life too": {
+			"want -> dial, connecting(wanted)",
+			"watched -> in 1m0s, connected(ready)",
+			"+1m tick -> ask, disarm",
+			"+10s silent -> ask",
+			"+10s late -> in 1m0s",
+			"+1m tick -> ask, disarm",
+			"+10s silent -> ask",
+			"auth -> auth-required(sign-in)",
+			"+10s silent -> ",
+			"+1h signed-in -> in 1m0s, connected(ready)",
+		},
 		"backoff of a new server": {
 			"want -> dial, connecting(wanted)",
 			"down -> in 500ms, connecting(unreachable), refuse",
@@ -490,7 +524,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-var actions = [...]string{"dial", "dial-at", "drop", "refuse", "announce", "end"}
+var actions = [...]string{"dial", "tick-at", "drop", "refuse", "announce", "ask", "end"}
 
 func (a Action) String() string { return actions[a] }
 

@@ -27,8 +27,14 @@ type world struct {
 	estate bool   // the next dial may go on with what is left
 	timer  time.Time
 	waits  bool // a caller
-	ended  bool
-	dials  []time.Time // since all was forgiven
+
+	pulsed bool      // the connection is watched
+	asked  bool      // it was asked for a sign of life
+	silent int       // how often in a row it gave none
+	sign   time.Time // the last one
+
+	ended bool
+	dials []time.Time // since all was forgiven
 }
 
 func newWorld(t *testing.T, random func() float64) *world {
@@ -56,7 +62,11 @@ func (w *world) before(name string) {
 	switch name {
 	case "want":
 		w.waits = !w.well || w.leaves
-	case "connected":
+	case "connected", "watched":
+		if w.alive && !w.leaves && !w.well {
+			w.pulsed, w.asked = name == "watched", false
+			w.live()
+		}
 		if w.alive && !w.leaves {
 			w.well, w.waits, w.kept, w.estate = true, false, false, false
 		}
@@ -69,6 +79,24 @@ func (w *world) before(name string) {
 		}
 	case "enable", "signed-in":
 		w.dials = nil
+		if name == "signed-in" && w.m.Status().State == status.AuthRequired {
+			w.live()
+		}
+	case "heard":
+		if w.watched() {
+			w.live()
+		}
+	case "answered", "late":
+		if w.asked {
+			w.asked = false
+			w.live()
+		}
+	case "silent":
+		if w.asked {
+			if w.asked, w.silent = false, w.silent+1; w.m.Status().State != status.Connected {
+				w.live()
+			}
+		}
 	case "change", "switch":
 		w.dials, w.estate = nil, false
 	case "replace":
@@ -83,6 +111,14 @@ func (w *world) before(name string) {
 			w.dials, w.estate = nil, true
 		}
 	}
+}
+
+// live notes a sign of life.
+func (w *world) live() { w.sign, w.silent = w.now, 0 }
+
+// watched reports whether it is to be looked for signs of life.
+func (w *world) watched() bool {
+	return w.well && !w.leaves && w.pulsed && !w.asked && w.m.Status().State == status.Connected
 }
 
 // inherits reports whether the session at the server is still one to go on with when
@@ -116,12 +152,24 @@ func (w *world) do(name string, e Effect) {
 		w.alive, w.estate = true, w.kept
 		w.dials = append(w.dials, w.now)
 		w.spawns()
-	case DialAt:
+	case TickAt:
 		if w.timer = e.At; !e.At.IsZero() && e.At.Before(w.now) && name != "tick" {
 			w.fail("a timer in the past")
 		}
+	case Ask:
+		switch wait := testPulse.Every * 3 / 4; {
+		case !w.watched():
+			w.fail("asked for a sign of life")
+		case w.silent == 0 && w.now.Sub(w.sign) < wait:
+			w.fail("asked for a sign of life %v after one", w.now.Sub(w.sign))
+		case e.Within != testPulse.Timeout:
+			w.fail("asked for a sign of life within %v", e.Within)
+		}
+		w.asked = true
 	case Drop:
 		switch {
+		case (name == "silent" || name == "answered" || name == "late" || name == "heard") && w.silent != 2:
+			w.fail("dropped after %d silences", w.silent)
 		case !w.alive && !w.kept:
 			w.fail("dropped what is not there")
 		case w.leaves && e.How <= w.how:
@@ -130,6 +178,9 @@ func (w *world) do(name string, e Effect) {
 			w.fail("%v of what has no calls in flight", e.How)
 		}
 		w.alive, w.leaves, w.how, w.kept = true, true, e.How, false
+		if w.asked = false; name == "silent" {
+			w.estate = true
+		}
 		w.gentle(name)
 	case Refuse:
 		w.waits = false
@@ -194,7 +245,11 @@ func (w *world) check(name string) {
 		w.fail("%v, and nothing comes of it", s.State)
 	case (s.State == status.Failed || s.State == status.Disabled) && w.alive && !w.leaves:
 		w.fail("%v, and yet there is a dial", s.State)
-	case w.alive && !w.timer.IsZero():
+	case w.watched() && w.timer.IsZero():
+		w.fail("no one looks for signs of life")
+	case w.silent > 1 && w.well && !w.leaves && s.State == status.Connected:
+		w.fail("connected, and silent %d times", w.silent)
+	case w.alive && !w.timer.IsZero() && !w.watched():
 		w.fail("a timer while something is under way")
 	case s.Reason == status.FailsOften && s.State == status.Failed && s.Next.IsZero():
 		w.fail("the breaker says no time")
@@ -252,6 +307,7 @@ func FuzzMachine(f *testing.F) {
 	}
 	seed("want", "down", "tick", "down", "tick", "down", "tick", "down", "tick", "down", "want", "tick", "connected")
 	seed("want", "connected", "lost", "want", "gone", "401", "signed-in", "connected", "auth", "lost", "gone", "want")
+	seed("want", "watched", "tick", "answered", "tick", "silent", "late", "tick", "silent", "silent", "gone", "tick", "watched", "auth", "silent", "tick")
 	seed("want", "change", "connected", "gone", "disable", "change", "gone", "enable", "bad", "want", "change", "close")
 	f.Fuzz(func(t *testing.T, tape []byte) {
 		if len(tape) > 400 {

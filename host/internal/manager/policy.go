@@ -56,6 +56,11 @@ func (s *backoff) fail(p *Policy, now time.Time) {
 	s.tripped = s.tripped || len(s.times) >= p.Failures
 }
 
+// spread lengthens or shortens a time by up to a quarter. random is from 0 up to 1.
+func spread(d time.Duration, random float64) time.Duration {
+	return time.Duration(float64(d) * (0.75 + random/2))
+}
+
 // wait returns how long to wait before the next dial, and whether that is a step
 // of the backoff. A trip ends the backoff. random is from 0 up to 1, and spreads
 // the waits by a quarter to either side, so that servers that fell together do
@@ -76,7 +81,7 @@ func (s *backoff) wait(p *Policy, random float64) (d time.Duration, step bool) {
 		}
 	}
 	s.waits++
-	d = time.Duration(float64(d) * (0.75 + random/2))
+	d = spread(d, random)
 	if s.tripped {
 		d = max(d, p.Window) // or the next dial would be one too many in it
 	}

@@ -21,12 +21,18 @@ type fakeServer struct {
 	// answer is what the n-th dial comes to, from 0. nil is a connection at once.
 	answer func(ctx context.Context, n int) error
 
+	// pulse is how its connections are watched; heard is when they were last heard of.
+	pulse Pulse
+	heard atomic.Pointer[time.Time]
+	ping  func(ctx context.Context) error // nil answers at once
+
 	slow time.Duration // what closing a connection takes
 	busy time.Duration // what calls in flight take
 
 	mu    sync.Mutex
 	alive int // dials and connections
 	dials []time.Duration
+	pings []time.Duration
 	conns []*conn
 	close error
 }
@@ -59,6 +65,25 @@ func (c *conn) exit(err error) {
 
 func (c *conn) Forgotten() bool { return c.forgot.Load() && !over(c) }
 func (c *conn) Retire()         { c.retired.Store(true) }
+
+func (c *conn) Heard() time.Time {
+	if at := c.fakeServer.heard.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
+}
+
+// Ping counts, and answers as the fakeServer does.
+func (c *conn) Ping(ctx context.Context) error {
+	c.fakeServer.mu.Lock()
+	c.fakeServer.pings = append(c.fakeServer.pings, time.Since(c.fakeServer.start))
+	ping := c.fakeServer.ping
+	c.fakeServer.mu.Unlock()
+	if ping == nil {
+		return nil
+	}
+	return ping(ctx)
+}
 
 // Drain has calls in flight for as long as the fakeServer says.
 func (c *conn) Drain(ctx context.Context) {
@@ -177,7 +202,7 @@ func withManager(t *testing.T, test func(t *testing.T, f *Manager)) {
 
 func (m *Manager) add(t *testing.T, k *fakeServer) *Driver {
 	t.Helper()
-	d, err := m.Add(Config{Name: "files", Dial: k.dial, Classify: classify})
+	d, err := m.Add(Config{Name: "files", Dial: k.dial, Classify: classify, Pulse: func() Pulse { return k.pulse }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,5 +254,19 @@ func wantState(t *testing.T, d *Driver, s status.State, why status.Reason) {
 	t.Helper()
 	if got := d.Status(); got.State != s || got.Reason != why {
 		t.Errorf("%v(%v); want %v(%v)", got.State, got.Reason, s, why)
+	}
+}
+
+// pinged returns when signs of life were asked for.
+func (k *fakeServer) pinged() []time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.pings)
+}
+
+func (k *fakeServer) wantPings(want ...time.Duration) {
+	k.t.Helper()
+	if got := k.pinged(); !slices.Equal(got, want) {
+		k.t.Errorf("asked at %v; want %v", got, want)
 	}
 }

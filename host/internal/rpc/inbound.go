@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
@@ -20,6 +21,7 @@ const maxStreak = 100
 // The verdict of an array is the best of its elements' verdicts. On the shared
 // channel, responses that match no call are all VerdictLate.
 func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
+	p.heard.Store(int64(time.Since(p.born)))
 	if p.config.Trace != nil {
 		p.config.Trace(false, msg)
 	}

@@ -73,13 +73,15 @@ type Peer struct {
 
 	streak atomic.Int32 // malformed messages in a row
 	broken atomic.Bool  // config.Broken was called
+	born   time.Time
+	heard  atomic.Int64 // when the last message came: nanoseconds after born
 	tally  tally
 }
 
 // NewPeer makes a peer. It starts nothing; once Close was called, nothing of it
 // is left but handlers that have not returned.
 func NewPeer(c Config) *Peer {
-	p := &Peer{config: c}
+	p := &Peer{config: c, born: time.Now()}
 	p.flight.terms.Store(&Terms{})
 	p.flight.pending, p.flight.lastID = make(map[uint32]*call), c.After
 	p.calls.New = newCall
@@ -156,6 +158,18 @@ func (p *Peer) Quiet() bool {
 	p.flight.mu.Lock()
 	defer p.flight.mu.Unlock()
 	return len(p.flight.pending) == 0
+}
+
+// Heard returns when the last message came. While a call that is not in background waits
+// for its answer, that is now: many a server does one thing at a time.
+func (p *Peer) Heard() time.Time {
+	p.flight.mu.Lock()
+	busy := len(p.flight.pending) > p.flight.inBackground
+	p.flight.mu.Unlock()
+	if busy {
+		return time.Now()
+	}
+	return p.born.Add(time.Duration(p.heard.Load()))
 }
 
 // Flush waits until the link has taken every message queued before it that no caller waits

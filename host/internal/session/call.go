@@ -263,7 +263,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	t, _ := ctx.Value(trackerKey{}).(*tracker)
 	own := d
 	own.meta = s.meta(d, t)
-	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, l.timeout), Params: q.params(own), Prompted: q.prompted}
+	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, l.timeout), Params: q.params(own), Prompted: q.prompted, Background: q.method == mcp.MethodListen}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
@@ -282,7 +282,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 		return nil, &rpc.CallError{Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
 	if t != nil {
-		return t.run(ctx, l.Peer, call, s.cfg.MaxTimeout)
+		return t.run(ctx, l.Peer, call, l.maxTimeout)
 	}
 	return l.Peer.Call(ctx, call)
 }

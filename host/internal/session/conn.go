@@ -74,6 +74,29 @@ func (c *Conn) lapsed() bool { return c.Peer.Forgot(c.epoch) }
 // end of their own, move on to the next connection. It returns at once.
 func (c *Conn) Retire() { c.retire() }
 
+// Heard returns when the last message came over c, which is now while a call is in flight.
+func (c *Conn) Heard() time.Time { return c.Peer.Heard() }
+
+// Ping asks for a sign of life over c and no other connection. An error that the server
+// answers is one too, and so is a status of HTTP.
+func (c *Conn) Ping(ctx context.Context) error {
+	l := c.agreed.Load()
+	_, _, err := c.inbox.session.try(ctx, l, &request{method: l.pingMethod(), limit: -1})
+	if answered(err) || statusOf(err) != 0 {
+		return nil
+	}
+	return err
+}
+
+// pingMethod is ping in the legacy era, and in the modern one, which has none, what every
+// server answers.
+func (l *link) pingMethod() string {
+	if l.dialect.era == mcp.Modern {
+		return mcp.MethodDiscover
+	}
+	return mcp.MethodPing
+}
+
 // Drain refuses new calls, and waits until those in flight have ended or ctx ends.
 func (c *Conn) Drain(ctx context.Context) { c.Peer.Drain(ctx) }
 
@@ -104,6 +127,8 @@ type link struct {
 	info    status.Info
 	tasks   bool          // a legacy server runs tools as tasks; a modern one does that when it likes
 	timeout time.Duration // of a request; 0 is the peer's, below is none
+
+	maxTimeout time.Duration // of one that tells its progress; below 0 is none
 }
 
 // alive reports whether requests may still go out on l, which may be nil.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type ConnectOptions struct {
 	Protocol     string        // Auto, LegacyOnly or a revision; "" is Auto
 	Timeout      time.Duration // of a request; 0 is the peer's, below is none
 	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below is none
+	MaxTimeout   time.Duration // of a request that tells its progress; 0 is that of the session, below is none
 }
 
 // Check returns an error for options with which no server can be reached.
@@ -184,6 +186,7 @@ func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mc
 		return nil, cause(ctx, err)
 	}
 	l.Conn, l.info.Transport, l.timeout = c, w.Transport, w.Timeout
+	l.maxTimeout = cmp.Or(w.MaxTimeout, s.cfg.MaxTimeout)
 	l.tasks = l.dialect.era == mcp.Legacy && l.declares("tasks", "requests", "tools", "call")
 	c.agreed.Store(l)
 	s.restore(ctx, l)

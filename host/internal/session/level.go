@@ -60,11 +60,7 @@ func (s *Session) Ping(ctx context.Context) error {
 		soon, cancel := context.WithTimeout(ctx, l.patience())
 		l.Peer.Flush(soon) // or not: then it takes nothing else either, which the request finds out
 		cancel()
-		q := request{method: mcp.MethodPing}
-		if l.dialect.era == mcp.Modern {
-			q.method = mcp.MethodDiscover
-		}
-		_, _, err = s.do(ctx, &q)
+		_, _, err = s.do(ctx, &request{method: l.pingMethod()})
 	}
 	if err != nil {
 		return fmt.Errorf("ping %s: %w", s.cfg.Name, err)

@@ -87,7 +87,7 @@ func TestProgressTimeouts(t *testing.T) {
 	for _, test := range tests {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			d := launcher(oldServer().with("tools/call", test.act))
-			s := d.open(func(c *setup) { c.Timeout, c.MaxTimeout = 30*time.Second, 10*time.Minute })
+			s := d.open(func(c *setup) { c.Timeout, c.Config.MaxTimeout = 30*time.Second, 10*time.Minute })
 			began := time.Now()
 			_, err := s.CallTool(WithProgress(t.Context(), func(mcp.Progress) {}), "echo", nil)
 			if took := time.Since(began); took != test.after {

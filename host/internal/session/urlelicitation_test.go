@@ -216,7 +216,7 @@ func TestPagesWithoutEnd(t *testing.T) {
 				sends(pageOf(id))(p, m)
 			}))
 			s := d.open(func(c *setup) {
-				c.Elicit, c.MaxTimeout = (&guide{does: mcp.ElicitAccept}).elicit, 2*time.Hour
+				c.Elicit, c.Config.MaxTimeout = (&guide{does: mcp.ElicitAccept}).elicit, 2*time.Hour
 			})
 			_, err := call(t, s)
 			if want := map[bool]error{true: ErrInputRequired, false: rpc.ErrTimeout}[fresh]; !errors.Is(err, want) || n > 300 {
