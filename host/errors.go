@@ -83,6 +83,16 @@ type PluginError = guest.PluginError
 // is nothing helpful to say.
 func Hint(err error) string { return hosterr.Hint(err) }
 
+// Withheld returns the variables that a server missed when it started, of those that this
+// process has and that its entry does not name.
+func Withheld(err error) []string {
+	var start *connect.StartError
+	if !errors.As(err, &start) {
+		return nil
+	}
+	return start.Cause.Withheld
+}
+
 // explain gives an error of the packages below its kind and hint.
 func explain(server string, err error) error {
 	if err == nil { // before what escapes to the heap: every good call comes by here
@@ -218,7 +228,14 @@ func broken(_ string, err error) (hint string, kind error) {
 func lost(server string, err error) (hint string, kind error) {
 	var ended *guest.EndedError
 	var call *rpc.CallError
+	var start *connect.StartError
 	switch {
+	case errors.As(err, &start) && (errors.Is(err, rpc.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)):
+		return start.Cause.Hint, ErrTimeout
+	case errors.As(err, &start):
+		return start.Cause.Hint, ErrUnreachable
+	case errors.Is(err, session.ErrEcho):
+		return "the command starts something that copies its input, such as cat: name the program that is the server", ErrProtocol
 	case errors.Is(err, rpc.ErrTooBig):
 		return fmt.Sprintf("a message may have %d MiB where its entry says nothing; to allow more, write in your configuration:\n"+
 			"[servers.%s]\nmessage_cap = \"64MiB\"", connect.DefaultMessageCap>>20, hosterr.TOMLKey(server)), ErrProtocol

@@ -104,7 +104,7 @@ func (s *Session) Ready(ctx context.Context) error {
 	return s.signingIn(ctx, mcp.MethodInitialize, func() error {
 		_, err := s.driver.Acquire(ctx)
 		if err != nil {
-			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), s.starting.NotUp(err)))
+			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), s.starting.Explain(err)))
 		}
 		return err
 	})

@@ -22,6 +22,8 @@ type app struct {
 	outranked []string       // installed plugins that were warned of
 	server    string         // the server that the command is about, for errors
 	address   string         // its url, if it has no entry
+	adHoc     bool           // it is a command behind --
+	behind    string         // a flag of ours among the arguments of that command
 	recorders recorders      // of --trace and --record
 	watcher   *configWatcher // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool    // what servers log is printed

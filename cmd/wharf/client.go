@@ -59,6 +59,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	}
 	if err != nil {
 		h.Close()
+		if a.behind != "" && errors.Is(err, host.ErrTimeout) {
+			err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it: if it is for wharf, write it before", a.behind))
+		}
 		return nil, err
 	}
 	if a.flags.stderr || a.logs {
@@ -77,7 +80,7 @@ const logAfter = 5 * time.Second
 // timeout of the environment does not.
 func (f *flags) withTimeout(server host.Server) host.Server {
 	if limit, err := f.timeout.request(); f.timeout.given && err == nil {
-		server.Timeout = limit
+		server.Timeout, server.StartTimeout = limit, limit
 	}
 	return server
 }

@@ -21,10 +21,24 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	if near := meant(word, names); near != "" {
+	near := meant(word, names)
+	if hint := elsewhere[word]; hint != "" && !cmd.HasParent() && near == "" {
+		return exit.Usage(err, "%s", hint)
+	}
+	if near != "" {
 		return exit.Usage(err, "did you mean %q?", near)
 	}
 	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
+}
+
+// elsewhere are what commands of other programs are called here.
+var elsewhere = map[string]string{
+	"list":   "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
+	"ls":     "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
+	"config": "`wharf doctor` says which configuration is read; `wharf add` writes to it",
+	"status": "`wharf servers --status` starts the servers and shows their states",
+	"run":    "`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one",
+	"exec":   "`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one",
 }
 
 // runGroup is the run of a command that only has subcommands: its help.

@@ -25,6 +25,30 @@ func serverExits() {
 	os.Exit(3)
 }
 
+// serverWrites writes a file to its stderr, notes its start in another one, and leaves.
+func serverWrites() {
+	text, _ := os.ReadFile(os.Args[1])
+	os.Stderr.Write(text)
+	f, _ := os.OpenFile(os.Args[2], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	fmt.Fprintln(f, "started")
+	os.Exit(1)
+}
+
+// serverNeeds serves only where it has a variable.
+func serverNeeds() {
+	if os.Getenv(os.Args[1]) == "" {
+		fmt.Fprintf(os.Stderr, "Error: %s environment variable is required\n", os.Args[1])
+		os.Exit(1)
+	}
+	serve()
+}
+
+// serverTalks says on stdout that it is there, and nothing else.
+func serverTalks() {
+	fmt.Println("Server starting…")
+	io.Copy(io.Discard, os.Stdin)
+}
+
 // serverSilent reads and never answers.
 func serverSilent() {
 	io.Copy(io.Discard, os.Stdin)

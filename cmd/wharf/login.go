@@ -32,6 +32,10 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if server.Command != "" && server.Auth.Provider == "" {
+		return exit.Usage(fmt.Errorf("sign in to %s: it is a program on this machine, which needs no sign-in", server.Name),
+			"the keys and tokens that it wants go into env in its entry")
+	}
 	if !a.CanAsk() && !a.flags.mayAsk() {
 		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
 			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, or with --browser"))

@@ -45,6 +45,9 @@ func run(args []string, std *term.Terminal) int {
 	defer interruption.Stop()
 	std.Life, std.Interrupt, a.interrupt = ctx, interruption.Raise, interruption
 	root := newRoot(a)
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
+		args = []string{"version"}
+	}
 	root.SetArgs(args)
 	err := cmp.Or(root.ExecuteContext(ctx), a.late)
 	std.AwaitDialog(cancelGrace)

@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -37,6 +40,9 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkPrompt(ctx, words[0], values); err != nil {
+		return err
+	}
 	result, err := ask(ctx, c, "asking for "+words[0], func(ctx context.Context) (*mcp.GetPromptResult, error) {
 		return c.session.GetPrompt(ctx, words[0], values)
 	})
@@ -55,4 +61,26 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 		err = a.PrintRaw(result.Raw)
 	}
 	return cmp.Or(err, r.err)
+}
+
+// checkPrompt finds the first argument that a prompt requires and that is missing. Whatever
+// the list of prompts does not tell is left to the server.
+func (c *client) checkPrompt(ctx context.Context, name string, values map[string]string) error {
+	prompts, err := ask(ctx, c, "asking for the prompts", c.session.ListPrompts)
+	at := slices.IndexFunc(prompts, func(p mcp.Prompt) bool { return p.Name == name })
+	if err != nil || at < 0 {
+		return nil
+	}
+	var usage []string
+	missing := ""
+	for _, argument := range prompts[at].Arguments {
+		usage = append(usage, plain.ShellWord(argument.Name)+"=…")
+		if _, given := values[argument.Name]; argument.Required && !given && missing == "" {
+			missing = argument.Name
+		}
+	}
+	if missing == "" {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("prompt %q: the argument %q is missing", name, missing), "write %s", strings.Join(usage, " "))
 }

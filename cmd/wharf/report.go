@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -23,6 +24,17 @@ func (a *app) withAddress(hint string) string {
 	return strings.ReplaceAll(hint, "wharf login "+a.server, "wharf login "+a.address)
 }
 
+// withFlags replaces a hint to write variables into an entry by one to give them with -e, if
+// the server has no entry.
+func (a *app) withFlags(hint string, err error) string {
+	names := host.Withheld(err)
+	if !a.adHoc || len(names) == 0 {
+		return hint
+	}
+	return fmt.Sprintf("%s: set in your shell, but the server did not get it; before the --, add -e %s",
+		strings.Join(names, ", "), strings.Join(names, " -e "))
+}
+
 // report reports the error of the program on stderr, and returns the exit code. If the
 // reader of stdout went away, as `head` does, it prints nothing: other programs end by
 // SIGPIPE then.
@@ -34,7 +46,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	if term.IsUnread(err) {
 		return exit.CodeUnread
 	}
-	message, hint := err.Error(), a.withAddress(exit.HintOf(err))
+	message, hint := err.Error(), a.withFlags(a.withAddress(exit.HintOf(err)), err)
 	if a.redact != nil {
 		message, hint = a.redact(message), a.redact(hint)
 	}

@@ -23,7 +23,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		server, err := adHoc(args[dash:])
-		a.server = server.Name
+		a.server, a.adHoc, a.behind = server.Name, true, flagBehind(cmd, server.Args)
 		if err == nil {
 			err = a.flags.equip(&server)
 		}
@@ -44,6 +44,17 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	args = a.dotted(args)
 	server, err := a.named(args[0])
 	return server, args[1:], err
+}
+
+// flagBehind returns the first word that is called like a long flag of cmd, "" for none.
+func flagBehind(cmd *cobra.Command, words []string) string {
+	for _, word := range words {
+		name, _, _ := strings.Cut(word, "=")
+		if flag, long := strings.CutPrefix(name, "--"); long && cmd.Flag(flag) != nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // dotted splits a first word SERVER.TOOL, where SERVER is configured and the whole word is

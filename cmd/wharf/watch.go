@@ -97,7 +97,7 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 func (a *app) checkHonoured(uris []string, honoured mcp.Filter) error {
 	for _, uri := range uris {
 		if !slices.Contains(honoured.URIs, uri) {
-			return exit.WithHint(fmt.Errorf("watch %s: the server does not tell of changes of %s", a.server, uri),
+			return exit.WithHint(fmt.Errorf("watch %s: %w: it does not tell of changes of %s", a.server, host.ErrUnsupported, uri),
 				"`wharf read` reads it as it is now")
 		}
 	}

@@ -83,7 +83,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 		given, last = old.saved.read(), old.peer.Last()
 	}
 	d, name := a.dialer, a.server.Name
-	c := &connection{redact: d.Redact, saved: &savedState{text: given}, key: a.resumeKey(), ended: make(chan struct{})}
+	c := &connection{redact: d.Redact, server: &a.server, saved: &savedState{text: given}, key: a.resumeKey(), ended: make(chan struct{})}
 	if d.stderr.to != nil {
 		c.stderr = newStderrWriter(&d.stderr, name, d.secrets.shown.Stream())
 	}
@@ -130,23 +130,27 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 }
 
 // observers returns what sees the messages of a connection: the functions of the printer
-// and the trace. Each is nil if there is no such observer.
+// and the trace, and what hears of the noise of a server that starts. The first is nil if
+// there is no such observer.
 func (a *attempt) observers(c *connection) (message func(sent bool, msg []byte), dropped func(why error, msg []byte)) {
 	print, printDropped := a.dialer.config.Print.RPC(a.server.Name), a.dialer.config.Print.Dropped(a.server.Name)
-	if c.trace == nil {
-		return print, printDropped
-	}
-	message = func(sent bool, msg []byte) {
-		if print != nil {
-			print(sent, msg)
+	message = print
+	if c.trace != nil {
+		message = func(sent bool, msg []byte) {
+			if print != nil {
+				print(sent, msg)
+			}
+			c.trace.Message(sent, c.peer.Version(), msg)
 		}
-		c.trace.Message(sent, c.peer.Version(), msg)
 	}
 	dropped = func(why error, msg []byte) {
+		c.dropped(why, msg)
 		if printDropped != nil {
 			printDropped(why, msg)
 		}
-		c.trace.Dropped(c.peer.Version(), why, msg)
+		if c.trace != nil {
+			c.trace.Dropped(c.peer.Version(), why, msg)
+		}
 	}
 	return message, dropped
 }

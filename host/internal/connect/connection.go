@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
@@ -28,6 +28,8 @@ type connection struct {
 	trace     *trace.Connection  // records its messages; nil for none
 	recording *replay.Connection // records its guest; nil for none
 	redact    func(text string) string
+	server    *config.Server // its entry
+	noise     noise          // of its stdout, while it starts
 	ended     chan struct{}
 	cause     error // set before ended is closed
 
@@ -75,22 +77,6 @@ func (c *connection) over(cause error) {
 		c.trace.Ended(c.cause)
 		close(c.ended)
 	})
-}
-
-// lastWords adds what a server wrote to its stderr before it went.
-func (c *connection) lastWords(cause error) error {
-	var ended *guest.EndedError
-	if !errors.As(cause, &ended) {
-		return cause
-	}
-	const most = 5
-	text := c.redact(string(c.table.Stderr())) // before it is cut: a secret may have more lines
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	said := strings.TrimSpace(strings.Join(lines[max(0, len(lines)-most):], "\n"))
-	if said == "" {
-		return cause
-	}
-	return fmt.Errorf("%w; the end of its stderr:\n%s", cause, said)
 }
 
 // unsent returns err, or, where a message found its guest gone, why that is so;

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
@@ -74,20 +73,7 @@ func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.S
 	}
 	defer starting.now.Store(nil)
 	c, err := s.Connect(ctx, w, after)
-	return c, starting.NotUp(err)
-}
-
-// Starting is the connection of a session while it is made. Its zero value is none.
-type Starting struct{ now atomic.Pointer[connection] }
-
-// NotUp adds to an error of a server that was not connected in time that its plugin has
-// let no message pass, where that is so.
-func (s *Starting) NotUp(err error) error {
-	c := s.now.Load()
-	if c == nil || c.inst.Up() || !errors.Is(err, rpc.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return fmt.Errorf("%w; its plugin has not reported UP, and no message was sent (WHARF_TRACE=abi shows what it waits for)", err)
+	return c, starting.Explain(err)
 }
 
 // Routes returns the transports to try for an entry, in order.

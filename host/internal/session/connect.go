@@ -11,6 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
+// ErrEcho says that what should be a server sends back what it is sent.
+var ErrEcho = errors.New("it is no MCP server: it sends back what it is sent")
+
 // ConnectOptions is how a server is reached. Another connection may be reached in another way.
 type ConnectOptions struct {
 	// Dial makes a connection whose inbound requests and notifications go to h.
@@ -182,6 +185,9 @@ func (s *Session) open(ctx context.Context, w *ConnectOptions, after *Conn, era 
 func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mcp.Era) (*link, error) {
 	h := handshake{session: s, options: w, conn: c.Dialed, epoch: c.epoch}
 	l, err := h.open(ctx, era)
+	if err != nil && c.inbox.echoed.Load() {
+		return nil, ErrEcho
+	}
 	if err != nil {
 		return nil, cause(ctx, err)
 	}

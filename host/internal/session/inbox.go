@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -14,6 +15,7 @@ type inbox struct {
 	session  *Session
 	outdated context.Context // ends when two connections have come after it, and with the session
 	outdate  context.CancelFunc
+	echoed   atomic.Bool // a request of ours came back
 }
 
 // newInbox returns the inbox of the next connection. What the last one still has to
@@ -33,6 +35,9 @@ func (s *Session) newInbox() *inbox {
 // modern server must not ask at all, and the peer keeps its requests to itself
 // once the handshake has found that out.
 func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
+	if in.Method == mcp.MethodInitialize || in.Method == mcp.MethodDiscover { // which no server sends
+		b.echoed.Store(true)
+	}
 	if in.Method == mcp.MethodPing {
 		return written([]byte("{}")), nil
 	}

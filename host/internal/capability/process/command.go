@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -100,6 +101,9 @@ func (p Process) locate(env []string) (string, error) {
 		case errors.Is(err, fs.ErrPermission):
 			return "", fmt.Errorf("command %q: %s is not an executable file; does it need chmod +x?", p.Command, path)
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
+			if apart := p.apart(); apart != "" {
+				return "", &missingError{fmt.Sprintf("command %q: there is no such file; %s", p.Command, apart)}
+			}
 			return "", &missingError{fmt.Sprintf("command %q: there is no %s", p.Command, path)}
 		}
 		return "", fmt.Errorf("command %q: %w", p.Command, err)
@@ -116,7 +120,23 @@ func (p Process) locate(env []string) (string, error) {
 	if vendor := vendors[p.Command]; vendor != "" {
 		remedy = "is " + vendor + " installed?"
 	}
+	if apart := p.apart(); apart != "" {
+		remedy = apart
+	}
 	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy)}
+}
+
+// apart is how a command is written that has its arguments in it, "" for one that has none.
+func (p Process) apart() string {
+	words := strings.Fields(p.Command)
+	if len(words) < 2 {
+		return ""
+	}
+	var args []string
+	for _, word := range append(words[1:], p.Args...) {
+		args = append(args, strconv.Quote(word))
+	}
+	return fmt.Sprintf("write the command and its arguments apart: command = %q, args = [%s]", words[0], strings.Join(args, ", "))
 }
 
 // missingError is a program that is not there. It is an fs.ErrNotExist without

@@ -53,6 +53,9 @@ func isInherited(name, goos string) bool {
 	return slices.Contains(unixNames, name) || strings.HasPrefix(name, "LC_")
 }
 
+// Inherits reports whether every child gets the variable, if this process has it.
+func Inherits(name string) bool { return isInherited(name, runtime.GOOS) }
+
 // LookupEnv returns the value of a variable in env, or nothing.
 func LookupEnv(env []string, name string) string {
 	for _, entry := range env {

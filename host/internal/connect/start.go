@@ -1,0 +1,131 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/crash"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+)
+
+// StartError is that a server did not come up, with what is known of why.
+type StartError struct {
+	Err   error
+	Cause crash.Cause
+}
+
+func (e *StartError) Error() string { return e.Err.Error() }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Final reports whether another start would end in the same way.
+func (e *StartError) Final() bool { return e.Cause.Known }
+
+// noise keeps the first lines of a server's stdout that are no messages. All methods are
+// safe for concurrent use.
+type noise struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Bounds of the noise that is kept.
+const (
+	noiseLines = 3
+	noiseLine  = 200 // bytes
+)
+
+func (n *noise) add(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if line = cleantext.Line(line, noiseLine); len(n.lines) < noiseLines && line != "" {
+		n.lines = append(n.lines, line)
+	}
+}
+
+func (n *noise) kept() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.lines
+}
+
+// dropped hears of messages that came to nothing.
+func (c *connection) dropped(why error, msg []byte) {
+	if errors.Is(why, rpc.ErrMalformed) && c.peer.Version() == "" && c.server.Command != "" {
+		c.noise.add(c.redact(string(msg[:min(len(msg), 4*noiseLine)])))
+	}
+}
+
+// lastWords adds why a server went, where it did not come up, and what it wrote to its
+// stderr before.
+func (c *connection) lastWords(cause error) error {
+	if !errors.As(cause, new(*guest.EndedError)) {
+		return cause
+	}
+	stderr := c.redact(string(c.table.Stderr())) // before it is cut: a secret may have more lines
+	why := c.why(stderr, cause)
+	err := cause
+	if why.What != "" {
+		err = fmt.Errorf("%w: %s", err, why.What)
+	}
+	if said := crash.Excerpt(stderr); said != "" {
+		err = fmt.Errorf("%w; its stderr:\n%s", err, said)
+	}
+	if why.What != "" {
+		err = &StartError{Err: err, Cause: why}
+	}
+	return err
+}
+
+// why finds out why a process did not become a server. ended is why the connection ended,
+// nil where it has not. Of a server that was up nothing is said: what it wrote at its start
+// is then no reason.
+func (c *connection) why(stderr string, ended error) crash.Cause {
+	if c.server.Command == "" || c.peer.Version() != "" {
+		return crash.Cause{}
+	}
+	var exit *guest.ExitError
+	exited := errors.As(ended, &exit)
+	s := crash.Start{
+		Server: hosterr.TOMLKey(c.server.Name), Stderr: stderr, Stdout: c.noise.kept(),
+		Exited: exited, Clean: exited && exit.Code == 0,
+		Gets: func(name string) bool {
+			_, own := c.server.Env[name]
+			return own || process.Inherits(name)
+		},
+		Shell: func(name string) bool { return os.Getenv(name) != "" },
+	}
+	return s.Cause()
+}
+
+// Starting is the connection of a session while it is made. Its zero value is none.
+type Starting struct{ now atomic.Pointer[connection] }
+
+// slowStart is what to do about a server that was given too little time.
+const slowStart = `a server that is slow to start gets longer with --timeout, or with start_timeout = "2m" in its entry`
+
+// Explain adds to an error of a server that was not connected in time what it did instead:
+// its plugin has let no message pass, or it wrote something else than messages.
+func (s *Starting) Explain(err error) error {
+	c := s.now.Load()
+	switch {
+	case c == nil, !errors.Is(err, rpc.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded):
+		return err
+	case !c.inst.Up():
+		return fmt.Errorf("%w; its plugin has not reported UP, and no message was sent (WHARF_TRACE=abi shows what it waits for)", err)
+	}
+	why := c.why(c.redact(string(c.table.Stderr())), nil)
+	if why.What != "" {
+		err = fmt.Errorf("%w; %s", err, why.What)
+	}
+	if why.Hint == "" {
+		why.Hint = slowStart
+	}
+	return &StartError{Err: err, Cause: why}
+}

@@ -1,0 +1,87 @@
+package crash
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	node := "node:internal/modules/cjs/loader:1148\n  throw err;\n  ^\n\nError: Cannot find module 'zod'\nRequire stack:\n- /srv/a.js\n" +
+		"    at Module._resolveFilename (node:internal/modules/cjs/loader:1145:15)\n    at node:internal/main/run_main_module:28:49 {\n" +
+		"  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/srv/a.js' ]\n}\n\nNode.js v20.20.2\n"
+	tests := []struct{ name, stderr, what string }{
+		{"node module", node, "the Node.js module zod is not installed"},
+		{"node package", "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'zod' imported from /a.mjs", "the Node.js module zod is not installed"},
+		{"node file", "Error: Cannot find module '/no/such.js'", "Node.js finds no file /no/such.js"},
+		{"typescript", `TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts" for /a.ts`, "Node.js does not run .ts files"},
+		{"python module", "ModuleNotFoundError: No module named 'mcp.server'", "the Python module mcp.server is not installed"},
+		{"python -m", "/usr/bin/python3: No module named foo", "the Python module foo is not installed"},
+		{"python file", "python3: can't open file '/x.py': [Errno 2] No such file or directory", "Python finds no file /x.py"},
+		{"npm", "npm error code E404\nnpm error 404 Not Found - GET https://registry.example/nosuch - Not found\nnpm error 404\nnpm error 404  '@a/nosuch@*' is not in this registry.", "npm knows no package called @a/nosuch"},
+		{"npm offline", "npm error code ENOTFOUND", "npm does not reach its registry (ENOTFOUND)"},
+		{"uvx", "  × No solution found when resolving tool dependencies:\n  ╰─▶ Because nosuch was not found in the package registry", "uv knows no package called nosuch"},
+		{"docker", "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.", "Docker is not running"},
+		{"docker image", "pull access denied for nosuch, repository does not exist", "there is no Docker image nosuch, or it wants a sign-in"},
+		{"port", "Error: listen EADDRINUSE: address already in use :::3000", "its port is in use"},
+		{"variable", "Error: GITHUB_TOKEN environment variable is required", "it needs the variable GITHUB_TOKEN"},
+		{"variable, other words", "Please set the API_KEY", "it needs the variable API_KEY"},
+		{"variable, python", "KeyError: 'NOTION_TOKEN'", "it needs the variable NOTION_TOKEN"},
+		{"env", "/usr/bin/env: ‘ruby’: No such file or directory", "it needs the program ruby, which is not in PATH"},
+		{"shell", "sh: 1: tsc: not found", "it needs the program tsc, which is not in PATH"},
+		{"java", "Error: Unable to access jarfile server.jar", "Java finds no file server.jar"},
+		{"library", "srv: error while loading shared libraries: libfoo.so.1: cannot open", "the library libfoo.so.1 is not installed"},
+		{"authority", "Error: unable to get local issuer certificate", "it does not trust the certificate of a server that it calls"},
+		{"database", "Error: connect ECONNREFUSED 127.0.0.1:5432", "what it needs at 127.0.0.1:5432 does not answer"},
+		{"folder", "Error: ENOENT: no such file or directory, stat '/notes'", "there is no /notes"},
+		{"permission", "Error: EACCES: permission denied, mkdir '/srv'", "it may not use /srv"},
+		{"usage", "usage: srv FOLDER", "it says how it is used"},
+		{"anything else", "no database at this address", ""},
+		{"escapes", "Cannot find module '\x1b[2Jzod'", "the Node.js module [2Jzod is not installed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := (&Start{Stderr: tt.stderr, Exited: true}).Cause()
+			if c.What != tt.what || c.Known != (tt.what != "") || (c.Hint == "") != (tt.what == "") {
+				t.Errorf("got %+v, want %q", c, tt.what)
+			}
+			if strings.Contains(c.Hint, "%s") {
+				t.Errorf("hint %q", c.Hint)
+			}
+		})
+	}
+	if got := Excerpt(node); !strings.Contains(got, "Cannot find module 'zod'") || !strings.HasSuffix(got, "Node.js v20.20.2") || strings.Contains(got, "    at ") {
+		t.Errorf("excerpt:\n%s", got)
+	}
+	if got := Excerpt(strings.Repeat("x\n", 100) + "last\n"); strings.Count(got, "\n") != 12 || !strings.Contains(got, "… (89 lines)") || !strings.HasSuffix(got, "last") {
+		t.Errorf("excerpt:\n%s", got)
+	}
+}
+
+func TestWithheldVariables(t *testing.T) {
+	t.Parallel()
+	shell := map[string]bool{"GITHUB_TOKEN": true, "LC_ALL": true, "MY_KEY": true}
+	s := &Start{
+		Server: "gh", Stderr: "GITHUB_TOKEN is required (see LC_ALL, MY_KEY, OTHER_KEY)",
+		Gets:  func(name string) bool { return name == "LC_ALL" || name == "MY_KEY" },
+		Shell: func(name string) bool { return shell[name] },
+	}
+	c := s.Cause()
+	if len(c.Withheld) != 1 || c.Withheld[0] != "GITHUB_TOKEN" || !strings.HasSuffix(c.Hint, "\n[servers.gh]\nenv = { GITHUB_TOKEN = \"${GITHUB_TOKEN}\" }") {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestStdout(t *testing.T) {
+	t.Parallel()
+	c := (&Start{Stdout: []string{"Server starting…"}}).Cause()
+	if c.What != `it wrote "Server starting…" to stdout, where only messages of MCP may be` || c.Known {
+		t.Errorf("got %+v", c)
+	}
+	if c := (&Start{Exited: true, Clean: true}).Cause(); c.What != "it ended without a word" {
+		t.Errorf("got %+v", c)
+	}
+	if c := (&Start{Exited: true}).Cause(); c.What != "" {
+		t.Errorf("got %+v", c)
+	}
+}
