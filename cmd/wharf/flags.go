@@ -41,7 +41,7 @@ type flags struct {
 // register defines the flags on the root, from which the commands inherit.
 func (f *flags) register(root *cobra.Command) {
 	global := root.PersistentFlags()
-	global.Var(fileName{&f.config}, "config", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
+	global.Var(fileName{&f.config}, "config", "configuration `FILE`: wharf.toml, or that of another client, as it is (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, and for an answer or a progress report, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
 	global.Var(fileName{&f.trace}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
 	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again")
@@ -86,7 +86,8 @@ func (f *flags) registerChecks(cmd *cobra.Command) {
 }
 
 // fileName is the value of a flag that names a file. Empty is an error: it may come
-// from a variable of a script that was never set.
+// from a variable of a script that was never set. So is a second one, which would
+// replace the first without a word.
 type fileName struct{ text *string }
 
 func (n fileName) Type() string   { return "FILE" }
@@ -95,6 +96,9 @@ func (n fileName) String() string { return "" }
 func (n fileName) Set(text string) error {
 	if text == "" {
 		return errors.New("expected the name of a file")
+	}
+	if *n.text != "" && *n.text != text {
+		return fmt.Errorf("it was given before, as %q; name one", *n.text)
 	}
 	*n.text = text
 	return nil
