@@ -51,7 +51,8 @@ func newAdd(a *app) *cobra.Command {
 		Example: `  wharf add io.github.example/weather
   wharf add https://mcp.example.com/mcp -H 'Authorization: Bearer ${secret:example}'
   wharf add --name files -- npx -y @modelcontextprotocol/server-filesystem ~/notes`,
-		Args: cobra.ArbitraryArgs,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.env, r.headers = a.flags.variables, a.flags.headers
 			return a.runAdd(cmd, args, &r)

@@ -146,7 +146,8 @@ func (a *app) askInput(ctx context.Context, n *inputs, in registry.Input, number
 	}
 }
 
-// keep stores the secrets in the vault, and returns what takes them out again.
+// keep stores the secrets in the vault, and returns what takes them out again. It replaces
+// no secret: another entry may mean it.
 func (a *app) keep(ctx context.Context, n *inputs) (undo func(), err error) {
 	if len(n.secrets) == 0 {
 		return func() {}, nil
@@ -155,15 +156,24 @@ func (a *app) keep(ctx context.Context, n *inputs) (undo func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	var stored []string
 	undo = func() {
-		for name := range n.secrets {
+		for _, name := range stored {
 			if err := v.ForgetSecret(context.WithoutCancel(ctx), name); err != nil {
 				a.Warn("the secret %s stays in the vault: %v", name, err)
 			}
 		}
 	}
-	for name, value := range n.secrets {
-		if err := v.StoreSecret(ctx, name, value); err != nil {
+	for _, name := range sortedNames(n.secrets) {
+		old, found, err := v.LoadSecret(ctx, name)
+		switch {
+		case found && old != n.secrets[name]:
+			err = exit.Usage(fmt.Errorf("there is another secret %s in the vault", name), "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret", name)
+		case err == nil && !found:
+			err = v.StoreSecret(ctx, name, n.secrets[name])
+			stored = append(stored, name)
+		}
+		if err != nil {
 			undo()
 			return nil, err
 		}

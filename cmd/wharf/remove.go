@@ -98,7 +98,8 @@ func removedLines(before, after string) (lines []string) {
 }
 
 // forgetSecrets removes from the vault what add has kept for an entry, unless another
-// one means it.
+// one means it. With --config nothing is removed: an entry of the user's own file may have
+// the same name.
 func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server) error {
 	var names []string
 	for _, ref := range s.Secrets() {
@@ -107,7 +108,7 @@ func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server
 			names = append(names, ref.Secret)
 		}
 	}
-	if len(names) == 0 {
+	if len(names) == 0 || a.flags.config != "" {
 		return nil
 	}
 	v, err := a.vault()

@@ -23,8 +23,9 @@ names, and the others there or in their titles and descriptions. ` + "`wharf add
 adds one of them.
 
 Anyone can publish a server. That one is listed says nothing about it.`,
-		Example: "  wharf search filesystem",
-		Args:    atLeast("WORD"),
+		Example:           "  wharf search filesystem",
+		Args:              atLeast("WORD"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			c, err := registryAt(address)
 			if err != nil {
