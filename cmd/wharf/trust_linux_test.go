@@ -209,7 +209,7 @@ func TestTerminalListSaysWhatItHasNotSeen(t *testing.T) {
 // A warning about a project file that goes on over rows has bars, and an end.
 func TestTerminalWarnsWithBars(t *testing.T) {
 	c := newCheckout(t)
-	c.file(`{"mcpServers": {"` + strings.Repeat("x ", 20_000) + `": {"command": "wharf"}}}`)
+	c.file(`{"mcpServers": {"a": {"command": "wharf", "framing": "` + strings.Repeat("x ", 20_000) + `"}}}`)
 	s := c.run("trust", "list")
 	shown, code := s.end()
 	if code != exit.CodeOK || strings.Contains(shown, "\nx") || !strings.Contains(shown, "\n│ x") || len(shown) > 2000 {
