@@ -61,7 +61,7 @@ func (a *app) tellEvent(e host.Event) {
 	switch e.Method {
 	case mcp.NotificationToolsListChanged, mcp.NotificationPromptsListChanged, mcp.NotificationResourcesListChanged,
 		mcp.NotificationResourceUpdated, mcp.NotificationMessage:
-		a.Tell(term.Bold, plain.Line(e.Server)+":", strings.TrimPrefix(e.Method, "notifications/")+" "+a.redacted(string(e.Params)), "; \"watch --json\" has all of it")
+		a.Tell(term.Bold, plain.Line(e.Server)+":", strings.TrimPrefix(e.Method, "notifications/")+" "+a.redacted(string(e.Params)), "; the JSON form has all of it")
 	}
 }
 

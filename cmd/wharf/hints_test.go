@@ -32,6 +32,8 @@ func hintsOf(t *testing.T, root string) (hints []string) {
 			return filepath.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
 			return nil
+		case strings.HasSuffix(filepath.ToSlash(path), "host/config/keys.go"): // the reference of keys
+			return nil
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
