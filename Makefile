@@ -50,6 +50,11 @@ wasm-check: ## rebuild the plugins elsewhere and compare
 		cmp bin/$$module $$module || { echo "$$module is not what its source gives: run make wasm"; exit 1; }; \
 	done
 
+# From the commands, the table of keys, the types of what is printed, and the limits.
+.PHONY: docs
+docs: ## write docs/REFERENCE.md and the manual pages anew
+	go test -count 1 -run '^TestReference$$' ./cmd/wharf -update
+
 .PHONY: test
 test: ## run the tests
 	go test $(PACKAGES)

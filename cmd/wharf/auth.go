@@ -53,6 +53,12 @@ type savedLogin struct {
 	Stored   time.Time `json:"stored"`
 }
 
+// savedLogins are all of them, and where they are.
+type savedLogins struct {
+	Vault  savedVault   `json:"vault"`
+	Logins []savedLogin `json:"logins"`
+}
+
 // savedVault is where sign-ins are saved.
 type savedVault struct {
 	Path    string `json:"path"`
@@ -92,10 +98,7 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 		list[i] = savedLogin{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
 	}
 	if !a.forPeople() {
-		return a.PrintJSON(struct {
-			Vault  savedVault   `json:"vault"`
-			Logins []savedLogin `json:"logins"`
-		}{savedVault{status.Path, status.KeySource, status.Problem}, list})
+		return a.PrintJSON(savedLogins{savedVault{status.Path, status.KeySource, status.Problem}, list})
 	}
 	a.Tell(term.Bold, "vault:", vaultLine(status), "")
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}

@@ -63,16 +63,18 @@ func (a *app) report(ctx context.Context, err error) int {
 	return kind.Code
 }
 
+// errorDetails is an error for programs.
+type errorDetails struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Server  string `json:"server,omitempty"` // whose error it is
+	Hint    string `json:"hint,omitempty"`   // what to do about it
+	URL     string `json:"url,omitempty"`    // where to sign in
+	Sent    string `json:"sent,omitempty"`   // of a call without an answer: "no" or "maybe"
+}
+
 // reportJSON writes the error for programs: one line, the last on stderr.
 func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
-	type details struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-		Server  string `json:"server,omitempty"`
-		Hint    string `json:"hint,omitempty"`
-		URL     string `json:"url,omitempty"`  // where to sign in
-		Sent    string `json:"sent,omitempty"` // of a call without an answer: "no" or "maybe"
-	}
 	sent := ""
 	switch {
 	case errors.Is(err, host.ErrNotSent):
@@ -83,6 +85,6 @@ func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
 	var line strings.Builder
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(map[string]details{"error": {kind.Name, message, a.server, hint, host.SignInURL(err), sent}})
+	encoder.Encode(map[string]errorDetails{"error": {kind.Name, message, a.server, hint, host.SignInURL(err), sent}})
 	io.WriteString(a.Err, cleantext.JSON(line.String()))
 }

@@ -17,22 +17,54 @@ var protocols = []string{
 	mcp.Version20260728, mcp.Version20251125, mcp.Version20250618, mcp.Version20250326, mcp.Version20241105,
 }
 
+// versionInfo is what `wharf version` prints.
+type versionInfo struct {
+	ABI       string   `json:"abi"`
+	Commit    string   `json:"commit,omitempty"` // that it was built from, where Go recorded it
+	Date      string   `json:"date,omitempty"`   // of that commit
+	Go        string   `json:"go"`
+	Platform  string   `json:"platform"`
+	Protocols []string `json:"protocols"`
+	Version   string   `json:"version"`
+}
+
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of the program, its ABI and the protocol",
 		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
+			commit, date := ownCommit()
+			v := versionInfo{abi.Module, commit, date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, protocols, version()}
 			if !a.forPeople() {
-				return a.PrintJSON(map[string]any{
-					"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-					"abi": abi.Module, "protocols": protocols,
-				})
+				return a.PrintJSON(v)
 			}
-			return a.Print(fmt.Sprintf("wharf     %s\ngo        %s %s/%s\nabi       %s\nprotocol  %s\n",
-				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, abi.Module, strings.Join(protocols, ", ")))
+			text := fmt.Sprintf("wharf     %s\n", v.Version)
+			if commit != "" {
+				text += fmt.Sprintf("commit    %s %s\n", v.Commit, v.Date)
+			}
+			return a.Print(text + fmt.Sprintf("go        %s %s\nabi       %s\nprotocol  %s\n",
+				v.Go, v.Platform, v.ABI, strings.Join(v.Protocols, ", ")))
 		},
 	}
+}
+
+// ownCommit returns the commit that the program was built from and its date, where it was
+// built in a clone.
+func ownCommit() (commit, date string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", ""
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			date = s.Value
+		}
+	}
+	return commit, date
 }
 
 // version is that of the module the program was built from: a release for

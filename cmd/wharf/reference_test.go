@@ -1,0 +1,347 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/plugintest"
+	"github.com/wharf-mcp/wharf/host/replay"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// TestReference compares the reference and the manual pages with the code that they are
+// made from. `make docs` writes them anew.
+func TestReference(t *testing.T) {
+	r := &reference{t: t, sources: sources{}, root: newRoot(&app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}})}
+	r.root.InitDefaultHelpCmd()
+	r.root.InitDefaultCompletionCmd()
+	for name, text := range map[string]string{
+		"docs/REFERENCE.md": r.page(), "docs/man/wharf.1": r.manual(), "docs/man/wharf.toml.5": r.configManual(),
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if *update {
+			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have, err := os.ReadFile(path); err != nil || string(have) != text {
+			t.Errorf("%s is not what the code says; run make docs (%v)", name, err)
+		}
+	}
+}
+
+// reference is what the pages are made from.
+type reference struct {
+	t       *testing.T
+	sources sources
+	root    *cobra.Command
+	b       strings.Builder
+}
+
+func (r *reference) printf(format string, a ...any) { fmt.Fprintf(&r.b, format, a...) }
+
+// row is a row of a table in Markdown.
+func (r *reference) row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(c, "|", `\|`)
+	}
+	r.printf("| %s |\n", strings.Join(cells, " | "))
+}
+
+func (r *reference) head(cells ...string) {
+	r.row(cells...)
+	r.printf("|%s\n", strings.Repeat(" --- |", len(cells)))
+}
+
+func (r *reference) page() string {
+	r.printf("# Reference\n\nMade from the code by `make docs`; a test compares the two.\n\n" +
+		"[Configuration](#configuration) · [Environment](#environment) · [Exit codes and errors](#exit-codes-and-errors) · " +
+		"[JSON](#json) · [Limits](#limits) · [Commands](#commands)\n\n")
+	r.configuration()
+	r.environment()
+	r.endings()
+	r.json()
+	r.limits()
+	r.commands()
+	return r.b.String()
+}
+
+func (r *reference) configuration() {
+	r.printf("## Configuration\n\n`wharf/wharf.toml` in the configuration folder (`$XDG_CONFIG_HOME`, or `~/.config` on Linux,\n" +
+		"`~/Library/Application Support` on macOS, `%%AppData%%` on Windows), or the file of `--config`.\n" +
+		"A key that is not in these tables is an error.\n\n")
+	for _, table := range config.Tables() {
+		r.printf("### %s\n\n%s\n\n", table.Name, table.Meaning)
+		r.head("key", "type", "without it", "meaning", "example")
+		for _, k := range table.Keys {
+			r.row("`"+k.Name+"`", k.Type, k.Default, k.Meaning, "`"+k.Example+"`")
+		}
+		r.printf("\n")
+		if table.Open {
+			r.settings()
+		}
+	}
+	r.printf("A duration is written as `90s`, `2m` or `1h30m`, a size as `64KiB`, `16MiB` or `1GiB`.\n\n")
+}
+
+// settings are the settings of the shipped plugins, as their manifests say.
+func (r *reference) settings() {
+	a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
+	h, err := a.newHost(r.t.Context(), nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer h.Close()
+	for _, name := range slices.Sorted(maps.Keys(plugins.Builtin())) {
+		info, err := inspect(r.t.Context(), h, name)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		d := describe(info)
+		if d.Manifest == nil || len(d.Manifest.Settings) == 0 {
+			continue
+		}
+		r.printf("Settings of `%s`:\n\n", name)
+		r.head("key", "meaning")
+		for _, s := range d.Manifest.Settings {
+			r.row("`"+s.Key+"`", s.Summary)
+		}
+		r.printf("\n")
+	}
+}
+
+// environment are the variables that Wharf reads, and those that a server gets. The
+// names that the source looks up must be among them.
+var environment = []struct{ name, meaning string }{
+	{"WHARF_TIMEOUT_MS", "The timeout of a request in milliseconds; `0` is none. `--timeout` outranks it."},
+	{"WHARF_REGISTRY", "The address of the registry that `search`, `add` and `update` ask."},
+	{"WHARF_TRACE", "Layers to print to stderr, with commas between: `rpc`, `abi`, `io`."},
+	{"XDG_CONFIG_HOME", "The folder of `wharf/wharf.toml`, of logins and of decisions of trust, on Linux."},
+	{"XDG_DATA_HOME", "The folder of installed plugins, on Linux."},
+	{"XDG_CACHE_HOME", "The folder of compiled plugins, on Linux. What is in it may be removed."},
+	{"HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "The proxy of a url, where its entry has no `proxy`; in small letters too."},
+	{"SSL_CERT_FILE, SSL_CERT_DIR", "The authorities that are trusted, on Linux."},
+	{"BROWSER", "The programs that open a page, with `:` between."},
+	{"NO_BROWSER", "If it is set, no page is opened; its address is printed."},
+	{"NO_COLOR", "If it is set, the output has no colours."},
+	{"TERM", "`dumb` is a terminal without colours."},
+	{"GOGC", "The pace of Go's collector, if Wharf's own is not wanted."},
+	{"DBUS_SESSION_BUS_ADDRESS", "The bus of the keyring, on Linux."},
+	{"EXTISM_ENABLE_WASI_OUTPUT", "If it is set, no sign-in starts: it would print secrets."},
+}
+
+func (r *reference) environment() {
+	r.printf("## Environment\n\nWharf reads:\n\n")
+	r.head("variable", "meaning")
+	listed := map[string]bool{}
+	for _, v := range environment {
+		r.row("`"+strings.ReplaceAll(v.name, ", ", "`, `")+"`", v.meaning)
+		for _, name := range strings.Split(v.name, ", ") {
+			listed[name] = true
+		}
+	}
+	for name := range r.sources.variables(r.t) {
+		if !listed[name] {
+			r.t.Errorf("the source reads the variable %s, which the reference does not have", name)
+		}
+	}
+	for _, name := range []string{timeoutEnv, registryEnv} {
+		if !r.sources.variables(r.t)[name] {
+			r.t.Errorf("the variable %s is not found in the source", name)
+		}
+	}
+	r.printf("\nA server that is a process gets these variables of yours, those of its `env` and `env_file`, and no others.\n" +
+		"`-e NAME` passes one more to a server behind `--`.\n\n")
+	process := "host/internal/capability/process"
+	r.printf("- Linux and macOS: `%s`, and those that begin with `LC_`\n", strings.Join(r.sources.texts(r.t, process, "unixNames"), "`, `"))
+	r.printf("- Windows: `%s`\n\n", strings.Join(r.sources.texts(r.t, process, "windowsNames"), "`, `"))
+}
+
+// meanings are what the names of errors mean.
+var meanings = map[string]string{
+	"usage": "the command line, or a file that it names, is wrong", "configuration": "an entry of the configuration is wrong",
+	"unknown_transport": "there is no plugin of that name", "file": "a file that the configuration names cannot be read",
+	"sign_in_needed": "the server wants a sign-in, and there is none", "unreachable": "there is no connection, or it was lost",
+	"timeout": "the server took longer than it may", "tool_error": "the tool says that it failed; stdout has its result",
+	"server_error": "the server answered with an error", "unsupported": "the server cannot do that",
+	"protocol": "the server broke the protocol, or went over a limit", "denied": "you, or a grant, did not allow it",
+	"plugin_refused": "the plugin cannot be used", "different": "a replay went another way than its recording",
+	"interrupted": "a signal ended it", "internal": "none of these", "output": "stdout could not be written",
+}
+
+func (r *reference) endings() {
+	r.printf("## Exit codes and errors\n\n")
+	r.head("exit code", "meaning")
+	for _, c := range exitCodes() {
+		r.row("`"+c[0]+"`", c[1])
+	}
+	r.printf("\nWith `--json` the last line of stderr is `{\"error\": {…}}`, see [errors](#errors). Its `code` is one of:\n\n")
+	r.head("code", "exit code", "meaning")
+	kinds := r.sources.kinds(r.t)
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		if meanings[name] == "" {
+			r.t.Errorf("the code %s has no meaning in the reference", name)
+		}
+		r.row("`"+name+"`", "`"+kinds[name]+"`", meanings[name])
+	}
+	for name := range meanings {
+		if kinds[name] == "" {
+			r.t.Errorf("no error has the code %s", name)
+		}
+	}
+	r.printf("\n")
+}
+
+// exitCodes are the codes with their meanings, as the help has them.
+func exitCodes() (codes [][2]string) {
+	_, list, _ := strings.Cut(onOneLine(rootLong), "Exit codes: ")
+	for _, m := range regexp.MustCompile(`(\d+) ([^,.]+)`).FindAllStringSubmatch(list, -1) {
+		codes = append(codes, [2]string{m[1], m[2]})
+	}
+	return codes
+}
+
+func (r *reference) limits() {
+	r.printf("## Limits\n\nWhat is over a limit is an error that names it; nothing is left out in silence.\n\n")
+	r.head("limit", "value", "set by")
+	for _, l := range []struct{ what, dir, name, set string }{
+		{"a message of a server", "host/internal/connect", "DefaultMessageCap", "`message_cap`"},
+		{"an answer, or the time between two reports of progress", "host/internal/rpc", "DefaultTimeout", "`timeout`, `--timeout`, `WHARF_TIMEOUT_MS`"},
+		{"the start of a server", "host/internal/session", "defaultStartTimeout", "`start_timeout`, `--timeout`"},
+		{"pages of a list", "host/mcp", "MaxPages", ""},
+		{"the text of all pages of a list", "host/mcp", "MaxListBytes", ""},
+		{"the schema of a tool that arguments are checked with", "host/mcp", "MaxSchemaBytes", ""},
+		{"arguments of a tool that go into headers", "host/mcp", "MaxHeaderParams", ""},
+		{"what a result asks for at once", "host/mcp", "MaxAsked", ""},
+		{"the schema of a form", "host/mcp", "MaxFormBytes", ""},
+		{"fields of a form", "host/mcp", "MaxFormFields", ""},
+		{"options of a field", "host/mcp", "MaxOptions", ""},
+		{"a configuration file", "host/config", "maxFile", ""},
+		{"an answer of a registry", "host/registry", "maxAnswer", ""},
+		{"pages of a registry's answer", "host/registry", "maxPages", ""},
+	} {
+		r.row(l.what, r.sources.limit(r.t, l.dir, l.name), l.set)
+	}
+	r.row("elements of a result, or of all pages of a list", fmt.Sprint(mcp.MaxElements), "")
+	r.row("a secret that is hidden in output", "from 8 bytes on; 4 if its name says what it is", "")
+	r.printf("\nWhat a plugin may use is in [host/COSTS.md](../host/COSTS.md).\n\n")
+}
+
+func (r *reference) json() {
+	r.printf("## JSON\n\nPiped, or with `--json`, stdout is JSON: one value, on one line unless stdout is a terminal. " +
+		"Members are added, and never renamed or removed. Members with `?` may be absent.\n\n" +
+		"`call`, `read`, `prompt`, `complete` and `request` print the result as the server wrote it, `wharf tools SERVER` an array of " +
+		"tools as the server wrote them, `wharf tools SERVER TOOL` one of them, `prompts SERVER` an array of prompts.\n\n")
+	for _, s := range []struct {
+		title, about string
+		value        any
+	}{
+		{"errors", "The last line of stderr, in `{\"error\": …}`.", errorDetails{}},
+		{"wharf servers", "An array of:", entry{}},
+		{"wharf servers --status", "An array of the following; with `--watch` a line for each change.", status.Info{}},
+		{"wharf tools", "Without a server, an array of:", serverTools{}},
+		{"wharf resources", "", resourceLists{}},
+		{"wharf watch", "A line for each change:", mcp.Change{}},
+		{"wharf watch --log", "A line for each message, with `\"kind\": \"log\"` and:", mcp.LogMessage{}},
+		{"wharf ping", "", pingResult{}},
+		{"wharf search", "An array of:", listed{}},
+		{"wharf add, remove, update", "One of the following; `update` prints an array.", changed{}},
+		{"wharf import", "An array of the following. With `--list` it is the member `servers` of an object that also has `files`.", importItem{}},
+		{"wharf auth status", "", savedLogins{}},
+		{"wharf trust list", "An array of:", decision{}},
+		{"wharf trust show", "", approvalJSON{}},
+		{"wharf doctor", "An array of:", finding{}},
+		{"wharf plugin list", "An array of the following; `plugin add` prints one.", installed{}},
+		{"wharf plugin inspect", "", description{}},
+		{"wharf plugin verify", "An array of:", verification{}},
+		{"wharf plugin test", "", plugintest.Report{}},
+		{"wharf plugin replay", "", replay.Report{}},
+		{"wharf version", "", versionInfo{}},
+	} {
+		r.printf("### %s\n\n", s.title)
+		if s.about != "" {
+			r.printf("%s\n\n", s.about)
+		}
+		r.shape(s.value)
+	}
+}
+
+func (r *reference) commands() {
+	r.printf("## Commands\n\nEach command has these flags as well:\n\n```\n%s```\n\n", flagUsages(r.root.PersistentFlags()))
+	r.eachCommand(r.root, func(cmd *cobra.Command) {
+		r.printf("### %s\n\n```\n%s\n```\n\n%s\n\n", cmd.CommandPath(), cmd.UseLine(), fenced(aboutOf(cmd)))
+		if cmd.Example != "" {
+			r.printf("```\n%s\n```\n\n", cmd.Example)
+		}
+		if flags := flagUsages(cmd.LocalNonPersistentFlags()); flags != "" {
+			r.printf("```\n%s```\n\n", flags)
+		}
+	})
+	for r.b.Len() > 0 && strings.HasSuffix(r.b.String(), "\n\n") {
+		text := strings.TrimSuffix(r.b.String(), "\n")
+		r.b.Reset()
+		r.b.WriteString(text)
+	}
+}
+
+// eachCommand visits the commands that help lists, in its order.
+func (r *reference) eachCommand(cmd *cobra.Command, visit func(*cobra.Command)) {
+	for _, c := range cmd.Commands() {
+		if !c.IsAvailableCommand() || c.Name() == "help" {
+			continue
+		}
+		if c.Runnable() {
+			visit(c)
+		}
+		r.eachCommand(c, visit)
+	}
+}
+
+// aboutOf is what the help of a command says, without its usage.
+func aboutOf(cmd *cobra.Command) string {
+	if cmd.Long != "" {
+		return strings.TrimSpace(cmd.Long)
+	}
+	return cmd.Short + "."
+}
+
+func flagUsages(flags *pflag.FlagSet) string {
+	list := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && !f.Hidden {
+			list.AddFlag(f)
+		}
+	})
+	return list.FlagUsages()
+}
+
+// fenced puts the indented blocks of a text into fences.
+func fenced(text string) string {
+	var b strings.Builder
+	inside := false
+	for line := range strings.Lines(text + "\n") {
+		if indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t"); indented != inside && strings.TrimSpace(line) != "" {
+			b.WriteString("```\n")
+			inside = indented
+		}
+		b.WriteString(line)
+	}
+	if inside {
+		b.WriteString("```\n")
+	}
+	return strings.TrimSpace(b.String())
+}
