@@ -162,6 +162,11 @@ type Event struct {
 	Method  string          // of a notification; "" for a warning
 	Params  json.RawMessage // of a notification
 	Warning string          // for people
+
+	// What a notification belongs to, where it says so: Label is that of the call whose
+	// progress it tells, see [RequestOptions], and Subscription the [Subscription.ID] of
+	// the stream on which a modern server sent it.
+	Label, Subscription string
 }
 
 // Host runs plugins and connects sessions. It must be closed.

@@ -18,3 +18,19 @@ import (
 func WithProgress(ctx context.Context, f func(mcp.Progress)) context.Context {
 	return session.WithProgress(ctx, f)
 }
+
+// RequestOptions are the wishes of a caller about its requests, see [WithOptions].
+//
+// Its fields:
+//
+//	Meta     json.RawMessage // members of _meta, an object; those of the protocol are Wharf's
+//	Timeout  time.Duration   // of each request, in place of the server's; below zero is none
+//	Level    mcp.Level       // from which a modern server logs about the requests
+//	Label    string          // what events call a call by that tells its progress
+//	KeepTask bool            // the end of the context does not cancel the task of a call
+type RequestOptions = session.RequestOptions
+
+// WithOptions returns a context whose requests have options.
+func WithOptions(ctx context.Context, o RequestOptions) context.Context {
+	return session.WithOptions(ctx, o)
+}

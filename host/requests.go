@@ -151,28 +151,17 @@ func (h *Host) RootsChanged(ctx context.Context) error {
 	return onAll(h.all(), func(s *Session) error { return s.RootsChanged(ctx) })
 }
 
-// A call of a tool that the server runs as a task needs nothing special:
-// [Session.CallTool] returns when the task is finished. What follows is for tasks
-// that outlive the session which began them.
-
-// ListTasks returns the tasks that a server of the revision 2025-11-25 keeps for
-// this client. Modern servers have no list of them.
-func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
-	return answer(ctx, s, mcp.MethodListTasks, s.inner.ListTasks)
-}
-
-// Task returns how far a task is.
-func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
-	return answer(ctx, s, mcp.MethodGetTask, func(ctx context.Context) (*mcp.Task, error) { return s.inner.Task(ctx, id) })
-}
-
-// FinishTask sees a task through and returns the result of the call that it was.
-// When ctx ends, the task is cancelled.
-func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
-	return answer(ctx, s, mcp.MethodTaskResult, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.FinishTask(ctx, id) })
-}
-
-// CancelTask asks the server to end a task. A modern server may go on with it.
-func (s *Session) CancelTask(ctx context.Context, id string) error {
-	return s.repeat(ctx, mcp.MethodCancelTask, false, func() error { return s.inner.CancelTask(ctx, id) })
+// Page returns one page of a list, for those who do not want all of it: the first page for
+// nil, else that of the cursor that the page before gave. next is nil after the last page.
+// Tools that the entry does not permit are left out.
+func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Task](ctx context.Context, s *Session, cursor *string) (items []T, next *string, err error) {
+	entry := s.entry.Load()
+	err = s.repeat(ctx, mcp.MethodListTools, false, func() (err error) {
+		items, next, err = session.Page[T](ctx, s.inner, cursor)
+		return err
+	})
+	if tools, ok := any(items).([]mcp.Tool); ok {
+		items = any(permitted(entry, tools)).([]T)
+	}
+	return items, next, err
 }

@@ -114,7 +114,10 @@ func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 	}
 	client.offer(&c)
 	if f := h.config.Event; f != nil {
-		c.Notify = func(method string, params json.RawMessage) { f(Event{Server: name, Method: method, Params: params}) }
+		c.Notify = func(method string, params json.RawMessage) {
+			label, subscription := s.inner.Origin(method, params)
+			f(Event{Server: name, Method: method, Params: params, Label: label, Subscription: subscription})
+		}
 	}
 	return c
 }

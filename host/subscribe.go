@@ -40,5 +40,9 @@ func (s *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	return c, explain(s.server, err)
 }
 
+// ID is what events call the subscription, "" for that of a legacy server. It is another
+// one with each connection.
+func (s *Subscription) ID() string { return s.inner.ID() }
+
 // Close ends the subscription. It does not wait for the server to hear of that.
 func (s *Subscription) Close() error { return s.inner.Close() }

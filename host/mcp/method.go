@@ -45,5 +45,7 @@ const (
 	NotificationResourcesListChanged = "notifications/resources/list_changed"
 	NotificationResourceUpdated      = "notifications/resources/updated"
 	NotificationElicitationComplete  = "notifications/elicitation/complete"       // 2025-11-25
+	NotificationTaskStatus           = "notifications/tasks/status"               // 2025-11-25
+	NotificationTasks                = "notifications/tasks"                      // modern, of ExtensionTasks
 	NotificationAcknowledged         = "notifications/subscriptions/acknowledged" // modern
 )

@@ -9,6 +9,7 @@ type Prompt struct {
 	Title       string           `json:"title,omitempty"`
 	Description string           `json:"description,omitempty"`
 	Arguments   []PromptArgument `json:"arguments,omitempty"`
+	Icons       json.RawMessage  `json:"icons,omitempty"` // see ReadIcons
 	Meta        json.RawMessage  `json:"_meta,omitempty"`
 
 	Raw json.RawMessage `json:"-"` // the whole object

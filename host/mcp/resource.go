@@ -13,6 +13,7 @@ type Resource struct {
 	MIMEType    string          `json:"mimeType,omitempty"`
 	Size        *int64          `json:"size,omitempty"` // bytes, before any encoding
 	Annotations json.RawMessage `json:"annotations,omitempty"`
+	Icons       json.RawMessage `json:"icons,omitempty"` // see ReadIcons
 	Meta        json.RawMessage `json:"_meta,omitempty"`
 
 	Raw json.RawMessage `json:"-"` // the whole object
@@ -41,6 +42,7 @@ type ResourceTemplate struct {
 	Description string          `json:"description,omitempty"`
 	MIMEType    string          `json:"mimeType,omitempty"`
 	Annotations json.RawMessage `json:"annotations,omitempty"`
+	Icons       json.RawMessage `json:"icons,omitempty"` // see ReadIcons
 	Meta        json.RawMessage `json:"_meta,omitempty"`
 
 	Raw json.RawMessage `json:"-"` // the whole object

@@ -14,6 +14,7 @@ type Tool struct {
 	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Execution    *ToolExecution   `json:"execution,omitempty"` // 2025-11-25 only
+	Icons        json.RawMessage  `json:"icons,omitempty"`     // see ReadIcons
 	Meta         json.RawMessage  `json:"_meta,omitempty"`
 
 	Raw json.RawMessage `json:"-"` // the whole object
@@ -66,11 +67,20 @@ type CallToolResult struct {
 	IsError           bool            `json:"isError,omitempty"`
 	ResultType        ResultType      `json:"resultType,omitempty"` // "" in the legacy era
 	Meta              json.RawMessage `json:"_meta,omitempty"`
+
+	Raw json.RawMessage `json:"-"` // the whole object
 }
 
-// UnmarshalJSON reads a result.
-func (r *CallToolResult) UnmarshalJSON(object []byte) error {
+// MarshalJSON writes Raw where it is set, and the fields otherwise.
+func (r CallToolResult) MarshalJSON() ([]byte, error) {
+	type fields CallToolResult
+	return writeWhole(r.Raw, fields(r))
+}
+
+// UnmarshalJSON reads a result and keeps the whole of it in Raw.
+func (r *CallToolResult) UnmarshalJSON(object []byte) (err error) {
 	type fields CallToolResult
 	*r = CallToolResult{}
-	return readBounded(object, "content", (*fields)(r))
+	r.Raw, err = readWhole(object, "content", (*fields)(r))
+	return err
 }

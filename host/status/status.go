@@ -107,6 +107,8 @@ type Info struct {
 	Instructions string
 	Capabilities json.RawMessage
 	Transport    string // the plugin that carries the session
+
+	Raw json.RawMessage `json:"-"` // the whole answer to the handshake
 }
 
 // Update is a change of the status of a server. Those of one server come in order.

@@ -119,7 +119,7 @@ func ways() []way {
 	}
 	for _, method := range []string{
 		mcp.MethodPing, mcp.MethodListRoots, mcp.MethodCreateMessage, mcp.MethodElicit,
-		mcp.NotificationCancelled, mcp.NotificationProgress, mcp.NotificationMessage, mcp.NotificationToolsListChanged,
+		mcp.NotificationCancelled, mcp.NotificationTaskStatus, mcp.NotificationTasks, mcp.NotificationProgress, mcp.NotificationMessage, mcp.NotificationToolsListChanged,
 		mcp.NotificationPromptsListChanged, mcp.NotificationResourcesListChanged, mcp.NotificationResourceUpdated,
 		mcp.NotificationElicitationComplete, mcp.NotificationAcknowledged,
 	} {

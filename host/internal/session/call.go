@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,10 +88,13 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 // have asked for more, see multiround.go, or have given out a task.
 func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
 	for {
-		if q.task {
-			return s.awaitLegacy(ctx, member(text, "task"))
-		}
 		switch t := readType(text); {
+		case q.task && q.begun:
+			return member(text, "task"), nil
+		case q.task:
+			return s.awaitLegacy(ctx, member(text, "task"))
+		case t == mcp.ResultTask && q.begun && d.era == mcp.Modern:
+			return text, nil
 		case t == mcp.ResultTask && d.era == mcp.Modern && q.method == mcp.MethodCallTool:
 			return s.await(ctx, text)
 		case t != mcp.ResultInputRequired || d.era == mcp.Legacy || !named(q.method):
@@ -153,7 +155,10 @@ type request struct {
 	prompted    bool         // the server's last answer asks for it
 	rounds      int          // in which the server asked for more
 	extra       []byte       // members that the last of them adds to the params
-	task        bool         // the server runs the tool as a task only, see task.go
+	task        bool         // the server is asked to run the tool as a task, see task.go
+
+	begun bool          // the caller wants a task, and not its result
+	ttl   time.Duration // that the task is to be kept; 0 leaves it to the server
 }
 
 // writer appends the params of a request, with meta, a whole member, among them.
@@ -182,7 +187,11 @@ func (q *request) append(dst, meta []byte) (out []byte, err error) {
 	case err != nil:
 		return out, err
 	case q.task && member(out[start:], "task") == nil:
-		return closeObject(append(out[:len(out)-1], `,"task":{}`...), nil), nil
+		wish := `,"task":{}`
+		if q.ttl > 0 {
+			wish = fmt.Sprintf(`,"task":{"ttl":%d}`, q.ttl.Milliseconds())
+		}
+		return closeObject(append(out[:len(out)-1], wish...), nil), nil
 	case q.extra == nil:
 		return out, nil
 	}
@@ -261,19 +270,27 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 		return nil, err
 	}
 	t, _ := ctx.Value(trackerKey{}).(*tracker)
-	own := d
-	own.meta = s.meta(d, t)
-	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, l.timeout), Params: q.params(own), Prompted: q.prompted, Background: q.method == mcp.MethodListen}
+	own, options := d, optionsOf(ctx)
+	var err error
+	if own.meta, err = s.meta(d, options, t); err != nil {
+		return nil, &rpc.CallError{Method: q.method, Sent: rpc.NotSent, Err: err}
+	}
+	call := rpc.Call{
+		Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, options.Timeout, l.timeout),
+		Params: q.params(own), Prompted: q.prompted, Background: q.method == mcp.MethodListen,
+	}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
-	var err error
 	switch { // what a request needs of the list of tools
 	case l.dialect.paramHeaders:
 		call.Headers, err = s.headers(ctx, q)
 	case l.tasks && q.method == mcp.MethodCallTool:
 		def, failed := s.definition(ctx, q)
-		q.task, err = def.task, failed
+		q.task, err = def.task || q.begun && def.mayTask, failed
+	}
+	if err == nil && q.begun && !q.task && d.era == mcp.Legacy {
+		err = &unsupportedError{"to run " + clip(q.name) + " as a task", namesOf(l.info.Capabilities)}
 	}
 	if err == nil && q.method == mcp.MethodCallTool {
 		err = s.checkArguments(q, l)
@@ -285,19 +302,6 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 		return t.run(ctx, l.Peer, call, l.maxTimeout)
 	}
 	return l.Peer.Call(ctx, call)
-}
-
-// meta returns the member of the params that a request has in a dialect, and
-// adds what is the session's or the call's own wish.
-func (s *Session) meta(d dialect, t *tracker) []byte {
-	meta := d.meta
-	if level := s.level.Load(); level != nil && d.era == mcp.Modern {
-		meta = withMember(meta, mcp.MetaLogLevel, strconv.AppendQuote(nil, string(*level)))
-	}
-	if t != nil {
-		meta = withMember(meta, mcp.MetaProgressToken, strconv.AppendUint(nil, t.token, 10))
-	}
-	return meta
 }
 
 // adopt keeps the revision that a server has asked for, if a request with it did

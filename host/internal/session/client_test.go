@@ -131,11 +131,17 @@ func TestHandlers(t *testing.T) {
 	type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 	handlers := func(c *setup) {
 		c.Handlers = map[string]handler{
-			"x/echo":     func(_ context.Context, p json.RawMessage) (json.RawMessage, error) { return p, nil },
-			"x/broken":   func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{`), nil },
-			"x/refuses":  func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, &rpc.Error{Code: -7, Message: "no"} },
-			"x/fails":    func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, errors.New("the disk is on fire") },
-			"roots/list": func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{"roots":7}`), nil },
+			"x/echo":   func(_ context.Context, p json.RawMessage) (json.RawMessage, error) { return p, nil },
+			"x/broken": func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{`), nil },
+			"x/refuses": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				return nil, &rpc.Error{Code: -7, Message: "no"}
+			},
+			"x/fails": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				return nil, errors.New("the disk is on fire")
+			},
+			"roots/list": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				return json.RawMessage(`{"roots":7}`), nil
+			},
 		}
 	}
 	tests := []struct{ method, legacy, modern string }{ // "" for modern is an error

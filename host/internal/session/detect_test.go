@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -369,7 +370,7 @@ func TestInfo(t *testing.T) {
 func equalInfo(a, b status.Info) bool {
 	same := string(a.Capabilities) == string(b.Capabilities)
 	a.Capabilities, b.Capabilities = nil, nil
-	return same && a.Server == b.Server && a.Protocol == b.Protocol && a.Era == b.Era && a.Instructions == b.Instructions
+	return same && reflect.DeepEqual(a.Server, b.Server) && a.Protocol == b.Protocol && a.Era == b.Era && a.Instructions == b.Instructions
 }
 
 func TestDialFails(t *testing.T) {

@@ -71,6 +71,8 @@ func (b *inbox) Preempt(method string, params []byte) {
 		s.trackers.hear(params)
 	case mcp.NotificationElicitationComplete:
 		s.pages.finish(params)
+	case mcp.NotificationTaskStatus, mcp.NotificationTasks:
+		s.taskWaits.hear(params)
 	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
 		s.subscribers.control(b, method, params)
 	case mcp.NotificationToolsListChanged:
@@ -86,6 +88,20 @@ func (b *inbox) Preempt(method string, params []byte) {
 		s.reads.change()
 		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ResourceUpdated, URI: memberText(params, "uri")})
 	}
+}
+
+// Origin says what a notification belongs to, "" where it says nothing of that: the label
+// of the call whose progress it tells, and the subscription on whose stream it came, by
+// the id that [Subscription.ID] returns.
+func (s *Session) Origin(method string, params []byte) (label, subscription string) {
+	switch method {
+	case mcp.NotificationProgress:
+		label = s.trackers.label(params)
+	case mcp.NotificationToolsListChanged, mcp.NotificationPromptsListChanged, mcp.NotificationResourcesListChanged,
+		mcp.NotificationResourceUpdated, mcp.NotificationAcknowledged:
+		subscription = subscriptionID(params)
+	}
+	return label, subscription
 }
 
 // Notify passes a notification on, one at a time over all connections, while the

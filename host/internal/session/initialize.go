@@ -88,7 +88,7 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	}
 	return &link{dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: status.Info{
 		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
-		Instructions: r.Instructions, Capabilities: r.Capabilities,
+		Instructions: r.Instructions, Capabilities: r.Capabilities, Raw: got.result,
 	}}, nil
 }
 
@@ -145,7 +145,7 @@ func (h *handshake) discovered(got reply) *link {
 	h.conn.Peer.Agree(terms(h.conn, h.epoch, version))
 	return &link{dialect: h.session.handshakeParams.modern(version, h.conn.http()), info: status.Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
-		Instructions: r.Instructions, Capabilities: r.Capabilities,
+		Instructions: r.Instructions, Capabilities: r.Capabilities, Raw: got.result,
 	}}
 }
 
@@ -221,6 +221,12 @@ func readImplementation(text []byte) (i mcp.Implementation) {
 			i.Title = r.String()
 		case "version":
 			i.Version = r.String()
+		case "description":
+			i.Description = r.String()
+		case "websiteUrl":
+			i.WebsiteURL = r.String()
+		case "icons":
+			i.Icons = r.Raw()
 		}
 	}
 	return i

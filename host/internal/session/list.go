@@ -47,28 +47,68 @@ func listAll[T any](ctx context.Context, s *Session, listCache *listCache[T], k 
 // fetch asks for a list, page after page.
 func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 	for more := true; more; {
-		page := func(dst, meta []byte) ([]byte, error) {
-			dst = append(dst, '{')
-			if l.cursor != nil {
-				dst = strictjson.AppendString(append(dst, `"cursor":`...), *l.cursor)
-			}
-			return closeObject(dst, meta), nil
-		}
-		q := request{method: l.kind.method, needs: l.kind.needs, page: page, prompted: l.cursor != nil}
-		text, d, err := s.do(ctx, &q)
-		if err == nil {
-			if l.cursor == nil {
-				l.over = q.over
-			} else if l.over != q.over { // perhaps another version of the server, whose pages do not go with the first
-				l.over = nil
-			}
-			more, err = l.add(text, d)
-		}
-		if err != nil {
-			return fmt.Errorf("list %ss on %s: %w", l.kind.thing, s.cfg.Name, err)
+		var err error
+		if more, err = fetchPage(ctx, s, l, l.cursor != nil); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// fetchPage asks for the next page of a list, and reports whether there are more. It is
+// prompted where the page before asks for it, and not the caller.
+func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool) (more bool, err error) {
+	page := func(dst, meta []byte) ([]byte, error) {
+		dst = append(dst, '{')
+		if l.cursor != nil {
+			dst = strictjson.AppendString(append(dst, `"cursor":`...), *l.cursor)
+		}
+		return closeObject(dst, meta), nil
+	}
+	q := request{method: l.kind.method, needs: l.kind.needs, page: page, prompted: prompted}
+	text, d, err := s.do(ctx, &q)
+	if err == nil {
+		if l.cursor == nil {
+			l.over = q.over
+		} else if l.over != q.over { // perhaps another version of the server, whose pages do not go with the first
+			l.over = nil
+		}
+		more, err = l.add(text, d)
+	}
+	if err != nil {
+		return false, fmt.Errorf("list %ss on %s: %w", l.kind.thing, s.cfg.Name, err)
+	}
+	return more, nil
+}
+
+// Page returns one page of a list: the first for nil, else the one that a cursor of the
+// page before is for. next is nil after the last. The session remembers nothing of it.
+func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Task](ctx context.Context, s *Session, cursor *string) (items []T, next *string, err error) {
+	var l *list[T]
+	switch into := any(&l).(type) {
+	case **list[mcp.Tool]:
+		*into = &newToolList(false).list
+	case **list[mcp.Prompt]:
+		*into = new(newList(&promptKind))
+	case **list[mcp.Resource]:
+		*into = new(newList(&resourceKind))
+	case **list[mcp.ResourceTemplate]:
+		*into = new(newList(&templateKind))
+	case **list[mcp.Task]:
+		*into = new(newList(&taskKind))
+	}
+	if cursor != nil {
+		l.cursor, l.cursors[*cursor] = cursor, true
+	}
+	more, err := fetchPage(ctx, s, l, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.tell(s.cfg.Warn)
+	if more {
+		next = l.cursor
+	}
+	return l.items, next, nil
 }
 
 // list is a list that is being fetched, page after page

@@ -83,7 +83,7 @@ func withMember(meta []byte, name string, value []byte) []byte {
 	} else {
 		out = append(append(out, meta[:len(meta)-1]...), ',')
 	}
-	out = append(append(append(out, '"'), name...), `":`...)
+	out = append(strictjson.AppendString(out, name), ':')
 	return append(append(out, value...), '}')
 }
 

@@ -37,6 +37,31 @@ type trackers struct {
 	mu     sync.Mutex
 	last   uint64
 	active map[uint64]*tracker // by token
+	labels []labelled          // of the newest calls with one: an event may come after the answer
+}
+
+// labelled is a call that its caller gave a label.
+type labelled struct {
+	token uint64
+	label string
+}
+
+// maxLabels is how many calls with a label are remembered.
+const maxLabels = 256
+
+// label returns the label of the call that a notification of progress is about, or "".
+func (t *trackers) label(params []byte) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.labels) == 0 {
+		return ""
+	}
+	token, _, ok := readProgress(params)
+	at := slices.IndexFunc(t.labels, func(l labelled) bool { return ok && l.token == token })
+	if at < 0 {
+		return ""
+	}
+	return t.labels[at].label
 }
 
 // track gives a call a token, if its caller wants to know its progress, for all
@@ -54,6 +79,12 @@ func (s *Session) track(ctx context.Context) (context.Context, func()) {
 	all.last++
 	t.token = all.last
 	all.active[t.token] = t
+	if label := optionsOf(ctx).Label; label != "" {
+		if len(all.labels) == maxLabels {
+			all.labels = slices.Delete(all.labels, 0, 1)
+		}
+		all.labels = append(all.labels, labelled{t.token, label})
+	}
 	all.mu.Unlock()
 	return context.WithValue(ctx, trackerKey{}, t), func() {
 		all.mu.Lock()

@@ -47,6 +47,8 @@ func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, name string
 				}
 				p.Arguments = append(p.Arguments, a)
 			}
+		case "icons":
+			p.Icons = r.Raw()
 		case "_meta":
 			p.Meta = r.Raw()
 		}

@@ -31,7 +31,7 @@ var templateKind = kind[mcp.ResourceTemplate]{
 		r, uri, err := readResource(text, a)
 		return mcp.ResourceTemplate{
 			URITemplate: uri, Name: r.Name, Title: r.Title, Description: r.Description,
-			MIMEType: r.MIMEType, Annotations: r.Annotations, Meta: r.Meta, Raw: r.Raw,
+			MIMEType: r.MIMEType, Annotations: r.Annotations, Icons: r.Icons, Meta: r.Meta, Raw: r.Raw,
 		}, uri, err
 	},
 }
@@ -57,6 +57,8 @@ func readResource(text []byte, _ *strictjson.Allowance) (out mcp.Resource, uri s
 			out.Size = new(int64(number(r)))
 		case "annotations":
 			out.Annotations = r.Raw()
+		case "icons":
+			out.Icons = r.Raw()
 		case "_meta":
 			out.Meta = r.Raw()
 		}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"fmt"
 	"unsafe"
 
@@ -18,7 +19,7 @@ type callReader struct {
 
 func readCall(text []byte) (*mcp.CallToolResult, error) {
 	r := callReader{strictjson.Read(text), len(text) / 2}
-	out := &mcp.CallToolResult{Content: []mcp.Content{}}
+	out := &mcp.CallToolResult{Content: []mcp.Content{}, Raw: bytes.Trim(text, " \t\r\n")}
 	var bad error
 	for key := range r.Members() {
 		switch string(key) {

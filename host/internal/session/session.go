@@ -80,6 +80,7 @@ type Session struct {
 	trackers        trackers
 	subscribers     subscribers
 	pages           webPages
+	taskWaits       taskWaits
 
 	ctx    context.Context // ends with Close, and with it a Connect under way
 	cancel context.CancelFunc

@@ -83,6 +83,14 @@ func (u *Subscription) Honoured() mcp.Filter {
 	return u.honoured
 }
 
+// ID is what a modern server calls the subscription at the moment, as JSON. A legacy one
+// has no name for it, which is "". Each connection has another.
+func (u *Subscription) ID() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.binding.id
+}
+
 // Close ends the subscription. It does not wait for the server to hear of that.
 func (u *Subscription) Close() error {
 	u.cancel(errUnsubscribed)

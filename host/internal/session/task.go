@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -16,9 +17,9 @@ import (
 // A server may go on with a call after it has answered: what it answers is a
 // task, whose end the client asks for. A modern server chooses that, of a client
 // that offers the extension. A legacy one is asked to, and here it is for the
-// tools that it runs in no other way
-// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). Either way the caller
-// of a tool only sees that it takes longer.
+// tools that it runs in no other way, and for those that the caller wants it for
+// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). The caller of a tool only
+// sees that it takes longer, unless it began a task to see to it later.
 
 // Bounds of how often a task is asked for, where the server has a wish or none.
 const (
@@ -68,8 +69,32 @@ func (s *Session) CancelTask(ctx context.Context, id string) error {
 	return nil
 }
 
+// BeginTask calls a tool and returns the task that the server has made of the call. A
+// legacy server is asked for a task, which it keeps for ttl where that is not 0. A modern
+// one decides for itself: where it has finished the call at once, the task has no ID, is
+// completed, and has the result. See [Session.CallTool] for the arguments.
+func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
+	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true, begun: true, ttl: ttl}
+	text, d, err := s.complete(ctx, &q)
+	t := mcp.Task{Status: mcp.TaskCompleted, Result: text}
+	switch {
+	case err != nil:
+	case q.task || d.era == mcp.Modern && readType(text) == mcp.ResultTask:
+		t, err = readTask(text)
+	default:
+		var result *mcp.CallToolResult
+		if result, err = readCall(text); err == nil {
+			err = s.checkResult(&q, d, result)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("call %s on %s as a task: %w", name, s.cfg.Name, err)
+	}
+	return &t, nil
+}
+
 // FinishTask sees a task through that was begun earlier and returns the result of
-// the call that it was. When ctx ends, the task is cancelled.
+// the call that it was. When ctx ends, the task is cancelled, unless its options keep it.
 func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
 	text, d, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
 	switch {
@@ -141,12 +166,23 @@ func (s *Session) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 	if t.PollInterval > 0 {
 		wait = time.Duration(min(t.PollInterval, longestPoll.Milliseconds())) * time.Millisecond
 	}
-	select {
-	case <-time.After(max(wait, shortestPoll)):
-	case <-ctx.Done():
-		return *t, context.Cause(ctx)
-	case <-s.ctx.Done():
-		return *t, ErrClosed
+	changed, over := s.taskWaits.add(t.ID)
+	defer over()
+	due, soonest := time.After(max(wait, shortestPoll)), time.After(shortestPoll)
+	var told <-chan struct{} // changed, once it is not too soon
+	for waits := true; waits; {
+		select {
+		case <-due:
+			waits = false
+		case <-told:
+			waits = false
+		case <-soonest:
+			told = changed
+		case <-ctx.Done():
+			return *t, context.Cause(ctx)
+		case <-s.ctx.Done():
+			return *t, ErrClosed
+		}
 	}
 	next, err := s.getTask(ctx, t.ID)
 	if err == nil && next.ID != t.ID {
@@ -188,10 +224,53 @@ func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]b
 
 // abandon returns err, and cancels the task where it was the caller who left.
 func (s *Session) abandon(ctx context.Context, t *mcp.Task, err error) error {
-	if ctx.Err() != nil && t.ID != "" && !t.Status.Final() {
+	if ctx.Err() != nil && t.ID != "" && !t.Status.Final() && !optionsOf(ctx).KeepTask {
 		s.do(context.WithoutCancel(ctx), &request{method: mcp.MethodCancelTask, given: taskParams(t.ID), limit: goodbye})
 	}
 	return err
+}
+
+// taskWaits are the polls that wait until it is time to ask for a task, or until the server
+// tells of it.
+type taskWaits struct {
+	mu      sync.Mutex
+	waiting map[string]map[chan struct{}]bool // by task
+}
+
+// add returns a channel that has a token when the server has told of a task.
+func (w *taskWaits) add(id string) (changed <-chan struct{}, over func()) {
+	told := make(chan struct{}, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting == nil {
+		w.waiting = make(map[string]map[chan struct{}]bool)
+	}
+	if w.waiting[id] == nil {
+		w.waiting[id] = make(map[chan struct{}]bool)
+	}
+	w.waiting[id][told] = true
+	return told, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if delete(w.waiting[id], told); len(w.waiting[id]) == 0 {
+			delete(w.waiting, id)
+		}
+	}
+}
+
+// hear takes a notification of a task. What it says is asked for, since it may be late.
+func (w *taskWaits) hear(params []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		return
+	}
+	for told := range w.waiting[memberText(params, "taskId")] {
+		select {
+		case told <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // readTask reads a task of either era.

@@ -258,3 +258,100 @@ func TestEarlierTasks(t *testing.T) {
 		})
 	}
 }
+
+// TestBegunTask begins a task, leaves it, and asks for it later.
+func TestBegunTask(t *testing.T) {
+	scripts := map[mcp.Era]server{
+		mcp.Legacy: able(mcp.Legacy, taskCapabilities).with("tools/call", taskOnly).with("tools/list", answer(taskTools)),
+		mcp.Modern: newServer().with("tools/call", answer(taskSeed)).with("tools/list", answer(taskTools)),
+	}
+	for era, script := range scripts {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(script.with("tasks/get", inOrder(state("working", ""), state("completed", `,"result":`+echoResult))).
+				with("tasks/result", answer(echoResult)))
+			s := d.open()
+			for tool, ttl := range map[string]time.Duration{"echo": 90 * time.Second, "plain": 0} { // required and optional
+				task, err := s.BeginTask(t.Context(), tool, map[string]any{"a": 1}, ttl)
+				if err != nil || task.ID != "7" || task.Status != mcp.TaskWorking {
+					t.Fatalf("%s: %+v, %v", era, task, err)
+				}
+				calls := d.process(0).find("tools/call")
+				want := map[bool]string{true: `{"ttl":90000}`, false: `{}`}[ttl > 0]
+				if got := string(member(calls[len(calls)-1].Params, "task")); era == mcp.Legacy && got != want || era == mcp.Modern && got != "" {
+					t.Errorf("%s: asked for the task %s", era, got)
+				}
+			}
+			if n := len(d.process(0).find("tasks/get")); n != 0 {
+				t.Errorf("%s: asked %d times for a task that was left", era, n)
+			}
+			if result, err := s.FinishTask(t.Context(), "7"); err != nil || result.Content[0].Text != "hi" {
+				t.Errorf("%s: %+v, %v", era, result, err)
+			}
+		})
+	}
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(newServer()).open() // which finishes the call at once
+		task, err := s.BeginTask(t.Context(), "echo", nil, time.Second)
+		if err != nil || task.ID != "" || task.Status != mcp.TaskCompleted || string(task.Result) != echoResult {
+			t.Errorf("%+v, %v", task, err)
+		}
+	})
+	for name, script := range map[string]server{
+		"no tasks":          able(mcp.Legacy, `{"tools":{}}`),
+		"no task of a tool": able(mcp.Legacy, taskCapabilities).with("tools/list", answer(`{"tools":[{"name":"echo"}]}`)),
+	} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(script)
+			if _, err := d.open().BeginTask(t.Context(), "echo", nil, 0); !errors.Is(err, ErrUnsupported) || len(d.process(0).find("tools/call")) != 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+}
+
+// TestKeptTask holds that a caller with that option leaves a task to the server.
+func TestKeptTask(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer().with("tasks/get", state("working", "")).with("tasks/cancel", answer(`{}`)))
+		ctx, cancel := context.WithTimeout(WithOptions(t.Context(), RequestOptions{KeepTask: true}), time.Minute)
+		defer cancel()
+		if _, err := d.open().FinishTask(ctx, "7"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if n := len(d.process(0).find("tasks/cancel")); n != 0 {
+			t.Error("the task was cancelled")
+		}
+	})
+}
+
+// TestToldTask holds that a task is asked for as soon as the server tells of it, though not
+// more often than a task may be asked for at all.
+func TestToldTask(t *testing.T) {
+	for _, method := range []string{"notifications/tasks/status", "notifications/tasks"} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(newServer().with("tasks/get", state("working", "")))
+			s := d.open()
+			began := time.Now()
+			for _, about := range []string{`{"taskId":"8"}`, `{}`, `[]`, `{"taskId":"7","status":"completed"}`, `{"taskId":"7"}`} {
+				time.AfterFunc(20*time.Millisecond, func() { note(d.process(0), method, about) })
+			}
+			for _, want := range []time.Duration{shortestPoll, shortestPoll + longestPoll} {
+				if _, err := s.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: longestPoll.Milliseconds()}); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took != want {
+					t.Errorf("%s: asked after %v, want %v", method, took, want)
+				}
+			}
+			time.AfterFunc(time.Second, func() { note(d.process(0), method, `{"taskId":"7"}`) })
+			began = time.Now()
+			s.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: 20_000})
+			if took := time.Since(began); took != time.Second {
+				t.Errorf("%s: asked after %v", method, took)
+			}
+			if len(s.taskWaits.waiting) != 0 {
+				t.Error("a poll that is over waits")
+			}
+		})
+	}
+}

@@ -29,6 +29,7 @@ type toolCache struct {
 // toolDef is what calls of a tool have to know of its definition.
 type toolDef struct {
 	task         bool          // it has to be run as a task
+	mayTask      bool          // it can be
 	schemas      *toolSchemas  // nil where nothing is checked
 	overHTTP     bool          // what follows is known
 	paramHeaders []headerParam // the arguments that headers show

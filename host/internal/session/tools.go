@@ -56,6 +56,7 @@ func newToolList(validate bool) *toolList {
 func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 	def := toolDef{overHTTP: d.paramHeaders}
 	def.task = tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired
+	def.mayTask = def.task || tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskOptional
 	if l.validate {
 		def.schemas = &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
 	}
@@ -124,6 +125,8 @@ func readTool(text []byte, _ *strictjson.Allowance) (tool mcp.Tool, name string,
 					tool.Execution.TaskSupport = r.String()
 				}
 			}
+		case "icons":
+			tool.Icons = r.Raw()
 		case "_meta":
 			tool.Meta = r.Raw()
 		}

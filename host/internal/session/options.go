@@ -1,0 +1,92 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// RequestOptions are the wishes of a caller about its requests, see [WithOptions].
+type RequestOptions struct {
+	// Meta has members of _meta, a JSON object: a traceparent, or what an extension
+	// wants. Those that the protocol has the session write are left out.
+	Meta json.RawMessage
+
+	// Timeout bounds each request in place of that of the server; 0 is that, below zero is
+	// no limit.
+	Timeout time.Duration
+
+	// Level has a modern server log about the requests from that level up. A legacy one
+	// has only [Session.SetLevel], for all requests.
+	Level mcp.Level
+
+	// Label is what events call a request by that tells its progress, see [WithProgress].
+	Label string
+
+	// KeepTask leaves a task to the server when the context ends, which else cancels it.
+	KeepTask bool
+}
+
+type optionsKey struct{} // holds the *RequestOptions of WithOptions
+
+// WithOptions returns a context whose requests have options.
+func WithOptions(ctx context.Context, o RequestOptions) context.Context {
+	return context.WithValue(ctx, optionsKey{}, &o)
+}
+
+var noOptions = &RequestOptions{}
+
+// optionsOf returns the options of a context. They do not change.
+func optionsOf(ctx context.Context) *RequestOptions {
+	if o, _ := ctx.Value(optionsKey{}).(*RequestOptions); o != nil {
+		return o
+	}
+	return noOptions
+}
+
+// meta returns the member of the params that a request has in a dialect, and
+// adds what is the session's, the caller's or the call's own wish.
+func (s *Session) meta(d dialect, o *RequestOptions, t *tracker) ([]byte, error) {
+	meta := d.meta
+	if d.era == mcp.Modern {
+		level := o.Level
+		if all := s.level.Load(); all != nil && level == "" {
+			level = *all
+		}
+		if level != "" {
+			meta = withMember(meta, mcp.MetaLogLevel, strconv.AppendQuote(nil, string(level)))
+		}
+	}
+	if t != nil {
+		meta = withMember(meta, mcp.MetaProgressToken, strconv.AppendUint(nil, t.token, 10))
+	}
+	if o.Meta == nil {
+		return meta, nil
+	}
+	var given, own map[string]json.RawMessage
+	if err := json.Unmarshal(o.Meta, &given); err != nil {
+		return nil, fmt.Errorf("_meta of the caller: want an object, got %s", clipText(o.Meta))
+	}
+	if meta != nil {
+		if err := json.Unmarshal(meta[len(`"_meta":`):], &own); err != nil {
+			return nil, err
+		}
+	}
+	delete(given, mcp.MetaProgressToken) // it could be that of another call
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value, err := json.Marshal(given[name])
+		if err != nil {
+			return nil, err
+		}
+		if own[name] == nil {
+			meta = withMember(meta, name, value)
+		}
+	}
+	return meta, nil
+}

@@ -1,0 +1,51 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// A call of a tool that the server runs as a task needs nothing special:
+// [Session.CallTool] returns when the task is finished. What follows is for tasks
+// that outlive the session which began them.
+
+// BeginTask calls a tool and returns the task that the server has made of the call, which
+// goes on without this program. A legacy server is asked for a task, and to keep it for
+// ttl where that is not 0; it is [ErrUnsupported] where it has none for this tool. A modern
+// one decides for itself: where it has finished the call at once, the task has no ID, is
+// completed, and has the result. Arguments and permissions are those of CallTool.
+func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
+	if err := permits(s.entry.Load(), name); err != nil {
+		return nil, err
+	}
+	var task *mcp.Task
+	err := s.repeat(ctx, mcp.MethodCallTool, s.mayRepeat(name), func() (err error) {
+		task, err = s.inner.BeginTask(ctx, name, args, ttl)
+		return err
+	})
+	return task, err
+}
+
+// ListTasks returns the tasks that a server of the revision 2025-11-25 keeps for
+// this client. Modern servers have no list of them.
+func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
+	return answer(ctx, s, mcp.MethodListTasks, s.inner.ListTasks)
+}
+
+// Task returns how far a task is.
+func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
+	return answer(ctx, s, mcp.MethodGetTask, func(ctx context.Context) (*mcp.Task, error) { return s.inner.Task(ctx, id) })
+}
+
+// FinishTask sees a task through and returns the result of the call that it was.
+// When ctx ends, the task is cancelled, unless [RequestOptions] keep it.
+func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
+	return answer(ctx, s, mcp.MethodTaskResult, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.FinishTask(ctx, id) })
+}
+
+// CancelTask asks the server to end a task. A modern server may go on with it.
+func (s *Session) CancelTask(ctx context.Context, id string) error {
+	return s.repeat(ctx, mcp.MethodCancelTask, false, func() error { return s.inner.CancelTask(ctx, id) })
+}
