@@ -17,7 +17,7 @@ type document struct {
 	line func(keys ...string) int // of a key; 0 where it is not known
 
 	format format
-	twice  []Error // keys that were there before; TOML has none
+	twice  []Error // keys of JSON that were there before; of the other formats they are errors
 }
 
 // format is how a file is written.

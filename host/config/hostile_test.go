@@ -74,6 +74,7 @@ func TestFilesThatCostTooMuch(t *testing.T) {
 		"lists on one line":    {"a.yaml", strings.Repeat("- ", 400_000), "it nests too deeply"},
 		"keys on one line":     {"a.yaml", strings.Repeat("? ", 400_000), "it nests too deeply"},
 		"indentation":          {"a.yaml", nested.String(), "a.yaml:"},
+		"a key twice":          {"a.yaml", "a: 1\nb: 2\na: 3\n", `a.yaml:3: is not YAML: mapping key "a" already defined`},
 		"two documents":        {"a.yaml", "a: 1\n---\nb: 2\n", "has more than one document"},
 		"too large for YAML":   {"a.yaml", "#" + strings.Repeat("x", maxYAML), "is larger than 1 MiB"},
 		"deep JSON":            {"a.json", strings.Repeat(`{"a":`, 100_000), "it nests too deeply"},

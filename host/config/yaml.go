@@ -22,7 +22,7 @@ const (
 )
 
 // readYAML parses a file in YAML: its one document. Tags mean nothing here, and merge keys
-// ("<<") do what they do in YAML 1.1.
+// ("<<") do what they do in YAML 1.1. A key that stands twice is an error of the parser.
 func readYAML(path string, text string) (*document, error) {
 	if len(text) > maxYAML {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("is larger than %d MiB, which is more than is read of YAML; is it a configuration?", maxYAML>>20)}
@@ -56,7 +56,7 @@ func readYAML(path string, text string) (*document, error) {
 	case !ok:
 		return nil, &Error{File: path, Line: 1, Problem: "expected keys and values: mcpServers: …"}
 	}
-	return &document{path: path, root: table, keys: r.keys, line: r.keys.lineAt, format: formatYAML, twice: r.twice}, nil
+	return &document{path: path, root: table, keys: r.keys, line: r.keys.lineAt, format: formatYAML}, nil
 }
 
 // tooDeepYAML returns the line at which a file nests deeper than any configuration, or 0.
@@ -90,8 +90,7 @@ type yamlReader struct {
 	keys    *branch
 	anchors map[string]ast.Node
 	inside  []string // the anchors whose values are being read
-	twice   []Error
-	left    int // values that may still be read
+	left    int      // values that may still be read
 
 	err  error
 	line int // of err
@@ -175,9 +174,6 @@ func (r *yamlReader) mapping(values []*ast.MappingValueNode, path []string, dept
 		}
 		key := keyOfYAML(pair.Key)
 		inner := append(path[:len(path):len(path)], key)
-		if _, again := table[key]; again && len(r.twice) < maxTwice {
-			r.twice = append(r.twice, Error{Line: pair.Key.GetToken().Position.Line, Field: strings.Join(inner, "."), Problem: "stands twice; the last one counts"})
-		}
 		r.grow(inner, pair.Key)
 		table[key] = r.value(pair.Value, inner, depth+1)
 	}
