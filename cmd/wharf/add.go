@@ -150,7 +150,7 @@ func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, yes bool
 	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: "added", Needs: add.inputs.unset})
 }
 
-// changed is what became of an entry, for programs.
+// changed says what was done to an entry, for programs.
 type changed struct {
 	Name  string   `json:"name"`
 	File  string   `json:"file"`

@@ -149,25 +149,13 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 		return done, nil
 	}
 	n := newInputs(s.Name)
-	next, kept, cautions, err := a.merged(ctx, c, v, s, n, a.CanAsk() && !yes)
+	next, above, err := a.proposal(ctx, c, v, s, n, a.CanAsk() && !yes)
 	if err != nil {
 		return done, err
-	}
-	above, err := a.differences(s, next)
-	if err != nil {
-		return done, err
-	}
-	for _, k := range kept {
-		above += a.Own("  %s, and stays", cleantext.Visible(k))
-	}
-	for _, c := range slices.Concat(v.cautions(s.Registry), statusCaution(latest), cautions) {
-		above += a.Own("! %s", c)
-	}
-	for _, name := range n.unset {
-		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
 	}
 	// What is no newer version was not to be expected, so --yes alone does not agree to it.
 	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", yes && !v.changed); err != nil {
+		a.forgetBundles(f, next)
 		return done, err
 	}
 	undo, err := a.keep(ctx, n)
@@ -188,6 +176,28 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 	done.State, done.To, done.Needs = "updated", next.Registry.Version, n.unset
 	fmt.Fprint(a.Err, a.Own("%s is %s now.", plain.Name(s.Name, plain.NameColumns), plain.Name(done.To, plain.NameColumns)))
 	return done, nil
+}
+
+// proposal is the entry for the newest version, and what a person should know before they
+// agree to it.
+func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, mayAsk bool) (next host.Server, above string, err error) {
+	next, kept, cautions, err := a.merged(ctx, c, v, s, n, mayAsk)
+	if err != nil {
+		return s, "", err
+	}
+	if above, err = a.differences(s, next); err != nil {
+		return s, "", err
+	}
+	for _, k := range kept {
+		above += a.Own("  %s, and stays", cleantext.Visible(k))
+	}
+	for _, c := range slices.Concat(v.cautions(s.Registry), statusCaution(v.latest), cautions) {
+		above += a.Own("! %s", c)
+	}
+	for _, name := range n.unset {
+		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
+	}
+	return next, above, nil
 }
 
 // merged is the entry for the newest version, with what the user changed, and what is

@@ -153,7 +153,7 @@ func (in *Input) Check(answer string) string {
 	case strings.Contains(answer, "${"):
 		return ""
 	case len(in.Choices) > 0 && !slices.Contains(in.Choices, answer):
-		return "it is none of the choices"
+		return "it is not one of the choices"
 	case in.Format == "number" && err != nil:
 		return "it is no number"
 	case (in.Format == "boolean" || in.Flag) && answer != "true" && answer != "false":

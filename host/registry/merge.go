@@ -261,7 +261,7 @@ func (m matched) take(p pattern, texts []string) bool {
 }
 
 // Find returns the option that an entry was made from: the one that would make it, or
-// else runs the same package, or else the same program; nil is none.
+// else runs the same package, or else the same program; nil where there is no such option.
 func Find(options []*Option, s config.Server) *Option {
 	for _, fits := range []func(o *Option) bool{
 		func(o *Option) bool { m := o.match(s); return m.args || m.url },

@@ -16,7 +16,7 @@ type runner struct {
 	programs   []string // the first one, unless the registry hints at another
 	hosts      []string // of registryBaseUrl: where the program takes packages from by itself
 	identifier string   // a pattern, of what cannot be an option or a place on the network
-	version    string   // a pattern, of what is one version and no tag or range; "" is none needed
+	version    string   // a pattern, of what is one version and no tag or range; "" where the identifier has it
 	variables  []string // the beginnings of those that decide where the program takes packages from
 	rights     map[string]string
 }

@@ -89,7 +89,7 @@ type Listing struct {
 	IsLatest      bool
 }
 
-// Status is what became of a version.
+// Status is the state of a version.
 type Status string
 
 // The states of a version. A registry other than the official one may have none.
@@ -147,11 +147,11 @@ func (a *answer) listing() (*Listing, error) {
 	return l, err
 }
 
-// check bounds a description, and refuses a name or version that is none: they become
+// check bounds a description, and refuses a name or version that is not one: they become
 // part of urls and of the configuration.
 func (s *Server) check() error {
 	if !IsName(s.Name) || s.Version == "" || len(s.Version) > 255 {
-		return protocolError("it has the name %.80q and the version %.80q, which are none", s.Name, s.Version)
+		return protocolError("%.80q and %.80q are not the name and version of a server", s.Name, s.Version)
 	}
 	tooMany := len(s.Packages) > maxParts || len(s.Remotes) > maxParts
 	for _, p := range s.Packages {

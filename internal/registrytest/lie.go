@@ -15,7 +15,7 @@ import (
 //	cursor     a page whose cursor is longer than an url
 //	html       a page for people
 //	other      another server than the one that was asked for
-//	nameless   servers whose names and versions are none
+//	nameless   servers without a valid name or version
 //	broken     HTTP 500
 //	closed     HTTP 401
 //	redirect   leads to another origin

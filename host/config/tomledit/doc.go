@@ -16,7 +16,7 @@ import (
 // Table is a table with its values.
 type Table struct {
 	Path    []string // "servers", "files"
-	Comment string   // lines above it, without "#"; "" is none
+	Comment string   // lines above it, without "#"; "" for no comment
 	Keys    []Key    // in the order in which a new table has them
 }
 
