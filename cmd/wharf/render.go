@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/picture"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/save"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -16,10 +18,16 @@ type renderer struct {
 	app    *app
 	folder *save.Folder // nil saves nothing
 	err    error        // the first of saving
+
+	terminal picture.Protocol // how stdout shows pictures
+	pictures strings.Builder  // what has it show those of the result
 }
 
 func (a *app) newRenderer() *renderer {
 	r := &renderer{app: a}
+	if a.OutTTY && a.forPeople() {
+		r.terminal = picture.Of(os.Getenv)
+	}
 	if a.flags.save != "" {
 		r.folder = &save.Folder{Dir: a.flags.save}
 	}
@@ -48,6 +56,9 @@ func (r *renderer) block(block *mcp.Content) string {
 	case mcp.ContentText:
 		return block.Text
 	case mcp.ContentImage, mcp.ContentAudio:
+		if shown := r.terminal.Sequence(block.Data); shown != "" {
+			r.pictures.WriteString(shown + "\n")
+		}
 		return r.bytes("", block.Type, block.MIMEType, block.Data)
 	case mcp.ContentResourceLink:
 		return note(block.URI, block.MIMEType, block.Name)

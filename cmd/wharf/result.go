@@ -30,6 +30,9 @@ func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 		err = a.PrintPlain(endLine(term.Indented(raw)))
 	default:
 		err = a.PrintPlain(text)
+		if err == nil {
+			err = a.Print(r.pictures.String()) // below the text, which says what they are
+		}
 	}
 	switch {
 	case err != nil:

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
@@ -42,6 +43,21 @@ func TestResultForPeople(t *testing.T) {
 				t.Errorf("on stderr: %q", note)
 			}
 		})
+	}
+}
+
+// TestPicturesOnATerminal: a terminal that is known to show pictures gets them below the text,
+// and no other does.
+func TestPicturesOnATerminal(t *testing.T) {
+	const result = `{"content":[{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"},{"type":"text","text":"a dot"}]}`
+	const text = "[image/png, 8 bytes; --save DIR writes it to a file]\na dot\n"
+	for terminal, want := range map[string]string{"xterm": "", "xterm-kitty": "\x1b_Ga=T,f=100,q=2,m=0;iVBORw0KGgo=\x1b\\\n"} {
+		t.Setenv("TERM", terminal)
+		var out strings.Builder
+		a := &app{Terminal: &term.Terminal{Out: &out, Err: io.Discard, OutTTY: true}}
+		if _, err := a.printResult(json.RawMessage(result)); err != nil || out.String() != text+want {
+			t.Errorf("%s: %v, %q", terminal, err, out.String())
+		}
 	}
 }
 
