@@ -55,6 +55,25 @@ wasm-check: ## rebuild the plugins elsewhere and compare
 docs: ## write docs/REFERENCE.md and the manual pages anew
 	go test -count 1 -run '^TestReference$$' ./cmd/wharf -update
 
+# The extras are published as NAME-SHA256.wasm at the address in their index, which has the hashes.
+EXTRAS     = nats ssh websocket
+EXTRAS_DIR = $(CURDIR)/bin/extras
+.PHONY: extras-built
+extras-built:
+	@set -e; mkdir -p $(EXTRAS_DIR); for name in $(EXTRAS); do \
+		$(GUEST_GO) build $(GUEST_FLAG) -o $(EXTRAS_DIR)/$$name.wasm ./examples/transport-$$name; \
+		go run ./cmd/mkplugin $(EXTRAS_DIR)/$$name.wasm; \
+	done
+
+.PHONY: extras
+extras: extras-built ## build the extras into bin/extras, and their hashes into the index
+	cp examples/transport-socket-c/socket.wasm plugins/extras/built/
+	go test -count 1 ./plugins/extras -built $(EXTRAS_DIR) -update
+
+.PHONY: extras-check
+extras-check: extras-built ## rebuild the extras, and compare them with the index
+	go test -count 1 ./plugins/extras -built $(EXTRAS_DIR)
+
 .PHONY: test
 test: ## run the tests
 	go test $(PACKAGES)
@@ -180,7 +199,7 @@ vuln: ## known vulnerabilities; needs a database that check does without
 # With the long trials, as CI has them.
 .PHONY: check
 check: export WHARF_LONG = 1
-check: lint tidy-check wasm-check cross test-guest test ## all that must hold before a commit
+check: lint tidy-check wasm-check extras-check cross test-guest test ## all that must hold before a commit
 
 .PHONY: clean
 clean: ## remove what make has built

@@ -84,7 +84,7 @@ var arrows = map[string][]string{
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins", "host/signin"},
-	"cmd/wharf":                   {"abi" + below, "host", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK, "internal/nearest", "host/status", "host/signin"},
+	"cmd/wharf":                   {"abi" + below, "host", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK, "internal/nearest", "host/status", "host/signin"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/exit":     {"host"},
 	"cmd/wharf/internal/files":    {},
@@ -155,7 +155,7 @@ var walls = map[string][]string{
 	tomlAST:         {"host/config/tomledit"},
 	yaml:            {"host/config"},
 
-	"embed":           {"host/trust" /* its table of programs */, "plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
+	"embed":           {"host/trust" /* its table of programs */, "plugins", "plugins/extras", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv"},
 	"plugin":          {},
 	"unsafe":          {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
@@ -169,7 +169,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/cleantext", "host/mcp", "host/config", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

@@ -12,7 +12,7 @@ func newPlugin(a *app) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  runGroup,
 	}
-	cmd.AddCommand(newPluginNew(a), newPluginBuild(a), newPluginAdd(a), newPluginUpdate(a), newPluginList(a), newPluginInspect(a), newPluginVerify(a),
+	cmd.AddCommand(newPluginNew(a), newPluginBuild(a), newPluginAdd(a), newPluginExtras(a), newPluginUpdate(a), newPluginList(a), newPluginInspect(a), newPluginVerify(a),
 		newPluginGrant(a, true), newPluginGrant(a, false), newPluginRemove(a), newPluginTest(a), newPluginReplay(a))
 	return cmd
 }

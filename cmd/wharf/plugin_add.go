@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +12,9 @@ import (
 
 const pluginAddLong = `Fetch a plugin, look at it, show what it asks for, and install it if you say yes.
 
-It comes from a file, from https://… or from oci://host/name:tag, where it is the
-only layer of an artifact that can be read without signing in. It is read once: what
+It is one that ` + "`wharf plugin extras`" + ` lists, or comes from a file, from https://… or
+from oci://host/name:tag, where it is the only layer of an artifact that can be read
+without signing in. It is read once: what
 was hashed, verified and shown is what is installed. It is compiled in a process of
 its own that has limits.
 
@@ -26,11 +28,11 @@ exactly the file that has this hash.`
 func newPluginAdd(a *app) *cobra.Command {
 	var r installRequest
 	cmd := &cobra.Command{
-		Use: "add FILE|URL|oci://…", Short: "Install a plugin, after showing what it asks for", Long: pluginAddLong,
-		Args: exactly("FILE|URL|oci://…"),
+		Use: "add NAME|FILE|URL|oci://…", Short: "Install a plugin, after showing what it asks for", Long: pluginAddLong,
+		Args: exactly("NAME|FILE|URL|oci://…"),
 		RunE: a.onStore(func(ctx context.Context, store *pluginstore.Store, args []string) error {
 			r.Source = args[0]
-			if err := r.read(ctx); err != nil {
+			if err := errors.Join(r.nameExtra(), r.read(ctx)); err != nil {
 				return err
 			}
 			o, err := a.offer("looking at "+plain.Line(args[0]), func() (*pluginstore.Offer, error) { return store.Offer(ctx, r.Request) })
@@ -39,6 +41,7 @@ func newPluginAdd(a *app) *cobra.Command {
 			}
 			return a.install(ctx, store, o, &r)
 		}),
+		ValidArgsFunction: completeExtras,
 	}
 	r.register(cmd)
 	cmd.Flags().StringVar(&r.Name, "name", "", "what server entries call it (default: the `NAME` that it gives itself)")

@@ -266,6 +266,7 @@ func (r *reference) json() {
 		{"wharf trust show", "", approvalJSON{}},
 		{"wharf doctor", "An array of:", finding{}},
 		{"wharf plugin list", "An array of the following; `plugin add` prints one.", installed{}},
+		{"wharf plugin extras", "An array of:", listedExtra{}},
 		{"wharf plugin inspect", "", description{}},
 		{"wharf plugin verify", "An array of:", verification{}},
 		{"wharf plugin test", "", plugintest.Report{}},

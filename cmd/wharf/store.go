@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
+	"github.com/wharf-mcp/wharf/plugins/extras"
 )
 
 // openStore returns the store of the user's installed plugins.
@@ -23,9 +24,19 @@ func openStore() (*pluginstore.Store, error) {
 		Dir: dir, Files: files,
 		Reserved:  slices.Collect(maps.Keys(plugins.Builtin())),
 		Inspector: inspector{},
+		Extras:    storeExtras(),
 	}
 	c.VaultDir, _ = vault.DefaultDir()
 	return pluginstore.Open(c), nil
+}
+
+// storeExtras are the extras as a store takes them.
+func storeExtras() (known []pluginstore.Extra) {
+	list, _ := extras.List() // an error is reported by the commands that list them
+	for _, e := range list {
+		known = append(known, pluginstore.Extra{Name: e.Name, SHA256: e.SHA256, URL: e.URL, Module: e.Module})
+	}
+	return known
 }
 
 // inspector inspects each module in a host of its own. What it compiles in a worker

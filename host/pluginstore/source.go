@@ -24,13 +24,14 @@ const (
 // maxHops is how many redirects a download follows.
 const maxHops = 3
 
-// source is where a plugin comes from: a file, an https URL, or an artifact in a
-// registry.
+// source is where a plugin comes from: a file, an https URL, an artifact in a registry,
+// or the extras of the program.
 type source struct {
-	Text string // as an entry has it
-	file string // the path, of a file
-	url  *url.URL
-	oci  *artifact
+	Text  string // as an entry has it
+	file  string // the path, of a file
+	url   *url.URL
+	oci   *artifact
+	extra string // the name, of an extra
 }
 
 // download is what a source returned: the plugin, and what lies beside it. The caller
@@ -39,6 +40,8 @@ type download struct {
 	Binary    []byte
 	Signature string // "" for none
 	Key       string // "" for none; an attacker who changed the plugin could have changed it too
+
+	known bool // its hash is that of an extra
 }
 
 // parseSource reads what a user calls a source. A path becomes absolute.
@@ -50,6 +53,8 @@ func parseSource(text string) (source, error) {
 	case !isURL:
 		file, err := filepath.Abs(text)
 		return source{Text: file, file: file}, err
+	case scheme+"://" == ExtraScheme:
+		return source{Text: text, extra: rest}, checkName(rest)
 	case scheme == "oci":
 		a, err := parseArtifact(rest)
 		return source{Text: text, oci: a}, err
@@ -63,7 +68,7 @@ func parseSource(text string) (source, error) {
 	return source{Text: text, url: u}, nil
 }
 
-// Read fetches a plugin, once, and what lies beside it.
+// Read fetches a plugin, once, and what lies beside it. Extras are for [Store.readExtra].
 func (s source) Read(ctx context.Context) (*download, error) {
 	switch {
 	case s.url != nil:

@@ -26,6 +26,9 @@ type Config struct {
 	// other plugin may have them.
 	Reserved []string
 
+	// Extras are the plugins that [Request] may name as [ExtraScheme] and a name.
+	Extras []Extra
+
 	// VaultDir is the vault of the host. What a plugin keeps in it is removed with the
 	// plugin; "" is no vault.
 	VaultDir string
