@@ -21,7 +21,8 @@ GUEST_PACKAGES = ./abi ./sdk ./sdk/auth ./sdk/framing ./sdk/sse ./sdk/template/t
 # Those in other languages are compared with their source by tests: the ones in C by
 # host/pluginbuild, examples/transport-socket-as by its own.
 MODULES    = $(foreach d,$(patsubst %/main.go,%,$(wildcard plugins/*/main.go)),$(d)/$(notdir $(d)).wasm)
-GUEST_GO   = GOTOOLCHAIN=go1.26.8 GOOS=wasip1 GOARCH=wasm GOFLAGS= GOWASM= GOEXPERIMENT= go
+TOOLCHAIN  = go1.26.8
+GUEST_GO   = GOTOOLCHAIN=$(TOOLCHAIN) GOOS=wasip1 GOARCH=wasm GOFLAGS= GOWASM= GOEXPERIMENT= go
 GUEST_FLAG = -buildmode=c-shared -trimpath -buildvcs=false -ldflags='-s -w -buildid='
 PLATFORMS  = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -183,6 +184,14 @@ lint: ## gofmt, vet for the host and for guests, staticcheck
 .PHONY: tidy-check
 tidy-check: ## go.mod says what is imported
 	go mod tidy -diff
+
+# The tool is a module of its own, so that what it needs is in no go.sum but its own. What
+# it builds is the commit that is checked out. A tag gives the version; publishing is a
+# step for people: `gh release create TAG bin/release/*`.
+.PHONY: release
+release: export GOTOOLCHAIN = $(TOOLCHAIN)
+release: ## archives, Debian packages, a formula and hashes for PLATFORMS in bin/release
+	cd .release && GOFLAGS= go run . -platforms '$(PLATFORMS)'
 
 # vet compiles the tests as well, which build leaves out.
 .PHONY: cross
