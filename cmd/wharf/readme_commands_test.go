@@ -2,8 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,23 +9,20 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
-// A command of the README stands on a line of its own, or between backticks, which may
+// A command of the guides stands on a line of its own, or between backticks, which may
 // be on two lines.
 var (
 	commandLine   = regexp.MustCompile(`(?m)^(?:go run \./cmd/)?wharf (.+)$`)
 	commandInline = regexp.MustCompile("`wharf ([^`]+)`")
 )
 
-// TestReadmeCommands parses the commands of the README that TestReadme does not run: the
+// TestReadmeCommands parses the commands of the guides that TestReadme does not run: the
 // command and its flags are there, and one on a line of its own has the arguments that
 // it takes.
 func TestReadmeCommands(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := commandLine.FindAllStringSubmatch(string(readme), -1)
-	inline := commandInline.FindAllStringSubmatch(string(readme), -1)
+	text := guides(t)
+	lines := commandLine.FindAllStringSubmatch(text, -1)
+	inline := commandInline.FindAllStringSubmatch(text, -1)
 	if len(lines) == 0 || len(inline) == 0 {
 		t.Fatal("no commands are found")
 	}

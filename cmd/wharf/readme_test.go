@@ -21,7 +21,7 @@ var cacheHome = os.Getenv("XDG_CACHE_HOME")
 // runnable are the beginnings of the commands that are run here. They need
 // nothing from the network, no servers of the reader's own, and no second run
 // of these tests.
-var runnable = []string{"go run ./", "go build ", "wharf version", "wharf servers", "wharf tools demo", "wharf call demo"}
+var runnable = []string{"go run ./", "go build ", "wharf version", "wharf servers", "wharf tools demo", "wharf tools --search", "wharf call demo", "wharf add --yes"}
 
 // canRun looks at a command behind the variables that are set for it.
 func canRun(command string) bool {
@@ -33,14 +33,29 @@ func canRun(command string) bool {
 	return slices.ContainsFunc(runnable, func(prefix string) bool { return strings.HasPrefix(command, prefix) })
 }
 
-// TestReadme runs the commands that the README shows, in a copy of the tree, as
-// a user would after cloning it.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
+// guides returns the text of the README and of the page for authors of plugins.
+func guides(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	for _, name := range []string{"README.md", "docs/PLUGINS.md"} {
+		page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(page)
 	}
-	commands := shellCommands(string(readme))
+	return text.String()
+}
+
+// TestReadme runs the commands that the README and docs/PLUGINS.md show, in a copy of the
+// tree, as a user would after cloning it. One that both show is run once.
+func TestReadme(t *testing.T) {
+	var commands []string
+	for _, command := range shellCommands(guides(t)) {
+		if !slices.Contains(commands, command) {
+			commands = append(commands, command)
+		}
+	}
 	for _, promised := range []string{"go run ./cmd/wharf call demo echo message=hello", "go test ./..."} {
 		if !slices.Contains(commands, promised) {
 			t.Errorf("no sh block has the command %q", promised)
