@@ -20,6 +20,9 @@ import (
 const pluginNewLong = `Begin a plugin of your own: write a folder that builds, passes the tests of
 ` + "`wharf plugin test`" + ` as it is, and says in its README.md what to change first.
 
+The folder may be there if it is empty. With . it is the one that you are in, and the
+plugin has its name.
+
 A transport begins as MCP in lines of JSON over a byte stream, with its framing in
 one place. An auth provider begins as an API key that is asked for once, kept in the
 vault, and put into a header or ahead of a stream.
@@ -33,11 +36,19 @@ func newPluginNew(a *app) *cobra.Command {
 	p := template.Plugin{}
 	replace := ""
 	cmd := &cobra.Command{
-		Use: "new NAME", Short: "Begin a plugin of your own: a folder that builds and passes the tests", Long: pluginNewLong,
+		Use: "new NAME|.", Short: "Begin a plugin of your own: a folder that builds and passes the tests", Long: pluginNewLong,
 		Args: exactly("NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p.Name = args[0]
-			return a.runPluginNew(p, replace)
+			dir := p.Name
+			if dir == "." {
+				here, err := os.Getwd()
+				if err != nil {
+					return err
+				}
+				p.Name = filepath.Base(here)
+			}
+			return a.runPluginNew(p, dir, replace)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -52,7 +63,8 @@ func newPluginNew(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runPluginNew(p template.Plugin, replace string) error {
+// runPluginNew writes a plugin into a folder, which is "." or has the name of the plugin.
+func (a *app) runPluginNew(p template.Plugin, dir, replace string) error {
 	if _, ours := plugins.Builtin()[p.Name]; ours {
 		return exit.Usage(fmt.Errorf("plugin %q: that is the name of a plugin that is part of wharf", p.Name), "give it another one")
 	}
@@ -69,10 +81,10 @@ func (a *app) runPluginNew(p template.Plugin, replace string) error {
 	if err != nil {
 		return exit.Usage(err, "")
 	}
-	if err := writeFolder(p.Name, files); err != nil {
+	if err := writeFolder(dir, files); err != nil {
 		return err
 	}
-	return a.printCreated(p, files)
+	return a.printCreated(p, dir, files)
 }
 
 // writeFolder creates a folder, or takes an empty one, and writes files into it. It
@@ -81,6 +93,8 @@ func writeFolder(dir string, files []template.File) (err error) {
 	err = os.Mkdir(dir, 0o777)
 	made := err == nil
 	switch {
+	case dir == "." && !isEmptyFolder(dir):
+		return exit.Usage(errors.New("this folder is not empty, and is left as it is"), "write the name of a plugin to begin it in a folder of its own")
 	case errors.Is(err, fs.ErrExist) && !isEmptyFolder(dir):
 		return exit.Usage(fmt.Errorf("%s is there already, and is left as it is", dir), "give the plugin another name, or run this elsewhere")
 	case err != nil && !errors.Is(err, fs.ErrExist):
@@ -135,10 +149,14 @@ func writeNew(path string, file template.File) error {
 }
 
 // printCreated says what was written, and the commands to type next.
-func (a *app) printCreated(p template.Plugin, files []template.File) error {
-	next := []string{"cd " + p.Name, p.Build(), "wharf plugin test " + p.Name + ".wasm"}
+func (a *app) printCreated(p template.Plugin, dir string, files []template.File) error {
+	build := p.Build()
 	if p.Lang == template.AssemblyScript {
-		next[1] = "npm install && " + next[1]
+		build = "npm install && " + build
+	}
+	next := []string{build, "wharf plugin test " + p.Name + ".wasm"}
+	if dir != "." {
+		next = append([]string{"cd " + dir}, next...)
 	}
 	var names []string
 	for _, f := range files {
@@ -148,7 +166,7 @@ func (a *app) printCreated(p template.Plugin, files []template.File) error {
 		return a.PrintJSON(map[string]any{"name": p.Name, "kind": p.Kind, "lang": p.Lang, "files": names, "next": next})
 	}
 	return a.Print(fmt.Sprintf("%s/ has %s\n\nNext:\n\n  %s\n\nREADME.md says what to change first.\n",
-		p.Name, strings.Join(names, ", "), strings.Join(next, "\n  ")))
+		dir, strings.Join(names, ", "), strings.Join(next, "\n  ")))
 }
 
 // wharfPath is the module that plugins in Go require.

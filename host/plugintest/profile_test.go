@@ -55,6 +55,10 @@ func TestSees(t *testing.T) {
 	}
 	const framedPing = `bytes "\x00\x00\x00\x02\x01ab"` + "\n"
 	lines := &Profile{Framing: "ndjson"}
+	replied, err := parseProfile([]byte(`{"framing":"ndjson","replies":[{"to":"PONG\n"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		fault, steps, says string
 		profile            *Profile
@@ -68,6 +72,8 @@ func TestSees(t *testing.T) {
 		{"pongs", "bytes\n", "expected a text, in quotes or as it stands", lines},
 		{"framed", framedPing + `sees "\x00\x00\x00\x02\x02ab"` + "\n", "", framed},
 		{"framed", framedPing, "the guest wrote what it does not write for any message", framed},
+		{"pongs", "bytes \"PING\\n\"\nsees \"PONG\\n\"\n", "there is nothing", replied}, // a rule has taken it
+		{"pongs", "bytes \"PING\\n\"\n", "", replied},
 		{"framed-mute", framedPing + `sees "\x00\x00\x00\x02\x02ab"` + "\n", "there is nothing", framed},
 	} {
 		r := try(t, c.fault, Options{Profile: c.profile, Scenarios: []*Scenario{scenario(c.steps)}, Only: []string{"ping"}})

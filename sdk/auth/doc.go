@@ -44,28 +44,28 @@ package auth
 
 import "github.com/wharf-mcp/wharf/abi/step"
 
-// The data of the contract, which package step describes.
+// The data of the contract, which `go doc abi/step` describes, with the fields of each.
 type (
-	Manifest    = step.Manifest
-	Setting     = step.Setting
-	Wants       = step.Wants
-	Start       = step.Start
-	Server      = step.Server
-	Challenge   = step.Challenge
-	RecordKey   = step.RecordKey
-	HTTP        = step.HTTP
-	Response    = step.Response
-	Listen      = step.Listen
-	Prompt      = step.Prompt
-	RunResult   = step.RunResult
-	Key         = step.Key
-	PublicKey   = step.PublicKey
-	Sign        = step.Sign
-	Show        = step.Show
-	Credentials = step.Credentials
-	Material    = step.Material
-	Request     = step.Request
-	Problem     = step.Problem
+	Manifest    = step.Manifest    // has ABI, Name, Version, About, Settings, Wants
+	Setting     = step.Setting     // has Key, Kind, About, Required, Secret
+	Wants       = step.Wants       // has Origins, Discover, Browser, Prompt, Run, Keys, Requests, Material
+	Start       = step.Start       // has Reason, Interactive, Browser, Server, Settings, Challenge, Client
+	Server      = step.Server      // has Name, URL, Resource, Revision, Variables, Blob
+	Challenge   = step.Challenge   // has Status, Authenticate, Token
+	RecordKey   = step.RecordKey   // has Name, Issuer, Resource, Client
+	HTTP        = step.HTTP        // has Method, URL, Headers, Body, Redirects, DPoP
+	Response    = step.Response    // has Status, URL, Headers, Body
+	Listen      = step.Listen      // has Host, Port, Path
+	Prompt      = step.Prompt      // has Label, Hint, Secret
+	RunResult   = step.RunResult   // has Code, Stdout, Stderr
+	Key         = step.Key         // has Do, Name, Alg, PEM
+	PublicKey   = step.PublicKey   // has JWK, Thumbprint
+	Sign        = step.Sign        // has Key, Header, Claims
+	Show        = step.Show        // has URL, Code, Complete
+	Credentials = step.Credentials // has Scheme, Token, DPoP, Headers, ExpiresAt
+	Material    = step.Material    // has Env, Blob
+	Request     = step.Request     // has Method, URL, Headers, BodySHA256
+	Problem     = step.Problem     // has Code, Text
 )
 
 // The reasons of a start, and when each of them is given: see package step.
