@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
@@ -19,6 +20,12 @@ func (h *Host) Prepare(ctx context.Context, s Server) error {
 		return fmt.Errorf("connect %s: %w", s.Name, explain(s.Name, err))
 	}
 	return nil
+}
+
+// Locate returns the path of the program that the command of an entry runs now. It starts
+// nothing.
+func Locate(s Server) (string, error) {
+	return process.Process{Command: s.Command, Args: s.Args, Dir: s.Dir}.Locate()
 }
 
 // RunWorker is the other side of [Config.Worker]: it takes from its process, for

@@ -7,6 +7,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // app is one run of the program: its terminal, its flags, and what it learns on the
@@ -18,19 +19,20 @@ type app struct {
 
 	interrupt *exit.Interrupts // nil in tests
 
-	settings  *settings      // read at the first need
-	outranked []string       // installed plugins that were warned of
-	server    string         // the server that the command is about, for errors
-	address   string         // its url, if it has no entry
-	adHoc     bool           // it is a command behind --
-	behind    string         // a flag of ours among the arguments of that command
-	recorders recorders      // of --trace and --record
-	watcher   *configWatcher // for changes of the configuration; nil where nothing is kept
-	logged    atomic.Bool    // what servers log is printed
-	logs      bool           // the command follows a server: what that writes to stderr is shown
-	follows   bool           // what a server says of its own accord is told
-	shell     *kept          // what the shell keeps which runs the command; nil = there is none
-	late      error          // of what was asked for by --help, which returns none
+	settings  *settings       // read at the first need
+	outranked []string        // installed plugins that were warned of
+	server    string          // the server that the command is about, for errors
+	address   string          // its url, if it has no entry
+	adHoc     bool            // it is a command behind --
+	behind    string          // a flag of ours among the arguments of that command
+	recorders recorders       // of --trace and --record
+	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others
+	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
+	logged    atomic.Bool     // what servers log is printed
+	logs      bool            // the command follows a server: what that writes to stderr is shown
+	follows   bool            // what a server says of its own accord is told
+	shell     *kept           // what the shell keeps which runs the command; nil = there is none
+	late      error           // of what was asked for by --help, which returns none
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }

@@ -2,24 +2,42 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "doctor",
-		Short: "Say how Wharf is set up on this machine",
+		Use:   "doctor [SERVER | -- COMMAND…]",
+		Short: "Say how Wharf is set up on this machine, or what is wrong with a server",
 		Long: `Say how Wharf is set up on this machine: which files it reads and keeps, and
-what keeps your secrets. Nothing is started, and no secret is shown. The exit code
-is 2 when it finds a problem.`,
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd) },
+what keeps your secrets, whether the commands of your servers are found and their
+variables are set, and which files of other clients there are. Nothing is started,
+and no secret is shown. The exit code is 2 when it finds a problem.
+
+With a SERVER, a url or a command behind -- it starts that as every command does, lists
+its tools, and says which step failed, and what to type next: its entry, the plugin,
+the command or the way to the address, the messages, the handshake, the tools. The exit
+code is that of the step.`,
+		Example: "  wharf doctor\n  wharf doctor github\n  wharf doctor -- npx -y @modelcontextprotocol/server-everything",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 || cmd.ArgsLenAtDash() >= 0 {
+				return a.runDoctorOf(cmd, args)
+			}
+			return a.runDoctor(cmd)
+		},
+		ValidArgsFunction: a.completeServers,
 	}
 }
 
@@ -45,6 +63,10 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 		a.noteOf(s)
 	}
 	findings = append(findings, cacheFinding(), a.vaultFinding())
+	if err == nil {
+		findings = append(findings, entryFindings(s)...)
+	}
+	findings = append(findings, clientFindings()...)
 	var problems problemError
 	rows := plain.Table{{"WHAT", "IS"}}
 	for _, f := range findings {
@@ -68,6 +90,70 @@ func (e problemError) Error() string { return "there is a problem with: " + stri
 
 // Is gives it the exit code of a configuration error.
 func (e problemError) Is(target error) bool { return target == host.ErrConfig }
+
+// entryFindings are the servers of the configuration and of the project, and the plugins.
+func entryFindings(s *settings) (findings []finding) {
+	for _, server := range s.shown() {
+		f := finding{What: "server " + server.Name, Value: plain.Target(server)}
+		if server.Project != nil {
+			f.Value += " (of " + server.Project.Path() + ")"
+		}
+		if server.Disabled {
+			f.Value += " (disabled)"
+		} else if server.Project == nil { // those of a project are not the user's to mend
+			f.Problem = entryProblem(s, server)
+		}
+		findings = append(findings, f)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.plugins)) {
+		if file := s.plugins[name].File; file != "" {
+			f := finding{What: "plugin " + name, Value: file}
+			if _, err := os.Stat(file); err != nil {
+				f.Problem = err.Error()
+			}
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// entryProblem says what of an entry cannot work, "" if nothing is seen. It starts nothing.
+func entryProblem(s *settings, server host.Server) string {
+	server, err := server.Expand(os.LookupEnv)
+	if err != nil {
+		return err.Error()
+	}
+	if _, built := plugins.Builtin()[server.Via()]; !built && s.plugins[server.Via()].File == "" {
+		return fmt.Sprintf("there is no plugin %q", server.Via())
+	}
+	if server.Command != "" {
+		_, err = host.Locate(server)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// clientFindings are the files of other clients. What is wrong with those is no problem of
+// this configuration.
+func clientFindings() (findings []finding) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	found, _ := config.FindClients(cwd)
+	for _, c := range found {
+		f := finding{What: "client " + c.ID, Value: c.Path}
+		if c.Err != nil {
+			f.Value += ": cannot be read: " + c.Err.Error()
+		} else {
+			f.Value += fmt.Sprintf(": %d servers", len(c.File.Servers))
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
 
 func cacheFinding() finding {
 	dir, err := host.DefaultCacheDir()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -29,6 +30,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	if err != nil {
 		return nil, err
 	}
+	tracer = cmp.Or(tracer, a.watched)
 	c := host.Config{
 		Plugins: plugins.Builtin(),
 		Timeout: limit,

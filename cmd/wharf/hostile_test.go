@@ -34,6 +34,29 @@ func serverWrites() {
 	os.Exit(1)
 }
 
+// serverLarge answers calls with two megabytes, and writes the id of an answer last.
+func serverLarge() {
+	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		json.Unmarshal(input.Bytes(), &m)
+		answer := `"error":{"code":-32601,"message":"no"}`
+		switch m.Method {
+		case "initialize":
+			answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"large","version":"1"}}`
+		case "tools/list":
+			answer = `"result":{"tools":[{"name":"large","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			answer = fmt.Sprintf(`"result":{"content":[{"type":"text","text":"%s"}]}`, bytes.Repeat([]byte("x"), 2<<20))
+		}
+		if m.ID != nil {
+			fmt.Printf("{%s,\"jsonrpc\":\"2.0\",\"id\":%s}\n", answer, m.ID)
+		}
+	}
+}
+
 // serverNeeds serves only where it has a variable.
 func serverNeeds() {
 	if os.Getenv(os.Args[1]) == "" {

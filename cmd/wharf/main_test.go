@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		"server-asks":      serverAsks,
 		"server-breaks":    serverBreaks,
 		"server-exits":     serverExits,
+		"server-large":     serverLarge,
 		"server-needs":     serverNeeds,
 		"server-talks":     serverTalks,
 		"server-writes":    serverWrites,

@@ -78,7 +78,7 @@ func (b *inbox) judge(exchange uint32, msg []byte) abi.Verdict {
 	return abi.VerdictAnswer
 }
 
-func (b *inbox) TooBig(uint32, []byte) { b.large++ }
+func (b *inbox) TooBig(uint32, []byte, []byte) { b.large++ }
 
 // Done ends an exchange. A request that still waits then has no answer.
 func (b *inbox) Done(exchange uint32) {

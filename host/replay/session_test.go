@@ -53,7 +53,7 @@ func (*fakeHost) Write([]byte, bool)                       {}
 func (*fakeHost) Flush()                                   {}
 func (*fakeHost) Queued() int                              { return 0 }
 func (*fakeHost) Close()                                   {}
-func (*fakeHost) TooBig(uint32, []byte)                    {}
+func (*fakeHost) TooBig(uint32, []byte, []byte)            {}
 func (*fakeHost) Done(uint32)                              {}
 func (*fakeHost) Failed(uint32, error)                     {}
 func (*fakeHost) Expired(uint32)                           {}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // memoryFile is a file of a test. It is closed once, and nothing is written after that.
@@ -197,7 +199,7 @@ func TestLastID(t *testing.T) {
 		`"}],"id":12}`: "12", `{},"id":"a\"b","jsonrpc":"2.0"}`: `"a\"b"`, "1,\"id\" : 3 }\n": "3", `x","jsonrpc":"2.0","id":4}`: "4",
 		`{"id":5}}`: "", `\"id\":5}"}`: "", `"id":6`: "", `"id":[7]}`: "", `"id":5},"x":1}`: "", ``: "", `"xid":8}`: "",
 	} {
-		if got := string(lastID([]byte(text))); got != want {
+		if got := string(strictjson.LastID([]byte(text))); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
@@ -150,7 +149,7 @@ func (w *writer) message(r *Record, b *batch, e *entry) {
 	}
 	r.read(text, cut)
 	if r.Kind == Response && r.ID == nil && cut {
-		r.ID = lastID(e.tail.of(b))
+		r.ID = strictjson.LastID(e.tail.of(b))
 	}
 	if broken != nil {
 		r.Kind = Malformed
@@ -202,18 +201,6 @@ func (r *Record) read(msg []byte, cut bool) {
 
 // maxToken is the longest method or id that is recorded, in bytes.
 const maxToken = 1 << 10
-
-// idAtEnd matches the end of an object whose last member is its id, or its id and simple
-// members such as "jsonrpc". Only the message itself can end so: an inner object would be
-// followed by another bracket, and in a string the quotes would be escaped.
-var idAtEnd = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(-?[0-9]+|"(?:[^"\\]|\\.)*")\s*(?:,\s*"[a-z]+"\s*:\s*"[^"\\]*"\s*)*}\s*$`)
-
-func lastID(tail []byte) []byte {
-	if m := idAtEnd.FindSubmatch(tail); m != nil {
-		return m[1]
-	}
-	return nil
-}
 
 // pendingRequests are the requests of a connection without a response yet. When there
 // are too many it forgets the oldest, since some are never answered.

@@ -7,7 +7,18 @@ const headSize = 4 << 10
 // partial collects a message that arrives in parts.
 type partial struct {
 	data    []byte
-	dropped int // bytes let go since it went over the cap; data is then its beginning
+	dropped int    // bytes let go since it went over the cap; data is then its beginning
+	tail    []byte // and this its end
+}
+
+// tailEnd is how much of the end of a message over the cap is kept: many servers write the
+// id of an answer last.
+const tailEnd = 256
+
+// end keeps the end of a message that is dropped.
+func (m *partial) end(p []byte) {
+	m.tail = append(m.tail, p[max(0, len(p)-tailEnd):]...)
+	m.tail = append(m.tail[:0], m.tail[max(0, len(m.tail)-tailEnd):]...)
 }
 
 // maxOverrun is how many message caps of one message are let go before the
@@ -68,11 +79,14 @@ func (a *partials) forget(exchange uint32) {
 func (a *partials) add(m *partial, p []byte, whole, limit, space int) {
 	if m.dropped > 0 {
 		m.dropped += len(p)
+		m.end(p)
 		return
 	}
 	most := cap(m.data) + max(space, 0)
 	if len(m.data)+len(p) > min(limit, most) {
 		keep := min(headSize, len(m.data)+len(p))
+		m.end(m.data)
+		m.end(p)
 		head := append(make([]byte, 0, keep), m.data[:min(keep, len(m.data))]...)
 		head = append(head, p[:keep-len(head)]...)
 		a.total += cap(head) - cap(m.data)

@@ -21,7 +21,7 @@ type Receiver interface {
 
 	// TooBig says that a message over the cap was dropped; head is how it
 	// began, valid during the call.
-	TooBig(exchange uint32, head []byte)
+	TooBig(exchange uint32, head, tail []byte)
 
 	// Done says that nothing more comes for the exchange.
 	Done(exchange uint32)

@@ -30,7 +30,7 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	whole := *m
 	in.forget(exchange)
 	if whole.dropped > 0 {
-		i.receiver.TooBig(exchange, whole.data)
+		i.receiver.TooBig(exchange, whole.data, whole.tail)
 		return abi.VerdictTooBig
 	}
 	if cap(whole.data) > spareSize {

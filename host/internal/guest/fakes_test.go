@@ -206,7 +206,7 @@ func (b *inbox) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	return abi.VerdictAnswer
 }
 
-func (b *inbox) TooBig(exchange uint32, head []byte) {
+func (b *inbox) TooBig(exchange uint32, head, _ []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.big = append(b.big, string(head))

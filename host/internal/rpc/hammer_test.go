@@ -71,7 +71,7 @@ func (l *wild) answer(id uint32, tag string) {
 	case 7:
 		l.peer.Deliver(0, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"no"}}`, id), false)
 	case 8:
-		l.peer.TooBig(0, good)
+		l.peer.TooBig(0, good, good)
 	default:
 		l.peer.Deliver(0, good, false)
 	}

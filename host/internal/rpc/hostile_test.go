@@ -162,10 +162,10 @@ func TestPrivateExchanges(t *testing.T) {
 			delivers(2, `{"jsonrpc":"2.0","id":2,"result":"b"}`, abi.VerdictAnswer), gets("b", `"b"`),
 		}},
 		{"too big", []step{
-			does(func(s *scene) { s.peer.TooBig(2, []byte(`{"jsonrpc":"2.0","result":{"content":[{"text":"aaa`)) }),
+			does(func(s *scene) { s.peer.TooBig(2, []byte(`{"jsonrpc":"2.0","result":{"content":[{"text":"aaa`), nil) }),
 			fails("b", Answered, ErrTooBig), waits("a"),
 			does(func(s *scene) {
-				s.peer.TooBig(1, []byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"da`))
+				s.peer.TooBig(1, []byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"da`), nil)
 			}),
 			waits("a"), counts(Counters{TooBig: 2}),
 		}},
@@ -176,7 +176,7 @@ func TestPrivateExchanges(t *testing.T) {
 }
 
 func TestTooBigOnTheSharedChannel(t *testing.T) {
-	head := func(text string) step { return does(func(s *scene) { s.peer.TooBig(0, []byte(text)) }) }
+	head := func(text string) step { return does(func(s *scene) { s.peer.TooBig(0, []byte(text), nil) }) }
 	play(t, Config{}, asks("a"), asks("b"),
 		head(`{"jsonrpc":"2.0","result":{"id":1,"content":[{"text":"aaa`), waits("a"),
 		head(`{"jsonrpc":"2.0","id":1`), waits("a"), // may be the beginning of 12
@@ -363,7 +363,7 @@ func FuzzDeliver(f *testing.F) {
 			}
 		}
 		verdict := p.Deliver(uint32(exchange), msg, false)
-		p.TooBig(uint32(exchange), msg)
+		p.TooBig(uint32(exchange), msg, msg)
 		blank := strictjson.Start(msg) == len(msg)
 		if blank != (verdict == abi.VerdictBlank) {
 			t.Fatalf("got %v", verdict)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // DefaultTimeout is how long a request may take unless the configuration says otherwise.
@@ -202,13 +204,16 @@ func (p *Peer) Failed(exchange uint32, err error) {
 	}
 }
 
-// TooBig says that a message over the cap was dropped. head is how it began: if
-// that shows whose answer it was, that call ends. On an exchange of its own it
+// TooBig says that a message over the cap was dropped. head is how it began, and tail how
+// it ended: if that shows whose answer it was, that call ends. On an exchange of its own it
 // is enough that it may have been an answer.
-func (p *Peer) TooBig(exchange uint32, head []byte) {
+func (p *Peer) TooBig(exchange uint32, head, tail []byte) {
 	p.tally.tooBig.Add(1)
 	p.dropped(ErrTooBig, head)
 	id, answer := scanBroken(head)
+	if last, exact := exactID(strictjson.LastID(tail)); id == 0 && exact {
+		id = last
+	}
 	switch {
 	case answer && id != 0:
 		p.flight.endID(exchange, id, ErrTooBig)

@@ -88,7 +88,7 @@ func (e *Refusal) Error() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "HTTP %d", e.HTTP)
-	if e.Body != "" {
+	if e.Body != "" && e.Body[0] != '<' { // a page is for browsers
 		fmt.Fprintf(&b, ": %s", e.Body)
 	}
 	for _, c := range e.Challenges {

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/host/trace"
+)
+
+// doctorStep is one step on the way to the tools of a server, in the order of the list.
+type doctorStep struct {
+	Step   string `json:"step"`
+	State  string `json:"state"`
+	Detail string `json:"detail,omitempty"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// States of a step.
+const (
+	stepOK      = "ok"
+	stepFailed  = "failed"
+	stepSkipped = "not reached"
+)
+
+// The steps. Those between the plugin and the framing are of processes, or of addresses.
+const (
+	stepEntry        = "entry"        // it is found, and its variables are set
+	stepApproval     = "approval"     // of a server that came with a project
+	stepPlugin       = "plugin"       // that carries it
+	stepCommand      = "command"      // it is found, and started
+	stepReach        = "reach"        // the name is looked up, and the port answers
+	stepTLS          = "tls"          // the certificate is trusted
+	stepHTTP         = "http"         // the status and the kind of the answer
+	stepSignIn       = "sign-in"      // it is not needed, or it was done
+	stepMessages     = "messages"     // what comes is JSON-RPC
+	stepHandshake    = "handshake"    // the era, and the revision of the protocol
+	stepCapabilities = "capabilities" // that the server declares
+	stepTools        = "tools"        // the list of them
+)
+
+// stepsOf returns the steps of a server.
+func stepsOf(server host.Server) []string {
+	steps := []string{stepEntry}
+	if server.Project != nil {
+		steps = append(steps, stepApproval)
+	}
+	steps = append(steps, stepPlugin)
+	switch {
+	case server.Command != "":
+		steps = append(steps, stepCommand)
+	case strings.HasPrefix(server.URL, "https:"):
+		steps = append(steps, stepReach, stepTLS, stepHTTP, stepSignIn)
+	case server.URL != "":
+		steps = append(steps, stepReach, stepHTTP, stepSignIn)
+	default:
+		steps = append(steps, stepReach)
+	}
+	return append(steps, stepMessages, stepHandshake, stepCapabilities, stepTools)
+}
+
+// diagnosis is what happened to a server that was connected for its doctor.
+type diagnosis struct {
+	server  host.Server
+	records []trace.Record // of the messages, both ways
+	info    status.Info
+	tools   int
+	err     error // why it ended; nil for a server that is well
+}
+
+// diagnose connects to a server as every command does, and lists its tools.
+func (a *app) diagnose(ctx context.Context, server host.Server) *diagnosis {
+	d := &diagnosis{server: server}
+	var log traceLog
+	recorder := trace.NewRecorder(&log)
+	a.watched = recorder
+	c, err := a.dial(ctx, server)
+	d.err = err
+	if err == nil {
+		d.info = c.session.Info()
+		tools, err := c.tools(ctx)
+		d.tools, d.err = len(tools), err
+		c.close()
+	}
+	recorder.Close()
+	for line, err := range trace.Read(&log.Buffer) {
+		if err == nil {
+			r := line.Record
+			r.Text, r.Why, r.Method = strings.Clone(r.Text), strings.Clone(r.Why), strings.Clone(r.Method)
+			d.records = append(d.records, r)
+		}
+	}
+	return d
+}
+
+// traceLog is a trace in memory.
+type traceLog struct{ bytes.Buffer }
+
+func (*traceLog) Close() error { return nil }
+
+func (d *diagnosis) saw(fits func(r *trace.Record) bool) *trace.Record {
+	for i := range d.records {
+		if fits(&d.records[i]) {
+			return &d.records[i]
+		}
+	}
+	return nil
+}
+
+// answer is the first message of the server that is one.
+func (d *diagnosis) answer() *trace.Record {
+	return d.saw(func(r *trace.Record) bool {
+		return r.Direction == trace.Received && (r.Kind == trace.Response || r.Kind == trace.Notification || r.Kind == trace.Request)
+	})
+}
+
+// noise is the first thing that the server sent that is no message.
+func (d *diagnosis) noise() *trace.Record {
+	return d.saw(func(r *trace.Record) bool { return r.Kind == trace.Malformed })
+}
+
+// failed returns the step that the server failed at.
+func (d *diagnosis) failed(ctx context.Context) string {
+	opened := d.saw(func(r *trace.Record) bool { return r.Kind == trace.Opened }) != nil
+	said := d.err.Error()
+	status := 0
+	if answer := (*host.RPCError)(nil); errors.As(d.err, &answer) {
+		status = answer.HTTP
+	}
+	switch {
+	case d.info.Protocol != "":
+		return stepTools
+	case errors.Is(d.err, host.ErrAuthRequired):
+		return d.orElse(stepSignIn, stepHandshake)
+	case !opened && d.server.Project != nil && errors.Is(d.err, host.ErrDenied):
+		return stepApproval
+	case !opened && (errors.Is(d.err, host.ErrUnknownTransport) || errors.Is(d.err, host.ErrPluginRefused)):
+		return stepPlugin
+	case !opened:
+		return stepEntry
+	case d.answer() != nil && (d.server.Command != "" || status == 0):
+		return stepHandshake
+	case d.server.Command != "" && d.noise() != nil:
+		return stepMessages
+	case d.server.Command != "" && errors.Is(d.err, host.ErrTimeout):
+		return stepHandshake
+	case d.server.Command != "":
+		return stepCommand
+	case containsAny(said, "tls:", "x509:", "certificate"):
+		return d.orElse(stepTLS, stepReach)
+	case containsAny(said, "lookup ", "refused; is the server", "connection refused", "no route", "unreachable"), d.server.URL == "":
+		return stepReach
+	case errors.Is(d.err, host.ErrTimeout):
+		return stepReach
+	}
+	return stepHTTP
+}
+
+// orElse returns a step if the server has it.
+func (d *diagnosis) orElse(step, other string) string {
+	if slices.Contains(stepsOf(d.server), step) {
+		return step
+	}
+	return other
+}
+
+func containsAny(text string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// steps are the steps with what happened at each.
+func (a *app) steps(ctx context.Context, d *diagnosis) (steps []doctorStep) {
+	failed := ""
+	if d.err != nil {
+		failed = d.failed(ctx)
+	}
+	state := stepOK
+	names := stepsOf(d.server)
+	if d.server.Via() == "" {
+		names = names[:1] // there is no such server
+	}
+	for _, name := range names {
+		step := doctorStep{Step: name, State: state}
+		switch {
+		case name == failed:
+			step.State, state = stepFailed, stepSkipped
+			step.Detail, step.Hint = a.errorText(d.err)
+		case state == stepOK:
+			step.Detail = a.detail(d, name)
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// detail says what is known of a step that succeeded.
+func (a *app) detail(d *diagnosis, step string) string {
+	switch step {
+	case stepEntry:
+		said := plain.Target(d.server)
+		if names := slices.Sorted(maps.Keys(d.server.Env)); len(names) > 0 {
+			said += "; it gets " + strings.Join(names, ", ")
+		}
+		return said
+	case stepPlugin:
+		if d.info.Transport != "" {
+			return d.info.Transport
+		}
+		return d.server.Via()
+	case stepCommand:
+		if path, err := host.Locate(d.server); err == nil {
+			return path
+		}
+	case stepMessages:
+		if noise := d.noise(); noise != nil {
+			return "it also writes to stdout what is no message: " + plain.Quote(plain.Clip(plain.Line(noise.Text), 80))
+		}
+		if answer := d.answer(); answer != nil {
+			return fmt.Sprintf("the first came after %v", answer.At.Round(time.Millisecond))
+		}
+	case stepHandshake:
+		if d.info.Protocol == "" {
+			return ""
+		}
+		name := strings.TrimSpace(d.info.Server.Name + " " + d.info.Server.Version)
+		return plain.Line(strings.TrimSpace(fmt.Sprintf("%s speaks MCP %s (%s era)", name, d.info.Protocol, d.info.Era)))
+	case stepCapabilities:
+		if d.info.Protocol == "" {
+			return ""
+		}
+		var declared map[string]json.RawMessage
+		json.Unmarshal(d.info.Capabilities, &declared)
+		if len(declared) == 0 {
+			return "it declares none"
+		}
+		return plain.Line(strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
+	case stepTools:
+		return fmt.Sprintf("%d of them", d.tools)
+	}
+	return ""
+}
+
+// errorText returns an error as it is reported, and its hint.
+func (a *app) errorText(err error) (message, hint string) {
+	message, hint = err.Error(), a.withFlags(a.withAddress(exit.HintOf(err)), err)
+	if a.redact != nil {
+		message, hint = a.redact(message), a.redact(hint)
+	}
+	return message, hint
+}
+
+// runDoctorOf prints the steps of one server. The error is that of the step that failed.
+func (a *app) runDoctorOf(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	server, words, err := a.target(cmd, args)
+	if err == nil && len(words) > 0 {
+		return exit.Usage(fmt.Errorf("unexpected argument %q", words[0]), "usage: %s", cmd.UseLine())
+	}
+	d := &diagnosis{server: server, err: err}
+	if err == nil {
+		d = a.diagnose(ctx, server)
+	}
+	if ctx.Err() != nil {
+		return d.err
+	}
+	steps := a.steps(ctx, d)
+	rows := plain.Table{{"STEP", "STATE", "WHAT"}}
+	for _, s := range steps {
+		what := plain.Line(s.Detail)
+		if s.State == stepFailed {
+			what, _, _ = strings.Cut(s.Detail, "; its stderr:") // the error below has all of it
+			what = plain.Clip(plain.Line(what), 300)
+		}
+		rows = append(rows, []string{s.Step, s.State, what})
+	}
+	if err := a.printList(steps, rows); err != nil {
+		return err
+	}
+	if d.err == nil && a.forPeople() {
+		a.Tell(term.Bold, "well:", plain.Name(server.Name, plain.NameColumns)+" can be used", "")
+	}
+	return d.err
+}

@@ -1,0 +1,17 @@
+package strictjson
+
+import "regexp"
+
+// idAtEnd matches the end of an object whose last member is its id, or its id and simple
+// members such as "jsonrpc". Only the message itself can end so: an inner object would be
+// followed by another bracket, and in a string the quotes would be escaped.
+var idAtEnd = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(-?[0-9]+|"(?:[^"\\]|\\.)*")\s*(?:,\s*"[a-z]+"\s*:\s*"[^"\\]*"\s*)*}\s*$`)
+
+// LastID returns the id of a message, as it is written, from the end of that; nil where it
+// is not there.
+func LastID(tail []byte) []byte {
+	if m := idAtEnd.FindSubmatch(tail); m != nil {
+		return m[1]
+	}
+	return nil
+}
