@@ -42,3 +42,24 @@ func TestWrittenAuthorization(t *testing.T) {
 		t.Errorf("the person saw %q, the fakeAS was asked %v", pages, o.Requests(""))
 	}
 }
+
+// An Authorization in which a variable was empty is none: it is not sent, and the server
+// is signed in to as if it was not written.
+func TestEmptyAuthorization(t *testing.T) {
+	o := oauthtest.New(t.Cleanup)
+	w := newProtectedServer(t, o)
+	h, v := signingIn(t)
+	for _, value := range []string{"", " ", "Bearer ", "bearer", "Token \t"} {
+		entry := w.entry("protectedServer")
+		entry.Auth, entry.Headers = config.Auth{}, map[string]string{"authorization": value}
+		before := len(w.Tokens())
+		say(t, connect(t, h, entry))
+		taken := w.Tokens()[before:]
+		if last := taken[len(taken)-1]; last == "" || last == value {
+			t.Errorf("%q: the messages came with %q", value, taken)
+		}
+	}
+	if pages := v.saw("protectedServer"); len(pages) != 1 {
+		t.Errorf("the person saw %q, want one page for all", pages)
+	}
+}

@@ -87,7 +87,7 @@ func TestHTTPOverAUnixSocket(t *testing.T) {
 	say(t, connect(t, newHost(t, host.Config{}), host.Server{Name: "sidecar", URL: "unix://" + path + "#/mcp"}))
 }
 
-// Configured headers go with every request, and nowhere else.
+// Configured headers go with every request.
 func TestConfiguredHeaders(t *testing.T) {
 	var mu sync.Mutex
 	var missing []string

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/internal/oauthtest"
 	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // A caller who leaves before a plugin is there has met no fault of the plugin.
@@ -155,5 +156,22 @@ func TestWhatIsKept(t *testing.T) {
 	})
 	if got := slices.Sorted(maps.Keys(kept)); err != nil || !slices.Equal(got, []string{"cache", "vault"}) {
 		t.Errorf("kept are %q, %v", got, err)
+	}
+}
+
+// One call is a host that is closed after it. It does not wait long for a server that
+// stays: a host that is not for one call gives it four seconds.
+func TestOneCall(t *testing.T) {
+	h, err := host.New(t.Context(), host.Config{Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), OneShot: true, StartTimeout: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	say(t, connect(t, h, server("stays")))
+	begun := time.Now()
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("closing took %v", took)
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,6 +37,7 @@ var servers = map[string]func(){
 	"deaf":    serveDeaf,
 	"shy":     serveShy,
 	"endless": serveEndless,
+	"stays":   func() { signal.Ignore(syscall.SIGTERM); mcptest.Run(); time.Sleep(time.Hour) },
 }
 
 func TestMain(m *testing.M) {

@@ -85,8 +85,8 @@ func (as *Accounts) Provider(s config.Server) string {
 	case s.URL == "" || strings.HasPrefix(s.URL, "unix:") || !as.config.Modules.Builtin(providerOAuth):
 		return ""
 	}
-	for name := range s.Headers {
-		if strings.EqualFold(name, "Authorization") {
+	for name, value := range s.Headers {
+		if isAuthorization(name) && hasCredentials(value) {
 			return ""
 		}
 	}

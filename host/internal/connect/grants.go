@@ -59,13 +59,24 @@ func origin(s config.Server) (*httpclient.Origin, error) {
 		return nil, hosterr.Configf("%w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		o.Headers = append(o.Headers, abi.Pair{Key: name, Value: s.Headers[name]})
+		if !isAuthorization(name) || hasCredentials(s.Headers[name]) {
+			o.Headers = append(o.Headers, abi.Pair{Key: name, Value: s.Headers[name]})
+		}
 	}
 	o.Proxy, o.TLS = s.Proxy, secure(s)
 	if err := o.Check(); err != nil {
 		return nil, hosterr.Configf("%w", err)
 	}
 	return o, nil
+}
+
+func isAuthorization(header string) bool { return strings.EqualFold(header, "Authorization") }
+
+// hasCredentials tells an Authorization from one in which a variable was empty, such as
+// "Bearer ${TOKEN:-}". A word without a scheme counts as credentials: some servers take that.
+func hasCredentials(value string) bool {
+	word, rest, spaced := strings.Cut(strings.TrimLeft(value, " \t"), " ")
+	return word != "" && (strings.TrimSpace(rest) != "" || !spaced && !strings.EqualFold(word, "Bearer"))
 }
 
 // secure returns how a server over TLS is known, and what it is shown.
