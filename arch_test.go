@@ -142,10 +142,11 @@ var walls = map[string][]string{
 
 	// The command connects to no server by itself. It runs one: the demo
 	// server, and the examples have peers of their own to talk to. The client
-	// of the conformance suite plays the browser of the person who signs in.
+	// of the conformance suite plays the browser of the person who signs in. The program
+	// that --sampler names is the user's own, and gets nothing but the request.
 	"net":              {"host/internal/capability" + below, "host/internal/egress", "examples" + below},
 	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest"},
-	"os/exec":          {"host/internal/capability/process", "examples" + below, "internal/testenv"},
+	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/elicit", "examples" + below, "internal/testenv"},
 
 	extism + below:  {"host/internal/auth"},
 	keyring:         {"host/vault"},

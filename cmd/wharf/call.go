@@ -39,7 +39,10 @@ The arguments are compared with the tool's input schema before they are sent, an
 the result with its output schema; --no-validate leaves both to the server.
 
 The exit code is 2 when the arguments do not fit, and 5 when the tool or the
-server answers with an error, or with a result that does not fit.`
+server answers with an error, or with a result that does not fit.
+
+A tool that the server can run as a task goes on without Wharf: --detach begins one
+and prints it, and ` + "`wharf task`" + ` asks for it later.`
 
 func newCall(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -56,6 +59,7 @@ func newCall(a *app) *cobra.Command {
 	}
 	a.flags.registerArgs(cmd)
 	a.flags.registerChecks(cmd)
+	a.flags.taskFlags.register(cmd)
 	return cmd
 }
 
@@ -78,6 +82,9 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	}
 	if !utf8.ValidString(tool) {
 		return exit.Usage(fmt.Errorf("tool %q: not UTF-8 text", tool), "")
+	}
+	if err := a.flags.taskFlags.check(); err != nil {
+		return err
 	}
 	typed, err := args.Read(ctx, a.In, a.flags.args, words[1:])
 	if err != nil {
@@ -112,6 +119,9 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 		return err
 	}
 	result, wrong := c.call(ctx, tool, object)
+	if wrong == nil && result == nil {
+		return nil // it is a task that was left to the server
+	}
 	if wrong != nil && !errors.As(wrong, new(*host.ResultError)) {
 		return c.explain(ctx, tool, known, typed.Explain(object, wrong))
 	}
@@ -168,8 +178,17 @@ func (c *client) call(ctx context.Context, tool string, arguments args.Object) (
 	progress, done := c.app.Progress("calling " + tool)
 	defer done()
 	ctx = host.WithProgress(ctx, progress.Report)
+	defer c.followLog(ctx)()
 	var result json.RawMessage
-	err := c.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: arguments}, &result)
+	var err error
+	switch {
+	case c.app.flags.detach:
+		result, err = c.detach(ctx, tool, arguments)
+	case c.app.flags.task:
+		result, err = c.asTask(ctx, tool, arguments)
+	default:
+		err = c.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: arguments}, &result)
+	}
 	if host.MaybeSent(err) {
 		err = exit.WithHint(err, strings.TrimSuffix("the server may have had it, and acted on it\n"+host.Hint(err), "\n"))
 	}

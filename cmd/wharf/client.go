@@ -43,9 +43,11 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if a.CanAsk() || a.flags.mayAsk() {
 		options = append(options, a.letSignIn)
 	}
-	if a.CanAsk() {
-		options = append(options, a.letElicit(server))
+	letAsk, err := a.letAsk(server)
+	if err != nil {
+		return nil, err
 	}
+	options = append(options, letAsk)
 	h, err := a.newHost(ctx, log, options...)
 	if err != nil {
 		return nil, err

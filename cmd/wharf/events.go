@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -27,10 +28,11 @@ func (a *app) hear(e host.Event) {
 	a.hearLog(e)
 }
 
-// hearLog prints what a server logs, without the secrets that the host knows. It drops errors of stdout: the next change that is
-// printed reports them.
+// hearLog prints what a server logs, without the secrets that the host knows: on stdout for
+// watch, on stderr for call. It drops errors of stdout: the next change that is printed
+// reports them.
 func (a *app) hearLog(e host.Event) {
-	if e.Method != mcp.NotificationMessage || !a.logged.Load() {
+	if e.Method != mcp.NotificationMessage || !a.logged.Load() && a.flags.level == "" {
 		return
 	}
 	var m mcp.LogMessage
@@ -44,7 +46,7 @@ func (a *app) hearLog(e host.Event) {
 		}
 		m.Level, m.Logger, m.Data = mcp.Level(a.redact(string(m.Level))), a.redact(m.Logger), json.RawMessage(data)
 	}
-	if !a.forPeople() {
+	if !a.forPeople() && a.logged.Load() {
 		a.PrintJSON(struct {
 			Kind string `json:"kind"`
 			mcp.LogMessage
@@ -53,7 +55,12 @@ func (a *app) hearLog(e host.Event) {
 	}
 	text := string(m.Data)
 	json.Unmarshal(m.Data, &text) // a string is shown without quotes, anything else as it is
-	a.Print(a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+text), "; the JSON form has all of it"))
+	line := a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+text), "; the JSON form has all of it")
+	if !a.logged.Load() {
+		fmt.Fprint(a.Err, line)
+		return
+	}
+	a.Print(line)
 }
 
 // tellEvent prints what a server says of its own accord while a shell is open.

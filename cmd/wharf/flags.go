@@ -36,6 +36,9 @@ type flags struct {
 	browser, noBrowser bool
 	roots              folders
 	noValidate         bool
+
+	taskFlags
+	sampler string
 }
 
 // register defines the flags on the root, from which the commands inherit.
@@ -59,8 +62,10 @@ func (f *flags) register(root *cobra.Command) {
 	root.MarkPersistentFlagDirname("root")
 	root.MarkPersistentFlagDirname("save")
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	global.StringVar(&f.sampler, "sampler", "", "a `COMMAND` that answers for a model where a server asks for one: JSON of sampling/createMessage on stdin, of its result on stdout")
 	f.registerArgs(root)
 	f.registerChecks(root)
+	f.taskFlags.register(root)
 }
 
 // opensBrowser reports whether sign-in pages are opened in a browser: on a terminal,

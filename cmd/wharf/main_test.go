@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 		"server-pictures":  serverPictures,
 		"server-variables": serverVariables,
 		"server-counts":    serverCounts,
+		"server-tasks":     serverTasks,
 	})
 }
 

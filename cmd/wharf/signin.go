@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/elicit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -21,16 +24,29 @@ func (a *app) letSignIn(c *host.Config) {
 	c.Person = &signin.Person{OpenURL: a.openPage, Prompt: a.prompt, ShowCode: a.showCode}
 }
 
-// letElicit gives a host the callback that lets a server ask the person something. It
-// is for hosts with a person present: without it, the host does not tell servers that
-// it can ask.
-func (a *app) letElicit(server host.Server) func(*host.Config) {
-	asker := &elicit.Asker{Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser}
+// letAsk gives a host the callbacks that let a server ask the person something, and have
+// the person, or the program of --sampler, answer in place of a model. Without a person,
+// the host does not tell servers that it can ask, except for that program: who named it
+// has consented.
+func (a *app) letAsk(server host.Server) (func(*host.Config), error) {
+	sampler, err := words.Split(a.flags.sampler)
+	if err != nil || a.flags.sampler != "" && len(sampler) == 0 {
+		return nil, exit.Usage(fmt.Errorf("--sampler %q: expected a command", a.flags.sampler), "quote it as for a shell")
+	}
+	asker := &elicit.Asker{Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser, Sampler: sampler}
 	return func(c *host.Config) {
+		if a.CanAsk() || sampler != nil {
+			c.Client.Sample = func(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+				return asker.Sample(ctx, params)
+			}
+		}
+		if !a.CanAsk() {
+			return
+		}
 		c.Client.Elicit = func(ctx context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
 			return asker.Elicit(ctx, e)
 		}
-	}
+	}, nil
 }
 
 // openPage shows the address of a sign-in page and opens it in the browser. If that is

@@ -46,22 +46,31 @@ servers log without being asked for anything.`,
 	}
 	cmd.Flags().IntVar(&w.count, "count", 0, "end after `N` changes; 0 = only when interrupted")
 	cmd.Flags().StringVar(&w.level, "log", "", "follow the log from `LEVEL` up: "+levels())
-	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(strings.Split(levels(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(levelNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func levels() string {
-	var names []string
+func levels() string { return strings.Join(levelNames(), ", ") }
+
+func levelNames() (names []string) {
 	for _, level := range mcp.Levels {
 		names = append(names, string(level))
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+// checkLevel returns an error for a level that does not exist; "" is none.
+func checkLevel(level string) error {
+	if level == "" || slices.Contains(mcp.Levels, mcp.Level(level)) {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("unknown level %q", level), "levels are %s", levels())
 }
 
 func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string) error {
 	if w.level != "" {
-		if !slices.Contains(mcp.Levels, mcp.Level(w.level)) {
-			return exit.Usage(fmt.Errorf("unknown level %q", w.level), "levels are %s", levels())
+		if err := checkLevel(w.level); err != nil {
+			return err
 		}
 		a.logged.Store(true)
 		if err := c.session.SetLevel(ctx, mcp.Level(w.level)); err != nil {

@@ -19,6 +19,8 @@ type Asker struct {
 	Server      host.Server
 	PrintsPages bool // the person opens pages, not the program
 
+	Sampler []string // a command that answers for a model; nil has the person do that
+
 	limit limit
 }
 

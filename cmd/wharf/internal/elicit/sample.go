@@ -1,0 +1,201 @@
+package elicit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// errRejected is what a server learns where the person does not want it to have an answer
+// (2025-11-25/client/sampling#error-handling).
+var errRejected = &host.RPCError{Code: -1, Message: "User rejected sampling request"}
+
+// maxAnswer bounds what a sampler writes, in bytes.
+const maxAnswer = 16 << 20
+
+// sampling is what is shown of a request of a server for the answer of a model.
+type sampling struct {
+	SystemPrompt string `json:"systemPrompt"`
+	MaxTokens    int64  `json:"maxTokens"`
+	Messages     []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"messages"`
+}
+
+// Sample answers in place of a model: by the command of the Sampler, or by what the person
+// writes. On a terminal they see the messages before anything is answered, and the answer of
+// the command before it is sent. params and the result are those of
+// sampling/createMessage.
+func (a *Asker) Sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	answer, err := a.sample(ctx, params)
+	if a.Interrupted() {
+		<-ctx.Done() // as with Elicit
+	}
+	return answer, err
+}
+
+func (a *Asker) sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	if !a.CanAsk() {
+		return a.runSampler(ctx, params)
+	}
+	if a.limit.isStopped() {
+		a.declineUnasked()
+		return nil, errRejected
+	}
+	ctx, end, err := a.Dialog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if err := a.checkLimit(ctx); err != nil {
+		return nil, a.rejected(err)
+	}
+	var asked sampling
+	if err := json.Unmarshal(params, &asked); err != nil {
+		return nil, &host.RPCError{Code: mcp.CodeInvalidParams, Message: "the params are not those of sampling/createMessage"}
+	}
+	fmt.Fprintf(a.Err, "\n%s", a.StyleErr(term.Bold, a.Own("%s wants the answer of a model to what is behind the bars:", plain.Server(a.Server))))
+	if asked.SystemPrompt != "" {
+		fmt.Fprint(a.Err, a.Quote("system: "+asked.SystemPrompt, term.OfMessage, ""))
+	}
+	for _, m := range asked.Messages[max(0, len(asked.Messages)-shownMessages):] {
+		fmt.Fprint(a.Err, a.Quote(m.Role+": "+textOf(m.Content), term.OfMessage, ""))
+	}
+	if more := len(asked.Messages) - shownMessages; more > 0 {
+		fmt.Fprint(a.Err, a.Own("(%d messages before these are not shown)", more))
+	}
+	if a.Sampler == nil {
+		return a.writeAnswer(ctx)
+	}
+	if err := a.agree(ctx, a.Own("The command %s would be given all of it.", plain.Name(a.Sampler[0], plain.NameColumns)), "Ask it?"); err != nil {
+		return nil, a.rejected(err)
+	}
+	answer, err := a.runSampler(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	var result struct{ Content json.RawMessage }
+	json.Unmarshal(answer, &result)
+	fmt.Fprint(a.Err, a.Quote(textOf(result.Content), term.OfMessage, ""))
+	if err := a.agree(ctx, a.Own("That is its answer."), "Send it to "+plain.Name(a.Server.Name, plain.NameColumns)+"?"); err != nil {
+		return nil, a.rejected(err)
+	}
+	return answer, nil
+}
+
+// shownMessages is how many messages of a conversation are shown, the newest.
+const shownMessages = 8
+
+// textOf is the text of a message, or of a list of its parts; other parts are shown as JSON.
+func textOf(content json.RawMessage) string {
+	var parts []mcp.Content
+	if json.Unmarshal(content, &parts) != nil {
+		var one mcp.Content
+		if json.Unmarshal(content, &one) != nil {
+			return string(content)
+		}
+		parts = []mcp.Content{one}
+	}
+	var lines []string
+	for _, part := range parts {
+		text := part.Text
+		if part.Type != mcp.ContentText {
+			raw, _ := json.Marshal(part)
+			text = string(raw)
+		}
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// writeAnswer has the person write the answer.
+func (a *Asker) writeAnswer(ctx context.Context) (json.RawMessage, error) {
+	q := term.Question{Above: a.Own("There is no model here (--sampler names one): what you write is the answer."), Prompt: "Your answer: ", Consent: true}
+	text, err := a.Ask(ctx, q)
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = term.ErrDeclined
+	}
+	if err != nil {
+		return nil, a.rejected(err)
+	}
+	return json.Marshal(map[string]any{
+		"role": "assistant", "model": "person", "stopReason": "endTurn",
+		"content": map[string]string{"type": mcp.ContentText, "text": text},
+	})
+}
+
+// agree returns nil where the person says yes.
+func (a *Asker) agree(ctx context.Context, above, question string) error {
+	q := term.Question{Above: above, Prompt: question + " [y]es, [n]o: ", Consent: true}
+	for {
+		text, err := a.Ask(ctx, q)
+		if err != nil {
+			return err
+		}
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "y", "yes":
+			return nil
+		case "n", "no":
+			return term.ErrDeclined
+		}
+		q.Consent = false
+	}
+}
+
+// rejected tells the person that the server got no answer, and returns what it learns.
+func (a *Asker) rejected(err error) error {
+	if errors.Is(err, errStopped) {
+		a.declineUnasked()
+		return errRejected
+	}
+	fmt.Fprintf(a.Err, "Declined. Nothing was sent to %s.\n", plain.Name(a.Server.Name, plain.NameColumns))
+	return errRejected
+}
+
+// runSampler runs the command of the sampler, which is killed when ctx ends. The server
+// learns only that it failed; the person is told why.
+func (a *Asker) runSampler(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	var out, said bounded
+	out.most, said.most = maxAnswer, 4<<10
+	cmd := exec.CommandContext(ctx, a.Sampler[0], a.Sampler[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(params), &out, &said
+	err := cmd.Run()
+	answer := bytes.TrimSpace(out.Bytes())
+	var object map[string]json.RawMessage
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	case out.over:
+		err = fmt.Errorf("its answer is longer than %d MiB", maxAnswer>>20)
+	case json.Unmarshal(answer, &object) != nil || object["content"] == nil:
+		err = errors.New(`its answer is no JSON object with "role", "model" and "content"`)
+	default:
+		return answer, nil
+	}
+	a.Warn("%s", plain.Line(fmt.Sprintf("--sampler %s: %v", a.Sampler[0], err)))
+	return nil, err
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct {
+	bytes.Buffer
+	most int
+	over bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	kept := p[:min(len(p), b.most-b.Len())]
+	b.over = b.over || len(kept) < len(p)
+	b.Buffer.Write(kept)
+	return len(p), nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// serverTasks is a server of either era whose tool "dig" can be run as a task, and which
+// keeps the task in the folder from one start to the next. While there is a file "hold" the
+// task goes on. It logs each call.
+func serverTasks() {
+	modern, level := len(os.Args) > 1 && os.Args[1] == "modern", ""
+	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				Level string          `json:"level"`
+				Task  json.RawMessage `json:"task"`
+				Meta  struct {
+					Level string `json:"io.modelcontextprotocol/logLevel"`
+				} `json:"_meta"`
+			} `json:"params"`
+		}
+		json.Unmarshal(input.Bytes(), &m)
+		if m.ID == nil {
+			continue
+		}
+		if m.Method == "tools/call" {
+			if modern {
+				level = m.Params.Meta.Level
+			}
+			if level != "" {
+				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"notice","logger":"digger","data":"digging at %s\u001b"}}`+"\n", level)
+			}
+		}
+		if m.Method == "logging/setLevel" {
+			level = m.Params.Level
+		}
+		answer := taskAnswer(m.Method, modern, m.Params.Task)
+		if answer == "" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
+			continue
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, answer)
+	}
+}
+
+func taskAnswer(method string, modern bool, wish json.RawMessage) string {
+	const capabilities = `{"tools":{},"logging":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
+	const result = `{"content":[{"type":"text","text":"a bone"}]}`
+	state := "completed"
+	if _, err := os.Stat("hold"); err == nil {
+		state = "working"
+	}
+	if _, err := os.Stat("cancelled"); err == nil {
+		state = "cancelled"
+	}
+	task := fmt.Sprintf(`"taskId":"t1","status":%q,"statusMessage":"so far","createdAt":"2026-01-01T00:00:00Z","ttl":null,"pollInterval":100`, state)
+	switch method {
+	case "initialize":
+		if !modern {
+			return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"tasks","version":"1"}}`
+		}
+	case "server/discover":
+		if modern {
+			return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"logging":{}}}`
+		}
+	case "tools/list":
+		return `{"tools":[{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`
+	case "tools/call":
+		switch {
+		case modern:
+			return `{"resultType":"task","taskId":"t1","status":"working","pollIntervalMs":100}`
+		case wish != nil:
+			os.WriteFile("wish", wish, 0o600)
+			return `{"task":{"taskId":"t1","status":"working","pollInterval":100}}`
+		}
+		return result
+	case "tasks/get":
+		if modern && state == "completed" {
+			return `{` + task + `,"result":` + result + `}`
+		}
+		return `{` + task + `}`
+	case "tasks/list":
+		if !modern {
+			return `{"tasks":[{` + task + `}]}`
+		}
+	case "tasks/result":
+		return result
+	case "tasks/cancel":
+		os.WriteFile("cancelled", nil, 0o600)
+		return `{}`
+	case "logging/setLevel", "ping":
+		return `{}`
+	}
+	return ""
+}
