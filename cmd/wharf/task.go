@@ -2,46 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
-
-// taskFlags are the flags of call that are about tasks and the log.
-type taskFlags struct {
-	task, detach bool
-	ttl          time.Duration
-	level        string
-}
-
-// register defines the flags, which belong to call and its shorthand.
-func (f *taskFlags) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.task, "task", false, "have the server run the tool as a task, and wait for its result")
-	cmd.Flags().BoolVar(&f.detach, "detach", false, "begin a task, print it and leave; `wharf task result` gets the result")
-	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "ask the server to keep the task for a `DURATION` such as 1h (default: what it likes)")
-	cmd.Flags().StringVar(&f.level, "log", "", "print on stderr what the server logs from `LEVEL` up: "+levels())
-	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(levelNames(), cobra.ShellCompDirectiveNoFileComp))
-}
-
-// check returns an error for flags that contradict each other or mean nothing.
-func (f *taskFlags) check() error {
-	switch {
-	case f.ttl < 0:
-		return exit.Usage(errors.New("--ttl: expected a duration that is not negative"), "")
-	case f.ttl > 0 && !f.task && !f.detach:
-		return exit.Usage(errors.New("--ttl is for tasks"), "give it with --task or --detach")
-	}
-	return checkLevel(f.level)
-}
 
 func newTask(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -90,13 +58,6 @@ func (a *app) showTask(ctx context.Context, c *client, words []string) error {
 	return a.printTask(task)
 }
 
-func (a *app) printTask(t *mcp.Task) error {
-	if !a.forPeople() {
-		return a.PrintJSON(t)
-	}
-	return a.Print(a.Labelled(plain.Cell(t.ID), string(t.Status)+" "+t.StatusMessage, ""))
-}
-
 func (a *app) finishTask(ctx context.Context, c *client, words []string) error {
 	ctx = host.WithOptions(ctx, host.RequestOptions{KeepTask: true})
 	result, err := ask(ctx, c, "waiting for a task of "+c.session.Name(), func(ctx context.Context) (*mcp.CallToolResult, error) {
@@ -120,56 +81,4 @@ func (a *app) cancelTask(ctx context.Context, c *client, words []string) error {
 		return err
 	}
 	return a.Print(fmt.Sprintf("%s was asked to cancel %s\n", plain.Line(c.session.Name()), plain.Line(words[0])))
-}
-
-// asTask calls a tool as a task, and waits for the result.
-func (c *client) asTask(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
-	task, err := c.session.BeginTask(ctx, tool, arguments, c.app.flags.ttl)
-	if err != nil || task.ID == "" { // finished at once
-		return rawResult(task), err
-	}
-	result, err := c.session.FinishTask(ctx, task.ID)
-	if result == nil {
-		return nil, err
-	}
-	return result.Raw, err
-}
-
-func rawResult(t *mcp.Task) json.RawMessage {
-	if t == nil {
-		return nil
-	}
-	return t.Result
-}
-
-// detach begins a task and prints it. Where the server finished the call at once, it
-// returns the result, and prints nothing.
-func (c *client) detach(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
-	task, err := ask(ctx, c, "calling "+tool, func(ctx context.Context) (*mcp.Task, error) {
-		return c.session.BeginTask(ctx, tool, arguments, c.app.flags.ttl)
-	})
-	if err != nil || task.ID == "" {
-		return rawResult(task), err
-	}
-	if c.entry.Command != "" && c.app.shell == nil {
-		c.app.Warn("%s ends with this command, and may forget the task", plain.Line(c.session.Name()))
-	}
-	return nil, c.app.printTask(task)
-}
-
-// followLog has the server log from the level of --log up. One that does not log is warned
-// of, since the call does not need it.
-func (c *client) followLog(ctx context.Context) (end func()) {
-	if c.app.flags.level == "" {
-		return func() {}
-	}
-	if err := c.session.SetLevel(ctx, mcp.Level(c.app.flags.level)); err != nil {
-		c.app.Warn("%s", plain.Line(err.Error()))
-		return func() {}
-	}
-	return func() { // an answer overtakes what was logged before it
-		ctx, cancel := context.WithTimeout(ctx, cancelGrace)
-		defer cancel()
-		c.session.Ping(ctx)
-	}
 }

@@ -50,23 +50,6 @@ servers log without being asked for anything.`,
 	return cmd
 }
 
-func levels() string { return strings.Join(levelNames(), ", ") }
-
-func levelNames() (names []string) {
-	for _, level := range mcp.Levels {
-		names = append(names, string(level))
-	}
-	return names
-}
-
-// checkLevel returns an error for a level that does not exist; "" is none.
-func checkLevel(level string) error {
-	if level == "" || slices.Contains(mcp.Levels, mcp.Level(level)) {
-		return nil
-	}
-	return exit.Usage(fmt.Errorf("unknown level %q", level), "levels are %s", levels())
-}
-
 func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string) error {
 	if w.level != "" {
 		if err := checkLevel(w.level); err != nil {

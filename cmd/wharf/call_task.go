@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+func (a *app) printTask(t *mcp.Task) error {
+	if !a.forPeople() {
+		return a.PrintJSON(t)
+	}
+	return a.Print(a.Labelled(plain.Cell(t.ID), string(t.Status)+" "+t.StatusMessage, ""))
+}
+
+// asTask calls a tool as a task, and waits for the result.
+func (c *client) asTask(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
+	task, err := c.session.BeginTask(ctx, tool, arguments, c.app.flags.ttl)
+	if err != nil || task.ID == "" { // finished at once
+		return rawResult(task), err
+	}
+	result, err := c.session.FinishTask(ctx, task.ID)
+	if result == nil {
+		return nil, err
+	}
+	return result.Raw, err
+}
+
+func rawResult(t *mcp.Task) json.RawMessage {
+	if t == nil {
+		return nil
+	}
+	return t.Result
+}
+
+// detach begins a task and prints it. Where the server finished the call at once, it
+// returns the result, and prints nothing.
+func (c *client) detach(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
+	task, err := ask(ctx, c, "calling "+tool, func(ctx context.Context) (*mcp.Task, error) {
+		return c.session.BeginTask(ctx, tool, arguments, c.app.flags.ttl)
+	})
+	if err != nil || task.ID == "" {
+		return rawResult(task), err
+	}
+	if c.entry.Command != "" && c.app.shell == nil {
+		c.app.Warn("%s ends with this command, and may forget the task", plain.Line(c.session.Name()))
+	}
+	return nil, c.app.printTask(task)
+}
+
+// followLog has the server log from the level of --log up. One that does not log is warned
+// of, since the call does not need it.
+func (c *client) followLog(ctx context.Context) (end func()) {
+	if c.app.flags.level == "" {
+		return func() {}
+	}
+	if err := c.session.SetLevel(ctx, mcp.Level(c.app.flags.level)); err != nil {
+		c.app.Warn("%s", plain.Line(err.Error()))
+		return func() {}
+	}
+	return func() { // an answer overtakes what was logged before it
+		ctx, cancel := context.WithTimeout(ctx, cancelGrace)
+		defer cancel()
+		c.session.Ping(ctx)
+	}
+}

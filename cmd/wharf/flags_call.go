@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// taskFlags are the flags of call that are about tasks and the log.
+type taskFlags struct {
+	task, detach bool
+	ttl          time.Duration
+	level        string
+}
+
+// register defines the flags, which belong to call and its shorthand.
+func (f *taskFlags) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.task, "task", false, "have the server run the tool as a task, and wait for its result")
+	cmd.Flags().BoolVar(&f.detach, "detach", false, "begin a task, print it and leave; see wharf task")
+	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "ask the server to keep the task for a `DURATION` such as 1h (default: what it likes)")
+	cmd.Flags().StringVar(&f.level, "log", "", "print on stderr what the server logs from `LEVEL` up: "+levels())
+	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(levelNames(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check returns an error for flags that contradict each other or mean nothing.
+func (f *taskFlags) check() error {
+	switch {
+	case f.ttl < 0:
+		return exit.Usage(errors.New("--ttl: expected a duration that is not negative"), "")
+	case f.ttl > 0 && !f.task && !f.detach:
+		return exit.Usage(errors.New("--ttl is for tasks"), "give it with --task or --detach")
+	}
+	return checkLevel(f.level)
+}
+
+// levels are the levels of a log, for people.
+func levels() string { return strings.Join(levelNames(), ", ") }
+
+func levelNames() (names []string) {
+	for _, level := range mcp.Levels {
+		names = append(names, string(level))
+	}
+	return names
+}
+
+// checkLevel returns an error for a level that does not exist; "" is none.
+func checkLevel(level string) error {
+	if level == "" || slices.Contains(mcp.Levels, mcp.Level(level)) {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("unknown level %q", level), "levels are %s", levels())
+}
