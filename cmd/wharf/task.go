@@ -11,6 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
+const taskResultLong = "Wait for a task and print the result of the call that it is, as `wharf call` does. An\n" +
+	"interrupt ends the wait, and not the task."
+
 func newTask(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
@@ -31,7 +34,7 @@ affair; a server that Wharf starts as a command may forget its tasks when it end
 		"List the tasks that a server keeps for this client. Servers of the revision 2026-07-28\nhave no such list.", exactly(), a.listTasks)
 	sub("status SERVER ID | ID -- COMMAND…", "Print how far a task is", "Print how far a task is: as JSON, or a line on a terminal.", exactly("ID"), a.showTask)
 	sub("result SERVER ID | ID -- COMMAND…", "Wait for a task and print its result",
-		"Wait for a task and print the result of the call that it is, as `wharf call` does. An\ninterrupt ends the wait, and not the task.", exactly("ID"), a.finishTask)
+		taskResultLong, exactly("ID"), a.finishTask)
 	sub("cancel SERVER ID | ID -- COMMAND…", "Cancel a task", "Ask the server to end a task.", exactly("ID"), a.cancelTask)
 	return cmd
 }
