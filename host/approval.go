@@ -57,12 +57,16 @@ func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 }
 
 // admit returns an entry as it may be used, with the secrets that it takes from the vault.
-// The user's own may be used as it is. That
+// The variables of the user's own are replaced, each time that it is connected. That
 // of a project may be used if the user has approved all that it is at this moment: it
 // is looked at each time, and what runs is the path that was shown, with the variables
 // that were shown. admit asks no one, and refuses with a [trust.UnapprovedError].
 func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	if s.Project == nil {
+		s, err := s.Expand(h.config.LookupEnv)
+		if err != nil {
+			return s, hosterr.Configf("%w", err)
+		}
 		return h.dialer.Resolve(ctx, s)
 	}
 	a, err := h.look(ctx, s)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
@@ -28,9 +29,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// Server is one server as a configuration describes it, with all variables
-// expanded. The entry is also the grant: its command, address or url is all
-// that the transport may reach.
+// Server is one server as a configuration describes it. The entry is also the grant: its
+// command, address or url is all that the transport may reach. Its variables and secrets
+// are looked up each time that it is connected, unless it was expanded or is
+// [config.Server.Literal], which an entry should be that was made of a user's words.
 type Server = config.Server
 
 // Config is what a program decides about its host. The zero value is a host
@@ -78,6 +80,15 @@ type Config struct {
 	// Client is what servers are told of the program, and may ask of it. See
 	// [Host.AddClient] for a session with a client of its own.
 	Client Client
+
+	// LookupEnv looks up the variables of entries, as [config.Server.Expand] says; nil is
+	// [os.LookupEnv]. Those of a project's entries are always the process's own, which is
+	// what the user has approved.
+	LookupEnv func(name string) (string, bool)
+
+	// CatalogueDir keeps what servers have listed between runs, for [Session.Known]; ""
+	// keeps nothing.
+	CatalogueDir string
 
 	// Timeout bounds each request; 0 is 30 s, below zero is no limit.
 	Timeout time.Duration
@@ -176,6 +187,8 @@ type Host struct {
 	dialer   *connect.Dialer
 	vault    *vault.Vault // nil without a folder for it
 	warnings warningQueue
+	store    *catalogue.Store // nil keeps nothing
+	saving   saving
 	manager  *manager.Manager
 
 	approvals approvals
@@ -196,6 +209,9 @@ type Host struct {
 // needs one.
 func New(ctx context.Context, c Config) (*Host, error) {
 	c.Client.name()
+	if c.LookupEnv == nil {
+		c.LookupEnv = os.LookupEnv
+	}
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
 	}
@@ -207,6 +223,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		config:    c,
 		manager:   manager.New(),
 		approvals: approvals{asking: ctxmutex.New()},
+		store:     catalogue.Open(c.CatalogueDir),
 		servers:   make(map[string]*Session),
 		sessions:  make(map[*Session]struct{}),
 	}
@@ -222,7 +239,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}
 	h.dialer = connect.New(connect.Config{
-		Modules: h.modules, Vault: h.vault, Streams: c.Streams, Client: c.Client.Info, Timeout: c.Timeout,
+		Modules: h.modules, Vault: h.vault, Streams: c.Streams, LookupEnv: c.LookupEnv, Client: c.Client.Info, Timeout: c.Timeout,
 		StartTimeout: c.StartTimeout, OneShot: c.OneShot, Person: c.Person,
 		Print: c.Print, Trace: c.Trace, Record: c.Record, Stderr: c.Stderr, Warn: h.warn,
 	})

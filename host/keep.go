@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
@@ -54,7 +55,8 @@ func (c connections) Close() error { return c.host.manager.Remove(c.driver) }
 
 // dial makes a connection, for the driver.
 func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, error) {
-	entry, err := s.host.admit(ctx, *s.entry.Load())
+	of := s.entry.Load()
+	entry, err := s.host.admit(ctx, *of)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +67,7 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 	}
 	i := s.inner.Info()
 	s.driver.Report(func(st *status.Status) { st.Era, st.Protocol, st.Transport = string(i.Era), i.Protocol, i.Transport })
+	s.renew(of, c)
 	return c, nil
 }
 
@@ -126,10 +129,16 @@ func (s *Session) Reload(entry Server) error {
 // what it knew of the server after the driver has been told: by then a dial that was under
 // way is cancelled and cannot bring it back.
 func (s *Session) become(entry Server, c manager.Change) {
-	s.entry.Store(&entry)
+	s.memory.Lock()
+	other := catalogue.KeyOf(*s.entry.Swap(&entry)) != catalogue.KeyOf(entry)
 	s.refused.Store(nil)
 	s.driver.Change(c)
-	s.inner.Forget()
+	s.inner.Forget(other)
+	s.memory.Unlock()
+	if other {
+		s.driver.Report(func(st *status.Status) { st.Tools, st.Stale = 0, false })
+	}
+	s.remind()
 }
 
 // Disable drops the connection and makes no other: calls fail with [ErrDisabled],

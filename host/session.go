@@ -27,6 +27,7 @@ type Session struct {
 
 	harmless atomic.Pointer[harmlessTools] // see learn
 	starting connect.Starting              // the connection while it is made
+	memory   memory                        // what it knows of earlier runs
 	refused  atomic.Pointer[string]        // the method that needs a sign-in; nil for none
 }
 
@@ -71,19 +72,27 @@ func (h *Host) add(entry Server, client Client) (*Session, error) {
 	if s.inner, err = session.New(h.sessionConfig(s, &client)); err != nil {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}
+	if err := h.register(s, &entry); err != nil {
+		return nil, err
+	}
+	s.remind()
+	return s, nil
+}
+
+// register gives a session its driver.
+func (h *Host) register(s *Session, entry *Server) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return nil, ErrClosed
+		return ErrClosed
 	}
 	s.driver, err = h.manager.Add(manager.Config{
 		Name: entry.Name, Dial: s.dial, Classify: classify, Pulse: s.pulse, Disabled: entry.Disabled, Policy: h.config.Reconnect,
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		h.sessions[s] = struct{}{}
 	}
-	h.sessions[s] = struct{}{}
-	return s, nil
+	return err
 }
 
 // all returns the sessions that are not closed.
@@ -111,6 +120,7 @@ func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 		MaxTimeout:  h.config.MaxTimeout,
 		NoValidate:  h.config.NoValidate,
 		Warn:        func(text string) { h.warn(name, text) },
+		Listed:      func() { h.remember(s) },
 	}
 	client.offer(&c)
 	if f := h.config.Event; f != nil {

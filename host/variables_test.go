@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/internal/testenv"
@@ -75,10 +77,6 @@ func TestSecretsOfTheVault(t *testing.T) {
 	h := newHost(t, host.Config{VaultDir: dir, Print: tr})
 	entry := server("member")
 	entry.Env["PASS"] = "${secret:pass}"
-	entry, err = entry.Expand(os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, err = h.Connect(t.Context(), entry)
 	if !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), `there is no secret "pass"`) || host.Hint(err) != "store it with: wharf auth secret pass" {
 		t.Errorf("without the secret: %v, hint %q", err, host.Hint(err))
@@ -165,5 +163,56 @@ func TestEnvFile(t *testing.T) {
 		if _, err := h.Connect(t.Context(), entry); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// Variables are looked up each time that a server is started. One that is gone by then is a
+// mistake of that start, until the entry changes. What is literal is left alone, and so is
+// what comes in with a variable.
+func TestVariablesAtEachStart(t *testing.T) {
+	var now atomic.Pointer[string]
+	lookup := func(name string) (string, bool) {
+		if text := now.Load(); name == "PASS_NOW" && text != nil {
+			return *text, true
+		}
+		return "", false
+	}
+	h := newHost(t, host.Config{LookupEnv: lookup, Reconnect: brisk})
+	w := watch(t, h)
+	entry := server("member")
+	entry.Env["PASS"] = "${PASS_NOW}"
+	first := entry
+	first.Name = "first"
+	if _, err := h.Connect(t.Context(), first); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), "the variable PASS_NOW is not set") {
+		t.Errorf("without the variable: %v", err)
+	}
+	secret := strings.TrimSpace(pass)
+	now.Store(&secret)
+	s := connect(t, h, entry)
+	say(t, s)
+	if text := h.Redact(secret); strings.Contains(text, secret) {
+		t.Errorf("it is shown: %s", text)
+	}
+	now.Store(nil)
+	s.Disable()
+	s.Enable()
+	if n := until(t, w, "member", status.Failed); n.Reason != status.BadConfig || !strings.Contains(fmt.Sprint(n.Err), "PASS_NOW") {
+		t.Errorf("%+v", n)
+	}
+	now.Store(&secret)
+	if err := s.Reload(entry); err != nil {
+		t.Fatal(err)
+	}
+	until(t, w, "member", status.Connected)
+	say(t, s)
+
+	odd := "${PASS_NOW}"
+	now.Store(&odd)
+	if _, err := h.Connect(t.Context(), entry); err == nil || errors.Is(err, host.ErrConfig) {
+		t.Errorf("what a variable brings in: %v", err)
+	}
+	now.Store(&secret)
+	if _, err := h.Connect(t.Context(), entry.Literal()); err == nil || errors.Is(err, host.ErrConfig) {
+		t.Errorf("a literal entry: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func demoServer() (host.Server, error) {
 	}
 	// Entries are expanded, and the path may contain a $.
 	command := strings.ReplaceAll(self, "$", "$$")
-	return host.Server{Name: demoName, Command: command, Args: []string{demoCommand}}, nil
+	return host.Server{Name: demoName, Command: command, Args: []string{demoCommand}}.Literal(), nil
 }
 
 func newDemoServer(a *app) *cobra.Command {

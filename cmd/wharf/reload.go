@@ -54,8 +54,7 @@ func (c *client) configured(s *settings) *host.Server {
 	if !found || entry.Disabled {
 		return nil
 	}
-	entry, err := entry.Expand(os.LookupEnv)
-	if err != nil {
+	if _, err := entry.Expand(os.LookupEnv); err != nil {
 		return nil
 	}
 	entry = c.app.flags.withTimeout(entry)

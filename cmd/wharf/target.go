@@ -122,7 +122,7 @@ func remote(address string) host.Server {
 	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
 		name = u.Hostname()
 	}
-	return host.Server{Name: name, URL: address}
+	return host.Server{Name: name, URL: address}.Literal()
 }
 
 // adHoc is the server that a command line starts. Its name is that of the program.
@@ -131,7 +131,7 @@ func adHoc(argv []string) (host.Server, error) {
 		return host.Server{}, exit.Usage(errors.New("the command behind -- is missing"), "write -- COMMAND ARGUMENTS…")
 	}
 	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
-	return host.Server{Name: name, Command: argv[0], Args: argv[1:]}, nil
+	return host.Server{Name: name, Command: argv[0], Args: argv[1:]}.Literal(), nil
 }
 
 // named looks a server up by its name.
@@ -149,8 +149,7 @@ func (a *app) named(name string) (host.Server, error) {
 	case server.Disabled:
 		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "enable it there")
 	}
-	server, err = server.Expand(os.LookupEnv)
-	if err != nil {
+	if _, err := server.Expand(os.LookupEnv); err != nil { // the host does it again, each time that it connects
 		return host.Server{}, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
 	return server, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -153,13 +152,9 @@ func (a *app) allTools(ctx context.Context, search string) error {
 	return nil
 }
 
-// toolsOf connects a server that is not expanded yet, and lists its tools. A server that
+// toolsOf connects a server and lists its tools. A server that
 // has no tools to list has none.
 func toolsOf(ctx context.Context, h *host.Host, server host.Server) ([]mcp.Tool, error) {
-	server, err := server.Expand(os.LookupEnv)
-	if err != nil {
-		return nil, err
-	}
 	session, err := h.Connect(ctx, server)
 	if err != nil {
 		return nil, err

@@ -30,13 +30,21 @@ import (
 // variable is not looked at again, neither here nor by Resolve. All that is wrong
 // is told at once, in an error that joins one [Error] for each.
 //
-// An entry of a project comes back as it is: nothing is looked up for it before
-// the user has approved of it, see [Server.Release].
+// An entry that was expanded before, or is [Server.Literal], comes back as it is. So does
+// one of a project: nothing is looked up for it before the user has approved of it, see
+// [Server.Release].
 func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
-	if s.Project != nil {
+	if s.Project != nil || s.secrets != nil {
 		return s, nil
 	}
 	return s.expand(lookup)
+}
+
+// Literal returns the server as one whose values hold no variables, as if it had been
+// expanded: what a program or a person has put together may have dollar signs in it.
+func (s Server) Literal() Server {
+	s.secrets = map[string][]piece{}
+	return s
 }
 
 func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {

@@ -95,7 +95,7 @@ type Status struct {
 
 	Latency time.Duration // of the newest ping; 0 is not known
 	Tools   int           // how many the newest list had
-	Stale   bool          // that list is from an earlier connection
+	Stale   bool          // that list is from an earlier connection or run
 }
 
 // Info is what a server said of itself in the newest handshake, and how it is spoken
@@ -109,6 +109,24 @@ type Info struct {
 	Transport    string // the plugin that carries the session
 
 	Raw json.RawMessage `json:"-"` // the whole answer to the handshake
+}
+
+// Known is what a server was last known to list.
+type Known struct {
+	Tools     Listed[mcp.Tool]
+	Prompts   Listed[mcp.Prompt]
+	Resources Listed[mcp.Resource]
+	Templates Listed[mcp.ResourceTemplate]
+}
+
+// Listed is a list as it was last known.
+type Listed[T any] struct {
+	Items []T
+	At    time.Time // when the server was asked; zero is never
+
+	// Stale says that the server may list others by now: it was not asked since it was last
+	// connected, or has said that its list changed.
+	Stale bool
 }
 
 // Update is a change of the status of a server. Those of one server come in order.

@@ -25,11 +25,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// Config is what connections have in common. Modules and Warn are required.
+// Config is what connections have in common. Modules, LookupEnv and Warn are required.
 type Config struct {
-	Modules *modules.Cache
-	Vault   *vault.Vault                                                 // keeps what sign-ins give; nil keeps nothing
-	Streams map[string]func(context.Context) (io.ReadWriteCloser, error) // to servers within the program, by name
+	Modules   *modules.Cache
+	LookupEnv func(name string) (string, bool)                             // of variables that auth tables mean
+	Vault     *vault.Vault                                                 // keeps what sign-ins give; nil keeps nothing
+	Streams   map[string]func(context.Context) (io.ReadWriteCloser, error) // to servers within the program, by name
 
 	Client       mcp.Implementation
 	Timeout      time.Duration // of a request; below 0 is none

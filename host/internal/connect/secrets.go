@@ -122,7 +122,7 @@ const maxSecret = 64 << 10
 func (as *Accounts) lookUp(ctx context.Context, r config.Reference) (string, error) {
 	switch {
 	case r.Env != "":
-		text, set := os.LookupEnv(r.Env)
+		text, set := as.config.LookupEnv(r.Env)
 		if !set {
 			return "", fmt.Errorf("the variable %s is not set", r.Env)
 		}

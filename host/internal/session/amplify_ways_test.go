@@ -172,7 +172,7 @@ func (tr *trial) reset(text string) {
 	}
 	tr.text, tr.kept, tr.puppet.sent = text, nil, 0
 	if tr.session != nil {
-		tr.session.Forget()
+		tr.session.Forget(true)
 	}
 }
 

@@ -124,7 +124,7 @@ func TestForget(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		d := launcher(oldServer(), newServer())
 		s := d.open()
-		s.Forget()
+		s.Forget(true)
 		if err := ownerOf(s).replace(t.Context(), false); err != nil {
 			t.Error(err)
 		}
@@ -141,7 +141,7 @@ func TestForgetDuringConnect(t *testing.T) {
 		var s *Session
 		ctx, cancel := context.WithCancel(t.Context())
 		logs := strings.Replace(initializeResult(mcp.LatestLegacy), `"tools":{}`, `"logging":{}`, 1)
-		d := launcher(oldServer().with("initialize", answer(logs)).with("logging/setLevel", func(*process, message) { s.Forget(); cancel() }), newServer())
+		d := launcher(oldServer().with("initialize", answer(logs)).with("logging/setLevel", func(*process, message) { s.Forget(true); cancel() }), newServer())
 		s, err := d.config().session()
 		if err != nil {
 			t.Fatal(err)

@@ -139,10 +139,15 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 }
 
 // Forget drops all that the session knows of the server, which may be another from now
-// on. Over a mere reconnection, lists that the server declared fresh stay so. A Connect
+// on, but for lists that are known to be stale, which go with other. Over a mere
+// reconnection, lists that the server declared fresh stay so. A Connect
 // whose context has ended by then leaves no verdict.
-func (s *Session) Forget() {
-	s.forget(&mcp.Filter{Tools: true, Prompts: true, Resources: true})
+func (s *Session) Forget(other bool) {
+	s.toolCache.replace(other)
+	s.prompts.replace(other)
+	s.resources.replace(other)
+	s.templates.replace(other)
+	s.reads.change()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.verdict = ""

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
@@ -39,7 +37,8 @@ func listAll[T any](ctx context.Context, s *Session, listCache *listCache[T], k 
 	if err := fetch(ctx, s, &l); err != nil {
 		return nil, err
 	}
-	listCache.keep(l.items, l.until, as)
+	listCache.keep(&l, as)
+	s.cfg.Listed()
 	l.tell(s.cfg.Warn)
 	return l.items, nil
 }
@@ -66,7 +65,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 		return closeObject(dst, meta), nil
 	}
 	q := request{method: l.kind.method, needs: l.kind.needs, page: page, prompted: prompted}
-	text, d, err := s.do(ctx, &q)
+	text, d, err := s.doOn(ctx, l.on, &q)
 	if err == nil {
 		if l.cursor == nil {
 			l.over = q.over
@@ -79,6 +78,16 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 		return false, fmt.Errorf("list %ss on %s: %w", l.kind.thing, s.cfg.Name, err)
 	}
 	return more, nil
+}
+
+// doOn is do on a connection and no other, unless that is nil.
+func (s *Session) doOn(ctx context.Context, on *link, q *request) ([]byte, dialect, error) {
+	if on == nil {
+		return s.do(ctx, q)
+	}
+	text, d, err := s.try(ctx, on, q)
+	q.over = on.Conn
+	return text, d, s.explain(on, err)
 }
 
 // Page returns one page of a list: the first for nil, else the one that a cursor of the
@@ -115,7 +124,10 @@ func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Ta
 // (2026-07-28/server/utilities/pagination).
 type list[T any] struct {
 	kind     *kind[T]
+	on       *link // that all pages are asked for over; nil is any
+	begun    time.Time
 	items    []T
+	elements [][]byte        // as they were written, those that are no items among them
 	seen     map[string]bool // names of items
 	cursors  map[string]bool // that the server has given
 	cursor   *string         // of the next page; nil is the first
@@ -133,7 +145,7 @@ type list[T any] struct {
 func newList[T any](k *kind[T]) list[T] {
 	return list[T]{
 		kind: k, seen: make(map[string]bool), cursors: make(map[string]bool),
-		until: time.Now().Add(maxTTL), allowance: strictjson.NewAllowance(mcp.MaxElements),
+		begun: time.Now(), until: time.Now().Add(maxTTL), allowance: strictjson.NewAllowance(mcp.MaxElements),
 	}
 }
 
@@ -169,6 +181,7 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	if until := freshUntil(ttl, d); until.Before(l.until) {
 		l.until = until
 	}
+	l.elements = append(l.elements, elements...)
 	for _, raw := range elements {
 		if err := l.keep(raw, d); err != nil {
 			return false, err
@@ -249,56 +262,4 @@ func number(r *strictjson.Reader) float64 {
 		return 0
 	}
 	return n
-}
-
-// listCache is a list that a session remembers. It is used again for as long as the
-// server said it would stay fresh, over reconnections too, and until the server
-// says that it changed (2026-07-28/server/utilities/caching). A session is one
-// context of authorization, so the scope of the cache makes no difference.
-type listCache[T any] struct {
-	mu      sync.Mutex
-	items   []T
-	until   time.Time // when items are stale
-	changes uint64    // counts the changes that the server told of
-}
-
-// fresh returns the list if it may be used again. The slice is the caller's.
-func (c *listCache[T]) fresh() ([]T, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !time.Now().Before(c.until) {
-		return nil, false
-	}
-	return slices.Clone(c.items), true
-}
-
-// change notes that the list is not what it was.
-func (c *listCache[T]) change() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.changes++
-	c.until = time.Time{}
-}
-
-// count returns how often the list has changed: what keep wants to know of the
-// moment when the list was asked for.
-func (c *listCache[T]) count() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changes
-}
-
-// keep remembers a list that was asked for after that many changes, unless it
-// has changed on its way.
-func (c *listCache[T]) keep(items []T, until time.Time, as uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keepLocked(items, until, as)
-}
-
-func (c *listCache[T]) keepLocked(items []T, until time.Time, as uint64) {
-	c.items, c.until = nil, time.Time{}
-	if as == c.changes && until.After(time.Now()) {
-		c.items, c.until = slices.Clone(items), until
-	}
 }

@@ -54,6 +54,10 @@ type Config struct {
 	// waiting for it. Both may be nil.
 	Notify func(method string, params json.RawMessage)
 	Warn   func(text string)
+
+	// Listed hears that a list has come that is known from now on, see [Session.Written].
+	// It returns at once, and may be nil.
+	Listed func()
 }
 
 const (
@@ -102,6 +106,9 @@ func New(cfg Config) (*Session, error) {
 	}
 	if cfg.Warn == nil {
 		cfg.Warn = func(string) {}
+	}
+	if cfg.Listed == nil {
+		cfg.Listed = func() {}
 	}
 	if cfg.Notify == nil {
 		cfg.Notify = func(string, json.RawMessage) {}

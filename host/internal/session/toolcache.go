@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"weak"
 
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -21,9 +20,7 @@ type toolCache struct {
 
 	defs     map[string]toolDef // by tool
 	compiled compiled           // schemas, those of former lists among them
-	from     weak.Pointer[Conn] // the connection that the last list came over, if that was one
 	listings uint64             // counts lists; 0 means that nothing is known
-	as       uint64             // changes, when the last list was asked for
 }
 
 // toolDef is what calls of a tool have to know of its definition.
@@ -40,14 +37,14 @@ type toolDef struct {
 func (c *toolCache) keep(list *toolList, as uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keepLocked(list.items, list.until, as)
+	c.keepLocked(&list.list, as)
 	for name, def := range list.defs {
 		if old := c.defs[name].schemas; old.same(def.schemas) {
 			def.schemas = old
 			list.defs[name] = def
 		}
 	}
-	c.defs, c.as, c.from = list.defs, as, weak.Make(list.over)
+	c.defs = list.defs
 	c.listings++
 }
 
@@ -88,7 +85,7 @@ func (s *Session) relist(ctx context.Context, listing uint64) error {
 		c.listing.Unlock()
 		return nil
 	}
-	list, err := s.list(ctx)
+	list, err := s.list(ctx, nil)
 	c.listing.Unlock()
 	if err == nil {
 		list.tell(s.cfg.Warn)

@@ -15,7 +15,7 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	if tools, ok := s.toolCache.fresh(); ok {
 		return tools, nil
 	}
-	list, err := s.list(ctx)
+	list, err := s.list(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -23,13 +23,15 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	return list.items, nil
 }
 
-// list asks for the list and remembers it.
-func (s *Session) list(ctx context.Context) (*toolList, error) {
+// list asks for the list, over a connection or nil for any, and remembers it.
+func (s *Session) list(ctx context.Context, on *link) (*toolList, error) {
 	list, as := newToolList(!s.cfg.NoValidate), s.toolCache.count()
+	list.on = on
 	if err := fetch(ctx, s, &list.list); err != nil {
 		return nil, err
 	}
 	s.toolCache.keep(list, as)
+	s.cfg.Listed()
 	return list, nil
 }
 

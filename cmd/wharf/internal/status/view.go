@@ -129,11 +129,11 @@ func (v *View) apply(c Config) error {
 		}
 		rows[i] = r
 		r.Enabled, r.Transport, r.Target = !entry.Disabled, entry.Via(), plain.Target(entry)
-		expanded, err := entry.Expand(os.LookupEnv)
+		_, err := entry.Expand(os.LookupEnv)
 		switch {
 		case err == nil:
-			r.entry = &expanded
-			usable = append(usable, expanded)
+			r.entry = &entry
+			usable = append(usable, entry)
 		case r.Enabled && r.entry != nil && !r.entry.Disabled:
 			v.Terminal.Warn("%s goes on as before: %v", plain.Line(entry.Name), err)
 			usable = append(usable, *r.entry)

@@ -1,0 +1,227 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+	"weak"
+
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
+)
+
+// listCache is the newest list that a session knows. It is used in place of asking for as
+// long as the server said it would stay fresh, over reconnections too, and until the server
+// says that it changed (2026-07-28/server/utilities/caching). A session is one context of
+// authorization, so the scope of the cache makes no difference. After that it is stale, and
+// still what is known.
+type listCache[T any] struct {
+	mu       sync.Mutex
+	items    []T
+	elements [][]byte           // as the server wrote them
+	listed   time.Time          // when the server was asked; zero is never
+	from     weak.Pointer[Conn] // the connection that it came over, if that was one
+	as       uint64             // changes, when it was asked for
+	until    time.Time          // when it may not be used any more in place of asking
+	changes  uint64             // counts the changes that the server told of
+	since    uint64             // changes, when the server was last replaced by another
+}
+
+// fresh returns the list if it may be used again. The slice is the caller's.
+func (c *listCache[T]) fresh() ([]T, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !time.Now().Before(c.until) {
+		return nil, false
+	}
+	return slices.Clone(c.items), true
+}
+
+// change notes that the list is not what it was.
+func (c *listCache[T]) change() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	c.until = time.Time{}
+}
+
+// replace notes that the server may be another: a list that is on its way is not its own.
+// With drop, what is known was of another one.
+func (c *listCache[T]) replace(drop bool) {
+	c.change()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since = c.changes
+	if drop {
+		c.items, c.elements, c.listed = nil, nil, time.Time{}
+	}
+}
+
+// count returns how often the list has changed: what keep wants to know of the
+// moment when the list was asked for.
+func (c *listCache[T]) count() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changes
+}
+
+// keep remembers a list that was asked for after that many changes.
+func (c *listCache[T]) keep(l *list[T], as uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keepLocked(l, as)
+}
+
+func (c *listCache[T]) keepLocked(l *list[T], as uint64) {
+	if as < c.since {
+		return
+	}
+	c.items, c.elements, c.listed = slices.Clone(l.items), l.elements, l.begun
+	c.as, c.from, c.until = as, weak.Make(l.over), time.Time{}
+	if as == c.changes && l.until.After(time.Now()) {
+		c.until = l.until
+	}
+}
+
+// known returns what is known of the list while that connection is the newest, nil for none.
+func (c *listCache[T]) known(newest *Conn) status.Listed[T] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := status.Listed[T]{Items: slices.Clone(c.items), At: c.listed}
+	out.Stale = !c.listed.IsZero() && !time.Now().Before(c.until) && !c.holds(newest)
+	return out
+}
+
+// holds reports whether the list came over that connection and has not changed since.
+func (c *listCache[T]) holds(newest *Conn) bool {
+	return newest != nil && !newest.ended() && c.from.Value() == newest && c.as == c.changes
+}
+
+// outdated reports whether the list was known before that connection was made, and may not
+// be used any more.
+func (c *listCache[T]) outdated(newest *Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.listed.IsZero() && c.from.Value() != newest && !time.Now().Before(c.until)
+}
+
+// Written is a list as a server wrote it.
+type Written struct {
+	Items  json.RawMessage // an array of the elements of all pages, byte for byte
+	Listed time.Time       // when the server was asked
+	Until  time.Time       // how long it may be used in place of asking; zero is not at all
+}
+
+// written returns the list as it was written, where there is one.
+func (c *listCache[T]) written(method string, into map[string]Written) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listed.IsZero() {
+		return
+	}
+	items := []byte{'['}
+	for i, element := range c.elements {
+		if i > 0 {
+			items = append(items, ',')
+		}
+		items = append(items, element...)
+	}
+	into[method] = Written{append(items, ']'), c.listed, c.until}
+}
+
+// recall takes what was written of a list before there was this session, unless one has come
+// since.
+func (c *listCache[T]) recall(k *kind[T], w Written) {
+	if w.Listed.IsZero() {
+		return
+	}
+	l := newList(k)
+	r := strictjson.Read(w.Items)
+	for range r.Array() {
+		l.elements = append(l.elements, r.Raw())
+	}
+	if r.Err() != nil {
+		return
+	}
+	for _, element := range l.elements {
+		if l.keep(element, dialect{}) != nil {
+			return
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listed.IsZero() {
+		c.items, c.elements, c.listed = l.items, l.elements, w.Listed
+	}
+}
+
+// Written returns all lists that are known, by the methods that ask for them.
+func (s *Session) Written() map[string]Written {
+	all := make(map[string]Written)
+	s.toolCache.written(mcp.MethodListTools, all)
+	s.prompts.written(mcp.MethodListPrompts, all)
+	s.resources.written(mcp.MethodListResources, all)
+	s.templates.written(mcp.MethodListTemplates, all)
+	return all
+}
+
+// Recall takes lists that were written before there was this session, by their methods.
+// They are stale, and those that it knows itself count more.
+func (s *Session) Recall(lists map[string]Written) {
+	s.toolCache.recall(&toolKind, lists[mcp.MethodListTools])
+	s.prompts.recall(&promptKind, lists[mcp.MethodListPrompts])
+	s.resources.recall(&resourceKind, lists[mcp.MethodListResources])
+	s.templates.recall(&templateKind, lists[mcp.MethodListTemplates])
+}
+
+// Known returns what the server was last known to list. It asks nothing.
+func (s *Session) Known() status.Known {
+	newest := s.cfg.Connections.Current()
+	return status.Known{
+		Tools: s.toolCache.known(newest), Prompts: s.prompts.known(newest),
+		Resources: s.resources.known(newest), Templates: s.templates.known(newest),
+	}
+}
+
+// Outdated reports whether there are lists to be renewed over a connection that was just made.
+func (s *Session) Outdated(c *Conn) bool {
+	return s.toolCache.outdated(c) || s.prompts.outdated(c) || s.resources.outdated(c) || s.templates.outdated(c)
+}
+
+// Renew asks once more for the lists that were known before a connection was made, over that
+// connection and no other. It returns the tools, nil where they were not asked for. A list
+// that does not come is as it was.
+func (s *Session) Renew(ctx context.Context, c *Conn) []mcp.Tool {
+	l := c.agreed.Load()
+	renew(ctx, s, l, &s.prompts, &promptKind)
+	renew(ctx, s, l, &s.resources, &resourceKind)
+	renew(ctx, s, l, &s.templates, &templateKind)
+	if s.toolCache.listing.Lock(ctx) != nil {
+		return nil
+	}
+	defer s.toolCache.listing.Unlock()
+	if !s.toolCache.outdated(c) {
+		return nil
+	}
+	list, err := s.list(ctx, l)
+	if err != nil {
+		return nil
+	}
+	return list.items
+}
+
+// renew is Renew for one list.
+func renew[T any](ctx context.Context, s *Session, on *link, c *listCache[T], k *kind[T]) {
+	if !c.outdated(on.Conn) {
+		return
+	}
+	l, as := newList(k), c.count()
+	l.on = on
+	if fetch(ctx, s, &l) == nil {
+		c.keep(&l, as)
+		s.cfg.Listed()
+	}
+}

@@ -1,0 +1,157 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/catalogue"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
+)
+
+// Known returns what the server was last known to list, without asking or starting it: in
+// this session, or else in an earlier run with the same [Config.CatalogueDir]. It has the
+// tools that the entry permits. The server may list others by now where a list is stale; a
+// list that was known is asked for again, once, when the server is connected.
+func (s *Session) Known() status.Known {
+	s.recall()
+	k := s.inner.Known()
+	k.Tools.Items = permitted(s.entry.Load(), k.Tools.Items)
+	return k
+}
+
+// memory is what a session knows of earlier runs. It is held while the entry of the session
+// is replaced, so that no list is kept as that of another entry.
+type memory struct {
+	sync.Mutex
+	of catalogue.Key // whose lists the session was given; "" is none
+}
+
+// kinds are the lists of a catalogue, by the methods that ask for them.
+var kinds = map[string]catalogue.Kind{
+	mcp.MethodListTools: catalogue.Tools, mcp.MethodListPrompts: catalogue.Prompts,
+	mcp.MethodListResources: catalogue.Resources, mcp.MethodListTemplates: catalogue.Templates,
+}
+
+// recall gives the session what the catalogue has of its entry, unless that was done.
+func (s *Session) recall() {
+	h := s.host
+	if h.store == nil {
+		return
+	}
+	s.memory.Lock()
+	defer s.memory.Unlock()
+	key := catalogue.KeyOf(*s.entry.Load())
+	if s.memory.of == key {
+		return
+	}
+	s.memory.of = key
+	known, err := h.store.Load(key)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			h.warn(s.Name(), "what it listed before is not known: "+err.Error())
+		}
+		return
+	}
+	lists := make(map[string]session.Written)
+	for method, kind := range kinds {
+		l := known.Lists[kind]
+		lists[method] = session.Written{Items: l.Items, Listed: l.Listed}
+	}
+	s.inner.Recall(lists)
+}
+
+// remind has the status show what is known of an earlier run. A command that ends soon does
+// not read it for that.
+func (s *Session) remind() {
+	if s.host.store == nil || s.host.config.OneShot {
+		return
+	}
+	s.recall()
+	if tools := s.inner.Known().Tools; len(tools.Items) > 0 && tools.Stale {
+		s.driver.Report(func(st *status.Status) { st.Tools, st.Stale = len(tools.Items), true })
+	}
+}
+
+// renew asks for the lists that are known from before, over a connection that was just made.
+// of is the entry that it was made with.
+func (s *Session) renew(of *Server, c *session.Conn) {
+	if !s.inner.Outdated(c) {
+		return
+	}
+	ctx, over, err := s.host.begin(context.Background())
+	if err != nil {
+		return
+	}
+	go func() {
+		defer over()
+		if tools := s.inner.Renew(ctx, c); tools != nil {
+			s.learn(of, tools)
+		}
+	}()
+}
+
+// saving are the sessions whose lists are about to be kept.
+type saving struct {
+	mu      sync.Mutex
+	waiting map[*Session]struct{}
+	running bool
+}
+
+// remember keeps what a session knows for later runs. It returns at once.
+func (h *Host) remember(s *Session) {
+	if h.store == nil {
+		return
+	}
+	q := &h.saving
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting == nil {
+		q.waiting = make(map[*Session]struct{})
+	}
+	q.waiting[s] = struct{}{}
+	if q.running {
+		return
+	}
+	_, over, err := h.begin(context.Background())
+	if err != nil {
+		return
+	}
+	q.running = true
+	go func() {
+		defer over()
+		for s := q.next(); s != nil; s = q.next() {
+			if err := s.save(); err != nil {
+				h.warn(s.Name(), "what it lists is not kept: "+err.Error())
+			}
+		}
+	}()
+}
+
+// next returns a session that waits, or nil, after which no one saves.
+func (q *saving) next() *Session {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for s := range q.waiting {
+		delete(q.waiting, s)
+		return s
+	}
+	q.running = false
+	return nil
+}
+
+// save keeps what the session knows. Lists that it does not know are kept as they were.
+func (s *Session) save() error {
+	s.recall()
+	s.memory.Lock()
+	entry, written := s.entry.Load(), s.inner.Written()
+	s.memory.Unlock()
+	snapshot := &catalogue.Snapshot{Name: entry.Name, Info: s.Info(), Lists: make(map[catalogue.Kind]catalogue.List)}
+	for method, l := range written {
+		snapshot.Lists[kinds[method]] = catalogue.List{Items: l.Items, Listed: l.Listed, Until: l.Until}
+	}
+	return s.host.store.Save(catalogue.KeyOf(*entry), snapshot)
+}

@@ -1,0 +1,80 @@
+package host_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
+	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// What a server has listed is known in the next run before it is started, byte for byte, and
+// stale until it is connected: then a host that stays asks again by itself.
+func TestKnownFromAnEarlierRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "catalogue")
+	entry := server("legacy")
+	entry.DisabledTools = []string{"echo"}
+	first := newHost(t, host.Config{CatalogueDir: dir})
+	s := connect(t, first, entry)
+	if k := s.Known(); !k.Tools.At.IsZero() || k.Tools.Stale || k.Tools.Items != nil {
+		t.Errorf("known at first: %+v", k)
+	}
+	list, err := s.ListTools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := s.Known().Tools; k.Stale || k.At.IsZero() || len(k.Items) != len(list) {
+		t.Errorf("after the list: %d tools, stale %t", len(k.Items), k.Stale)
+	}
+	first.Close()
+
+	kept, err := catalogue.Open(dir).Load(catalogue.KeyOf(entry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw []json.RawMessage
+	if err := json.Unmarshal(kept.Lists[catalogue.Tools].Items, &raw); err != nil || len(raw) != len(tools) {
+		t.Errorf("%d tools are kept: %v", len(raw), err)
+	}
+
+	second, err := host.New(t.Context(), host.Config{CatalogueDir: dir, Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), Ping: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	w := watch(t, second)
+	s = add(t, second, entry)
+	if k := s.Known().Tools; !k.Stale || k.At.IsZero() || len(k.Items) != len(list) {
+		t.Errorf("before the start: %d tools, stale %t", len(k.Items), k.Stale)
+	}
+	if now := s.Status(); now.State != status.Disconnected || now.Tools != len(tools) || !now.Stale {
+		t.Errorf("before the start: %+v", now)
+	}
+	s.Start()
+	n := until(t, w, "legacy", status.Connected)
+	for n.Stale {
+		n = until(t, w, "legacy", status.Connected)
+	}
+	if k := s.Known().Tools; n.Tools != len(tools) || k.Stale || len(k.Items) != len(list) {
+		t.Errorf("after the start: %+v, stale %t", n, k.Stale)
+	}
+
+	other := entry
+	other.Args = []string{"other"}
+	if err := s.Reload(other); err != nil {
+		t.Fatal(err)
+	}
+	if k := s.Known().Tools; !k.At.IsZero() || len(k.Items) != 0 {
+		t.Errorf("of another server: %+v", k)
+	}
+	if err := s.Reload(entry); err != nil {
+		t.Fatal(err)
+	}
+	if k := s.Known().Tools; k.At.IsZero() || len(k.Items) != len(list) {
+		t.Errorf("of the first one again: %+v", k)
+	}
+}
