@@ -36,7 +36,7 @@ func (s *Start) Cause() Cause {
 	if names := s.withheld(); len(names) > 0 {
 		return Cause{What: "it did not get " + strings.Join(names, ", "), Hint: s.passOn(names), Known: true, Withheld: names}
 	}
-	for _, k := range known {
+	for _, k := range known() {
 		m := k.says.FindStringSubmatch(s.Stderr)
 		if m == nil {
 			continue

@@ -187,6 +187,19 @@ func TestTooBigOnTheSharedChannel(t *testing.T) {
 		waits("b"), leaves(), counts(Counters{TooBig: 8}))
 }
 
+func TestTooBigWithItsIDLast(t *testing.T) {
+	tail := func(text string) step {
+		return does(func(s *scene) { s.peer.TooBig(0, []byte(`{"result":{"content":[{"text":"aaa`), []byte(text)) })
+	}
+	play(t, Config{}, asks("a"), asks("b"),
+		tail(`aaa"}]},"jsonrpc":"2.0","id":9}`), waits("a"),
+		tail(`aaa","id":1}}`), waits("a"), // of an object within
+		tail(`aaa\"id\":1}"}`), waits("a"),
+		does(func(s *scene) { s.peer.TooBig(0, []byte(`{"method":"x","params":{"a":"`), []byte(`","id":1}`)) }), waits("a"),
+		tail(`aaa"}]},"jsonrpc":"2.0","id":1}`), fails("a", Answered, ErrTooBig),
+		waits("b"), leaves(), counts(Counters{TooBig: 5}))
+}
+
 func TestArrays(t *testing.T) {
 	allowed := agrees(Terms{AllowBatch: true})
 	tests := []struct {
