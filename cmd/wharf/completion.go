@@ -1,32 +1,115 @@
 package main
 
 import (
+	"encoding/json"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // refuseUnknownShells makes `wharf completion SHELL` an error for a shell without a
-// completion script, as other groups of commands do.
+// completion script, as other groups of commands do. The script for bash also works
+// without the package bash-completion.
 func refuseUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() == "completion" {
-			cmd.Args, cmd.RunE = cobra.ArbitraryArgs, runGroup
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args, cmd.RunE = cobra.ArbitraryArgs, runGroup
+		for _, shell := range cmd.Commands() {
+			if write := shell.RunE; shell.Name() == "bash" {
+				shell.RunE = func(cmd *cobra.Command, args []string) error {
+					if err := write(cmd, args); err != nil {
+						return err
+					}
+					_, err := cmd.OutOrStdout().Write([]byte(bashWords))
+					return err
+				}
+			}
 		}
 	}
 }
 
-// completeServers offers the names of servers for the first word. The shell asks at
-// every key, so no server is started. An error in the configuration is reported when
-// the command runs.
-func (a *app) completeServers(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault
+// completeServers offers the names of servers for the first word, and for the words behind
+// it what the server is known to have. The shell asks at every key, so no server is
+// started. An error in the configuration is reported when the command runs.
+func (a *app) completeServers(cmd *cobra.Command, words []string, word string) ([]string, cobra.ShellCompDirective) {
+	if slices.Contains(a.argv[:max(0, len(a.argv)-1)], "--") {
+		return nil, cobra.ShellCompDirectiveDefault // a command, and its files
 	}
 	s, err := a.load()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return slices.Sorted(slices.Values(s.names())), cobra.ShellCompDirectiveNoFileComp
+	if len(words) == 0 {
+		return slices.Sorted(slices.Values(s.names())), cobra.ShellCompDirectiveNoFileComp
+	}
+	server, found := s.find(words[0])
+	if !found {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	command := cmd.Name()
+	if !cmd.HasParent() { // `wharf SERVER TOOL` is a call
+		command = "call"
+	}
+	known := knownOf(server)
+	return offer(known.next(command, words[1:], word))
+}
+
+// offer returns the words that may stand in a command line of a shell as they are: one that
+// a server chose could mean something else there. No space follows a key.
+func offer(words []string) ([]string, cobra.ShellCompDirective) {
+	words = slices.DeleteFunc(words, func(word string) bool { return strings.ContainsAny(word, " \"'\\$`;|&<>()!") })
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !strings.HasSuffix(word, "=") }) {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return words, directive
+}
+
+// catalogueDir is where hosts keep what servers have listed; "" is nowhere.
+func catalogueDir() string {
+	dir, err := host.DefaultCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "catalogue")
+}
+
+// knownOf returns what is known of a server since it was last used, as far as its entry
+// permits it.
+func knownOf(server host.Server) (c candidates) {
+	snapshot, err := catalogue.Open(catalogueDir()).Load(catalogue.KeyOf(server))
+	if err != nil {
+		return c // nothing is known, and this is no place to say why
+	}
+	c.tools = slices.DeleteFunc(itemsOf[mcp.Tool](snapshot.Lists[catalogue.Tools]), func(t mcp.Tool) bool {
+		return slices.Contains(server.DisabledTools, t.Name) || server.EnabledTools != nil && !slices.Contains(server.EnabledTools, t.Name)
+	})
+	c.prompts = itemsOf[mcp.Prompt](snapshot.Lists[catalogue.Prompts])
+	c.resources = itemsOf[mcp.Resource](snapshot.Lists[catalogue.Resources])
+	c.templates = itemsOf[mcp.ResourceTemplate](snapshot.Lists[catalogue.Templates])
+	return c
+}
+
+// itemsOf reads a list, and leaves out what cannot be read.
+func itemsOf[T any](l catalogue.List) (items []T) {
+	var raw []json.RawMessage
+	if json.Unmarshal(l.Items, &raw) != nil {
+		return nil
+	}
+	for _, text := range raw {
+		var item T
+		if json.Unmarshal(text, &item) == nil {
+			items = append(items, item)
+		}
+	}
+	return items
 }

@@ -55,6 +55,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	c.Reconnect, c.MaxTimeout = host.Policy(configured.reconnect), configured.maxTimeout
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
+	c.CatalogueDir = catalogueDir()
 	c.VaultDir, _ = vault.DefaultDir()
 	c.Worker, c.CompileTimeout = worker(), max(limit, 0)
 	a.letApprove(&c)

@@ -1,0 +1,34 @@
+package main
+
+// bashWords stands behind the script for bash, and takes the place of a function of it.
+const bashWords = `
+# Bash splits words at "=" and ":". The package bash-completion has a function that joins
+# them; where it is not installed, this does.
+__wharf_init_completion()
+{
+    COMPREPLY=()
+    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local rest=${COMP_LINE:0:COMP_POINT} piece gap i
+    words=()
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        piece=${COMP_WORDS[i]}
+        gap=${rest%%[![:space:]]*}
+        rest=${rest#"$gap"}
+        if ((i == COMP_CWORD)); then
+            piece=$rest
+        fi
+        rest=${rest#"$piece"}
+        if ((i == 0)) || [[ -n $gap ]]; then
+            words+=("$piece")
+        else
+            words[${#words[@]}-1]+=$piece
+        fi
+    done
+    cword=$((${#words[@]} - 1))
+    cur=${words[cword]}
+    prev=${words[cword-1]}
+}
+`

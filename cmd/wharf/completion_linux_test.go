@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCompletionInShells types a command line in each shell that there is, with the words
+// of which the shell has to know the rest: a tool, the key of an argument, and the address
+// of a resource. No server runs for it.
+func TestCompletionInShells(t *testing.T) {
+	for _, args := range [][]string{{"tools", "demo"}, {"resources", "demo"}} { // now they are known
+		if out, err := exec.Command("wharf", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	rc := t.TempDir()
+	if err := os.WriteFile(filepath.Join(rc, "a-file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		argv  []string
+		setup string
+	}{
+		"bash":              {[]string{"bash", "--norc", "--noprofile", "-i"}, "source <(wharf completion bash)"},
+		"bash with package": {[]string{"bash", "--norc", "--noprofile", "-i"}, "source /usr/share/bash-completion/bash_completion; source <(wharf completion bash)"},
+		"zsh":               {[]string{"zsh", "-f", "-i"}, "autoload -U compinit; compinit -u -D; source <(wharf completion zsh)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath(c.argv[0]); err != nil {
+				t.Skipf("there is no %s", c.argv[0])
+			}
+			if name == "bash with package" {
+				if _, err := os.Stat("/usr/share/bash-completion/bash_completion"); err != nil {
+					t.Skip("the package bash-completion is not there")
+				}
+			}
+			s := newScreen(t, []string{"PS1=ready> ", "HOME=" + rc, "INPUTRC=/dev/null", "TERM=dumb"}, c.argv[0], c.argv[1:]...)
+			s.Dir = rc
+			s.start()
+			s.answer("ready> ", c.setup+"; echo se''t up\n")
+			s.await("set up")
+			s.answer("ready> ", "wharf call demo ec\tmes\tHello | tr a-z A-Z\n")
+			s.await("HELLO")
+			s.answer("ready> ", "wharf read demo demo://ab\t--output text | tr a-z A-Z\n")
+			if shown := s.await("ready> "); strings.Contains(shown, "rror") || !strings.Contains(shown, "demo://about") {
+				t.Errorf("the shell shows %q", shown)
+			}
+			s.master.WriteString("exit\n")
+			s.end()
+		})
+	}
+}
+
+// TestCompletionInFish asks fish, which can say what it would offer.
+func TestCompletionInFish(t *testing.T) {
+	if _, err := exec.LookPath("fish"); err != nil {
+		t.Skip("there is no fish")
+	}
+	if out, err := exec.Command("wharf", "tools", "demo").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for line, want := range map[string]string{
+		"wharf call demo ec":       "echo\n",
+		"wharf call demo echo mes": "message=\n",
+		"wharf demo ad":            "add\n",
+		"wharf call de":            "demo\n",
+	} {
+		cmd := exec.Command("fish", "-N", "-c", "wharf completion fish | source; complete -C '"+line+"'")
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+		if out, err := cmd.Output(); err != nil || string(out) != want {
+			t.Errorf("%s: %q, %v; want %q", line, out, err, want)
+		}
+	}
+}
