@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
@@ -56,6 +57,9 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
 	c.CatalogueDir = catalogueDir()
+	if a.follows || a.logs { // it stays until it is ended
+		c.Ping = time.Minute
+	}
 	c.VaultDir, _ = vault.DefaultDir()
 	c.Worker, c.CompileTimeout = worker(), max(limit, 0)
 	a.letApprove(&c)

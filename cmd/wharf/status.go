@@ -20,6 +20,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	h, err := a.newHost(ctx, nil, a.unattended, func(c *host.Config) {
 		if follow {
 			c.Reconnect.Backoff = s.reconnect.Backoff
+			c.Ping = time.Minute
 		}
 	})
 	if err != nil {
