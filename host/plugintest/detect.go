@@ -104,7 +104,7 @@ func (k *kit) noteViolation(g *harness) bool {
 		return false
 	}
 	if k.violation == nil {
-		k.violation = &violation{fmt.Errorf("%w\nIt did so while the kit found out how messages look on its wire, so nothing else was tried.", err), g.record}
+		k.violation = &violation{fmt.Errorf("%w\nit did so while the kit found out how messages look on its wire, so nothing else was tried", err), g.record}
 		k.unknown = basic + " failed before it could be tried"
 	}
 	return true
