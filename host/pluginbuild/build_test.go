@@ -138,7 +138,8 @@ func TestMakefile(t *testing.T) {
 	quoted := strings.Join(flags[1:], " ")
 	quoted = strings.Replace(quoted, "-ldflags=-s -w -buildid=", "-ldflags='-s -w -buildid='", 1)
 	environ := gocmd{toolchain: Toolchain}.environ()
-	for _, want := range []string{strings.Join(environ[len(environ)-6:], " "), quoted} {
+	makefile = bytes.ReplaceAll(makefile, []byte("$(TOOLCHAIN)"), []byte(Toolchain))
+	for _, want := range []string{"TOOLCHAIN  = " + Toolchain, strings.Join(environ[len(environ)-6:], " "), quoted} {
 		if !bytes.Contains(makefile, []byte(want)) {
 			t.Errorf("the Makefile lacks %q", want)
 		}
