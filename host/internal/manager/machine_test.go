@@ -505,6 +505,11 @@ func TestJitter(t *testing.T) {
 		if got := m.Status().Next.Sub(epoch).Truncate(time.Millisecond); got != want {
 			t.Errorf("with %v: %v, want %v", random, got, want)
 		}
+		m.pulse = Pulse{Every: time.Minute} // 120 times as long as the first wait
+		m.hear(epoch)
+		if got := (m.look.Sub(epoch) / 120).Truncate(time.Millisecond); got != want {
+			t.Errorf("with %v: a sign of life is asked for after 120 times %v, want %v", random, got, want)
+		}
 	}
 }
 
