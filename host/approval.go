@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -60,7 +61,8 @@ func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 // The variables of the user's own are replaced, each time that it is connected. That
 // of a project may be used if the user has approved all that it is at this moment: it
 // is looked at each time, and what runs is the path that was shown, with the variables
-// that were shown. admit asks no one, and refuses with a [trust.UnapprovedError].
+// that were shown and those that the look has read from its env_file, which is not opened
+// again. admit asks no one, and refuses with a [trust.UnapprovedError].
 func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	if s.Project == nil {
 		s, err := s.Expand(h.config.LookupEnv)
@@ -80,8 +82,12 @@ func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	if err != nil {
 		return s, hosterr.Configf("%w", err)
 	}
-	s.Command = a.Command
-	return s, nil
+	if env := maps.Clone(a.FileEnv); env != nil {
+		maps.Copy(env, s.Env)
+		s.Env = env
+	}
+	s.Command, s.EnvFile = a.Command, ""
+	return h.dialer.Resolve(ctx, s)
 }
 
 // Approve asks the person about a server of a project, unless they have approved it as

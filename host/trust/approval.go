@@ -46,6 +46,10 @@ type Approval struct {
 	Warnings []string     // what the facts do not say by themselves
 	Changes  []Difference // since Decided
 	Decided  time.Time    // zero where there is no decision
+
+	// FileEnv has the variables of the entry's env_file, from the very bytes that its
+	// hash is of; nil is no file. They may be secret, and are not to be shown.
+	FileEnv map[string]string
 }
 
 // Looked is an approval, or the reason why a server could not be looked at.

@@ -3,12 +3,14 @@ package trust
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
@@ -97,13 +99,18 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 	}
 	a.list("arguments", s.Args...)
 	a.add("folder", s.Dir)
-	env, err := a.envFile(s)
+	envFile, err := a.envFile(s, b)
 	if err != nil {
 		return err
 	}
+	env := maps.Clone(a.FileEnv)
+	if env == nil {
+		env = make(map[string]string)
+	}
+	maps.Copy(env, s.Env)
 	a.list("environment", slices.Sorted(maps.Keys(env))...)
 	a.hidden("environment", s.Env)
-	f, err := b.code(s.Project.Folder, s.Dir, a.Command, argsOf(s, os.LookupEnv), s.Env, s.EnvFile)
+	f, err := b.code(s.Project.Folder, s.Dir, a.Command, argsOf(s, os.LookupEnv), env)
 	if err != nil {
 		return err
 	}
@@ -118,6 +125,12 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 		names = append(names, file.path)
 		contents[file.path] = file.hash
 	}
+	if envFile.path != "" { // in place of what another look at the file has found
+		if contents[envFile.path] == "" {
+			names = append(names, envFile.path)
+		}
+		contents[envFile.path] = envFile.hash
+	}
 	a.list("files", names...)
 	a.hidden("contents of", contents)
 	if len(names) > 0 {
@@ -129,45 +142,50 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 // maxEnvFile is the largest file of variables, in bytes.
 const maxEnvFile = 64 << 10
 
-// envFile returns the variables of an entry, those of its file included, which has to lie
-// in the project. Its content is pinned as that of a script is: it may set what decides
-// which code a program loads.
-func (a *Approval) envFile(s config.Server) (map[string]string, error) {
+// envFile reads the file of variables of an entry, which has to lie in the project, into
+// FileEnv, and returns its pin, which is empty where there is no file. The file is read
+// once: what is pinned is what the variables are from. It is pinned as a script is: it may
+// set what decides which code a program loads.
+func (a *Approval) envFile(s config.Server, b *budget) (pin fileHash, err error) {
 	if s.EnvFile == "" {
-		return s.Env, nil
+		return fileHash{}, nil
 	}
 	a.add("env_file", s.EnvFile)
-	text, err := readWithin(s.Project.Folder, s.EnvFile)
-	var env map[string]string
+	pin.path = below(s.Project.Folder, s.EnvFile)
+	text, err := readWithin(s.Project.Folder, pin.path)
 	if err == nil {
-		env, err = config.ParseEnv(s.EnvFile, text)
+		a.FileEnv, err = config.ParseEnv(s.EnvFile, text)
 	}
 	if err != nil {
-		return nil, hosterr.Configf("env_file: %w", err)
+		return fileHash{}, hosterr.Configf("env_file: %w", err)
 	}
-	maps.Copy(env, s.Env)
-	return env, nil
+	pin.hash = digestOf(text)
+	return pin, b.spend(int64(len(text)))
 }
 
-// readWithin reads a small file that lies below a folder.
-func readWithin(folder, path string) (string, error) {
-	rel, err := filepath.Rel(folder, path)
-	if err != nil {
-		return "", err
-	}
+// readWithin reads a small file by its name below a folder, out of which no link leads.
+func readWithin(folder, name string) (string, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return "", err
 	}
 	defer root.Close()
-	info, err := root.Stat(rel)
-	switch {
-	case err != nil:
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not wait for its writer
+	if err != nil {
 		return "", err
-	case !info.Mode().IsRegular() || info.Size() > maxEnvFile:
-		return "", fmt.Errorf("%s is no file of at most %d KiB", rel, maxEnvFile>>10)
 	}
-	text, err := root.ReadFile(rel)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	var text []byte
+	if info.Mode().IsRegular() {
+		text, err = io.ReadAll(io.LimitReader(f, maxEnvFile+1))
+	}
+	if err == nil && (!info.Mode().IsRegular() || len(text) > maxEnvFile) {
+		err = fmt.Errorf("%s is no file of at most %d KiB", name, maxEnvFile>>10)
+	}
 	return string(text), err
 }
 

@@ -190,3 +190,34 @@ func TestFactsOfAnEnvFile(t *testing.T) {
 		t.Error("a link that leads out of the project was read")
 	}
 }
+
+// The variables of an env_file are those of the content that is pinned: a file that is
+// swapped after the look, or during it, brings in nothing.
+func TestEnvFileIsReadOnce(t *testing.T) {
+	dir := repo(t)
+	path := filepath.Join(dir, ".env")
+	s := config.Server{Name: "near", Project: &config.Project{Folder: dir, File: ".vscode/mcp.json"}, Dir: dir, Command: "/bin/sh", Args: []string{".env"}, EnvFile: path}
+	b := questionBudget(t.Context())
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("B=other\n")
+	if err := new(Approval).describe(s, nil, b); err != nil { // fills what the budget knows
+		t.Fatal(err)
+	}
+	write("B=b\n")
+	var a Approval
+	if err := a.describe(s, nil, b); err != nil {
+		t.Fatal(err)
+	}
+	write("LD_PRELOAD=./evil.so\n")
+	if len(a.FileEnv) != 1 || a.FileEnv["B"] != "b" {
+		t.Errorf("variables %q", a.FileEnv)
+	}
+	at := slices.IndexFunc(a.Facts, func(f Fact) bool { return f.Name == "contents of .env" })
+	if at < 0 || a.Facts[at].Values[0] != digestOf(digestOf("B=b\n")) {
+		t.Errorf("facts %+v", a.Facts)
+	}
+}

@@ -31,11 +31,11 @@ type findings struct {
 // itself or in its arguments: what is approved is the script's content, not its name. They
 // include the file that an interpreter finds by a word that is no file name, and what it
 // reads by itself. args are those that the command will get; relative paths in them, and
-// in env, count from dir. What is read beside the command is pinned too.
+// in env, count from dir.
 //
 // A file that cannot be read, or is too large to be read each time, is an error: it
 // could not be compared later.
-func (b *budget) code(project, dir, command string, args []string, env map[string]string, read ...string) (findings, error) {
+func (b *budget) code(project, dir, command string, args []string, env map[string]string) (findings, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {
 		return findings{}, err
@@ -45,9 +45,6 @@ func (b *budget) code(project, dir, command string, args []string, env map[strin
 	s := &scan{budget: b, project: project, dir: dir, root: root, known: make(map[string]kind)}
 	for _, word := range append([]string{command}, args...) {
 		s.word(valueOf(word))
-	}
-	for _, path := range read {
-		s.word(path)
 	}
 	all := runs(command, args)
 	for _, r := range all {

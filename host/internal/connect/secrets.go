@@ -43,6 +43,7 @@ func (as *Accounts) settings(a config.Auth) func(context.Context) (json.RawMessa
 
 // Resolve returns an entry with its secrets and with the variables of its file, which are
 // looked up each time that it is connected, and kept out of what is shown and recorded.
+// One of a project has no file any more: its variables are those that were approved.
 func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, error) {
 	values := make(map[config.Reference]string)
 	for _, r := range s.Secrets() {
