@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -96,11 +97,11 @@ func given(words []string, key string) bool {
 	})
 }
 
-// beginning returns the words that begin with a word, and leaves out those that a shell or
-// a terminal could take for something else.
+// beginning returns the words that begin with a word, and leaves out those that the line
+// would take for a flag, and those that a shell or a terminal could take for something else.
 func beginning(all []string, word string) []string {
 	all = slices.DeleteFunc(all, func(text string) bool {
-		return text == "" || !strings.HasPrefix(text, word) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(text) > longestCandidate
+		return text == "" || text[0] == '-' || len(text) > longestCandidate || !strings.HasPrefix(text, word) || cleantext.Visible(text) != text
 	})
 	slices.Sort(all)
 	return slices.Compact(all)

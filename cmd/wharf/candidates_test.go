@@ -14,15 +14,18 @@ func TestCandidates(t *testing.T) {
 	c := &candidates{
 		tools: []mcp.Tool{
 			{Name: "list", InputSchema: json.RawMessage(`{"properties":{"kind":{"enum":["all","any","none"]},"deep":{"type":"boolean"},"n":{"type":"integer"}}}`)},
-			{Name: "load"}, {Name: "bad\nname"}, {Name: strings.Repeat("l", 1000)},
+			{Name: "load"}, {Name: "bad\nname"}, {Name: strings.Repeat("l", 1000)}, {Name: "l\u009b31m"}, {Name: "l\u202emoor"}, {Name: "l\xff"}, {Name: "--yes"},
 		},
-		prompts:   []mcp.Prompt{{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}, {Name: "how"}}}},
-		resources: []mcp.Resource{{URI: "demo://about"}, {URI: "demo://about"}},
+		prompts:   []mcp.Prompt{{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}, {Name: "how"}, {Name: "--yes"}}}, {Name: "-q"}},
+		resources: []mcp.Resource{{URI: "demo://about"}, {URI: "demo://about"}, {URI: "--config=x"}, {URI: "demo://\u009d0;"}},
 		templates: []mcp.ResourceTemplate{{URITemplate: "demo://{name}/x"}, {URITemplate: "{any}"}},
 	}
 	for line, want := range map[string]string{
 		"call l":                 "[list load]",
 		"call x":                 "[]",
+		"call -":                 "[]",
+		"read -":                 "[]",
+		"prompt -":               "[]",
 		"tools li":               "[list]",
 		"tools list x":           "[]",
 		"call list ":             "[deep= kind= n=]",
