@@ -75,8 +75,12 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	return decodePermitted(entry, text, result)
 }
 
-// Notify sends a notification. It returns when the transport has it.
+// Notify sends a notification. It returns when the transport has it. No tool is called by
+// it where the entry says which tools may be.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
+	if err := permitsNotification(s.entry.Load(), method); err != nil {
+		return err
+	}
 	return explain(s.Name(), s.inner.Notify(ctx, method, params))
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
@@ -55,14 +56,32 @@ func permitsRequest(entry *config.Server, method string, params any) (any, error
 	var name string
 	r := strictjson.Read(text)
 	for key := range r.Members() {
-		if string(key) == "name" {
+		switch {
+		case string(key) == "name":
 			name = r.String()
+		case strings.EqualFold(string(key), "name"): // many decoders take it for the name
+			return nil, &hosterr.Error{
+				Kind: ErrDenied, Err: fmt.Errorf("%s on %s: the params have %q, which the server may read as the name of the tool", method, entry.Name, key),
+				Hint: "write the name of the tool as \"name\"",
+			}
 		}
 	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("params: %w", err)
 	}
 	return json.RawMessage(text), permits(entry, name)
+}
+
+// permitsNotification refuses to call a tool without an answer, which no revision of the
+// protocol has, and some servers do.
+func permitsNotification(entry *config.Server, method string) error {
+	if method != mcp.MethodCallTool || !filters(entry) {
+		return nil
+	}
+	return &hosterr.Error{
+		Kind: ErrDenied, Err: fmt.Errorf("notify %s of %s: its entry names the tools that may be called", entry.Name, method),
+		Hint: "call a tool with a request",
+	}
 }
 
 // decodePermitted decodes the result of tools/list as [Session.Call] does, without the

@@ -50,6 +50,16 @@ func TestPermittedTools(t *testing.T) {
 			if err := s.Call(t.Context(), mcp.MethodCallTool, json.RawMessage(`{"name":"fail","name":"echo"}`), nil); err == nil {
 				t.Error("a name that stands twice was sent")
 			}
+			for _, params := range []string{`{"name":"fail","Name":"echo"}`, `{"NAME":"echo","name":"fail"}`, `{"name":"fail","n\u0061mE":"echo"}`} {
+				if err := s.Call(t.Context(), mcp.MethodCallTool, json.RawMessage(params), nil); !errors.Is(err, host.ErrDenied) {
+					t.Errorf("%s: %v, although a server may read the other name", params, err)
+				}
+			}
+			for _, name := range []string{"echo", "fail"} {
+				if err := s.Notify(t.Context(), mcp.MethodCallTool, map[string]string{"name": name}); !errors.Is(err, host.ErrDenied) {
+					t.Errorf("%s as a notification: %v", name, err)
+				}
+			}
 		})
 	}
 }
