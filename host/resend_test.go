@@ -145,3 +145,23 @@ func TestNoResendToAnotherServer(t *testing.T) {
 		t.Errorf("sent to the next server %d times, %v", sent.Load(), err)
 	}
 }
+
+// A task is begun once: no caller would know the ID of the first of two, whatever marks its
+// tool has.
+func TestTasksAreNotResent(t *testing.T) {
+	var sent atomic.Int32
+	site := &site{tools: map[string]answer{"repeats": func(http.ResponseWriter, *http.Request, string) {
+		sent.Add(1)
+		panic(http.ErrAbortHandler)
+	}}}
+	site.list = func(w http.ResponseWriter, _ *http.Request, id string) {
+		result(w, id, `{"tools":[{"name":"repeats","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}}],"resultType":"complete"}`)
+	}
+	s := connect(t, newHost(t, host.Config{}), host.Server{Name: "remote", URL: serve(t, site), Protocol: "2026-07-28", Resend: true})
+	if _, err := s.ListTools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.BeginTask(t.Context(), "repeats", nil, 0); !host.MaybeSent(err) || sent.Load() != 1 {
+		t.Errorf("sent %d times, %v", sent.Load(), err)
+	}
+}

@@ -15,13 +15,14 @@ import (
 // goes on without this program. A legacy server is asked for a task, and to keep it for
 // ttl where that is not 0; it is [ErrUnsupported] where it has none for this tool. A modern
 // one decides for itself: where it has finished the call at once, the task has no ID, is
-// completed, and has the result. Arguments and permissions are those of CallTool.
+// completed, and has the result. Arguments and permissions are those of CallTool. The call is
+// never made again where its answer was lost: the first task may go on.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	if err := permits(s.entry.Load(), name); err != nil {
 		return nil, err
 	}
 	var task *mcp.Task
-	err := s.repeat(ctx, mcp.MethodCallTool, s.mayRepeat(name), func() (err error) {
+	err := s.repeat(ctx, mcp.MethodCallTool, false, func() (err error) {
 		task, err = s.inner.BeginTask(ctx, name, args, ttl)
 		return err
 	})
