@@ -254,3 +254,31 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestSaveDoesNotWait holds that another process that keeps the lock costs a command two
+// seconds, and what would have been kept, and no more.
+func TestSaveDoesNotWait(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	s, key := Open(dir), KeyOf(config.Server{Name: "files", Command: "f"})
+	if err := s.folder.Claim(); err != nil {
+		t.Fatal(err)
+	}
+	other := s.folder.Flock("lock")
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	saved := make(chan error, 1)
+	go func() { saved <- s.Save(key, sample(time.Now())) }()
+	select {
+	case err := <-saved:
+		if err == nil {
+			t.Error("saved without the lock")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Save waits for a lock without end")
+	}
+	if _, err := s.Load(key); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("kept: %v", err)
+	}
+}

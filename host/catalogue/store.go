@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,14 +107,20 @@ func (s *Snapshot) says(newer *Snapshot) bool {
 	return true
 }
 
+// maxWait is how long a snapshot waits for another process to be written. Nothing is kept
+// after it: the next session asks the server again.
+const maxWait = 2 * time.Second
+
 // locked calls f while this process alone writes to the folder.
 func (s *Store) locked(f func() error) (err error) {
 	if err := s.folder.Claim(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
 	lock := s.folder.Flock("lock")
-	if err := lock.Lock(); err != nil {
-		return err
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return fmt.Errorf("%s is locked by another process: %w", s.folder.Dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	return f()
