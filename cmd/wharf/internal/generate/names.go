@@ -39,13 +39,14 @@ func camel(text string) string {
 	return out.String()
 }
 
-// names are the identifiers that are taken in one scope.
-type names map[string]bool
+// names are the identifiers that are taken in one scope, each with the last number that
+// was tried to make another of it.
+type names map[string]int
 
 func newNames(reserved ...string) names {
 	n := make(names)
 	for _, name := range reserved {
-		n[name] = true
+		n[name] = 1
 	}
 	return n
 }
@@ -53,10 +54,11 @@ func newNames(reserved ...string) names {
 // take returns the name, or the name with the first number from 2 on that makes it unique.
 func (n names) take(name string) string {
 	unique := name
-	for i := 2; n[unique]; i++ {
-		unique = name + strconv.Itoa(i)
+	for n[unique] != 0 {
+		n[name]++
+		unique = name + strconv.Itoa(n[name])
 	}
-	n[unique] = true
+	n[unique] = 1
 	return unique
 }
 

@@ -185,11 +185,15 @@ func (r *reader) enum(values []json.RawMessage, name string) *shape {
 	s := &shape{kind: choice}
 	kinds := make(map[string]bool)
 	for _, value := range values {
+		kind := mcp.KindOf(value)
+		kinds[kind] = true
 		var word string
-		if json.Unmarshal(value, &word) == nil && mcp.KindOf(value) == "string" && !slices.Contains(s.values, word) {
+		if kind != "string" || len(s.values) > maxValues || json.Unmarshal(value, &word) != nil {
+			continue // of too many values none is kept
+		}
+		if !slices.Contains(s.values, word) {
 			s.values = append(s.values, word)
 		}
-		kinds[mcp.KindOf(value)] = true
 	}
 	s.nullable = kinds["null"]
 	delete(kinds, "null")
