@@ -68,7 +68,7 @@ var arrows = map[string][]string{
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/config":                 {toml, yaml, "host/cleantext", "internal/nearest"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
-	"host/registry":               {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/egress", "host/internal/hosterr"},
+	"host/registry":               {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/egress", "host/internal/hosterr", "host/trust"},
 	"host/cleantext":              {},
 	"host/trace":                  {"host/mcp", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/cleantext"},
 	"host/replay":                 {"abi", "abi/step", "host/internal/guest", "host/internal/hosterr", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},

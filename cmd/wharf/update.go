@@ -244,13 +244,10 @@ func (a *app) optionsOf(ctx context.Context, c *registry.Client, v *versions, s 
 	}
 	options := v.latest.Server.Options(false)
 	if old != nil {
-		same := slices.DeleteFunc(slices.Clone(options), func(o *registry.Option) bool { return o.Kind != old.Kind })
-		if old.Bundle != nil && len(same) > 0 {
-			return old, same[0], a.unpack(ctx, c, same[0])
+		if fresh = old.Successor(options, s); fresh != nil {
+			err = a.unpack(ctx, c, fresh)
 		}
-		if fresh = registry.Find(same, s); fresh != nil {
-			return old, fresh, nil
-		}
+		return old, fresh, err
 	}
 	return old, registry.Find(options, s), nil
 }

@@ -3,6 +3,8 @@ package registry
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,6 +22,9 @@ func (o *Option) Cautions(s config.Server) []string {
 	cautions := slices.Clone(o.notes)
 	if missing := o.Missing(); missing != "" {
 		cautions = append(cautions, missing)
+	}
+	if found := o.notOfCargo(); found != "" {
+		cautions = append(cautions, found)
 	}
 	for i, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")
@@ -61,6 +66,27 @@ func (o *Option) Missing() string {
 		return err.Error()
 	}
 	return ""
+}
+
+// notOfCargo says that the program of a package of cargo is not where cargo installs
+// programs, so that it may be another one, or is "".
+func (o *Option) notOfCargo() string {
+	if o.Kind != "cargo" {
+		return ""
+	}
+	found, err := (process.Process{Command: o.program}).Locate()
+	if err != nil {
+		return ""
+	}
+	home := os.Getenv("CARGO_HOME")
+	if user, err := os.UserHomeDir(); err == nil && home == "" {
+		home = filepath.Join(user, ".cargo")
+	}
+	places := []string{filepath.Join(home, "bin"), filepath.Join(os.Getenv("CARGO_INSTALL_ROOT"), "bin")}
+	if slices.Contains(places, filepath.Dir(found)) {
+		return ""
+	}
+	return fmt.Sprintf("the program %s is %s; cargo installs programs into %s, so it may be another program of that name", o.program, found, places[0])
 }
 
 // packageAt is where the package stands among the arguments: those before it are for the

@@ -260,6 +260,29 @@ func (m matched) take(p pattern, texts []string) bool {
 	return true
 }
 
+// Successor returns the option of another version that an entry made from this one goes on
+// with: of the same kind, as another kind would run another program; nil where there is
+// none. The two kinds of remotes count as one.
+func (o *Option) Successor(options []*Option, s config.Server) *Option {
+	of := func(fits func(other *Option) bool) (list []*Option) {
+		for _, other := range options {
+			if fits(other) {
+				list = append(list, other)
+			}
+		}
+		return list
+	}
+	same := of(func(other *Option) bool { return other.Kind == o.Kind })
+	found := Find(same, s)
+	switch {
+	case o.Bundle != nil && len(same) > 0:
+		return same[0]
+	case found == nil && o.url != nil:
+		return Find(of(func(other *Option) bool { return other.url != nil }), s)
+	}
+	return found
+}
+
 // Find returns the option that an entry was made from: the one that would make it, or
 // else runs the same package, or else the same program; nil where there is no such option.
 func Find(options []*Option, s config.Server) *Option {

@@ -15,6 +15,30 @@ const (
 	laterVersion = `{"registryType": "npm", "identifier": "b", "version": "2.0.0", ` + stdio + `"packageArguments": [{"type": "named", "name": "--new"}, {"type": "positional", "valueHint": "dir", "isRequired": true, "isRepeated": true}, {"type": "named", "name": "--level", "default": "warn"}, {"type": "named", "name": "--ro", "format": "boolean"}], "environmentVariables": [{"name": "KEY", "isRequired": true}, {"name": "MODE", "value": "two"}, {"name": "TOKEN", "isRequired": true}, {"name": "FRESH", "default": "y"}]}`
 )
 
+// An update stays with the kind of package that it had: another kind is another program.
+func TestSuccessorIsOfTheSameKind(t *testing.T) {
+	old := described(t, "packages", `{"registryType": "npm", "identifier": "b", "version": "1.0.0", "transport": {"type": "stdio"}}`)
+	s, err := old.Entry(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &Option{Kind: "cargo", Runs: "npx", program: "npx"}
+	if found := old.Successor([]*Option{other}, s); found != nil {
+		t.Errorf("it goes on as %s %s", found.Kind, found.Runs)
+	}
+	if found := old.Successor([]*Option{other, old}, s); found != old {
+		t.Errorf("%+v", found)
+	}
+	sse := described(t, "remotes", `{"type": "sse", "url": "https://example.com/sse"}`)
+	http := described(t, "remotes", `{"type": "streamable-http", "url": "https://example.com/mcp"}`)
+	if s, err = sse.Entry(nil); err != nil {
+		t.Fatal(err)
+	}
+	if found := sse.Successor([]*Option{other, http}, s); found != http {
+		t.Errorf("%+v", found)
+	}
+}
+
 // An entry follows the registry where it is as the registry made it, and is the user's
 // where they changed it.
 func TestMerge(t *testing.T) {

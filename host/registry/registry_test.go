@@ -3,7 +3,10 @@ package registry
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -142,6 +145,47 @@ func TestUnusable(t *testing.T) {
 	} {
 		if o := described(t, "remotes", text); !strings.Contains(o.Unusable, says) {
 			t.Errorf("%s: %q; want one that says %q", text, o.Unusable, says)
+		}
+	}
+}
+
+// A package of cargo is a program of PATH: one that runs what its arguments say is no
+// package.
+func TestCargoRunsNoRunner(t *testing.T) {
+	for _, id := range []string{"bash", "BASH", "sh", "python3", "node", "npx", "uvx", "dnx", "docker", "podman", "env", "sudo", "ssh", "make", "cargo", "git", "java"} {
+		o := described(t, "packages", `{"registryType": "cargo", "identifier": "`+id+`", "version": "1.0.0", `+stdio+`"packageArguments": [{"type": "positional", "value": "-c"}]}`)
+		if !strings.Contains(o.Unusable, "runs what its arguments say") {
+			t.Errorf("%s: %q", id, o.Unusable)
+		}
+	}
+}
+
+// A program of PATH that cargo has not installed is told of: it is another one than the
+// registry means.
+func TestCargoProgramOfAnotherPlace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("programs have other names")
+	}
+	home, other := t.TempDir(), t.TempDir()
+	t.Setenv("CARGO_HOME", home)
+	bin := filepath.Join(home, "bin")
+	for _, dir := range []string{bin, other} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "mcp-x"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, told := range map[string]bool{bin: false, other: true} {
+		t.Setenv("PATH", path)
+		o := described(t, "packages", `{"registryType": "cargo", "identifier": "mcp-x", "version": "1.0.0", "transport": {"type": "stdio"}}`)
+		s, err := o.Entry(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(o.Cautions(s), "\n"), "cargo installs programs into"); got != told {
+			t.Errorf("%s: %q", path, o.Cautions(s))
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // runner says how packages of one type are run.
@@ -176,6 +178,8 @@ func (p *Package) image() string {
 // is not followed: the arguments that go with it could be anything.
 func (p *Package) program(o *Option, r runner) (string, error) {
 	switch {
+	case o.Kind == "cargo" && runsArguments(p.Identifier):
+		return "", fmt.Errorf("%.40q is a program that runs what its arguments say, and no server", p.Identifier)
 	case o.Kind == "cargo":
 		o.notes = append(o.notes, fmt.Sprintf("its program has to be in your PATH, from cargo install %s@%s", p.Identifier, p.Version))
 		return p.Identifier, nil
@@ -186,6 +190,17 @@ func (p *Package) program(o *Option, r runner) (string, error) {
 	}
 	o.notes = append(o.notes, fmt.Sprintf("the registry would run it by %.40q; it is run by %s", p.RuntimeHint, r.programs[0]))
 	return r.programs[0], nil
+}
+
+// runsArguments reports whether a program is known to run what its arguments name.
+func runsArguments(program string) bool {
+	program = strings.ToLower(program)
+	for _, r := range runners {
+		if slices.Contains(r.programs, program) {
+			return true
+		}
+	}
+	return trust.RunsOthers(program) || slices.Contains(bundlePrograms, program)
 }
 
 // arguments reads arguments: the program's own ones are joined with their values.

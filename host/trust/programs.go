@@ -95,6 +95,10 @@ type run struct {
 	rest     []string // from the first operand on
 }
 
+// RunsOthers reports whether a program is known to run what its arguments or the files of
+// its folder say: a shell, an interpreter, a fetcher of packages and the like.
+func RunsOthers(program string) bool { return read(program, nil).is != unknown }
+
 const (
 	maxWrapped = 4 // programs that are looked through because they run another
 	maxLetters = 8 // flags in one argument
