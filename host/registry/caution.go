@@ -26,11 +26,8 @@ func (o *Option) Cautions(s config.Server) []string {
 	if found := o.notOfCargo(); found != "" {
 		cautions = append(cautions, found)
 	}
+	cautions = append(cautions, o.placeCautions(s.Args)...)
 	for i, arg := range s.Args {
-		name, _, _ := strings.Cut(arg, "=")
-		if meaning := runners[o.Kind].rights[name]; meaning != "" && i < o.packageAt(s.Args) {
-			cautions = append(cautions, fmt.Sprintf("%s %s", name, meaning))
-		}
 		if found := shellCharacters(arg); found != "" {
 			cautions = append(cautions, fmt.Sprintf("argument %d has characters that a shell would act upon: %s; wharf runs no shell, and the program may", i+1, found))
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,6 +146,89 @@ func TestUnusable(t *testing.T) {
 	} {
 		if o := described(t, "remotes", text); !strings.Contains(o.Unusable, says) {
 			t.Errorf("%s: %q; want one that says %q", text, o.Unusable, says)
+		}
+	}
+}
+
+// An argument for the program that runs a package can neither stand for the package nor
+// take it for its value, and one that is not known to be harmless is told of.
+func TestRuntimeArguments(t *testing.T) {
+	option := func(kind, hint, list string) *Option {
+		id := map[string]string{"npm": `"b", "version": "1.0.0"`, "pypi": `"b", "version": "1.0.0"`, "nuget": `"b", "version": "1.0.0"`, "oci": `"a/b:1"`}[kind]
+		return described(t, "packages", `{"registryType": "`+kind+`", "runtimeHint": "`+hint+`", "identifier": `+id+`, `+stdio+`"runtimeArguments": [`+list+`], "packageArguments": [{"type": "positional", "value": "evil"}]}`)
+	}
+	flag := func(name string) string { return `{"type": "named", "name": "` + name + `"}` }
+	named := func(name, value string) string {
+		return `{"type": "named", "name": "` + name + `", "value": "` + value + `"}`
+	}
+	place := func(value string) string { return `{"type": "positional", "value": "` + value + `"}` }
+	for _, tc := range []struct{ kind, hint, list string }{
+		{"npm", "", flag("--quiet") + "," + place("evil")},
+		{"npm", "", place("--quiet") + "," + place("evil")},
+		{"npm", "", flag("--") + "," + place("evil")},
+		{"npm", "", flag("--unknown") + "," + place("evil")},
+		{"npm", "", named("--quiet", "evil")}, // npm takes the value of a switch for an argument
+		{"npm", "", named("--force", "evil")},
+		{"npm", "", flag("--package")}, // the package becomes its value, and what follows is run
+		{"npm", "", flag("--unknown")},
+		{"npm", "", flag("-c")},
+		{"npm", "", flag("--cache") + "," + flag("--quiet")},
+		{"npm", "", `{"type": "named", "name": "--loglevel", "format": "boolean"},` + place("evil")},
+		{"npm", "", flag("--loglevel") + `, {"type": "positional", "valueHint": "x"}`},
+		{"npm", "", flag("--loglevel") + `, {"type": "positional", "valueHint": "x", "isRequired": true, "isRepeated": true}`},
+		{"npm", "", place("--log{x}") + "," + place("evil")},
+		{"npm", "bunx", flag("--loglevel") + "," + place("evil")},
+		{"pypi", "", flag("--quiet") + "," + place("evil")},
+		{"pypi", "", flag("--isolated") + "," + place("evil")},
+		{"pypi", "", flag("--from")},
+		{"nuget", "", flag("--yes") + "," + place("evil")},
+		{"nuget", "", flag("--prerelease") + "," + place("evil")},
+		{"oci", "", flag("--init") + "," + place("evilimage")},
+		{"oci", "", flag("--privileged") + "," + place("evilimage")},
+		{"oci", "", flag("-e")},
+		{"oci", "", place("-v/:/host")},
+		{"oci", "", place("-itv") + "," + place("/:/host")},
+		{"oci", "", flag("--use-api-socket")},
+	} {
+		if o := option(tc.kind, tc.hint, tc.list); o.Unusable == "" {
+			s, err := o.Entry(nil)
+			t.Errorf("%s: it runs %s %q, %v", tc.list, s.Command, s.Args, err)
+		}
+	}
+	for _, tc := range []struct {
+		kind, list, args string
+		told             string // "" is no caution
+	}{
+		{"npm", flag("--loglevel") + "," + place("error"), "--loglevel error", ""},
+		{"npm", named("--loglevel", "error") + "," + flag("--quiet"), "--loglevel=error --quiet", ""},
+		{"npm", named("--@scope:registry", "https://evil.example"), "--@scope:registry=https://evil.example", "--@scope:registry takes packages"},
+		{"npm", named("--userconfig", "x"), "--userconfig=x", "--userconfig reads"},
+		{"pypi", named("--config-file", "x"), "--config-file=x", "--config-file reads"},
+		{"pypi", named("--with-editable", "x"), "--with-editable=x", "--with-editable adds"},
+		{"pypi", named("--with-requirements", "x"), "--with-requirements=x", "--with-requirements adds"},
+		{"pypi", named("--unknown", "x"), "--unknown=x", "--unknown is not known"},
+		{"pypi", flag("--isolated"), "--isolated", ""},
+		{"oci", flag("-v") + "," + place("/:/host"), "-v /:/host", "-v gives"},
+		{"oci", flag("--init") + "," + named("-e", "A=b"), "--init -e=A=b", ""},
+		{"oci", named("--gpus", "all"), "--gpus=all", "--gpus is not known"},
+		{"oci", flag("--privileged"), "--privileged", "--privileged gives"},
+		{"oci", flag("--network") + "," + place("-host"), "", ""},
+	} {
+		o := option(tc.kind, "", tc.list)
+		s, err := o.Entry(nil)
+		if tc.args == "" {
+			if o.Unusable == "" {
+				t.Errorf("%s: %q", tc.list, s.Args)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(strings.Join(s.Args, " "), tc.args+" ") {
+			t.Errorf("%s: %q, %v", tc.list, s.Args, err)
+		}
+		t.Setenv("PATH", "")
+		cautions := strings.Join(slices.DeleteFunc(o.Cautions(s), func(c string) bool { return c == o.Missing() }), "\n")
+		if tc.told == "" && cautions != "" || !strings.Contains(cautions, tc.told) {
+			t.Errorf("%s: %q; want one that says %q", tc.list, cautions, tc.told)
 		}
 	}
 }

@@ -15,12 +15,14 @@ import (
 
 // runner says how packages of one type are run.
 type runner struct {
-	programs   []string // the first one, unless the registry hints at another
-	hosts      []string // of registryBaseUrl: where the program takes packages from by itself
-	identifier string   // a pattern, of what cannot be an option or a place on the network
-	version    string   // a pattern, of what is one version and no tag or range; "" where the identifier has it
-	variables  []string // the beginnings of those that decide where the program takes packages from
-	rights     map[string]string
+	programs   []string          // the first one, unless the registry hints at another
+	hosts      []string          // of registryBaseUrl: where the program takes packages from by itself
+	identifier string            // a pattern, of what cannot be an option or a place on the network
+	version    string            // a pattern, of what is one version and no tag or range; "" where the identifier has it
+	variables  []string          // the beginnings of those that decide where the program takes packages from
+	switches   string            // flags of the program that take no value
+	options    string            // flags that take one; like switches, harmless unless in rights
+	rights     map[string]string // what else flags do; they take a value, unless in switches
 }
 
 // The versions that are one version. The program would take "1" for a range, and a word
@@ -33,6 +35,8 @@ const (
 const (
 	elsewhere = "takes packages from a place of its own choice"
 	other     = "makes it run another package"
+	adds      = "adds another package"
+	settings  = "reads settings of another place"
 	container = "gives the container more of this machine"
 )
 
@@ -42,25 +46,39 @@ const (
 var runners = map[string]runner{
 	"npm": {
 		[]string{"npx", "bunx"}, []string{"registry.npmjs.org"}, `^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`, semantic, []string{"NPM_CONFIG_", "BUN_CONFIG_"},
-		map[string]string{"--registry": elsewhere, "-p": other, "--package": other, "-c": other, "--call": other, "--node-options": "gives options to node"},
+		"-y --yes -q --quiet --silent --no-install --prefer-offline --prefer-online --offline --bun", "--loglevel",
+		map[string]string{
+			"--@:registry": elsewhere, "--userconfig": settings, "--globalconfig": settings, "--prefix": settings, "--workspace": settings, "-w": settings,
+			"--cache": elsewhere, "--script-shell": "makes it run another shell",
+			"--registry": elsewhere, "-p": other, "--package": other, "-c": other, "--call": other, "--node-options": "gives options to node",
+		},
 	},
 	"pypi": {
 		[]string{"uvx"}, []string{"pypi.org", "files.pythonhosted.org"}, `^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`, numbered, []string{"UV_", "PIP_"},
-		map[string]string{"--from": other, "--with": "adds another package", "--index": elsewhere, "--index-url": elsewhere, "-i": elsewhere, "--default-index": elsewhere, "--extra-index-url": elsewhere, "--find-links": elsewhere, "-f": elsewhere},
+		"-q --quiet -v --verbose --isolated --offline --no-cache -n --refresh --no-progress --no-config --native-tls", "--color --refresh-package",
+		map[string]string{
+			"--with-editable": adds, "--with-requirements": adds, "-w": adds, "--constraints": settings, "-c": settings, "--overrides": settings,
+			"--config-file": settings, "--env-file": settings, "--directory": settings, "--project": settings, "--cache-dir": elsewhere,
+			"--python": "chooses the Python that runs it", "-p": "chooses the Python that runs it",
+			"--from": other, "--with": adds, "--index": elsewhere, "--index-url": elsewhere, "-i": elsewhere, "--default-index": elsewhere, "--extra-index-url": elsewhere, "--find-links": elsewhere, "-f": elsewhere,
+		},
 	},
 	"nuget": {
 		[]string{"dnx"}, []string{"api.nuget.org", "www.nuget.org", "nuget.org"}, `^[A-Za-z0-9_][A-Za-z0-9._-]*$`, numbered, []string{"NUGET_"},
+		"--yes --interactive --allow-roll-forward", "--verbosity -v",
 		map[string]string{"--source": elsewhere, "--add-source": elsewhere, "--configfile": elsewhere},
 	},
 	"oci": {
 		[]string{"docker", "podman"}, nil, `^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`, "", []string{"DOCKER_", "CONTAINER_", "CONTAINERS_", "REGISTRY_"},
+		"-i --interactive --rm -t --tty -it --init --read-only --privileged --no-healthcheck",
+		"-e --env --name -l --label -m --memory --memory-swap --cpus -u --user -w --workdir -h --hostname --tmpfs --shm-size --pids-limit --ulimit --pull --platform --stop-timeout",
 		map[string]string{
 			"--privileged": container, "-v": container, "--volume": container, "--mount": container, "--device": container, "--cap-add": container,
 			"--network": container, "--net": container, "--pid": container, "--ipc": container, "--userns": container, "--uts": container,
 			"--security-opt": container, "--volumes-from": container, "--env-file": "reads a file into its environment", "--entrypoint": "makes another program of the image run",
 		},
 	},
-	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, semantic, nil, nil},
+	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, semantic, nil, "", "", nil},
 }
 
 // patterns are those of the table that were used.
@@ -133,7 +151,7 @@ func (p *Package) compile(o *Option, r runner) error {
 		named = o.fixed(spec, "--yes")
 	}
 	o.words = slices.Concat(o.before(), own, named, rest)
-	return checkPlaces(o.program, own)
+	return o.checkPlaces(r, own)
 }
 
 // spec is what names the package to its program: with its version, which is exact.
@@ -239,17 +257,3 @@ func (o *Option) before() (words []word) {
 
 // given are words that before has already, or that a server on stdio cannot have.
 var given = []string{"-y", "--yes", "run", "-i", "--interactive", "--rm", "-it", "-t", "--tty"}
-
-// checkPlaces refuses a word that the program would take for the package.
-func checkPlaces(program string, own []word) error {
-	flagged := false
-	for _, w := range own {
-		first := w.texts[0][0].text
-		isFlag := strings.HasPrefix(first, "-")
-		if !isFlag && !flagged {
-			return fmt.Errorf("its argument %.80q stands where %s expects the package", first, program)
-		}
-		flagged = isFlag && !strings.Contains(first, "=")
-	}
-	return nil
-}
