@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
@@ -119,10 +120,12 @@ var errLineEnded = errors.New("interrupted")
 // next returns the next line: of a person, or of a script.
 func (s *shell) next(ctx context.Context) (string, error) {
 	if s.lines != nil {
-		if !s.lines.Scan() {
-			return "", cmpErr(s.lines.Err(), io.EOF)
-		}
-		return s.lines.Text(), nil
+		return files.Until(ctx, func() (string, error) {
+			if !s.lines.Scan() {
+				return "", cmpErr(s.lines.Err(), io.EOF)
+			}
+			return s.lines.Text(), nil
+		})
 	}
 	ctx, done := s.interruptible(ctx)
 	defer done()

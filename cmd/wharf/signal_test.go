@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -168,4 +169,29 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	p.await("interrupted")
 	p.interrupt()
 	p.wantExit(exit.CodeInterrupted)
+}
+
+// A shell that waits for the next line of a script ends at the first signal.
+func TestShellEndsAtASignal(t *testing.T) {
+	hearHangups(t)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		var lines io.WriteCloser
+		p := start(t, func(c *exec.Cmd) (_ io.ReadCloser, err error) {
+			if lines, err = c.StdinPipe(); err != nil {
+				return nil, err
+			}
+			return c.StdoutPipe()
+		}, "wharf", "shell", "demo", "--output", "text")
+		fmt.Fprintln(lines, "echo message=ready")
+		p.await("ready")
+		p.signal(s)
+		over := time.AfterFunc(20*time.Second, func() { p.Process.Kill() })
+		p.Wait()
+		if !over.Stop() {
+			t.Errorf("%v: it went on", s)
+		} else if code := p.ProcessState.ExitCode(); code != exit.CodeInterrupted {
+			t.Errorf("%v: code %d", s, code)
+		}
+		lines.Close()
+	}
 }
