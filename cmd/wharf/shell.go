@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // newShell is given what makes the tree of commands, of which a line is one.
@@ -180,11 +181,13 @@ func split(line string) ([]string, error) {
 
 // do runs one line, as a command of its own on the connection of the shell.
 func (s *shell) do(ctx context.Context, argv []string) error {
-	if !slices.Contains(lineCommands, argv[0]) && argv[0] != "help" && !strings.HasPrefix(argv[0], "-") {
-		argv = append([]string{"call"}, argv...)
-	}
-	if argv[0] == "help" {
+	switch {
+	case argv[0] == "help":
 		argv = []string{"shell", "--help"}
+	case strings.HasPrefix(argv[0], "-"): // any command of the program might follow
+		return exit.Usage(fmt.Errorf("%s: expected a tool, or one of the commands of the shell", cleantext.Word(argv[0])), "write flags behind it")
+	case !slices.Contains(lineCommands, argv[0]):
+		argv = append([]string{"call"}, argv...)
 	}
 	ctx, done := s.interruptible(ctx)
 	defer done()
