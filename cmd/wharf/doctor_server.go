@@ -106,8 +106,24 @@ func (a *app) diagnose(ctx context.Context, server host.Server) *diagnosis {
 	return d
 }
 
-// traceLog is a trace in memory.
-type traceLog struct{ bytes.Buffer }
+// traceLog is the beginning of a trace, in memory: whole lines, up to maxTraceLog.
+type traceLog struct {
+	bytes.Buffer
+	full bool // what comes now is dropped
+}
+
+const maxTraceLog = 4 << 20 // bytes; what tells why a server failed is among the first messages
+
+func (l *traceLog) Write(p []byte) (int, error) {
+	if l.full {
+		return len(p), nil
+	}
+	l.Buffer.Write(p)
+	if l.full = l.Len() > maxTraceLog; l.full {
+		l.Truncate(bytes.LastIndexByte(l.Bytes()[:maxTraceLog], '\n') + 1)
+	}
+	return len(p), nil
+}
 
 func (*traceLog) Close() error { return nil }
 
