@@ -100,9 +100,9 @@ func (r *renderer) bytes(uri, name, kind, data string) string {
 	}
 	switch {
 	case r.app.flags.output == formatMarkdown && strings.HasPrefix(kind, "image/"):
-		return fmt.Sprintf("![%s](<%s>)", plain.Line(kind), path)
+		return fmt.Sprintf("![%s](<%s>)", plain.MarkdownLabel(kind), path)
 	case r.app.flags.output == formatMarkdown:
-		return fmt.Sprintf("[%s](<%s>)", plain.Line(kind), path)
+		return fmt.Sprintf("[%s](<%s>)", plain.MarkdownLabel(kind), path)
 	case !r.app.forPeople():
 		fmt.Fprintf(r.app.Err, "saved %s (%s, %s)\n", path, plain.Line(kind), size(data))
 	}

@@ -71,7 +71,13 @@ func (t Table) Markdown() string {
 }
 
 // markdownCell keeps a cell one, and its text text: no link, image or element.
-var markdownCell = strings.NewReplacer("|", `\|`, "<", "&lt;", "[", `\[`, "`", "\\`")
+var markdownCell = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "[", `\[`, "`", "\\`")
+
+// MarkdownLabel returns foreign text as the label of a link or an image in Markdown, which
+// it cannot end.
+func MarkdownLabel(text string) string {
+	return strings.ReplaceAll(markdownCell.Replace(Line(text)), "]", `\]`)
+}
 
 func isEmpty(cell string) bool { return cell == "" }
 
