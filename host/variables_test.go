@@ -166,6 +166,29 @@ func TestEnvFile(t *testing.T) {
 	}
 }
 
+// A relative env_file counts from the folder of the file that has the entry: the .env of
+// the folder that one stands in is not read.
+func TestEnvFileOfAnotherFolder(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"wharf.toml": "[servers.member]\ncommand = '" + server("member").Command + "'\nenv_file = '.env'\nenv = {" + serverVariable + " = 'member'}\n",
+		".env":       "PASS='" + strings.TrimSpace(pass) + "'\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(".env", []byte("LD_PRELOAD=./evil.so\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := config.Read(filepath.Join(dir, "wharf.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	say(t, connect(t, newHost(t, host.Config{}), file.Servers[0]))
+}
+
 // Variables are looked up each time that a server is started. One that is gone by then is a
 // mistake of that start, until the entry changes. What is literal is left alone, and so is
 // what comes in with a variable.

@@ -29,7 +29,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -56,7 +55,7 @@ type Server struct {
 	Command string            // looked up in PATH
 	Args    []string          //
 	Env     map[string]string // beside the few variables that every process gets
-	EnvFile string            // a file of more of them, NAME=value in each line; those of Env count more
+	EnvFile string            // a file of more of them, NAME=value in each line, see [Server.EnvPath]; those of Env count more
 	Dir     string            // "" is the folder of the host
 
 	URL      string // https://…, http://…, wss://…, ws://… or unix:///path/to/socket#/path
@@ -198,14 +197,19 @@ func UserPath() (string, error) {
 }
 
 // Read reads one file, by [Parse]. What clients mean by the folder of their workspace is,
-// for a file in a project, the folder of that, and else the working folder.
+// for a file in a project, the folder of that, and else the folder of the file. A user's
+// own file of a client is of no workspace: an entry that means one is left out.
 func Read(path string) (*File, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
 	cwd, _ := os.Getwd()
-	return parse(path, data, place{words: workspaceOf(path, cwd), cwd: cwd})
+	return parse(path, data, placeOf(abs, cwd))
 }
 
 // readFile returns what is in a file, which may be a pipe.
@@ -226,31 +230,6 @@ func readFile(path string) ([]byte, error) {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("is larger than %d MiB; is it a configuration?", maxFile>>20)}
 	}
 	return data, nil
-}
-
-// place is where a file is read for.
-type place struct {
-	words string // the folder that is meant by the words of editors; "" leaves them as they are
-	cwd   string // the working folder, of which some files hold the project; "" for none
-}
-
-// workspaceOf returns the folder that the values of a file may mean: that of the project
-// in which it is, or else the working folder.
-func workspaceOf(path, cwd string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return ""
-	}
-	home, _ := os.UserHomeDir()
-	if c := clientOf(abs); c != nil {
-		for _, end := range c.ends {
-			folder, ok := strings.CutSuffix(filepath.ToSlash(abs), "/"+end)
-			if ok && strings.HasPrefix(end, ".") && filepath.FromSlash(folder) != home {
-				return filepath.FromSlash(folder)
-			}
-		}
-	}
-	return cwd
 }
 
 // Parse reads what stands in a file. The path serves for errors, for the format

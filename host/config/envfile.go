@@ -1,8 +1,22 @@
 package config
 
 import (
+	"path/filepath"
 	"strings"
 )
+
+// EnvPath returns where EnvFile is. A relative one counts from Dir, if that is absolute,
+// and else from the folder of the file that has the entry: never from the folder in which
+// one stands, unless a program has put the entry together.
+func (s Server) EnvPath() string {
+	switch {
+	case filepath.IsAbs(s.EnvFile):
+		return s.EnvFile
+	case filepath.IsAbs(s.Dir):
+		return filepath.Join(s.Dir, s.EnvFile)
+	}
+	return filepath.Join(filepath.Dir(s.file), s.EnvFile)
+}
 
 // ParseEnv reads a file of variables, as editors take them from .env files: NAME=value in
 // each line, perhaps after "export", with comments, and values in quotes. Values in double

@@ -73,6 +73,13 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, wh
 		return
 	}
 	s := e.foreign(sec.client, f.rename(e, name))
+	folder := where.words
+	if sec.folder != "" {
+		folder = filepath.FromSlash(sec.folder)
+	} else if where.isUser {
+		s.refuseWorkspace(e)
+		s.replaceWords("") // which leaves the home folder
+	}
 	if at := slices.IndexFunc(f.Servers, func(o Server) bool { return o.Name == s.Name }); at >= 0 {
 		e.fail("", "stands twice in this file")
 	} else if first, twice := sameName(f.Servers, s.Name); twice && len(e.wrong) == 0 {
@@ -87,9 +94,9 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, wh
 		return
 	}
 	if sec.folder != "" && s.Command != "" {
-		s.Dir = cmp.Or(s.Dir, literal(sec.folder))
+		s.Dir = cmp.Or(s.Dir, literal(folder))
 	}
-	s.place(where.words)
+	s.place(folder)
 	s.takeInputs(inputs)
 	f.Servers = append(f.Servers, s)
 	for _, n := range append(e.noted, e.unused()...) {
@@ -275,36 +282,4 @@ func nearestProject(sections []section, folder string) (nearest string) {
 		}
 	}
 	return nearest
-}
-
-// place puts what clients mean by the folder of their workspace in its place, and has
-// relative paths count from it; without one, all stays as it is written.
-func (s *Server) place(folder string) {
-	if folder == "" || strings.Contains(folder, "$") {
-		return
-	}
-	s.replaceWords(folder)
-	if !filepath.IsAbs(folder) { // the folder in which Wharf is run, whichever that is
-		if s.Dir == folder {
-			s.Dir = ""
-		}
-		return
-	}
-	if s.Dir != "" {
-		s.Dir = within(folder, s.Dir)
-	}
-	if s.Command != "" && filepath.Base(s.Command) != s.Command {
-		s.Command = within(cmp.Or(s.Dir, folder), s.Command)
-	}
-	if s.EnvFile != "" {
-		s.EnvFile = within(folder, s.EnvFile)
-	}
-}
-
-// within returns a path that counts from a folder, unless it begins with a variable.
-func within(folder, path string) string {
-	if filepath.IsAbs(path) || strings.HasPrefix(path, "$") || strings.HasPrefix(path, "~") {
-		return path
-	}
-	return filepath.Join(folder, path)
 }

@@ -65,7 +65,7 @@ var serverKeys = keys{
 	{"command", "text", "none", "The program to start. It is looked up in PATH.", `command = "npx"`},
 	{"args", "list of texts", "none", "The arguments of the command.", `args = ["-y", "@modelcontextprotocol/server-everything"]`},
 	{"env", "table of texts", "none", "Variables of the process, beside the few that each server gets.", `env = { GITHUB_TOKEN = "${secret:github}" }`},
-	{"env_file", "text", "none", "A file of more variables, `NAME=value` in each line. Those of `env` outrank it.", `env_file = "/home/me/.secrets/github"`},
+	{"env_file", "text", "none", "A file of more variables, `NAME=value` in each line. Those of `env` outrank it. A relative path counts from `dir` where that is a whole path, else from the folder of the configuration.", `env_file = "/home/me/.secrets/github"`},
 	{"dir", "text", "the working folder", "The folder that the process starts in.", `dir = "${HOME}/notes"`},
 	{"url", "text", "none", "The address of the server: `https://`, `http://`, `wss://`, `ws://`, or `unix:///path/to/socket#/path`.", `url = "https://mcp.example.com/mcp"`},
 	{"headers", "table of texts", "none", "Headers of each request.", `headers = { X-Team = "blue" }`},

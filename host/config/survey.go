@@ -32,8 +32,7 @@ func ClientIDs() (ids []string) {
 // are none, for a program that runs in the folder cwd. Files without servers are passed
 // over. Nothing that stands in them is used by that: an embedder asks the user first.
 //
-// The folder of a workspace, which user's files cannot know, becomes ".": the folder in
-// which Wharf is run.
+// User's files are of no workspace: an entry that means the folder of one is left out.
 func FindClients(cwd string, ids ...string) (all []Found, err error) {
 	for _, id := range ids {
 		if !slices.Contains(ClientIDs(), id) {
@@ -75,7 +74,7 @@ func find(c *client, path, cwd string) (f Found, there bool) {
 		data, err = readFile(path)
 	}
 	if err == nil {
-		f.File, err = parse(path, data, place{words: ".", cwd: cwd})
+		f.File, err = parse(path, data, place{isUser: true, cwd: cwd})
 	}
 	var wrong *Error
 	if errors.As(err, &wrong) && wrong.noServers {

@@ -94,7 +94,7 @@ func TestFindClientsOddFiles(t *testing.T) {
 		t.Fatalf("found %+v, %v", all, err)
 	}
 	claude := all[0].File
-	if got := claude.Servers; listed(got) != "goods" || filepath.ToSlash(got[0].Dir) != filepath.ToSlash(shop) || got[0].Args[0] != "./y" {
+	if got := claude.Servers; listed(got) != "goods" || filepath.ToSlash(got[0].Dir) != filepath.ToSlash(shop) || got[0].Args[0] != shop+"/y" || got[0].Command != filepath.Join(shop, "x") {
 		t.Errorf("servers %+v", got)
 	}
 	if len(claude.Notes) != 1 || !strings.Contains(claude.Notes[0], "the servers of the project "+filepath.ToSlash(home)+"/blog are used there") {

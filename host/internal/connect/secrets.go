@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -97,12 +96,9 @@ func secretText(r config.Reference) string {
 }
 
 // withEnvFile returns an entry with the variables of its file among its own, which count
-// more. The path counts from the folder of the entry.
+// more.
 func withEnvFile(s config.Server) (config.Server, error) {
-	path := s.EnvFile
-	if !filepath.IsAbs(path) && s.Dir != "" {
-		path = filepath.Join(s.Dir, path)
-	}
+	path := s.EnvPath()
 	text, err := readSmall(path)
 	if err != nil {
 		return s, fmt.Errorf("env_file: %w", err)

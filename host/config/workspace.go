@@ -1,0 +1,135 @@
+package config
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// place is where a file is read for.
+type place struct {
+	words  string // the absolute folder that is meant by the words of editors; "" leaves them as they are
+	cwd    string // the working folder, of which some files hold the project; "" for none
+	isUser bool   // the file is the user's own, of no workspace: an entry that means one is left out
+}
+
+// placeOf returns what the values of a file may mean by the folder of their workspace, by
+// the absolute path of the file: that of the project in which it is, none for a user's own
+// file of a client, and else its own folder.
+func placeOf(path, cwd string) place {
+	if isUserFile(path) {
+		return place{isUser: true, cwd: cwd}
+	}
+	home, _ := os.UserHomeDir()
+	if c := clientOf(path); c != nil {
+		for _, end := range c.ends {
+			folder, ok := strings.CutSuffix(filepath.ToSlash(path), "/"+end)
+			if !ok || !strings.HasPrefix(end, ".") {
+				continue
+			}
+			if folder = filepath.FromSlash(folder); folder == home {
+				return place{isUser: true, cwd: cwd}
+			}
+			return place{words: folder, cwd: cwd}
+		}
+	}
+	return place{words: filepath.Dir(path), cwd: cwd}
+}
+
+// isUserFile reports whether a path leads to the user's own file of a client.
+func isUserFile(path string) bool {
+	info, err := os.Stat(path)
+	for _, c := range clients {
+		for _, file := range c.files {
+			own, ok := expandPlace(file, runtime.GOOS)
+			if !ok {
+				continue
+			}
+			if own == path {
+				return true
+			}
+			if other, wrong := os.Stat(own); err == nil && wrong == nil && os.SameFile(info, other) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// workspaceWords are the words by which editors and shells mean the folder of a workspace.
+var workspaceWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{(workspaceFolder(Basename)?|cwd|(env:)?PWD)(:-[^}]*)?\}`)
+})
+
+// refuseWorkspace finds what in an entry means a folder that its file does not say: it
+// would be whichever folder one stands in, with the code that lies there.
+func (s Server) refuseWorkspace(e *entry) {
+	bound := isBound(s.Dir)
+	x := &expansion{server: &s, every: true}
+	x.replace = func(field, value string) (string, []error) {
+		means := workspaceWords().MatchString(strings.ReplaceAll(value, "$$", ""))
+		kind, _, _ := strings.Cut(field, ".")
+		switch kind, _, _ = strings.Cut(kind, "["); kind {
+		case "command":
+			means = means || value != "" && !bound && !isBound(value) && filepath.Base(value) != value
+		case "dir", "env_file":
+			means = means || value != "" && !isBound(value)
+		case "args", "env":
+			means = means || !bound && startsHere(assignedIn(value))
+		}
+		if means {
+			e.fail(field, "means a folder of a workspace, and this file is of none; write the whole path")
+		}
+		return value, nil
+	}
+	x.all()
+}
+
+// assignedIn returns what is assigned in a word that is a flag, and any other as it is.
+func assignedIn(word string) string {
+	if _, value, assigned := strings.Cut(word, "="); assigned && strings.HasPrefix(word, "-") {
+		return value
+	}
+	return word
+}
+
+// isBound reports whether a path is the same from every folder. One that begins with a
+// variable counts as such.
+func isBound(path string) bool { return filepath.IsAbs(path) || strings.HasPrefix(path, "$") }
+
+// startsHere reports whether a word is a path that counts from the working folder, and is
+// written as one.
+func startsHere(word string) bool {
+	word = filepath.ToSlash(word)
+	return word == "." || word == ".." || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
+}
+
+// place puts what clients mean by the folder of their workspace in its place, and has
+// relative paths count from it; without one, all stays as it is written.
+func (s *Server) place(folder string) {
+	if folder == "" || strings.Contains(folder, "$") {
+		return
+	}
+	s.replaceWords(folder)
+	if s.Dir != "" {
+		s.Dir = within(folder, s.Dir)
+	}
+	if s.Command != "" && filepath.Base(s.Command) != s.Command {
+		s.Command = within(cmp.Or(s.Dir, folder), s.Command)
+	}
+	if s.EnvFile != "" {
+		s.EnvFile = within(folder, s.EnvFile)
+	}
+}
+
+// within returns a path that counts from a folder, unless it begins with a variable.
+func within(folder, path string) string {
+	if filepath.IsAbs(path) || strings.HasPrefix(path, "$") || strings.HasPrefix(path, "~") {
+		return path
+	}
+	return filepath.Join(folder, path)
+}
