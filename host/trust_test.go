@@ -194,6 +194,8 @@ func TestEachChangeAsksAgain(t *testing.T) {
 		"header more":       {remote, strings.Replace(remote, `"H": `, `"I": "", "H": `, 1), "headers, header I"},
 		"client":            {remote, strings.Replace(remote, `"c"`, `"d"`, 1), "sign-in client_id"},
 		"scopes":            {remote, strings.Replace(remote, `["s"]`, `["s", "admin"]`, 1), "sign-in scopes"},
+		"more tools":        {strings.Replace(remote, `"url": `, `"enabledTools": ["read"], "url": `, 1), remote, "enabled tools"},
+		"a tool permitted":  {strings.Replace(whole, `"args": `, `"disabledTools": ["rm"], "args": `, 1), whole, "disabled tools"},
 		"process for url":   {remote, whole, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -221,3 +221,19 @@ func TestEnvFileIsReadOnce(t *testing.T) {
 		t.Errorf("facts %+v", a.Facts)
 	}
 }
+
+// Which tools may be called is part of what is approved: a project that asks for fewer
+// cannot have more of them later.
+func TestFactsOfTools(t *testing.T) {
+	s := config.Server{Name: "far", Project: &config.Project{Folder: repo(t), File: ".mcp.json"}, URL: "https://a.example"}
+	none, _ := described(t, s, nil)
+	s.EnabledTools, s.DisabledTools = []string{"read", "list"}, []string{"rm"}
+	facts, _ := described(t, s, nil)
+	if want := append(none, "enabled tools: read, list", "disabled tools: rm"); !slices.Equal(facts, want) {
+		t.Errorf("%q, want %q", facts, want)
+	}
+	s.EnabledTools = []string{} // which permits none, unlike nil
+	if facts, _ := described(t, s, nil); !slices.Contains(facts, "tools: none is enabled") {
+		t.Errorf("%q", facts)
+	}
+}
