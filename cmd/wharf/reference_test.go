@@ -140,6 +140,7 @@ var environment = []struct{ name, meaning string }{
 	{"NO_COLOR", "If it is set, the output has no colours."},
 	{"TERM", "`dumb` is a terminal without colours."},
 	{"GOGC", "The pace of Go's collector, if Wharf's own is not wanted."},
+	{"CARGO_HOME, CARGO_INSTALL_ROOT", "Where cargo installs programs: one of a registry that is elsewhere is told of."},
 	{"DBUS_SESSION_BUS_ADDRESS", "The bus of the keyring, on Linux."},
 	{"EXTISM_ENABLE_WASI_OUTPUT", "If it is set, no sign-in starts: it would print secrets."},
 }

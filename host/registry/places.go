@@ -16,12 +16,12 @@ func (r runner) right(flag string) string {
 
 // isSwitch reports whether a flag is known to take no value.
 func (r runner) isSwitch(flag string) bool {
-	return slices.Contains(strings.Fields(r.switches), flag)
+	return slices.Contains(r.switches, flag)
 }
 
 // takesValue reports whether a flag is known to take a value.
 func (r runner) takesValue(flag string) bool {
-	return slices.Contains(strings.Fields(r.options), flag) || r.right(flag) != "" && !r.isSwitch(flag)
+	return slices.Contains(r.options, flag) || r.right(flag) != "" && !r.isSwitch(flag)
 }
 
 // checkPlaces refuses arguments of the program that make it take another word for the

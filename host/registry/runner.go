@@ -20,8 +20,8 @@ type runner struct {
 	identifier string            // a pattern, of what cannot be an option or a place on the network
 	version    string            // a pattern, of what is one version and no tag or range; "" where the identifier has it
 	variables  []string          // the beginnings of those that decide where the program takes packages from
-	switches   string            // flags of the program that take no value
-	options    string            // flags that take one; like switches, harmless unless in rights
+	switches   []string          // flags of the program that take no value
+	options    []string          // flags that take one; like switches, harmless unless in rights
 	rights     map[string]string // what else flags do; they take a value, unless in switches
 }
 
@@ -36,6 +36,7 @@ const (
 	elsewhere = "takes packages from a place of its own choice"
 	other     = "makes it run another package"
 	adds      = "adds another package"
+	python    = "chooses the Python that runs it"
 	settings  = "reads settings of another place"
 	container = "gives the container more of this machine"
 )
@@ -46,7 +47,7 @@ const (
 var runners = map[string]runner{
 	"npm": {
 		[]string{"npx", "bunx"}, []string{"registry.npmjs.org"}, `^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`, semantic, []string{"NPM_CONFIG_", "BUN_CONFIG_"},
-		"-y --yes -q --quiet --silent --no-install --prefer-offline --prefer-online --offline --bun", "--loglevel",
+		[]string{"-y", "--yes", "-q", "--quiet", "--silent", "--no-install", "--prefer-offline", "--prefer-online", "--offline", "--bun"}, []string{"--loglevel"},
 		map[string]string{
 			"--@:registry": elsewhere, "--userconfig": settings, "--globalconfig": settings, "--prefix": settings, "--workspace": settings, "-w": settings,
 			"--cache": elsewhere, "--script-shell": "makes it run another shell",
@@ -55,30 +56,30 @@ var runners = map[string]runner{
 	},
 	"pypi": {
 		[]string{"uvx"}, []string{"pypi.org", "files.pythonhosted.org"}, `^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`, numbered, []string{"UV_", "PIP_"},
-		"-q --quiet -v --verbose --isolated --offline --no-cache -n --refresh --no-progress --no-config --native-tls", "--color --refresh-package",
+		[]string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--offline", "--no-cache", "-n", "--refresh", "--no-progress", "--no-config", "--native-tls"}, []string{"--color", "--refresh-package"},
 		map[string]string{
 			"--with-editable": adds, "--with-requirements": adds, "-w": adds, "--constraints": settings, "-c": settings, "--overrides": settings,
 			"--config-file": settings, "--env-file": settings, "--directory": settings, "--project": settings, "--cache-dir": elsewhere,
-			"--python": "chooses the Python that runs it", "-p": "chooses the Python that runs it",
+			"--python": python, "-p": python,
 			"--from": other, "--with": adds, "--index": elsewhere, "--index-url": elsewhere, "-i": elsewhere, "--default-index": elsewhere, "--extra-index-url": elsewhere, "--find-links": elsewhere, "-f": elsewhere,
 		},
 	},
 	"nuget": {
 		[]string{"dnx"}, []string{"api.nuget.org", "www.nuget.org", "nuget.org"}, `^[A-Za-z0-9_][A-Za-z0-9._-]*$`, numbered, []string{"NUGET_"},
-		"--yes --interactive --allow-roll-forward", "--verbosity -v",
+		[]string{"--yes", "--interactive", "--allow-roll-forward"}, []string{"--verbosity", "-v"},
 		map[string]string{"--source": elsewhere, "--add-source": elsewhere, "--configfile": elsewhere},
 	},
 	"oci": {
 		[]string{"docker", "podman"}, nil, `^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`, "", []string{"DOCKER_", "CONTAINER_", "CONTAINERS_", "REGISTRY_"},
-		"-i --interactive --rm -t --tty -it --init --read-only --privileged --no-healthcheck",
-		"-e --env --name -l --label -m --memory --memory-swap --cpus -u --user -w --workdir -h --hostname --tmpfs --shm-size --pids-limit --ulimit --pull --platform --stop-timeout",
+		[]string{"-i", "--interactive", "--rm", "-t", "--tty", "-it", "--init", "--read-only", "--privileged", "--no-healthcheck"},
+		[]string{"-e", "--env", "--name", "-l", "--label", "-m", "--memory", "--memory-swap", "--cpus", "-u", "--user", "-w", "--workdir", "-h", "--hostname", "--tmpfs", "--shm-size", "--pids-limit", "--ulimit", "--pull", "--platform", "--stop-timeout"},
 		map[string]string{
 			"--privileged": container, "-v": container, "--volume": container, "--mount": container, "--device": container, "--cap-add": container,
 			"--network": container, "--net": container, "--pid": container, "--ipc": container, "--userns": container, "--uts": container,
 			"--security-opt": container, "--volumes-from": container, "--env-file": "reads a file into its environment", "--entrypoint": "makes another program of the image run",
 		},
 	},
-	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, semantic, nil, "", "", nil},
+	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, semantic, nil, nil, nil, nil},
 }
 
 // patterns are those of the table that were used.
