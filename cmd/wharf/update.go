@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/registry"
 )
 
@@ -29,7 +30,8 @@ version, or all of them. What would change is shown, and written if you say yes.
 What you have changed in an entry yourself stays.
 
 A version of a server never changes. If the registry says something else of the
-version that you have than it said when you added it, you are told.`,
+version that you have than it said when you added it, you are told. For that, for a
+lower version and for a url of another host, --yes does not stand for your answer.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -153,8 +155,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 	if err != nil {
 		return done, err
 	}
-	// What is no newer version was not to be expected, so --yes alone does not agree to it.
-	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", yes && !v.changed); err != nil {
+	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", yes && len(v.unexpected(s, next)) == 0); err != nil {
 		a.forgetBundles(f, next)
 		return done, err
 	}
@@ -191,7 +192,7 @@ func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s h
 	for _, k := range kept {
 		above += a.Own("  %s, and stays", cleantext.Visible(k))
 	}
-	for _, c := range slices.Concat(v.cautions(s.Registry), statusCaution(v.latest), cautions) {
+	for _, c := range slices.Concat(v.unexpected(s, next), v.cautions(s.Registry), statusCaution(v.latest), cautions) {
 		above += a.Own("! %s", c)
 	}
 	for _, name := range n.unset {
@@ -252,12 +253,36 @@ func (a *app) optionsOf(ctx context.Context, c *registry.Client, v *versions, s 
 	return old, registry.Find(options, s), nil
 }
 
+// unexpected says what no update should do to an entry, so --yes alone does not agree to it.
+func (v *versions) unexpected(s, next host.Server) (list []string) {
+	had, latest := plain.Name(s.Registry.Version, plain.NameColumns), plain.Name(next.Registry.Version, plain.NameColumns)
+	if v.changed {
+		list = append(list, fmt.Sprintf("what the registry says of version %s is not what it said when you added it: a version that changes under its name may be an attack", had))
+	}
+	if order, ok := pluginstore.CompareVersions(next.Registry.Version, s.Registry.Version); ok && order < 0 {
+		list = append(list, fmt.Sprintf("version %s is lower than %s, which you have", latest, had))
+	}
+	if before, after := urlHost(s.URL), urlHost(next.URL); before != after {
+		list = append(list, fmt.Sprintf("the url leads to %s and no longer to %s; your headers and the sign-in go there", plain.Name(after, plain.TargetColumns), plain.Name(before, plain.TargetColumns)))
+	}
+	return list
+}
+
+// urlHost is the host of a url as the configuration has it, with its port, and references
+// to variables not expanded.
+func urlHost(text string) string {
+	if _, behind, found := strings.Cut(text, "://"); found {
+		text = behind
+	}
+	if i := strings.IndexAny(text, `/\?#`); i >= 0 {
+		text = text[:i]
+	}
+	return strings.ToLower(text)
+}
+
 // cautions says what is unusual about the version that an entry has.
 func (v *versions) cautions(r config.Registry) []string {
-	switch {
-	case v.changed:
-		return []string{fmt.Sprintf("what the registry says of version %s is not what it said when you added it: a version that changes under its name may be an attack", plain.Name(r.Version, plain.NameColumns))}
-	case v.had == nil:
+	if v.had == nil {
 		return []string{fmt.Sprintf("the registry no longer has version %s, so what you changed cannot be told from what it said", plain.Name(r.Version, plain.NameColumns))}
 	}
 	return nil

@@ -20,7 +20,7 @@ func unexpectedChanges(was, now Installed) []string {
 	} else if before != "" && now.Plugin != before {
 		add("it is another plugin: it calls itself %s, and the installed one %s", now.Plugin, before)
 	}
-	switch order, ok := compareVersions(now.Version, was.Version); {
+	switch order, ok := CompareVersions(now.Version, was.Version); {
 	case !ok:
 		add("its version %q cannot be compared with %s, which is installed", now.Version, was.Version)
 	case order == 0:

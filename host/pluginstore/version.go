@@ -14,10 +14,10 @@ var versionPattern = sync.OnceValue(func() *regexp.Regexp {
 		`(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$`)
 })
 
-// compareVersions compares two versions by the precedence of semver.org 2.0.0,
+// CompareVersions compares two versions by the precedence of semver.org 2.0.0,
 // section 11: -1 where a is the older one, 0 where neither is. ok is false where
 // one of them is not such a version.
-func compareVersions(a, b string) (order int, ok bool) {
+func CompareVersions(a, b string) (order int, ok bool) {
 	x, y := versionPattern().FindStringSubmatch(a), versionPattern().FindStringSubmatch(b)
 	if x == nil || y == nil {
 		return 0, false

@@ -14,19 +14,19 @@ func TestCompareVersions(t *testing.T) {
 			if i != j {
 				want = map[bool]int{true: -1, false: 1}[i < j]
 			}
-			if got, ok := compareVersions(a, b); !ok || got != want {
+			if got, ok := CompareVersions(a, b); !ok || got != want {
 				t.Errorf("%s and %s: %d, %v; want %d", a, b, got, ok, want)
 			}
 		}
 	}
-	if order, ok := compareVersions("1.0.0+one", "v1.0.0+two"); order != 0 || !ok {
+	if order, ok := CompareVersions("1.0.0+one", "v1.0.0+two"); order != 0 || !ok {
 		t.Errorf("a build counts: %d, %v", order, ok)
 	}
 	for _, no := range []string{"", "1", "1.0", "1.0.0.0", "01.0.0", "1.0.0-01", "1.0.0-", "newer", "1.0.0 ", " 1.0.0", "1.0.0\n", "vv1.0.0", "-1.0.0"} {
-		if _, ok := compareVersions(no, "1.0.0"); ok {
+		if _, ok := CompareVersions(no, "1.0.0"); ok {
 			t.Errorf("%q is a version", no)
 		}
-		if _, ok := compareVersions("1.0.0", no); ok {
+		if _, ok := CompareVersions("1.0.0", no); ok {
 			t.Errorf("%q is a version", no)
 		}
 	}
@@ -39,12 +39,12 @@ func FuzzCompareVersions(f *testing.F) {
 		f.Add(text, "1.0.0-alpha")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		x, ok := compareVersions(a, b)
-		y, okToo := compareVersions(b, a)
+		x, ok := CompareVersions(a, b)
+		y, okToo := CompareVersions(b, a)
 		if ok != okToo || x != -y {
 			t.Errorf("%q and %q: %d, %v and %d, %v", a, b, x, ok, y, okToo)
 		}
-		if same, ok := compareVersions(a, a); ok && same != 0 {
+		if same, ok := CompareVersions(a, a); ok && same != 0 {
 			t.Errorf("%q is not as old as itself: %d", a, same)
 		}
 	})
