@@ -21,7 +21,8 @@ type Asker struct {
 
 	Sampler []string // a command that answers for a model; nil has the person do that
 
-	limit limit
+	limit    limit
+	samplers samplerLimit
 }
 
 // errStopped says that the person wants no more questions of a server.

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -19,18 +22,12 @@ import (
 // (2025-11-25/client/sampling#error-handling).
 var errRejected = &host.RPCError{Code: -1, Message: "User rejected sampling request"}
 
-// maxAnswer bounds what a sampler writes, in bytes.
-const maxAnswer = 16 << 20
-
-// sampling is what is shown of a request of a server for the answer of a model.
-type sampling struct {
-	SystemPrompt string `json:"systemPrompt"`
-	MaxTokens    int64  `json:"maxTokens"`
-	Messages     []struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	} `json:"messages"`
-}
+// Bounds of samplers.
+const (
+	maxAnswer   = 16 << 20    // bytes that one writes
+	maxSamples  = 100         // that are run for one server; who named the command pays for its model
+	samplerWait = time.Second // for a process that a sampler has left behind, and that keeps its stdout
+)
 
 // Sample answers in place of a model: by the command of the Sampler, or by what the person
 // writes. On a terminal they see the messages before anything is answered, and the answer of
@@ -60,19 +57,25 @@ func (a *Asker) sample(ctx context.Context, params json.RawMessage) (json.RawMes
 	if err := a.checkLimit(ctx); err != nil {
 		return nil, a.rejected(err)
 	}
-	var asked sampling
-	if err := json.Unmarshal(params, &asked); err != nil {
-		return nil, &host.RPCError{Code: mcp.CodeInvalidParams, Message: "the params are not those of sampling/createMessage"}
+	asked, err := readSampling(params)
+	if err != nil {
+		return nil, &host.RPCError{Code: mcp.CodeInvalidParams, Message: "the params are not those of sampling/createMessage: " + err.Error()}
 	}
 	fmt.Fprintf(a.Err, "\n%s", a.StyleErr(term.Bold, a.Own("%s wants the answer of a model to what is behind the bars:", plain.Server(a.Server))))
 	if asked.SystemPrompt != "" {
 		fmt.Fprint(a.Err, a.Quote("system: "+asked.SystemPrompt, term.OfMessage, ""))
 	}
-	for _, m := range asked.Messages[max(0, len(asked.Messages)-shownMessages):] {
-		fmt.Fprint(a.Err, a.Quote(m.Role+": "+textOf(m.Content), term.OfMessage, ""))
+	for _, m := range asked.messages[max(0, len(asked.messages)-shownMessages):] {
+		fmt.Fprint(a.Err, a.Quote(m, term.OfMessage, ""))
 	}
-	if more := len(asked.Messages) - shownMessages; more > 0 {
+	if more := len(asked.messages) - shownMessages; more > 0 {
 		fmt.Fprint(a.Err, a.Own("(%d messages before these are not shown)", more))
+	}
+	if asked.Tools != nil {
+		fmt.Fprint(a.Err, a.Quote("tools: "+string(asked.Tools), term.OfMessage, ""))
+	}
+	if asked.others != "" {
+		fmt.Fprint(a.Err, a.Quote("also: "+asked.others, term.OfMessage, ""))
 	}
 	if a.Sampler == nil {
 		return a.writeAnswer(ctx)
@@ -86,7 +89,11 @@ func (a *Asker) sample(ctx context.Context, params json.RawMessage) (json.RawMes
 	}
 	var result struct{ Content json.RawMessage }
 	json.Unmarshal(answer, &result)
-	fmt.Fprint(a.Err, a.Quote(textOf(result.Content), term.OfMessage, ""))
+	text, err := textOf(result.Content)
+	if err != nil {
+		text = string(answer)
+	}
+	fmt.Fprint(a.Err, a.Quote(text, term.OfMessage, ""))
 	if err := a.agree(ctx, a.Own("That is its answer."), "Send it to "+plain.Name(a.Server.Name, plain.NameColumns)+"?"); err != nil {
 		return nil, a.rejected(err)
 	}
@@ -95,28 +102,6 @@ func (a *Asker) sample(ctx context.Context, params json.RawMessage) (json.RawMes
 
 // shownMessages is how many messages of a conversation are shown, the newest.
 const shownMessages = 8
-
-// textOf is the text of a message, or of a list of its parts; other parts are shown as JSON.
-func textOf(content json.RawMessage) string {
-	var parts []mcp.Content
-	if json.Unmarshal(content, &parts) != nil {
-		var one mcp.Content
-		if json.Unmarshal(content, &one) != nil {
-			return string(content)
-		}
-		parts = []mcp.Content{one}
-	}
-	var lines []string
-	for _, part := range parts {
-		text := part.Text
-		if part.Type != mcp.ContentText {
-			raw, _ := json.Marshal(part)
-			text = string(raw)
-		}
-		lines = append(lines, text)
-	}
-	return strings.Join(lines, "\n")
-}
 
 // writeAnswer has the person write the answer.
 func (a *Asker) writeAnswer(ctx context.Context) (json.RawMessage, error) {
@@ -162,14 +147,48 @@ func (a *Asker) rejected(err error) error {
 	return errRejected
 }
 
+// samplerLimit has one sampler run at a time for a server, and maxSamples in all. Safe for
+// concurrent use.
+type samplerLimit struct {
+	begun atomic.Int32
+	once  sync.Once
+	turn  chan struct{} // holds one element while a sampler runs
+}
+
+// take waits for the turn of a run, which done ends.
+func (l *samplerLimit) take(ctx context.Context) (done func(), err error) {
+	l.once.Do(func() { l.turn = make(chan struct{}, 1) })
+	select {
+	case l.turn <- struct{}{}:
+		return func() { <-l.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // runSampler runs the command of the sampler, which is killed when ctx ends. The server
 // learns only that it failed; the person is told why.
 func (a *Asker) runSampler(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	if n := a.samplers.begun.Add(1); n > maxSamples {
+		if n == maxSamples+1 {
+			a.Warn("%s got %d answers of the sampler, and gets no more of them from this command", plain.Server(a.Server), maxSamples)
+		}
+		return nil, &host.RPCError{Code: errRejected.Code, Message: fmt.Sprintf("no more than %d answers of a model are given", maxSamples)}
+	}
+	done, err := a.samplers.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	var out, said bounded
 	out.most, said.most = maxAnswer, 4<<10
 	cmd := exec.CommandContext(ctx, a.Sampler[0], a.Sampler[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(params), &out, &said
-	err := cmd.Run()
+	cmd.WaitDelay = samplerWait
+	err = cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it has succeeded, and what came is its answer
+	}
 	answer := bytes.TrimSpace(out.Bytes())
 	var object map[string]json.RawMessage
 	switch {

@@ -1,0 +1,108 @@
+package elicit
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+)
+
+const forty = `echo '{"role":"assistant","model":"m","content":{"type":"text","text":"40"}}'`
+
+// sampler is a shell command that answers where there is no terminal, and what is told of it.
+func sampler(t *testing.T, command string) (*Asker, *strings.Builder) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the samplers are shell commands")
+	}
+	shown := new(strings.Builder)
+	return &Asker{Terminal: &term.Terminal{In: strings.NewReader(""), Err: shown}, Server: host.Server{Name: "files"}, Sampler: []string{"sh", "-c", command}}, shown
+}
+
+// A process that the sampler leaves behind, and that keeps its stdout, holds no answer up.
+func TestSamplerThatLeavesAChild(t *testing.T) {
+	a, _ := sampler(t, "sleep 20 & "+forty)
+	begin := time.Now()
+	if answer, err := a.Sample(t.Context(), json.RawMessage(`{}`)); err != nil || !strings.Contains(string(answer), `"40"`) {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("after %v", took)
+	}
+}
+
+// A server has one sampler run at a time, and so many in all.
+func TestSamplerIsBounded(t *testing.T) {
+	lock := filepath.Join(t.TempDir(), "lock")
+	t.Setenv("LOCK", lock)
+	a, shown := sampler(t, `mkdir "$LOCK" && sleep 0.1 && rmdir "$LOCK" && `+forty)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := a.Sample(t.Context(), json.RawMessage(`{}`)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if err := os.Mkdir(lock, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a.Sampler[2] = forty
+	for n := 5; n <= 102; n++ {
+		_, err := a.Sample(t.Context(), json.RawMessage(`{}`))
+		if n > 100 == (err == nil) || err != nil && !strings.Contains(err.Error(), "100") {
+			t.Fatalf("answer %d: %v", n, err)
+		}
+	}
+	if strings.Count(shown.String(), "100") != 1 {
+		t.Errorf("shown %q", shown)
+	}
+}
+
+// The person is shown all that a sampler could read, and what it could read in another way
+// than it is shown is refused.
+func TestSamplingIsShownAsItIsRead(t *testing.T) {
+	ask := func(params string) (string, error) {
+		in, typed := io.Pipe()
+		defer typed.Close()
+		go io.WriteString(typed, "an answer\n")
+		shown := new(strings.Builder)
+		a := &Asker{Terminal: &term.Terminal{In: in, Err: shown, InTTY: true, ErrTTY: true}, Server: host.Server{Name: "files"}}
+		_, err := a.Sample(t.Context(), json.RawMessage(params))
+		return shown.String(), err
+	}
+	for _, params := range []string{
+		`{"systemPrompt":"nice","SystemPrompt":"evil"}`,
+		`{"messages":[],"messages":[]}`,
+		`{"messages":[],"meſſages":[]}`,
+		`{"messages":[{"role":"user","content":[],"Content":[]}]}`,
+		`{"messages":[{"role":"user","content":{"type":"text","text":"evil","Text":"nice"}}]}`,
+		`{"messages":[{"role":"user","content":[{"type":"text","text":"evil","t\u0065xt":"nice"}]}]}`,
+		`[]`,
+	} {
+		var no *host.RPCError
+		if shown, err := ask(params); !errors.As(err, &no) || no.Code != -32602 || shown != "" {
+			t.Errorf("%s: %v, shown %q", params, err, shown)
+		}
+	}
+	shown, err := ask(`{"messages":[{"role":"user","content":{"type":"text","text":"hello"}},{"role":"user","content":{"type":"text","Text":"hidden"}},
+		{"role":"user","content":{"type":"text","text":"a"},"aside":1}],"tools":[{"name":"rm","inputSchema":{}}],"temperature":2}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"│ user: hello\n", `"Text":"hidden"`, `"aside":1`, `│ tools: [{"name":"rm"`, `"temperature":2`} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%s is not in %q", want, shown)
+		}
+	}
+}
