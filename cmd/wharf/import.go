@@ -233,13 +233,15 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	if err = a.agreeTo(ctx, above.String(), "Add what is shown? yes, [n]o: ", yes); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	if err = a.keepSecrets(ctx, secrets); err != nil {
+	undo, err := a.keepSecrets(ctx, secrets, "`wharf auth secret --forget %s` forgets the secret, where no other server means it")
+	if err != nil {
 		return err
 	}
-	if err = a.askQuestions(ctx, questions); err != nil {
-		return err
+	if err = a.askQuestions(ctx, questions); err == nil {
+		err = writeOwn(ctx, own, text)
 	}
-	if err = writeOwn(ctx, own, text); err != nil {
+	if err != nil {
+		undo()
 		return err
 	}
 	return a.printImported(added)
@@ -260,21 +262,4 @@ func counted(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// keepSecrets stores secrets in the vault, unless it has them already.
-func (a *app) keepSecrets(ctx context.Context, secrets map[string]string) error {
-	if len(secrets) == 0 {
-		return nil
-	}
-	v, err := a.vault()
-	if err != nil {
-		return err
-	}
-	for _, name := range sortedNames(secrets) {
-		if err := v.StoreSecret(ctx, name, secrets[name]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -146,10 +146,15 @@ func (a *app) askInput(ctx context.Context, n *inputs, in registry.Input, number
 	}
 }
 
-// keep stores the secrets in the vault, and returns what takes them out again. It replaces
-// no secret: another entry may mean it.
+// keep stores the secrets of inputs in the vault, and returns what takes them out again.
 func (a *app) keep(ctx context.Context, n *inputs) (undo func(), err error) {
-	if len(n.secrets) == 0 {
+	return a.keepSecrets(ctx, n.secrets, "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret")
+}
+
+// keepSecrets stores secrets in the vault by their names, and returns what takes them out
+// again. It replaces no secret, as another entry may mean it: hint says what to do then.
+func (a *app) keepSecrets(ctx context.Context, secrets map[string]string, hint string) (undo func(), err error) {
+	if len(secrets) == 0 {
 		return func() {}, nil
 	}
 	v, err := a.vault()
@@ -164,13 +169,13 @@ func (a *app) keep(ctx context.Context, n *inputs) (undo func(), err error) {
 			}
 		}
 	}
-	for _, name := range sortedNames(n.secrets) {
+	for _, name := range sortedNames(secrets) {
 		old, found, err := v.LoadSecret(ctx, name)
 		switch {
-		case found && old != n.secrets[name]:
-			err = exit.Usage(fmt.Errorf("there is another secret %s in the vault", name), "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret", name)
+		case found && old != secrets[name]:
+			err = exit.Usage(fmt.Errorf("there is another secret %s in the vault", name), hint, name)
 		case err == nil && !found:
-			err = v.StoreSecret(ctx, name, n.secrets[name])
+			err = v.StoreSecret(ctx, name, secrets[name])
 			stored = append(stored, name)
 		}
 		if err != nil {
