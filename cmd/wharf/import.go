@@ -54,6 +54,11 @@ func newImport(a *app) *cobra.Command {
 			if list {
 				return a.listImports(items, found)
 			}
+			for _, f := range found {
+				if f.Err != nil && slices.Contains(args, f.ID) {
+					return exit.Usage(f.Err, "")
+				}
+			}
 			a.tellOfFiles(found, false)
 			return a.runImport(cmd.Context(), own, items, yes)
 		},
