@@ -99,7 +99,8 @@ func (as *Accounts) Of(s config.Server) (*Account, error) {
 	if name == "" {
 		return nil, nil
 	}
-	key, err := json.Marshal([]any{s.Name, s.URL, s.Proxy, s.TLS, s.Auth})
+	_, released := s.Claim() // whose variables are others
+	key, err := json.Marshal([]any{s.Name, s.URL, s.Proxy, s.TLS, s.Auth, released})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 		},
 		Warn:     func(text string) { warned.Do(func() { as.config.Warn(s.Name, text) }) },
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
-		Settings: as.settings(s.Auth),
+		Settings: as.settings(s),
 		Client:   step.Client{Name: as.config.Client.Name, Version: as.config.Client.Version},
 		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob, Registrations: !fromFile},
 		Person:   as.config.Person,

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -52,4 +53,38 @@ func TestAFormerAccountIsGivenBack(t *testing.T) {
 	if _, err := used.Material(t.Context()); err == nil || err.Error() != "sign in to s: closed" {
 		t.Errorf("one that is used is not closed: %v", err)
 	}
+}
+
+// What signs in to a server of a project takes its variables from this process, where they
+// were approved: an embedder's own lookup is for the user's own entries, and the two share
+// no account.
+func TestVariablesOfAProjectsSignIn(t *testing.T) {
+	m, err := modules.New(t.Context(), modules.Config{Builtin: map[string][]byte{"bearer": {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	t.Setenv("TOKEN", "of-the-process")
+	accounts := New(Config{Modules: m, LookupEnv: func(string) (string, bool) { return "of-the-embedder", true }}).Accounts
+	own := config.Server{Name: "s", URL: "https://a.example", Auth: config.Auth{
+		Provider: "bearer", Settings: map[string]any{"token": config.Reference{Env: "TOKEN"}},
+	}}
+	foreign := own
+	foreign.Project = &config.Project{Folder: t.TempDir(), File: ".mcp.json"}
+	foreign, err = foreign.Release(foreign.Variables(), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[*config.Server]string{&own: "of-the-embedder", &foreign: "of-the-process"} {
+		text, err := accounts.settings(*s)(t.Context())
+		if err != nil || string(text) != `{"token":"`+want+`"}` {
+			t.Errorf("%s, %v; want %s", text, err, want)
+		}
+	}
+	first, err := accounts.Of(own)
+	second, wrong := accounts.Of(foreign)
+	if err != nil || wrong != nil || first == second {
+		t.Errorf("one account for both: %v, %v", err, wrong)
+	}
+	accounts.close()
 }

@@ -28,7 +28,7 @@ import (
 // Config is what connections have in common. Modules, LookupEnv and Warn are required.
 type Config struct {
 	Modules   *modules.Cache
-	LookupEnv func(name string) (string, bool)                             // of variables that auth tables mean
+	LookupEnv func(name string) (string, bool)                             // of variables that auth tables of the user's own entries mean
 	Vault     *vault.Vault                                                 // keeps what sign-ins give; nil keeps nothing
 	Streams   map[string]func(context.Context) (io.ReadWriteCloser, error) // to servers within the program, by name
 

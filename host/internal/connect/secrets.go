@@ -16,17 +16,17 @@ import (
 
 var errNoVault = &hosterr.Error{Kind: hosterr.ErrConfig, Err: errors.New("there is no vault: this program set no folder for it")}
 
-// settings returns the settings of an auth table as its provider reads them.
+// settings returns the settings of a server's auth table as its provider reads them.
 // Secrets are looked up each time: a token in a file may be renewed by others.
-func (as *Accounts) settings(a config.Auth) func(context.Context) (json.RawMessage, error) {
+func (as *Accounts) settings(s config.Server) func(context.Context) (json.RawMessage, error) {
 	return func(ctx context.Context) (json.RawMessage, error) {
-		values := maps.Clone(a.Settings)
+		values := maps.Clone(s.Auth.Settings)
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			r, ok := values[key].(config.Reference)
 			if !ok {
 				continue
 			}
-			text, err := as.lookUp(ctx, r)
+			text, err := as.lookUp(ctx, s, r)
 			if err != nil {
 				return nil, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("auth.%s: %w", key, err), Hint: hosterr.Hint(err)}
 			}
@@ -46,7 +46,7 @@ func (as *Accounts) settings(a config.Auth) func(context.Context) (json.RawMessa
 func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, error) {
 	values := make(map[config.Reference]string)
 	for _, r := range s.Secrets() {
-		text, err := d.Accounts.lookUp(ctx, r)
+		text, err := d.Accounts.lookUp(ctx, s, r)
 		if in := inputOf(s, r); err != nil && in != nil {
 			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: &InputError{*in, err}, Hint: hosterr.Hint(err)}
 		}
@@ -115,11 +115,16 @@ func withEnvFile(s config.Server) (config.Server, error) {
 // maxSecret is the largest file that is a secret, in bytes.
 const maxSecret = 64 << 10
 
-// lookUp returns what a reference leads to.
-func (as *Accounts) lookUp(ctx context.Context, r config.Reference) (string, error) {
+// lookUp returns what a reference of a server leads to. The variables of a project's are
+// those of this process, of which the person has approved.
+func (as *Accounts) lookUp(ctx context.Context, s config.Server, r config.Reference) (string, error) {
 	switch {
 	case r.Env != "":
-		text, set := as.config.LookupEnv(r.Env)
+		lookup := as.config.LookupEnv
+		if _, released := s.Claim(); released {
+			lookup = os.LookupEnv
+		}
+		text, set := lookup(r.Env)
 		if !set {
 			return "", fmt.Errorf("the variable %s is not set", r.Env)
 		}
