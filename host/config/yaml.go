@@ -16,9 +16,10 @@ import (
 // Bounds of a file in YAML. Its parser keeps several hundred bytes for each of the file,
 // and goes as deep as the file does; an alias stands for as many values as what it names.
 const (
-	maxYAML       = 1 << 20 // bytes
-	maxYAMLDepth  = 100     // brackets within brackets, or lists within lists on one line
-	maxYAMLValues = 100_000 // with each alias replaced
+	maxYAML         = 1 << 20 // bytes
+	maxYAMLDepth    = 100     // brackets within brackets, or lists within lists on one line
+	maxYAMLBrackets = 5_000   // that open, those in texts and comments among them
+	maxYAMLValues   = 100_000 // with each alias replaced
 )
 
 // readYAML parses a file in YAML: its one document. Tags mean nothing here, and merge keys
@@ -27,8 +28,8 @@ func readYAML(path string, text string) (*document, error) {
 	if len(text) > maxYAML {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("is larger than %d MiB, which is more than is read of YAML; is it a configuration?", maxYAML>>20)}
 	}
-	if line := tooDeepYAML(text); line > 0 {
-		return nil, &Error{File: path, Line: line, Problem: "is not read: it nests too deeply"}
+	if line, problem := tooDeepYAML(text); line > 0 {
+		return nil, &Error{File: path, Line: line, Problem: "is not read: " + problem}
 	}
 	file, err := parser.ParseBytes([]byte(text), 0)
 	var syntax yaml.Error
@@ -59,10 +60,12 @@ func readYAML(path string, text string) (*document, error) {
 	return &document{path: path, root: table, keys: r.keys, line: r.keys.lineAt, format: formatYAML}, nil
 }
 
-// tooDeepYAML returns the line at which a file nests deeper than any configuration, or 0.
-// It takes brackets in texts for brackets, of which no file has as many.
-func tooDeepYAML(text string) int {
-	depth, line := 0, 0
+// tooDeepYAML returns the line at which a file nests deeper than any configuration, or 0,
+// and what is wrong with it. It takes brackets in texts and comments for brackets. One that
+// closes there hides the depth, so the brackets that open are bounded as well: the parser
+// keeps a path for each level, and takes 86 MiB for as many within each other.
+func tooDeepYAML(text string) (line int, problem string) {
+	depth, brackets := 0, 0
 	for l := range strings.Lines(text) {
 		line++
 		dashes := 0
@@ -70,6 +73,7 @@ func tooDeepYAML(text string) int {
 			switch c := l[i]; c {
 			case '[', '{':
 				depth++
+				brackets++
 			case ']', '}':
 				depth = max(0, depth-1)
 			case '-', '?', ':':
@@ -77,12 +81,15 @@ func tooDeepYAML(text string) int {
 					dashes++
 				}
 			}
-			if depth > maxYAMLDepth || dashes > maxYAMLDepth {
-				return line
+			switch {
+			case depth > maxYAMLDepth || dashes > maxYAMLDepth:
+				return line, "it nests too deeply"
+			case brackets > maxYAMLBrackets:
+				return line, "it has more brackets than any configuration"
 			}
 		}
 	}
-	return 0
+	return 0, ""
 }
 
 // yamlReader turns the nodes of a file into values.
