@@ -109,22 +109,22 @@ var apart = map[string]string{
 	"`wharf trust list` shows what was; a server of another project goes by the path of its file":             "TestTrust",
 	"; `wharf trust show ":                                                                                    "TestTrust",
 	"wharf trust 1":                                                                                           "no text: what a hash begins with",
-	"ask the publisher whether the key is another now, where an impostor could not answer; then remove the plugin and add it with --key":         "as the next",
-	"`wharf doctor` says which configuration is read; `wharf add` writes to it":                                                                  "start.txtar",
-	"`wharf servers --status` starts the servers and shows their states":                                                                         "start.txtar",
-	"`wharf servers` lists servers; `wharf tools SERVER` lists tools":                                                                            "start.txtar",
-	"`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one":                                                      "start.txtar",
-	"%s: set in your shell, but a server gets only the variables that its entry names; write in your configuration:\n[servers.%s]\nenv = { %s }": "start.txtar",
-	"a server that is slow to start gets longer with --timeout, or with start_timeout = \"2m\" in its entry":                                     "start.txtar",
-	"`wharf tools -- COMMAND…` lists the tools of the server":                                                                                    "tools.txtar",
-	"`wharf plugin extras` lists the names; a file that has no dot goes by ./NAME":                                                               "plugin-extras.txtar",
-	"`wharf plugin extras` lists the plugins that are not":                                                                                       "plugin-extras.txtar",
-	"try `wharf tools -- COMMAND…`":                                                                                                              "usage.txtar",
-	"; --save DIR writes it to a file":                                                                                                           "output.txtar",
-	"for an argument write %s; see `%s --help`":                                                                                                  "tools.txtar",
-	"${secret:%s} has no value yet; give it with: wharf auth secret %[1]s":                                                                       "import.txtar",
-	"There is nothing new to copy. `wharf import --list` shows what was found.":                                                                  "import.txtar",
-	"`wharf import --list` shows those that were found":                                                                                          "import.txtar",
+	"ask the publisher whether the key is another now, where an impostor could not answer; then remove the plugin and add it with --key":                                                         "as the next",
+	"`wharf doctor` says which configuration is read; `wharf add` writes to it":                                                                                                                  "start.txtar",
+	"`wharf servers --status` starts the servers and shows their states":                                                                                                                         "start.txtar",
+	"`wharf servers` lists servers; `wharf tools SERVER` lists tools":                                                                                                                            "start.txtar",
+	"`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one":                                                                                                      "start.txtar",
+	"it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; if it may have that, write in your configuration, in [servers.%s]: env = { %s }": "start.txtar",
+	"a server that is slow to start gets longer with --timeout, or with start_timeout = \"2m\" in its entry":                                                                                     "start.txtar",
+	"`wharf tools -- COMMAND…` lists the tools of the server":                                                                                                                                    "tools.txtar",
+	"`wharf plugin extras` lists the names; a file that has no dot goes by ./NAME":                                                                                                               "plugin-extras.txtar",
+	"`wharf plugin extras` lists the plugins that are not":                                                                                                                                       "plugin-extras.txtar",
+	"try `wharf tools -- COMMAND…`":                                             "usage.txtar",
+	"; --save DIR writes it to a file":                                          "output.txtar",
+	"for an argument write %s; see `%s --help`":                                 "tools.txtar",
+	"${secret:%s} has no value yet; give it with: wharf auth secret %[1]s":      "import.txtar",
+	"There is nothing new to copy. `wharf import --list` shows what was found.": "import.txtar",
+	"`wharf import --list` shows those that were found":                         "import.txtar",
 	"wharf call": "no hint: a command line that is shown as an example",
 	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints": "plugin.txtar",
 }
@@ -211,6 +211,14 @@ func followHint(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("usage: follow FILE")
 		}
 		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(merged(ts.ReadFile(args[0]), lines)), 0o600))
+		return
+	}
+	if _, lines, found := strings.Cut(l.hint, "write in your configuration, in "); found {
+		table, keys, _ := strings.Cut(lines, ": ")
+		if len(args) != 1 {
+			ts.Fatalf("usage: follow FILE")
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(merged(ts.ReadFile(args[0]), table+"\n"+keys)), 0o600))
 		return
 	}
 	if _, flags, found := strings.Cut(l.hint, "add --"); found {

@@ -31,7 +31,7 @@ func (a *app) withFlags(hint string, err error) string {
 	if !a.adHoc || len(names) == 0 {
 		return hint
 	}
-	return fmt.Sprintf("%s: set in your shell, but the server did not get it; before the --, add -e %s",
+	return fmt.Sprintf("it says that it needs %s, which your shell has; if it may have that, add -e %s before the --",
 		strings.Join(names, ", "), strings.Join(names, " -e "))
 }
 

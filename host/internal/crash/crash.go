@@ -13,11 +13,12 @@ import (
 
 // Start is what is known of the start of a process that did not become a server.
 type Start struct {
-	Server string   // its name, as it is written in a configuration
-	Stderr string   // what it wrote there, without secrets
-	Stdout []string // the first lines on its stdout that were no message, without secrets
-	Exited bool     // it ended by itself
-	Clean  bool     // with status 0
+	Server  string   // its name, as it is written in a configuration
+	Project bool     // its entry came with a project
+	Stderr  string   // what it wrote there, without secrets
+	Stdout  []string // the first lines on its stdout that were no message, without secrets
+	Exited  bool     // it ended by itself
+	Clean   bool     // with status 0
 
 	Gets  func(variable string) bool // the process was given it
 	Shell func(variable string) bool // this process has it
@@ -28,13 +29,13 @@ type Cause struct {
 	What     string   // a part of a sentence; "" where nothing is known
 	Hint     string   // a line or a few; "" for nothing
 	Known    bool     // another start would end in the same way
-	Withheld []string // variables that it asked for, that the shell has and that it did not get
+	Withheld []string // variables that it says it needs, that the shell has and that it did not get
 }
 
 // Cause returns the first cause that fits.
 func (s *Start) Cause() Cause {
 	if names := s.withheld(); len(names) > 0 {
-		return Cause{What: "it did not get " + strings.Join(names, ", "), Hint: s.passOn(names), Known: true, Withheld: names}
+		return Cause{What: "it says that it needs " + strings.Join(names, ", ") + ", which it did not get", Hint: s.passOn(names), Known: true, Withheld: names}
 	}
 	for _, k := range known() {
 		m := k.says.FindStringSubmatch(s.Stderr)
@@ -70,26 +71,40 @@ func quoted(line string) string { return `"` + cleantext.Line(line, longestName)
 
 func filled(text, name string) string { return strings.ReplaceAll(text, "%s", name) }
 
-// passOn is the hint for variables that the shell has.
+// passOn is the hint for variables that the shell has. That a server asks for one is no
+// reason to trust it: of a server that the user has not written, no line is ready to be pasted.
 func (s *Start) passOn(names []string) string {
+	all := strings.Join(names, ", ")
+	if s.Project {
+		return fmt.Sprintf("it says that it needs %s, which your shell has; the server came with a project, so find out what it does with that first", all)
+	}
 	var pairs []string
 	for _, name := range names {
 		pairs = append(pairs, fmt.Sprintf("%s = \"${%[1]s}\"", name))
 	}
-	return fmt.Sprintf("%s: set in your shell, but a server gets only the variables that its entry names; write in your configuration:\n[servers.%s]\nenv = { %s }",
-		strings.Join(names, ", "), s.Server, strings.Join(pairs, ", "))
+	return fmt.Sprintf("it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; if it may have that, write in your configuration, in [servers.%s]: env = { %s }",
+		all, s.Server, strings.Join(pairs, ", "))
 }
 
-var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b`)
+var (
+	variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b`)
+	needs    = regexp.MustCompile(`(?i)\b(requires?|required|missing|unset|undefined|must|needs?|provide|KeyError|environment variables?|(please|must) set|set the|not (set|found|defined|provided))\b`)
+)
 
-// withheld returns the variables in what the server said that it might have had.
+// near is how far from the name of a variable a server says that it needs it, in bytes.
+const near = 60
+
+// withheld returns the variables that the server said it needs, and that it might have had.
 func (s *Start) withheld() (names []string) {
 	if s.Gets == nil || s.Shell == nil {
 		return nil
 	}
-	for _, name := range variable.FindAllString(s.Stderr, -1) {
-		if len(names) < 5 && !slices.Contains(names, name) && s.Shell(name) && !s.Gets(name) {
-			names = append(names, name)
+	for line := range strings.Lines(s.Stderr) {
+		for _, at := range variable.FindAllStringIndex(line, -1) {
+			name, around := line[at[0]:at[1]], line[max(0, at[0]-near):at[0]]+" "+line[at[1]:min(len(line), at[1]+near)]
+			if len(names) < 5 && !slices.Contains(names, name) && needs.MatchString(around) && s.Shell(name) && !s.Gets(name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names

@@ -67,8 +67,25 @@ func TestWithheldVariables(t *testing.T) {
 		Shell: func(name string) bool { return shell[name] },
 	}
 	c := s.Cause()
-	if len(c.Withheld) != 1 || c.Withheld[0] != "GITHUB_TOKEN" || !strings.HasSuffix(c.Hint, "\n[servers.gh]\nenv = { GITHUB_TOKEN = \"${GITHUB_TOKEN}\" }") {
+	if len(c.Withheld) != 1 || c.Withheld[0] != "GITHUB_TOKEN" || !strings.HasSuffix(c.Hint, ", in [servers.gh]: env = { GITHUB_TOKEN = \"${GITHUB_TOKEN}\" }") ||
+		strings.Contains(c.Hint, "\n") || c.What != "it says that it needs GITHUB_TOKEN, which it did not get" {
 		t.Errorf("got %+v", c)
+	}
+	s.Project = true
+	if c := s.Cause(); strings.Contains(c.Hint, "env") || strings.Contains(c.Hint, "${") || !strings.Contains(c.Hint, "GITHUB_TOKEN") {
+		t.Errorf("of a project: %q", c.Hint)
+	}
+	s.Project = false
+	for text, asks := range map[string]bool{
+		"GITHUB_TOKEN": false, "see GITHUB_TOKEN in the README": false, "GITHUB_TOKEN\nis required": false,
+		"required: a folder" + strings.Repeat(" ", 80) + "GITHUB_TOKEN": false,
+		"KeyError: 'GITHUB_TOKEN'": true, "Missing GITHUB_TOKEN": true, "GITHUB_TOKEN is not set": true, "please set GITHUB_TOKEN": true,
+		"GITHUB_TOKEN must be provided": true, "environment variable GITHUB_TOKEN": true,
+	} {
+		s.Stderr = text
+		if c := s.Cause(); len(c.Withheld) == 1 != asks {
+			t.Errorf("%q: %+v", text, c)
+		}
 	}
 }
 
