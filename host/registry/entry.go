@@ -43,17 +43,20 @@ func (o *Option) Entry(answers Answers) (config.Server, error) {
 	if o.Kind == "sse" {
 		s.Strategy = "sse-first"
 	}
-	return s, o.checkFilled(s.URL)
+	return s, o.checkFilled(s.URL, f)
 }
 
 // checkFilled looks at a url whose host was filled in. A user may have a server of their
 // own in their network; the registry has none there.
-func (o *Option) checkFilled(text string) error {
+func (o *Option) checkFilled(text string, f filler) error {
 	if own, _ := (filler{o, nil}).fill(o.url); own == text {
 		if err := checkURL(text); err != nil {
 			return denied("", "%w", err)
 		}
 		return nil
+	}
+	if host, registrys := f.host(); registrys && egress.CheckPublicHost(host) != nil {
+		return denied("", "the url %s leads to your own machine, or into your own network, by what the registry says", cleantext.Line(text, 200))
 	}
 	u, err := url.Parse(text)
 	if err == nil && u.Scheme == "http" && egress.CheckPublicHost(u.Hostname()) == nil {
@@ -66,6 +69,33 @@ func (o *Option) checkFilled(text string) error {
 type filler struct {
 	*Option
 	answers Answers
+}
+
+// host is the host of the url with its answers. registrys reports whether the registry has
+// a say in it: by its text, or by a default.
+func (f filler) host() (host string, registrys bool) {
+	var text string
+	var theirs []bool // of each byte
+	for _, p := range f.url {
+		more, _ := f.fill(template{p})
+		text += more
+		theirs = append(theirs, slices.Repeat([]bool{p.input == "" || len(f.answers[p.input]) == 0}, len(more))...)
+	}
+	start := strings.Index(text, "://") + len("://")
+	if start < len("://") {
+		return "", false
+	}
+	end := len(text)
+	if i := strings.IndexAny(text[start:], `/\?#`); i >= 0 {
+		end = start + i
+	}
+	start += strings.LastIndexByte(text[start:end], '@') + 1
+	if i := strings.IndexByte(text[start:end], ']'); i >= 0 && text[start] == '[' {
+		start, end = start+1, start+i
+	} else if i := strings.IndexByte(text[start:end], ':'); i >= 0 {
+		end = start + i
+	}
+	return text[start:end], slices.Contains(theirs[start:end], true)
 }
 
 // of returns the answers to an input, or its default.
