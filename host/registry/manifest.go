@@ -83,6 +83,9 @@ func (m *manifest) compile(o *Option, dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(run.Env)) {
 		o.env = append(o.env, word{name: name, texts: []template{b.template(run.Env[name])}})
 	}
+	if err := o.checkParts(); err != nil {
+		return err
+	}
 	program := word{texts: []template{b.template(run.Command)}}.text()
 	if strings.ContainsRune(program, '/') {
 		program = filepath.Clean(filepath.FromSlash(program))

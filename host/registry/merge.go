@@ -217,10 +217,16 @@ func (p *pattern) plain(t template) {
 	p.text += ended
 }
 
-// maxMatched is how long an entry may be that is compared with a description.
-const maxMatched = 64 << 10
+// Bounds of what an entry is compared with, as the description makes a pattern of it.
+const (
+	maxMatched = 64 << 10 // bytes of an entry
+	maxGroups  = 600      // of a pattern: more than the places and the arguments of an option
+)
 
 func (m matched) take(p pattern, texts []string) bool {
+	if len(p.inputs) > maxGroups {
+		return false
+	}
 	joined := ""
 	if len(texts) > 0 {
 		joined = strings.Join(texts, ended) + ended

@@ -5,7 +5,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
 )
@@ -36,6 +38,41 @@ func TestSuccessorIsOfTheSameKind(t *testing.T) {
 	}
 	if found := sse.Successor([]*Option{other, http}, s); found != http {
 		t.Errorf("%+v", found)
+	}
+}
+
+// What an entry is compared with is a pattern of the registry's choice: it is bounded.
+func TestPatternsAreBounded(t *testing.T) {
+	many := described(t, "packages", `{"registryType": "npm", "identifier": "b", "version": "1.0.0", `+stdio+`"packageArguments": [{"type": "positional", "value": "`+strings.Repeat("{a}", 20_000)+`", "variables": {"a": {"default": "x"}}}]}`)
+	if !strings.Contains(many.Unusable, "more than 200 places") {
+		t.Errorf("%q", many.Unusable)
+	}
+	remote := described(t, "remotes", `{"type": "sse", "url": "https://example.com/`+strings.Repeat("{a}", 300)+`", "variables": {"a": {"default": "x"}}}`)
+	if !strings.Contains(remote.Unusable, "more than 200 places") {
+		t.Errorf("%q", remote.Unusable)
+	}
+	m := &manifest{UserConfig: map[string]bundleInput{"a": {Type: "string"}}}
+	m.Server.Run = bundleRun{Command: "node", Args: []string{strings.Repeat("${user_config.a}", 300)}}
+	if err := m.compile(&Option{}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "more than 200 places") {
+		t.Errorf("%v", err)
+	}
+	most := described(t, "packages", `{"registryType": "npm", "identifier": "b", "version": "1.0.0", `+stdio+`"packageArguments": [{"type": "positional", "value": "`+strings.Repeat("{a}", 199)+`b", "variables": {"a": {"default": "x"}}}]}`)
+	if most.Unusable != "" {
+		t.Fatal(most.Unusable)
+	}
+	began := time.Now()
+	most.match(config.Server{Command: "npx", Args: []string{"-y", "b@1.0.0", strings.Repeat("x", maxMatched/2)}})
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it takes %v", took)
+	} else {
+		t.Log(took)
+	}
+	words := make([]word, maxGroups+1)
+	for i := range words {
+		words[i] = word{flag: "f", texts: []template{{{text: "--f"}}}}
+	}
+	if (matched{answers: make(Answers)}).readArgs(words, nil) {
+		t.Error("a pattern of too many groups is matched")
 	}
 }
 

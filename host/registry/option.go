@@ -65,6 +65,10 @@ func (r *Remote) option() *Option {
 	default:
 		o.Unusable = fmt.Sprintf("its type %.40q is not known here", r.Type)
 	}
+	if err := o.checkParts(); err != nil {
+		o.Unusable = err.Error()
+		return o
+	}
 	scheme, _, _ := strings.Cut(o.url[0].text, "://")
 	if o.url[0].text != "" && scheme != "https" && o.Unusable == "" {
 		o.Unusable = "its url is not https, so what you send to it could be read on the way"
@@ -75,6 +79,29 @@ func (r *Remote) option() *Option {
 		}
 	}
 	return o
+}
+
+// checkParts bounds how many places of an option an answer is put into: an entry is matched
+// with all of them.
+func (o *Option) checkParts() error {
+	places := 0
+	count := func(t template) {
+		for _, p := range t {
+			if p.input != "" {
+				places++
+			}
+		}
+	}
+	count(o.url)
+	for _, w := range slices.Concat(o.words, o.env, o.headers) {
+		for _, t := range w.texts {
+			count(t)
+		}
+	}
+	if places > maxParts {
+		return fmt.Errorf("it has more than %d places for answers", maxParts)
+	}
+	return nil
 }
 
 // checkURL refuses the url of a remote that leads into the network that it is read in.

@@ -152,7 +152,7 @@ func (p *Package) compile(o *Option, r runner) error {
 		named = o.fixed(spec, "--yes")
 	}
 	o.words = slices.Concat(o.before(), own, named, rest)
-	return o.checkPlaces(r, own)
+	return cmp.Or(o.checkPlaces(r, own), o.checkParts())
 }
 
 // spec is what names the package to its program: with its version, which is exact.
