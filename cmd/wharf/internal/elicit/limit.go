@@ -1,7 +1,9 @@
 package elicit
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -59,4 +61,23 @@ func (l *limit) decline() (report int) {
 		report, l.declined, l.reported = l.declined, 0, now
 	}
 	return report
+}
+
+// samplerLimit has one sampler run at a time for a server, and counts them. Safe for
+// concurrent use.
+type samplerLimit struct {
+	begun atomic.Int32
+	once  sync.Once
+	turn  chan struct{} // holds one element while a sampler runs
+}
+
+// take waits for the turn of a run, which done ends.
+func (l *samplerLimit) take(ctx context.Context) (done func(), err error) {
+	l.once.Do(func() { l.turn = make(chan struct{}, 1) })
+	select {
+	case l.turn <- struct{}{}:
+		return func() { <-l.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

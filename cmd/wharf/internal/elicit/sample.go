@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
@@ -145,25 +143,6 @@ func (a *Asker) rejected(err error) error {
 	}
 	fmt.Fprintf(a.Err, "Declined. Nothing was sent to %s.\n", plain.Name(a.Server.Name, plain.NameColumns))
 	return errRejected
-}
-
-// samplerLimit has one sampler run at a time for a server, and maxSamples in all. Safe for
-// concurrent use.
-type samplerLimit struct {
-	begun atomic.Int32
-	once  sync.Once
-	turn  chan struct{} // holds one element while a sampler runs
-}
-
-// take waits for the turn of a run, which done ends.
-func (l *samplerLimit) take(ctx context.Context) (done func(), err error) {
-	l.once.Do(func() { l.turn = make(chan struct{}, 1) })
-	select {
-	case l.turn <- struct{}{}:
-		return func() { <-l.turn }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // runSampler runs the command of the sampler, which is killed when ctx ends. The server
