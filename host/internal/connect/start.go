@@ -93,7 +93,7 @@ func (c *connection) why(stderr string, ended error) crash.Cause {
 	var exit *guest.ExitError
 	exited := errors.As(ended, &exit)
 	s := crash.Start{
-		Server: hosterr.TOMLKey(c.server.Name), Project: c.server.Project != nil, Stderr: stderr, Stdout: c.noise.kept(),
+		Server: hosterr.TOMLKey(c.server.Name), Project: c.server.Project != nil, Env: len(c.server.Env) > 0, Stderr: stderr, Stdout: c.noise.kept(),
 		Exited: exited, Clean: exited && exit.Code == 0,
 		Gets: func(name string) bool {
 			_, own := c.server.Env[name]

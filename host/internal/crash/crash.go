@@ -15,6 +15,7 @@ import (
 type Start struct {
 	Server  string   // its name, as it is written in a configuration
 	Project bool     // its entry came with a project
+	Env     bool     // its entry names variables
 	Stderr  string   // what it wrote there, without secrets
 	Stdout  []string // the first lines on its stdout that were no message, without secrets
 	Exited  bool     // it ended by itself
@@ -82,8 +83,11 @@ func (s *Start) passOn(names []string) string {
 	for _, name := range names {
 		pairs = append(pairs, fmt.Sprintf("%s = \"${%[1]s}\"", name))
 	}
-	return fmt.Sprintf("it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; if it may have that, write in your configuration, in [servers.%s]: env = { %s }",
-		all, s.Server, strings.Join(pairs, ", "))
+	where, lines := "in [servers."+s.Server+"]", "env = { "+strings.Join(pairs, ", ")+" }"
+	if s.Env { // a second env would make the file invalid
+		where, lines = "in env of [servers."+s.Server+"]", strings.Join(pairs, ", ")
+	}
+	return fmt.Sprintf("it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; if it may have that, write in your configuration, %s: %s", all, where, lines)
 }
 
 var (

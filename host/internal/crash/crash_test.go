@@ -71,6 +71,10 @@ func TestWithheldVariables(t *testing.T) {
 		strings.Contains(c.Hint, "\n") || c.What != "it says that it needs GITHUB_TOKEN, which it did not get" {
 		t.Errorf("got %+v", c)
 	}
+	s.Env = true
+	if c := s.Cause(); !strings.HasSuffix(c.Hint, ", in env of [servers.gh]: GITHUB_TOKEN = \"${GITHUB_TOKEN}\"") {
+		t.Errorf("of an entry that has variables: %q", c.Hint)
+	}
 	s.Project = true
 	if c := s.Cause(); strings.Contains(c.Hint, "env") || strings.Contains(c.Hint, "${") || !strings.Contains(c.Hint, "GITHUB_TOKEN") {
 		t.Errorf("of a project: %q", c.Hint)
