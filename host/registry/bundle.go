@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,10 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
@@ -24,8 +27,11 @@ import (
 const (
 	maxBundle   = 256 << 20 // bytes of the archive
 	maxUnpacked = 1 << 30   // bytes of all files in it
-	maxFiles    = 50_000
-	maxManifest = 1 << 20 // bytes
+	maxFiles    = 50_000    // and folders
+	maxListing  = 16 << 20  // bytes of the archive's list of its files
+	maxName     = 1 << 10   // bytes of a path in it
+	maxDepth    = 32        // folders of a path
+	maxManifest = 1 << 20   // bytes
 )
 
 // manifestFile says in a bundle how its server is run.
@@ -115,9 +121,15 @@ func readBounded(path string, limit int64) ([]byte, error) {
 
 // unpack unpacks an archive into a folder, which has its name only once it is whole.
 func unpack(archive []byte, dir, to string) error {
+	if err := checkListing(archive); err != nil {
+		return err
+	}
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		return protocolError("the bundle is no archive: %w", err)
+	}
+	if err := checkNames(r.File); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -127,9 +139,6 @@ func unpack(archive []byte, dir, to string) error {
 		return err
 	}
 	defer os.RemoveAll(fresh) // it is gone where all went well
-	if len(r.File) > maxFiles {
-		return protocolError("the bundle has more than %d files", maxFiles)
-	}
 	left := int64(maxUnpacked)
 	for _, f := range r.File {
 		n, err := unpackFile(f, fresh, left)
@@ -142,6 +151,54 @@ func unpack(archive []byte, dir, to string) error {
 		err = nil
 	}
 	return err
+}
+
+// checkListing bounds the list of files of an archive before it is read. What it says of its
+// own length may be wrong, so all that can be an entry of it counts, wherever it stands.
+func checkListing(archive []byte) error {
+	const signature, fixed = "PK\x01\x02", 46 // of an entry, and its bytes without texts
+	count, size := 0, 0
+	for {
+		i := bytes.Index(archive, []byte(signature))
+		if i < 0 {
+			return nil
+		}
+		if archive = archive[i:]; len(archive) >= fixed {
+			count++
+			size += fixed
+			for _, at := range []int{28, 30, 32} { // the lengths of its texts
+				size += int(binary.LittleEndian.Uint16(archive[at:]))
+			}
+		}
+		archive = archive[len(signature):]
+		switch {
+		case count > maxFiles:
+			return protocolError("the bundle has more than %d files", maxFiles)
+		case size > maxListing:
+			return protocolError("the bundle has a list of files that is larger than %d bytes", maxListing)
+		}
+	}
+}
+
+// checkNames bounds the paths of an archive, and the folders that they make.
+func checkNames(files []*zip.File) error {
+	made := make(map[string]bool)
+	for _, f := range files {
+		name := path.Clean(filepath.ToSlash(f.Name))
+		switch {
+		case len(f.Name) > maxName:
+			return protocolError("the bundle has a file whose path is too long: %s", cleantext.Line(f.Name, 200))
+		case strings.Count(name, "/") > maxDepth:
+			return protocolError("the bundle has a file that is too deep in folders: %s", cleantext.Line(f.Name, 200))
+		}
+		for ; name != "." && name != "/" && name != ".." && !made[name]; name = path.Dir(name) {
+			made[name] = true
+		}
+		if len(made) > maxFiles {
+			return protocolError("the bundle has more than %d files and folders", maxFiles)
+		}
+	}
+	return nil
 }
 
 // unpackFile writes one file of an archive below a folder, and returns how many bytes it

@@ -1,6 +1,10 @@
 package registry
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
 	"io/fs"
 	"net/http/httptest"
 	"os"
@@ -142,5 +146,72 @@ func TestHostileBundles(t *testing.T) {
 	o.Bundle.URL = "https://10.0.0.1/x.mcpb"
 	if err := c.Unpack(t.Context(), o, t.TempDir()); err == nil || !strings.Contains(err.Error(), "private") {
 		t.Errorf("%v", err)
+	}
+}
+
+// zipped is an archive of empty files.
+func zipped(t *testing.T, names ...string) []byte {
+	t.Helper()
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for _, name := range names {
+		if _, err := w.Create(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+// listed is an archive that is only a list of n files, with this much of a comment at each.
+func listed(n, comment int) []byte {
+	header := make([]byte, 46+1+comment)
+	copy(header, "PK\x01\x02")
+	binary.LittleEndian.PutUint16(header[28:], 1)
+	binary.LittleEndian.PutUint16(header[32:], uint16(comment))
+	header[46] = 'x'
+	end := make([]byte, 22)
+	copy(end, "PK\x05\x06")
+	binary.LittleEndian.PutUint16(end[8:], uint16(n))
+	binary.LittleEndian.PutUint16(end[10:], uint16(n))
+	binary.LittleEndian.PutUint32(end[12:], uint32(n*len(header)))
+	return append(bytes.Repeat(header, n), end...)
+}
+
+// The list of an archive is bounded before it is read, and its paths and folders before
+// anything is written.
+func TestBundlesAreBounded(t *testing.T) {
+	var folders []string
+	for i := range 2500 {
+		folders = append(folders, strings.Repeat(fmt.Sprintf("%d/", i), 24)+"x")
+	}
+	for name, tc := range map[string]struct {
+		archive []byte
+		says    string
+	}{
+		"a list of many files": {listed(300_000, 0), "more than 50000 files"},
+		"a long list":          {listed(1000, 60_000), "larger than"},
+		"a long name":          {zipped(t, strings.Repeat("x/", 10)+strings.Repeat("a", 2000)), "too long"},
+		"deep folders":         {zipped(t, strings.Repeat("x/", 300)+"a"), "too deep"},
+		"many folders":         {zipped(t, folders...), "more than 50000 files and folders"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "bundles")
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := unpack(tc.archive, dir, filepath.Join(dir, "to"))
+			runtime.ReadMemStats(&after)
+			if err == nil || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%v; want one that says %q", err, tc.says)
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("a folder was made")
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > 24<<20 {
+				t.Errorf("it took %d MB", used>>20)
+			}
+		})
 	}
 }
