@@ -83,7 +83,7 @@ func TestWithheldVariables(t *testing.T) {
 	for text, asks := range map[string]bool{
 		"GITHUB_TOKEN": false, "see GITHUB_TOKEN in the README": false, "GITHUB_TOKEN\nis required": false,
 		"required: a folder" + strings.Repeat(" ", 80) + "GITHUB_TOKEN": false,
-		"KeyError: 'GITHUB_TOKEN'": true, "Missing GITHUB_TOKEN": true, "GITHUB_TOKEN is not set": true, "please set GITHUB_TOKEN": true,
+		"KeyError: 'GITHUB_TOKEN'":                                      true, "Missing GITHUB_TOKEN": true, "GITHUB_TOKEN is not set": true, "please set GITHUB_TOKEN": true,
 		"GITHUB_TOKEN must be provided": true, "environment variable GITHUB_TOKEN": true,
 	} {
 		s.Stderr = text
