@@ -12,6 +12,9 @@ import (
 // of which the shell has to know the rest: a tool, the key of an argument, and the address
 // of a resource. No server runs for it.
 func TestCompletionInShells(t *testing.T) {
+	if raced {
+		t.Skip("shells start the program many times, which takes a second each under the race detector")
+	}
 	for _, args := range [][]string{{"tools", "demo"}, {"resources", "demo"}} { // now they are known
 		if out, err := exec.Command("wharf", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -57,6 +60,9 @@ func TestCompletionInShells(t *testing.T) {
 
 // TestCompletionInFish asks fish, which can say what it would offer.
 func TestCompletionInFish(t *testing.T) {
+	if raced {
+		t.Skip("shells start the program many times, which takes a second each under the race detector")
+	}
 	if _, err := exec.LookPath("fish"); err != nil {
 		t.Skip("there is no fish")
 	}
