@@ -16,18 +16,18 @@ import (
 // tools that may, or some that may not.
 func permits(entry *config.Server, tool string) error {
 	switch {
+	case entry.Permits(tool):
+		return nil
 	case slices.Contains(entry.DisabledTools, tool):
 		return &hosterr.Error{
 			Kind: ErrDenied, Err: fmt.Errorf("call %s on %s: the tool is among the disabled_tools of its entry", tool, entry.Name),
 			Hint: fmt.Sprintf("take %q out of disabled_tools in the entry of %s", tool, entry.Name),
 		}
-	case entry.EnabledTools != nil && !slices.Contains(entry.EnabledTools, tool):
-		return &hosterr.Error{
-			Kind: ErrDenied, Err: fmt.Errorf("call %s on %s: the tool is not among the enabled_tools of its entry", tool, entry.Name),
-			Hint: fmt.Sprintf("add %q to enabled_tools in the entry of %s", tool, entry.Name),
-		}
 	}
-	return nil
+	return &hosterr.Error{
+		Kind: ErrDenied, Err: fmt.Errorf("call %s on %s: the tool is not among the enabled_tools of its entry", tool, entry.Name),
+		Hint: fmt.Sprintf("add %q to enabled_tools in the entry of %s", tool, entry.Name),
+	}
 }
 
 // filters reports whether some tools of a server may not be called.
@@ -40,7 +40,7 @@ func permitted(entry *config.Server, tools []mcp.Tool) []mcp.Tool {
 	if !filters(entry) {
 		return tools
 	}
-	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return permits(entry, t.Name) != nil })
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return !entry.Permits(t.Name) })
 }
 
 // permitsRequest looks at the params of a request, and returns them as they were looked
@@ -98,7 +98,7 @@ func decodePermitted(entry *config.Server, text json.RawMessage, result any) err
 	}
 	tools = slices.DeleteFunc(tools, func(tool json.RawMessage) bool {
 		var t mcp.Tool
-		return json.Unmarshal(tool, &t) != nil || permits(entry, t.Name) != nil
+		return json.Unmarshal(tool, &t) != nil || !entry.Permits(t.Name)
 	})
 	if whole["tools"] != nil {
 		if whole["tools"], err = json.Marshal(tools); err != nil {

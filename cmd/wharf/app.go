@@ -29,10 +29,10 @@ type app struct {
 	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool     // what servers log is printed
-	logs      bool            // the command follows a server: what that writes to stderr is shown
-	follows   bool            // what a server says of its own accord is told
-	shell     *kept           // what the shell keeps which runs the command; nil = there is none
-	late      error           // of what was asked for by --help, which returns none
+	logs      bool            // the command follows a server and shows what that writes to stderr
+	follows   bool            // the command tells of notifications as they come
+	shell     *kept           // the session of the shell that runs the command; nil = no shell does
+	late      error           // of the tool's page that --help prints: cobra's help returns no error
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }

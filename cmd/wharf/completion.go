@@ -91,7 +91,7 @@ func knownOf(server host.Server) (c candidates) {
 		return c // nothing is known, and this is no place to say why
 	}
 	c.tools = slices.DeleteFunc(itemsOf[mcp.Tool](snapshot.Lists[catalogue.Tools]), func(t mcp.Tool) bool {
-		return slices.Contains(server.DisabledTools, t.Name) || server.EnabledTools != nil && !slices.Contains(server.EnabledTools, t.Name)
+		return !server.Permits(t.Name)
 	})
 	c.prompts = itemsOf[mcp.Prompt](snapshot.Lists[catalogue.Prompts])
 	c.resources = itemsOf[mcp.Resource](snapshot.Lists[catalogue.Resources])

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,17 +49,14 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 		return err
 	}
 	r := a.newRenderer()
-	var out strings.Builder
-	for i := range result.Messages {
-		message := &result.Messages[i]
-		out.WriteString(a.StyleOut(term.Bold, plain.Line(message.Role)+":") + " " + cleantext.Text(endLine(r.block(&message.Content))))
-	}
-	if a.forPeople() {
-		err = a.Print(out.String())
-	} else {
-		err = a.PrintRaw(result.Raw)
-	}
-	return cmp.Or(err, r.err)
+	return r.print(result.Raw, a.Print, func() string {
+		var out strings.Builder
+		for i := range result.Messages {
+			message := &result.Messages[i]
+			out.WriteString(a.StyleOut(term.Bold, plain.Line(message.Role)+":") + " " + cleantext.Text(endLine(r.block(&message.Content))))
+		}
+		return out.String()
+	})
 }
 
 // checkPrompt finds the first argument that a prompt requires and that is missing. Whatever

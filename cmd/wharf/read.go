@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -32,14 +31,11 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 		return err
 	}
 	r := a.newRenderer()
-	var out strings.Builder
-	for i := range result.Contents {
-		out.WriteString(endLine(r.resource(&result.Contents[i])))
-	}
-	if a.forPeople() {
-		err = a.PrintPlain(out.String())
-	} else {
-		err = a.PrintRaw(result.Raw)
-	}
-	return cmp.Or(err, r.err)
+	return r.print(result.Raw, a.PrintPlain, func() string {
+		var out strings.Builder
+		for i := range result.Contents {
+			out.WriteString(endLine(r.resource(&result.Contents[i])))
+		}
+		return out.String()
+	})
 }

@@ -176,7 +176,7 @@ func (r *reference) environment() {
 var meanings = map[string]string{
 	"usage": "the command line, or a file that it names, is wrong", "configuration": "an entry of the configuration is wrong",
 	"unknown_transport": "there is no plugin of that name", "file": "a file that the configuration names cannot be read",
-	"sign_in_needed": "the server wants a sign-in, and there is none", "unreachable": "there is no connection, or it was lost",
+	"sign_in_needed": "the server wants a sign-in, and the user has not signed in", "unreachable": "there is no connection, or it was lost",
 	"timeout": "the server took longer than it may", "tool_error": "the tool says that it failed; stdout has its result",
 	"server_error": "the server answered with an error", "unsupported": "the server cannot do that",
 	"protocol": "the server broke the protocol, or went over a limit", "denied": "you, or a grant, did not allow it",

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -17,10 +19,10 @@ import (
 type renderer struct {
 	app    *app
 	folder *save.Folder // nil saves nothing
-	err    error        // the first of saving
+	err    error        // the first that saving met
 
 	terminal picture.Protocol // how stdout shows pictures
-	pictures strings.Builder  // what has it show those of the result
+	pictures strings.Builder  // the sequences that have it show those of the result
 }
 
 func (a *app) newRenderer() *renderer {
@@ -32,6 +34,23 @@ func (a *app) newRenderer() *renderer {
 		r.folder = &save.Folder{Dir: a.flags.save}
 	}
 	return r
+}
+
+// needed reports whether there is anything for a renderer to do: a program that saves nothing
+// gets the result as it came.
+func (r *renderer) needed() bool { return r.folder != nil || r.app.forPeople() }
+
+// print writes a result to stdout: the text that render makes of it, by write, where stdout
+// is for a person, else the result as it came.
+func (r *renderer) print(raw json.RawMessage, write func(string) error, render func() string) error {
+	var text string
+	if r.needed() {
+		text = render()
+	}
+	if !r.app.forPeople() {
+		return cmp.Or(r.app.PrintRaw(raw), r.err)
+	}
+	return cmp.Or(write(text), r.err)
 }
 
 // result is the text of a tool's result: its blocks one below the other. The structured
@@ -81,8 +100,8 @@ func (r *renderer) resource(resource *mcp.ResourceContents) string {
 	return resource.Text
 }
 
-// bytes stands for data in base64: what it is and where it was saved. A program reads the
-// latter on stderr.
+// bytes returns what is printed in place of data in base64: what it is, and where it was
+// saved. Where stdout is for a program, the latter goes to stderr.
 func (r *renderer) bytes(uri, name, kind, data string) string {
 	if r.folder == nil {
 		about := size(data)

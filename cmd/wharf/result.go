@@ -20,7 +20,7 @@ func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	wrong := json.Unmarshal(raw, &result)
 	r := a.newRenderer()
 	var text string
-	if wrong == nil {
+	if wrong == nil && r.needed() {
 		text = r.result(&result)
 	}
 	switch {

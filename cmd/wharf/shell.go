@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func (s *shell) next(ctx context.Context) (string, error) {
 	if s.lines != nil {
 		return files.Until(ctx, func() (string, error) {
 			if !s.lines.Scan() {
-				return "", cmpErr(s.lines.Err(), io.EOF)
+				return "", cmp.Or(s.lines.Err(), io.EOF)
 			}
 			return s.lines.Text(), nil
 		})
@@ -140,14 +141,6 @@ func (s *shell) next(ctx context.Context) (string, error) {
 		err = errLineEnded
 	}
 	return line, err
-}
-
-// cmpErr returns err, or other where that is nil.
-func cmpErr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // interruptible returns a context that Ctrl-C ends in place of the program.
@@ -197,7 +190,7 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 	line.flags = flags{json: a.flags.json, output: a.flags.output, quiet: a.flags.quiet, save: a.flags.save}
 	root := s.tree(line)
 	root.SetArgs(argv)
-	err := cmpErr(root.ExecuteContext(ctx), line.late)
+	err := cmp.Or(root.ExecuteContext(ctx), line.late)
 	if err != nil && errors.Is(context.Cause(ctx), errLineEnded) {
 		err = errLineEnded
 	}

@@ -102,7 +102,7 @@ type serverTools struct {
 	Server string     `json:"server"`
 	Tools  []mcp.Tool `json:"tools"`
 
-	err error // why there are none
+	err error // why the server could not be asked
 }
 
 // allTools starts all enabled servers at once and lists their tools. Like
@@ -152,8 +152,8 @@ func (a *app) allTools(ctx context.Context, search string) error {
 	return nil
 }
 
-// toolsOf connects a server and lists its tools. A server that
-// has no tools to list has none.
+// toolsOf connects a server and lists its tools. A server without the capability for tools
+// has an empty list.
 func toolsOf(ctx context.Context, h *host.Host, server host.Server) ([]mcp.Tool, error) {
 	session, err := h.Connect(ctx, server)
 	if err != nil {

@@ -229,8 +229,8 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 	return next, kept, fresh.Cautions(next), err
 }
 
-// optionsOf returns what an entry was made from, nil where that is not known, and the same
-// way to run the newest version, nil where there is none.
+// optionsOf returns the option that an entry was made from (nil if that is not known), and
+// the option of the newest version that runs in the same way (nil if it has none).
 func (a *app) optionsOf(ctx context.Context, c *registry.Client, v *versions, s host.Server) (old, fresh *registry.Option, err error) {
 	if v.had != nil && !v.changed {
 		options := v.had.Server.Options(false)

@@ -29,6 +29,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -101,6 +102,12 @@ type Server struct {
 
 	file string // where the entry comes from, for errors
 	line int
+}
+
+// Permits reports whether a tool of the server may be called: EnabledTools names it or is
+// nil, and DisabledTools does not.
+func (s *Server) Permits(tool string) bool {
+	return !slices.Contains(s.DisabledTools, tool) && (s.EnabledTools == nil || slices.Contains(s.EnabledTools, tool))
 }
 
 // TLS says how a server over TLS is known, and what it is shown: that of an https

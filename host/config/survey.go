@@ -20,7 +20,7 @@ type Found struct {
 	Err    error // why it cannot be read
 }
 
-// ClientIDs returns what the clients are called whose files can be found, sorted.
+// ClientIDs returns the sorted ids of the clients whose files FindClients can read.
 func ClientIDs() (ids []string) {
 	for _, c := range clients {
 		ids = append(ids, c.id)
@@ -28,9 +28,9 @@ func ClientIDs() (ids []string) {
 	return slices.Sorted(slices.Values(ids))
 }
 
-// FindClients reads the user's own files of the clients with these ids, of all where there
-// are none, for a program that runs in the folder cwd. Files without servers are passed
-// over. Nothing that stands in them is used by that: an embedder asks the user first.
+// FindClients reads the user's own files of the clients with these ids, or of all clients
+// if no id is given, for a program that runs in the folder cwd. Files without servers are
+// passed over. Reading starts and trusts nothing: an embedder asks the user first.
 //
 // User's files are of no workspace: an entry that means the folder of one is left out.
 func FindClients(cwd string, ids ...string) (all []Found, err error) {

@@ -318,7 +318,7 @@ func (w *way) places(t testing.TB, v *vocabulary) (found []place) {
 	return found
 }
 
-// measured is what came of one message.
+// measured is what one message made the host hold or do.
 type measured struct {
 	place       place
 	filling     filling

@@ -225,8 +225,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestNothingIsDropped holds that what a server says of itself, its tools and their
-// results is kept, with members that nobody knows.
+// TestNothingIsDropped holds that what a server says of itself, of its tools and in their
+// results is kept, members that the protocol does not define included.
 func TestNothingIsDropped(t *testing.T) {
 	const icons = `[{"src":"data:,"}]`
 	about := `{"name":"n","version":"1","title":"T","description":"d","websiteUrl":"https://a.example","icons":` + icons + `}`
