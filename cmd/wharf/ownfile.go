@@ -52,12 +52,18 @@ func (a *app) agreeTo(ctx context.Context, above, prompt string, yes bool) error
 	case !a.CanAsk():
 		return exit.WithHint(no, "there is no terminal to ask at; to agree to what is shown, add --yes")
 	}
+	return a.consent(ctx, term.Question{Prompt: prompt, Consent: true}, no)
+}
+
+// consent opens a dialog and asks. It returns nil if the person says yes, and no if they
+// give any other answer or decline.
+func (a *app) consent(ctx context.Context, q term.Question, no error) error {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	text, err := a.Ask(ctx, term.Question{Prompt: prompt, Consent: true})
+	text, err := a.Ask(ctx, q)
 	switch {
 	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
 		return no

@@ -112,22 +112,7 @@ func (a *app) agree(ctx context.Context, o *pluginstore.Offer, r *installRequest
 	case !a.CanAsk():
 		return exit.WithHint(no, "there is no terminal to ask at: to install exactly this file, add --yes --sha256 "+o.Plugin.SHA256)
 	}
-	ctx, leave, err := a.Dialog(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	text, err := a.Ask(ctx, term.Question{Above: a.offerSummary(o), Prompt: "Install it? yes, [n]o: ", Consent: true})
-	switch {
-	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
-		return no
-	case err != nil:
-		return err
-	}
-	if answer := strings.ToLower(strings.TrimSpace(text)); answer != "y" && answer != "yes" {
-		return no
-	}
-	return nil
+	return a.consent(ctx, term.Question{Above: a.offerSummary(o), Prompt: "Install it? yes, [n]o: ", Consent: true}, no)
 }
 
 // showOffer shows on stderr what a plugin is and says of itself, and how it differs

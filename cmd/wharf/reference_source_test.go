@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -72,23 +73,32 @@ func onOneLine(text string) string { return strings.Join(strings.Fields(text), "
 // constants returns the constants of a folder whose values are literals.
 func (s sources) constants(t *testing.T, dir string) map[string]string {
 	all := map[string]string{}
-	for _, f := range s.folder(t, dir) {
-		for _, d := range f.Decls {
-			list, ok := d.(*ast.GenDecl)
-			if !ok || list.Tok != token.CONST {
-				continue
-			}
-			for _, spec := range list.Specs {
-				v := spec.(*ast.ValueSpec)
-				for i, id := range v.Names {
-					if i < len(v.Values) {
-						all[id.Name] = textOf(v.Values[i], nil)
+	for name, value := range s.constValues(t, dir) {
+		all[name] = textOf(value, nil)
+	}
+	return all
+}
+
+// constValues yields the constants of a folder that have an expression of their own.
+func (s sources) constValues(t *testing.T, dir string) iter.Seq2[string, ast.Expr] {
+	return func(yield func(string, ast.Expr) bool) {
+		for _, f := range s.folder(t, dir) {
+			for _, d := range f.Decls {
+				list, ok := d.(*ast.GenDecl)
+				if !ok || list.Tok != token.CONST {
+					continue
+				}
+				for _, spec := range list.Specs {
+					v := spec.(*ast.ValueSpec)
+					for i, id := range v.Names {
+						if i < len(v.Values) && !yield(id.Name, v.Values[i]) {
+							return
+						}
 					}
 				}
 			}
 		}
 	}
-	return all
 }
 
 // textOf returns the text of a literal, or of a constant of the same folder.
@@ -221,20 +231,9 @@ func goFolders(t *testing.T, tops ...string) (dirs []string) {
 // limit returns the value of a constant for people: "16 MiB", "30 s", "1000".
 func (s sources) limit(t *testing.T, dir, name string) string {
 	t.Helper()
-	for _, f := range s.folder(t, dir) {
-		for _, d := range f.Decls {
-			list, ok := d.(*ast.GenDecl)
-			if !ok || list.Tok != token.CONST {
-				continue
-			}
-			for _, spec := range list.Specs {
-				v := spec.(*ast.ValueSpec)
-				for i, id := range v.Names {
-					if id.Name == name && i < len(v.Values) {
-						return s.amount(t, dir, v.Values[i])
-					}
-				}
-			}
+	for id, value := range s.constValues(t, dir) {
+		if id == name {
+			return s.amount(t, dir, value)
 		}
 	}
 	t.Fatalf("%s has no constant %s", dir, name)

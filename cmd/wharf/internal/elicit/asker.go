@@ -42,21 +42,33 @@ func (a *Asker) checkLimit(ctx context.Context) error {
 		Above:  "\n" + a.Own("%s has asked you %d times within a minute, and asks again.", plain.Server(a.Server), manyQuestions),
 		Prompt: "Hear it? [y]es, [n]o, [s]top it from asking: ", Consent: true,
 	}
+	choice, err := a.choose(ctx, q, "stop")
+	if choice == "stop" {
+		a.limit.stop()
+		return errStopped
+	}
+	return err
+}
+
+// choose asks the same question until the answer is "yes", "no", the word other, or the
+// first letter of one of them, and returns that word. For "no" the error is
+// term.ErrDeclined. An empty other is no answer.
+func (a *Asker) choose(ctx context.Context, q term.Question, other string) (string, error) {
 	for {
 		text, err := a.Ask(ctx, q)
 		if err != nil {
-			return err
+			return "", err
 		}
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "y", "yes":
-			return nil
-		case "n", "no":
-			return term.ErrDeclined
-		case "s", "stop":
-			a.limit.stop()
-			return errStopped
+		text = strings.ToLower(strings.TrimSpace(text))
+		switch {
+		case text == "y" || text == "yes":
+			return "yes", nil
+		case text == "n" || text == "no":
+			return "no", term.ErrDeclined
+		case other != "" && (text == other || text == other[:1]):
+			return other, nil
 		}
-		q.Consent = false
+		q.Consent = false // this is the same question again, and its text was read
 	}
 }
 

@@ -120,19 +120,6 @@ func (a *Asker) review(ctx context.Context, fields form.Form) (again bool, err e
 		q.Above = a.Own("%s hears whether you agree to what it says above.", plain.Server(a.Server))
 		q.Prompt = "Do you agree? [y]es, [n]o: "
 	}
-	for {
-		text, err := a.Ask(ctx, q)
-		if err != nil {
-			return false, err
-		}
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "y", "yes":
-			return false, nil
-		case "n", "no":
-			return false, term.ErrDeclined
-		case "e", "edit":
-			return true, nil
-		}
-		q.Consent = false // this is the same question again, and its text was read
-	}
+	choice, err := a.choose(ctx, q, "edit")
+	return choice == "edit", err
 }

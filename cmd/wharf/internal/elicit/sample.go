@@ -119,20 +119,8 @@ func (a *Asker) writeAnswer(ctx context.Context) (json.RawMessage, error) {
 
 // agree returns nil where the person says yes.
 func (a *Asker) agree(ctx context.Context, above, question string) error {
-	q := term.Question{Above: above, Prompt: question + " [y]es, [n]o: ", Consent: true}
-	for {
-		text, err := a.Ask(ctx, q)
-		if err != nil {
-			return err
-		}
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "y", "yes":
-			return nil
-		case "n", "no":
-			return term.ErrDeclined
-		}
-		q.Consent = false
-	}
+	_, err := a.choose(ctx, term.Question{Above: above, Prompt: question + " [y]es, [n]o: ", Consent: true}, "")
+	return err
 }
 
 // rejected tells the person that the server got no answer, and returns what it learns.
