@@ -11,8 +11,10 @@ import (
 // of what is taken out become one space each. A text that is cut ends in "…".
 func Line(text string, limit int) string {
 	const more = "…"
-	text = strings.Join(strings.FieldsFunc(text[:min(len(text), 4*limit)], isUnfit), " ")
-	if len(text) <= limit {
+	most := 4 * limit // of what is read: the rest may be long, and all of it taken out
+	whole := len(text) <= most
+	text = strings.Join(strings.FieldsFunc(text[:min(len(text), most)], isUnfit), " ")
+	if whole && len(text) <= limit {
 		return text
 	}
 	return Cut(text, limit-len(more)) + more

@@ -78,6 +78,8 @@ func TestLine(t *testing.T) {
 		"blank\u2800braille ❤\ufe0f":            "blank braille ❤",
 		"bad\xffbyte":                           "bad byte",
 		"naïve 日本 🚢 " + strings.Repeat("x", 90): "naïve 日本 🚢 " + strings.Repeat("x", 61) + "…",
+		"a" + strings.Repeat("\u200b", 110):     "a",
+		"a" + strings.Repeat("\u200b", 111):     "a…", // there may be more behind them
 	} {
 		if got := Line(text, 83); got != want {
 			t.Errorf("Line(%q) = %q, want %q", text, got, want)
