@@ -258,7 +258,7 @@ func (d *decoder) pair(list *[]Pair) {
 	}
 }
 
-// extended makes list longer by one, and returns that one as it was.
+// extended makes list longer by one element, whose old value it keeps, and returns it.
 func extended(list *[]Pair) *Pair {
 	n := len(*list)
 	if n < cap(*list) {

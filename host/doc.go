@@ -1,6 +1,7 @@
 // Package host is an MCP client host: it connects to Model Context Protocol
 // servers over transports that are sandboxed Wasm plugins, speaks both eras of
-// the protocol with them, and hands out sessions.
+// the protocol with them (up to 2025-11-25, and from 2026-07-28 on), and hands
+// out sessions.
 //
 //	h, err := host.New(ctx, host.Config{Plugins: plugins.Builtin()})
 //	s, err := h.Connect(ctx, host.Server{Name: "files", Command: "mcp-files"})
@@ -43,9 +44,9 @@
 //
 // # Status
 //
-// Host.Add adds a server without starting it, Host.Servers and Host.Watch report the
-// states of all servers, see package status, and Host.Apply turns them into those of
-// another configuration, one by one.
+// Host.Add adds a server without starting it. Host.Servers and Host.Watch report the
+// states of all servers, see package status. Host.Apply compares the servers with those of
+// another configuration: it closes, adds and reloads only those that differ.
 //
 // # Errors
 //

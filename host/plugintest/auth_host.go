@@ -224,7 +224,8 @@ func plainURL(url string) string {
 	return url
 }
 
-// checks holds an action against what a host refuses, and against what a person may read.
+// checks returns what is wrong with an action: a host refuses it, it shows a secret to a
+// person, or it comes out of turn.
 func (o *authHost) checks(a *step.Action) error {
 	if err := auth.CheckAction(a, &o.manifest.Wants, o.server()); err != nil {
 		return fmt.Errorf("a host refuses it: %w", err)

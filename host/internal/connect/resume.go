@@ -129,8 +129,8 @@ func (a *attempt) resume(ctx context.Context, handler rpc.Handler, after *sessio
 	return a.dial(ctx, handler, old)
 }
 
-// Leave ends the connection as Shutdown does, but without a word to the server, whose
-// session is left to the next one. Where that could not go on with it, it is Shutdown.
+// Leave ends the connection without telling the server, so that the next connection can
+// go on with the session. If the guest has saved nothing to go on with, Leave is Shutdown.
 func (c *connection) Leave(ctx context.Context) error {
 	if c.saved.handOver() {
 		c.trace.Closing()

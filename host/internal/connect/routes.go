@@ -69,7 +69,7 @@ func notThere(entry config.Server, errs ...error) error {
 	return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: &quietError{"there is no MCP server at this address: HTTP 404", errs}, Hint: hint}
 }
 
-// quietError stands for errors that it does not quote.
+// quietError has a text of its own. errors.Is and errors.As find the errors behind it.
 type quietError struct {
 	text string
 	errs []error

@@ -140,8 +140,9 @@ type Observer interface {
 // during the call only. The owner calls it.
 type Tracer func(line, payload []byte)
 
-// maxPartials is how many exchanges may have a message under way at once. A
-// guest that reads each of them from a handle does not come near it.
+// maxPartials is how many exchanges may have a message of which only a part has been
+// delivered. It is far above [abi.MaxHandles], which bounds the messages that a guest
+// can be reading at once.
 const maxPartials = 1024
 
 // spareSize is how large a message may be to be collected in the spare buffer

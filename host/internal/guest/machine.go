@@ -126,8 +126,8 @@ func (p Payload) Scan(m Caller, from, needles uint32) int32 {
 	return int32(from) + int32(at)
 }
 
-// scanStep is how far one needle is looked for before the others are: what is
-// paid for is the way to the first of them that is there.
+// scanStep is how many bytes are searched for one needle before they are searched for
+// the next: a guest pays up to the first match, so a search goes not much farther.
 const scanStep = 4 << 10
 
 // scan returns where the first of the packed needles is in p, or -1, and how

@@ -88,10 +88,10 @@ func Hash(binary []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CompileContext returns a context to compile in, on several processors, until ctx
-// ends: that is noticed between two functions. Under a Precompiled one nothing is
-// compiled: wazero takes native code from its cache, and asks whether the context has
-// ended before it compiles a function, and not before it looks into the cache.
+// CompileContext returns a context to compile in, on several processors. If ctx ends, that
+// is noticed between two functions. If only precompiled code is allowed, the context that
+// it returns has ended already: wazero looks into its cache all the same, and fails before
+// it compiles a function.
 func (p *preparer) CompileContext(ctx context.Context) context.Context {
 	// With a single worker wazero would not ask whether the context has ended.
 	workers := min(max(2, runtime.GOMAXPROCS(0)), mostWorkers)

@@ -210,7 +210,8 @@ func (m *machine) bound(t tag) (size uint32, known bool) {
 	return size, known
 }
 
-// onEnd takes the end of an event, unless the worker says what cannot be true.
+// onEnd reads how an event ended. It is a violation if the worker claims more memory or
+// fuel than the plugin may have.
 func (m *machine) onEnd(end *eventEnd, t tag, body []byte) error {
 	if err := end.decode(t, body); err != nil {
 		return err
@@ -369,7 +370,7 @@ func (m *machine) explainEnd(err error) error {
 	return err
 }
 
-// awaitExit gives a process that is about to be over the time to be so by itself.
+// awaitExit waits until a process that is ending has ended, but no longer than exitGrace.
 func awaitExit(exited <-chan struct{}) {
 	limit := time.NewTimer(exitGrace)
 	defer limit.Stop()

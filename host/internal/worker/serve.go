@@ -193,7 +193,7 @@ func (w *worker) finish(frame []byte) error {
 	return w.out.Flush()
 }
 
-// send leaves a frame to be sent, with what it ends with. If the pipe is broken, the next
+// send buffers a frame, of which more is the last part. If the pipe is broken, the next
 // flush says so.
 func (w *worker) send(frame, more []byte) {
 	w.frame = frame

@@ -74,8 +74,8 @@ func shownMessage(text json.RawMessage) (string, error) {
 	return message.Role + ": " + content, err
 }
 
-// textOf is the text of a message, or of a list of its parts; other parts, and texts with
-// more than a text, are shown as JSON.
+// textOf is the text of a message, or of a list of its parts. A part that is no text, or
+// has more members than its type and its text, is shown as JSON.
 func textOf(content json.RawMessage) (string, error) {
 	var parts []json.RawMessage
 	if json.Unmarshal(content, &parts) != nil {

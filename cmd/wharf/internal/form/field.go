@@ -196,7 +196,7 @@ func (f *Field) number(text string) (any, error) {
 	return json.Number(text), nil
 }
 
-// digits writes out a number, unless that takes more than a few.
+// digits returns a number in decimal, or in scientific notation where that is too long.
 func digits(n float64) string {
 	if text := strconv.FormatFloat(n, 'f', -1, 64); len(text) <= formatColumns {
 		return text

@@ -55,9 +55,10 @@ func (x *exchange) Write(p []byte, end bool) {
 	}
 }
 
-// Borrow implements [hostio.Borrower]. It makes p the whole body without a copy, and
-// frees its owner when net/http can no longer read it, or at once if p is not wanted. An
-// exchange that is closed before it runs leaves that to the garbage collector.
+// Borrow implements [hostio.Borrower]. Where p is large and the whole body, it becomes the
+// body without a copy, and its owner is freed when net/http can no longer read it;
+// otherwise p is copied or dropped, and its owner is freed at once. If the exchange is
+// closed before it runs, Free is not called.
 func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
 	switch {
 	case !end || len(x.body) > 0 || len(p) <= inMemory:

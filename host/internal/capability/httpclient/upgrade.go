@@ -64,8 +64,8 @@ func (c *call) handshake() (key string) {
 }
 
 // checkUpgrade refuses a 101 to something else than was asked for (RFC 6455,
-// section 4.1). A guest can ask for no extension, and does not hear of one that a
-// server takes all the same.
+// section 4.1). A WebSocket extension is refused too: a guest cannot ask for one, and
+// would not be told that the server uses it.
 func (c *call) checkUpgrade(resp *http.Response, key string) error {
 	if want := c.header.Get("Upgrade"); !strings.EqualFold(resp.Header.Get("Upgrade"), want) {
 		return capability.StatusErrorf(abi.ProtocolFailed, "HTTP 101, but not to %s", cleantext.Line(want, 64))
