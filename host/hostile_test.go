@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -80,6 +81,29 @@ func TestBadAnswers(t *testing.T) {
 			}
 			say(t, other)
 		})
+	}
+}
+
+// TestNoiseOnStdout has a server that is up print lines which are no messages: the first
+// of each connection is told.
+func TestNoiseOnStdout(t *testing.T) {
+	t.Parallel()
+	heard := make(chan host.Event, 10)
+	h := newHost(t, host.Config{Timeout: time.Hour, Event: func(e host.Event) { heard <- e }})
+	for _, era := range []string{"modern", "legacy"} {
+		s := connect(t, h, server(era))
+		for range 2 {
+			if _, err := s.CallTool(t.Context(), "garbage", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := host.Event{Server: era, Warning: `it wrote "<html>" to stdout, where only messages of MCP may be`}
+		if got := <-heard; !reflect.DeepEqual(got, want) {
+			t.Errorf("heard %+v, want %+v", got, want)
+		}
+	}
+	if len(heard) > 0 {
+		t.Errorf("heard more: %+v", <-heard)
 	}
 }
 

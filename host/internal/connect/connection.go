@@ -30,6 +30,8 @@ type connection struct {
 	redact    func(text string) string
 	server    *config.Server // its entry
 	noise     noise          // of its stdout, while it starts
+	warned    sync.Once      // of its stdout, later
+	warn      func(server, text string)
 	ended     chan struct{}
 	cause     error // set before ended is closed
 

@@ -55,11 +55,19 @@ func (n *noise) kept() []string {
 	return n.lines
 }
 
-// dropped hears of messages that came to nothing.
+// dropped hears of messages that came to nothing. What a process writes to stdout while it
+// starts is kept, for the case that it does not come up, and where many greet; of what it
+// writes there later, the first line is warned of.
 func (c *connection) dropped(why error, msg []byte) {
-	if errors.Is(why, rpc.ErrMalformed) && c.peer.Version() == "" && c.server.Command != "" {
-		c.noise.add(c.redact(string(msg[:min(len(msg), 4*noiseLine)])))
+	if c.server.Command == "" || !errors.Is(why, rpc.ErrMalformed) {
+		return
 	}
+	line := func() string { return c.redact(string(msg[:min(len(msg), 4*noiseLine)])) }
+	if c.peer.Version() == "" {
+		c.noise.add(line())
+		return
+	}
+	c.warned.Do(func() { c.warn(c.server.Name, crash.OnStdout(line())) })
 }
 
 // lastWords adds why a server went, where it did not come up, and what it wrote to its

@@ -56,7 +56,7 @@ func (s *Start) Cause() Cause {
 	}
 	switch {
 	case len(s.Stdout) > 0:
-		c := Cause{What: "it wrote " + quoted(s.Stdout[0]) + " to stdout, where only messages of MCP may be"}
+		c := Cause{What: OnStdout(s.Stdout[0])}
 		c.Hint = "an MCP server over stdio writes everything else to stderr; does it need an argument to speak MCP, such as `stdio`?"
 		return c
 	case s.Exited && s.Clean && strings.TrimSpace(s.Stderr) == "":
@@ -67,8 +67,10 @@ func (s *Start) Cause() Cause {
 
 const longestName = 200 // bytes of what a server names
 
-// quoted shows a line of a server in quotes.
-func quoted(line string) string { return `"` + cleantext.Line(line, longestName) + `"` }
+// OnStdout says of a server that it wrote a line which is no message.
+func OnStdout(line string) string {
+	return `it wrote "` + cleantext.Line(line, longestName) + `" to stdout, where only messages of MCP may be`
+}
 
 func filled(text, name string) string { return strings.ReplaceAll(text, "%s", name) }
 
