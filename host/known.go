@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"sync"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/session"
@@ -15,7 +16,8 @@ import (
 // Known returns what the server was last known to list, without asking or starting it: in
 // this session, or else in an earlier run with the same [Config.CatalogueDir]. It has the
 // tools that the entry permits. The server may list others by now where a list is stale; a
-// list that was known is asked for again, once, when the server is connected.
+// list that was known is asked for again when the server is connected and, except in a OneShot
+// host, when it says that the list changed, which a modern server tells a [Subscription] only.
 func (s *Session) Known() status.Known {
 	s.recall()
 	k := s.inner.Known()
@@ -71,6 +73,11 @@ func (s *Session) remind() {
 		return
 	}
 	s.recall()
+	s.showStale()
+}
+
+// showStale has the status show tools that are known and stale.
+func (s *Session) showStale() {
 	if tools := s.inner.Known().Tools; len(tools.Items) > 0 && tools.Stale {
 		s.driver.Report(func(st *status.Status) { st.Tools, st.Stale = len(tools.Items), true })
 	}
@@ -92,6 +99,76 @@ func (s *Session) renew(of *Server, c *session.Conn) {
 			s.learn(of, tools)
 		}
 	}()
+}
+
+// changed has the lists asked for again that the server says have changed. It returns at once.
+func (s *Session) changed() {
+	if s.host.config.OneShot || !s.renewals.want() {
+		return
+	}
+	ctx, over, err := s.host.begin(s.inner.Lifetime())
+	if err != nil {
+		return
+	}
+	go func() {
+		defer over()
+		s.renewals.run(ctx, s.renewChanged)
+	}()
+}
+
+// renewChanged asks for the lists that are out of date, over the connection there is or the
+// next one.
+func (s *Session) renewChanged(ctx context.Context) {
+	s.showStale()
+	of := s.entry.Load()
+	c, err := s.driver.Acquire(ctx)
+	if err != nil {
+		return // the next connection renews them
+	}
+	if tools := s.inner.Renew(ctx, c.(*session.Conn)); tools != nil {
+		s.learn(of, tools)
+	}
+}
+
+// renewals are the renewals of the lists of a session that its server says have changed. They
+// come one after the other: the first at once, and while the server goes on saying so, with
+// pauses that double, since it may say so in answer to each list.
+type renewals struct {
+	mu             sync.Mutex
+	running, again bool
+}
+
+const (
+	renewPause    = time.Second
+	maxRenewPause = time.Minute
+)
+
+// want asks for a renewal, and reports whether the caller is to run it.
+func (r *renewals) want() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	idle := !r.running
+	r.running, r.again = true, true
+	return idle
+}
+
+// run renews as long as that is wanted. When ctx ends, it does not wait any more.
+func (r *renewals) run(ctx context.Context, renew func(context.Context)) {
+	for pause := renewPause; r.next(); pause = min(2*pause, maxRenewPause) {
+		renew(ctx)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// next reports whether something has changed since the last renewal began. If not, run ends.
+func (r *renewals) next() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running, r.again = r.again, false
+	return r.running
 }
 
 // saving are the sessions whose lists are about to be kept.

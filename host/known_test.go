@@ -1,12 +1,17 @@
 package host_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
@@ -82,5 +87,43 @@ func TestKnownFromAnEarlierRun(t *testing.T) {
 	}
 	if k := s.Known().Tools; k.At.IsZero() || len(k.Items) != len(list) {
 		t.Errorf("of the first one again: %+v", k)
+	}
+}
+
+// What a server says has changed is stale, in memory and in the catalogue, and asked for
+// again, with no call.
+func TestKnownAfterChange(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "catalogue")
+	server := curious()
+	h, err := host.New(t.Context(), host.Config{
+		CatalogueDir: dir, Plugins: plugins.Builtin(), Files: pluginFile("socket", socketFile), CacheDir: testenv.CodeDir(), Ping: -1,
+		Streams: map[string]host.Stream{"curious": func(context.Context) (io.ReadWriteCloser, error) {
+			near, far := net.Pipe()
+			_, err := server.Connect(t.Context(), &mcp.IOTransport{Reader: far, Writer: far}, nil)
+			return near, err
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	w := watch(t, h)
+	entry := host.Server{Name: "curious", Transport: "socket", Address: "memory:curious", Protocol: "legacy"}
+	s := add(t, h, entry)
+	if _, err := s.ListTools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server.AddTool(&mcp.Tool{Name: "new", InputSchema: map[string]any{"type": "object"}}, nil)
+	n := until(t, w, "curious", status.Connected)
+	for n.Stale || n.Tools < 2 {
+		n = until(t, w, "curious", status.Connected)
+	}
+	if k := s.Known().Tools; k.Stale || len(k.Items) != 2 || k.Items[1].Name != "new" {
+		t.Errorf("known: %+v", k)
+	}
+	h.Close()
+	kept, err := catalogue.Open(dir).Load(catalogue.KeyOf(entry))
+	if err != nil || !strings.Contains(string(kept.Lists[catalogue.Tools].Items), `"name":"new"`) {
+		t.Errorf("kept: %+v, %v", kept, err)
 	}
 }

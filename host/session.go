@@ -28,6 +28,7 @@ type Session struct {
 	harmless atomic.Pointer[harmlessTools] // see learn
 	starting connect.Starting              // the connection while it is made
 	memory   memory                        // what it knows of earlier runs
+	renewals renewals                      // of lists that changed
 	refused  atomic.Pointer[string]        // the method that needs a sign-in; nil for none
 }
 
@@ -121,6 +122,7 @@ func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 		NoValidate:  h.config.NoValidate,
 		Warn:        func(text string) { h.warn(name, text) },
 		Listed:      func() { h.remember(s) },
+		Changed:     s.changed,
 	}
 	client.offer(&c)
 	if f := h.config.Event; f != nil {

@@ -40,12 +40,15 @@ func (c *listCache[T]) fresh() ([]T, bool) {
 	return slices.Clone(c.items), true
 }
 
-// change notes that the list is not what it was.
-func (c *listCache[T]) change() {
+// change notes that the list is not what it was. It reports whether it is known, and whether
+// it would have been used in place of asking.
+func (c *listCache[T]) change() (known, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	known, fresh = !c.listed.IsZero(), time.Now().Before(c.until)
 	c.changes++
 	c.until = time.Time{}
+	return known, fresh
 }
 
 // replace notes that the server may be another: a list that is on its way is not its own.
@@ -100,12 +103,12 @@ func (c *listCache[T]) holds(newest *Conn) bool {
 	return newest != nil && !newest.ended() && c.from.Value() == newest && c.as == c.changes
 }
 
-// outdated reports whether the list was known before that connection was made, and may not
-// be used any more.
+// outdated reports whether the list is known, but from before that connection was made or
+// before the server said that it changed, and may not be used any more.
 func (c *listCache[T]) outdated(newest *Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.listed.IsZero() && c.from.Value() != newest && !time.Now().Before(c.until)
+	return !c.listed.IsZero() && !c.holds(newest) && !time.Now().Before(c.until)
 }
 
 // Written is a list as a server wrote it.
@@ -186,15 +189,19 @@ func (s *Session) Known() status.Known {
 	}
 }
 
-// Outdated reports whether there are lists to be renewed over a connection that was just made.
+// Outdated reports whether there are lists that [Session.Renew] asks for.
 func (s *Session) Outdated(c *Conn) bool {
 	return s.toolCache.outdated(c) || s.prompts.outdated(c) || s.resources.outdated(c) || s.templates.outdated(c)
 }
 
-// Renew asks once more for the lists that were known before a connection was made, over that
+// Renew asks once more for the lists that are outdated, one after the other, over that
 // connection and no other. It returns the tools, nil where they were not asked for. A list
 // that does not come is as it was.
 func (s *Session) Renew(ctx context.Context, c *Conn) []mcp.Tool {
+	if s.renewing.Lock(ctx) != nil {
+		return nil
+	}
+	defer s.renewing.Unlock()
 	l := c.agreed.Load()
 	renew(ctx, s, l, &s.prompts, &promptKind)
 	renew(ctx, s, l, &s.resources, &resourceKind)

@@ -55,9 +55,10 @@ type Config struct {
 	Notify func(method string, params json.RawMessage)
 	Warn   func(text string)
 
-	// Listed hears that a list has come that is known from now on, see [Session.Written].
-	// It returns at once, and may be nil.
-	Listed func()
+	// Listed hears that [Session.Written] returns something else from now on: a list has
+	// come, or is not fresh any more. Changed hears that the server may have another list
+	// than one that is known; see [Session.Renew]. Both return at once, and may be nil.
+	Listed, Changed func()
 }
 
 const (
@@ -80,6 +81,7 @@ type Session struct {
 	templates       listCache[mcp.ResourceTemplate]
 	prompts         listCache[mcp.Prompt]
 	reads           reads
+	renewing        ctxmutex.Mutex            // held by Renew
 	level           atomic.Pointer[mcp.Level] // from which the server logs; nil where that was not set
 	trackers        trackers
 	subscribers     subscribers
@@ -110,6 +112,9 @@ func New(cfg Config) (*Session, error) {
 	if cfg.Listed == nil {
 		cfg.Listed = func() {}
 	}
+	if cfg.Changed == nil {
+		cfg.Changed = func() {}
+	}
 	if cfg.Notify == nil {
 		cfg.Notify = func(string, json.RawMessage) {}
 	}
@@ -118,7 +123,7 @@ func New(cfg Config) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{cfg: cfg, handshakeParams: handshakeParams, gone: make(chan struct{}), telling: make(chan struct{}, 1)}
-	s.toolCache.listing, s.subscribers.turn = ctxmutex.New(), ctxmutex.New()
+	s.toolCache.listing, s.renewing, s.subscribers.turn = ctxmutex.New(), ctxmutex.New(), ctxmutex.New()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }

@@ -77,18 +77,26 @@ func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 
 // forget has the session ask anew for what a filter is about.
 func (s *Session) forget(f *mcp.Filter) {
+	var known, fresh bool
+	note := func(k, f bool) { known, fresh = known || k, fresh || f }
 	if f.Tools {
-		s.toolCache.change()
+		note(s.toolCache.change())
 	}
 	if f.Prompts {
-		s.prompts.change()
+		note(s.prompts.change())
 	}
 	if f.Resources {
-		s.resources.change()
-		s.templates.change()
+		note(s.resources.change())
+		note(s.templates.change())
 	}
 	if f.Resources || len(f.URIs) > 0 {
 		s.reads.change()
+	}
+	if fresh {
+		s.cfg.Listed()
+	}
+	if known {
+		s.cfg.Changed()
 	}
 }
 

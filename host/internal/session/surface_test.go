@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,6 +155,45 @@ func TestFreshSurface(t *testing.T) {
 		step("resources/list resources/templates/list resources/read")
 		time.Sleep(time.Minute)
 		step(all)
+	})
+}
+
+// TestChangeOfAKnownList holds that the owner of a session hears of a change of each list that
+// is known, and of what is to be written once only: when a fresh list is fresh no more.
+func TestChangeOfAKnownList(t *testing.T) {
+	script := able(mcp.Modern, everything).with("prompts/list", answer(`{"prompts":[],"ttlMs":60000}`))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(script)
+		var listed, changed atomic.Int32
+		s := d.open(func(c *setup) {
+			c.Listed, c.Changed = func() { listed.Add(1) }, func() { changed.Add(1) }
+		})
+		tell := func() {
+			note(d.process(0), "notifications/prompts/list_changed", `{}`)
+			note(d.process(0), "notifications/tools/list_changed", `{}`) // which is not known
+			synctest.Wait()
+		}
+		tell()
+		if listed.Load() != 0 || changed.Load() != 0 {
+			t.Errorf("nothing is known: listed %d times, changed %d times", listed.Load(), changed.Load())
+		}
+		s.ListPrompts(t.Context())
+		conn := s.cfg.Connections.Current()
+		if s.Outdated(conn) {
+			t.Error("outdated before it changed")
+		}
+		tell()
+		tell()
+		if listed.Load() != 2 || changed.Load() != 2 {
+			t.Errorf("listed %d times, changed %d times", listed.Load(), changed.Load())
+		}
+		if !s.Written()[mcp.MethodListPrompts].Until.IsZero() || !s.Outdated(conn) {
+			t.Error("it is written as fresh")
+		}
+		s.Renew(t.Context(), conn)
+		if s.Outdated(conn) || s.Known().Prompts.Stale {
+			t.Error("outdated after it was renewed")
+		}
 	})
 }
 
