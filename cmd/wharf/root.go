@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,14 @@ func newRoot(a *app) *cobra.Command {
 	refuseUnknownShells(root)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, words []string) {
-		if !a.helpOfTool(cmd) {
-			help(cmd, words)
+		if a.helpOfTool(cmd) {
+			return
 		}
+		var text strings.Builder
+		cmd.SetOut(&text)
+		help(cmd, words)
+		cmd.SetOut(a.Out)
+		fmt.Fprint(a.Out, plain.Help(text.String(), a.Width))
 	})
 	return root
 }
