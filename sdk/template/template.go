@@ -1,7 +1,6 @@
 package template
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	text "text/template"
 
 	"github.com/wharf-mcp/wharf/sdk/assemblyscript"
 	"github.com/wharf-mcp/wharf/sdk/c"
@@ -131,15 +129,41 @@ func (p Plugin) check() error {
 	return nil
 }
 
-// readme is that of the kind, with what is said of the language.
+// readme returns the README of the kind, with the parts that are for the language.
 func (p Plugin) readme() (string, error) {
-	t, err := text.ParseFS(plugins, p.Kind+"/README.md")
-	if err != nil {
-		return "", err
+	text, err := plugins.ReadFile(p.Kind + "/README.md")
+	return strings.ReplaceAll(p.choose(string(text)), example, p.Name), err
+}
+
+// condition is a mark in a README that begins or ends a part for some languages.
+var condition = regexp.MustCompile(`\{\{(?:(if|else if) (eq|ne) \.Lang "(\w+)"|(else|end))\}\}`)
+
+// choose leaves out the parts of a README that are for other languages. Its marks are a
+// few of text/template, which is not used: it looks for methods by their names, so that
+// the linker would keep all methods in each program that makes plugins, 3 MB in Wharf's.
+func (p Plugin) choose(text string) string {
+	type choice struct{ kept, was bool } // the part is kept; one before it was
+	var out strings.Builder
+	within := []choice{{kept: true}}
+	rest := 0
+	for _, at := range condition.FindAllStringSubmatchIndex(text, -1) {
+		mark := condition.FindStringSubmatch(text[at[0]:at[1]])
+		inner := &within[len(within)-1]
+		if inner.kept {
+			out.WriteString(text[rest:at[0]])
+		}
+		rest = at[1]
+		holds := mark[2] == "" || (mark[3] == p.Lang) == (mark[2] == "eq")
+		switch {
+		case mark[1] == "if":
+			within = append(within, choice{inner.kept && holds, !inner.kept || holds})
+		case mark[4] == "end":
+			within = within[:len(within)-1]
+		default: // else, of a condition or of none
+			inner.kept, inner.was = holds && !inner.was, inner.was || holds
+		}
 	}
-	var out bytes.Buffer
-	err = t.Execute(&out, p)
-	return strings.ReplaceAll(out.String(), example, p.Name), err
+	return out.String() + text[rest:]
 }
 
 // Build is the command that builds the plugin, in its folder.

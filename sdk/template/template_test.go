@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	text "text/template"
 
 	"github.com/wharf-mcp/wharf/sdk/template"
 )
@@ -93,6 +94,24 @@ func TestReadme(t *testing.T) {
 			if len(line) > 130 && !strings.Contains(line, "https://") {
 				t.Errorf("line %d of the README has %d bytes", n+1, len(line))
 			}
+		}
+	})
+}
+
+// TestReadmeIsATemplate holds that the marks in a README mean what text/template says of them.
+func TestReadmeIsATemplate(t *testing.T) {
+	each(t, "raven", func(t *testing.T, p template.Plugin, files []template.File) {
+		read, err := text.ParseFiles(p.Kind + "/README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want strings.Builder
+		if err := read.Execute(&want, p); err != nil {
+			t.Fatal(err)
+		}
+		got := files[slices.IndexFunc(files, func(f template.File) bool { return f.Name == "README.md" })].Text
+		if string(got) != strings.ReplaceAll(want.String(), "pigeon", "raven") {
+			t.Errorf("the README differs from what text/template makes of it:\n%s", got)
 		}
 	})
 }
