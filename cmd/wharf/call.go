@@ -140,7 +140,7 @@ func answered(err error) bool {
 	return errors.As(err, new(*host.RPCError)) || errors.As(err, new(*toolError)) || errors.As(err, new(*unlistedError))
 }
 
-// explain adds a hint to the error of a call if the server lists no such tool. It runs
+// explain says so, and adds a hint, if a call failed and the server lists no such tool. It runs
 // after the call and does not replace it, because servers have tools that they do not
 // list.
 func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err error) error {
@@ -156,6 +156,9 @@ func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err
 	}
 	if len(names) == 0 || slices.Contains(names, tool) {
 		return err
+	}
+	if !errors.As(err, new(*unlistedError)) { // which says so itself
+		err = &strangeTool{c.session.Name(), tool, err}
 	}
 	if near := meant(tool, names); near != "" {
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
@@ -206,6 +209,22 @@ func (e *toolError) Error() string {
 
 // ExitKind implements [exit.Kinder].
 func (e *toolError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeServer, Name: "tool_error"} }
+
+// strangeTool is the error of a call for a tool that the server does not list.
+type strangeTool struct {
+	server, tool string
+	err          error
+}
+
+func (e *strangeTool) Error() string {
+	var answer *host.RPCError
+	if errors.As(e.err, &answer) {
+		return fmt.Sprintf("%s lists no tool %q, and answered: %v", e.server, e.tool, answer)
+	}
+	return fmt.Sprintf("%s lists no tool %q, and answered with an error", e.server, e.tool)
+}
+
+func (e *strangeTool) Unwrap() error { return e.err }
 
 // unlistedError says that a tool that is to be shown is not in the list of its server.
 type unlistedError struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,6 +65,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		if a.behind != "" && errors.Is(err, host.ErrTimeout) {
 			err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it: if it is for wharf, write it before", a.behind))
 		}
+		if errors.Is(err, host.ErrAuthRequired) && strings.Contains(host.Hint(err), "wharf login ") && !a.CanAsk() && !a.flags.mayAsk() {
+			err = &signInNeeded{server.Name, err}
+		}
 		return nil, err
 	}
 	if a.flags.stderr || a.logs {
@@ -73,6 +77,19 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	}
 	return &client{app: a, host: h, session: session, entry: server}, nil
 }
+
+// signInNeeded stands for the error of a server that a person has to sign in to, where no
+// person could be asked. `wharf doctor` shows what the server answered.
+type signInNeeded struct {
+	server string
+	err    error
+}
+
+func (e *signInNeeded) Error() string {
+	return fmt.Sprintf("%s wants a sign-in, and there is no terminal to sign in at", e.server)
+}
+
+func (e *signInNeeded) Unwrap() error { return e.err }
 
 // logAfter is how long a server starts before what it writes to stderr is shown: it may say
 // what it waits for.

@@ -89,6 +89,9 @@ func (a *app) diagnose(ctx context.Context, server host.Server) *diagnosis {
 	a.watched = recorder
 	c, err := a.dial(ctx, server)
 	d.err = err
+	if brief := (*signInNeeded)(nil); errors.As(err, &brief) {
+		d.err = brief.err
+	}
 	if err == nil {
 		d.info = c.session.Info()
 		tools, err := c.tools(ctx)
@@ -267,15 +270,6 @@ func (a *app) detail(d *diagnosis, step string) string {
 		return fmt.Sprintf("%d of them", d.tools)
 	}
 	return ""
-}
-
-// errorText returns an error as it is reported, and its hint.
-func (a *app) errorText(err error) (message, hint string) {
-	message, hint = err.Error(), a.withFlags(a.withAddress(exit.HintOf(err)), err)
-	if a.redact != nil {
-		message, hint = a.redact(message), a.redact(hint)
-	}
-	return message, hint
 }
 
 // runDoctorOf prints the steps of one server. The error is that of the step that failed.

@@ -125,6 +125,9 @@ var apart = map[string]string{
 	"${secret:%s} has no value yet; give it with: wharf auth secret %[1]s":      "import.txtar",
 	"There is nothing new to copy. `wharf import --list` shows what was found.": "import.txtar",
 	"`wharf import --list` shows those that were found":                         "import.txtar",
+	"without --config, wharf reads your own, ":                                  "mistakes.txtar",
+	"write --config ": "mistakes.txtar",
+	"`wharf tools %s` lists what it can do; to sign in all the same, run this on a terminal": "signin.txtar",
 	"wharf call": "no hint: a command line that is shown as an example",
 	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints": "plugin.txtar",
 }

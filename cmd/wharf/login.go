@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 func newLogin(a *app) *cobra.Command {
@@ -36,6 +40,11 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 		return exit.Usage(fmt.Errorf("sign in to %s: it is a program on this machine, which needs no sign-in", server.Name),
 			"the keys and tokens that it wants go into env in its entry")
 	}
+	if a.answersAnyone(cmd.Context(), server) {
+		if err := a.signInAnyway(cmd.Context(), server); err != nil {
+			return err
+		}
+	}
 	if !a.CanAsk() && !a.flags.mayAsk() {
 		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
 			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, or with --browser"))
@@ -50,4 +59,39 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintf(a.Err, "Signed in to %s.\n", plain.Name(server.Name, plain.NameColumns))
 	return nil
+}
+
+// answersAnyone reports whether a server whose entry says nothing of a sign-in can be
+// connected without one. Of one that fails, or that is slow, the sign-in says what is wrong.
+func (a *app) answersAnyone(ctx context.Context, server host.Server) bool {
+	if server.URL == "" || !server.Auth.IsZero() || server.Project != nil { // a project's entry is approved as it is
+		return false
+	}
+	server.Auth.Provider = config.AuthNone
+	h, err := a.newHost(ctx, nil)
+	if err != nil {
+		return false
+	}
+	defer h.Close()
+	defer a.Busy("connecting to " + server.Name)()
+	session, err := connect(ctx, h, server, answerTime)
+	if err != nil {
+		return false
+	}
+	session.Close()
+	return true
+}
+
+// answerTime is how long a server may take to show whether it needs a sign-in.
+const answerTime = 10 * time.Second
+
+// signInAnyway asks the person whether to sign in to a server that answers without that: it
+// may have more to offer then. Without a terminal, flags have to say that there is a person.
+func (a *app) signInAnyway(ctx context.Context, server host.Server) error {
+	if !a.CanAsk() && !a.flags.mayAsk() {
+		return exit.Usage(fmt.Errorf("sign in to %s: it answers without a sign-in", server.Name),
+			"`wharf tools %s` lists what it can do; to sign in all the same, run this on a terminal", plain.Word(cmp.Or(a.address, server.Name)))
+	}
+	above := a.Own("%s answers without a sign-in.", plain.Name(server.Name, plain.NameColumns))
+	return a.agreeTo(ctx, above, "Sign in all the same? yes, [n]o: ", !a.CanAsk())
 }

@@ -18,13 +18,14 @@ const (
 )
 
 // guarded starts an MCP server that wants a token, together with two that give
-// one out: a company's own at /sso, and OAuth's. It writes their address over
-// ADDRESS in the named files: guarded wharf.toml
+// one out: a company's own at /sso, and OAuth's. At /open it wants none. It writes their
+// address over ADDRESS in the named files, and into $ADDRESS: guarded wharf.toml
 func guarded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: guarded FILE…")
 	}
 	address := strings.TrimSuffix(protectedServer(ts.Defer).URL, "/mcp")
+	ts.Setenv("ADDRESS", address)
 	for _, name := range args {
 		text := strings.ReplaceAll(ts.ReadFile(name), "ADDRESS", address)
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
@@ -36,6 +37,7 @@ func protectedServer(cleanup func(func())) *oauthtest.Resource {
 	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, echo)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	mux.Handle("/open", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	mux.HandleFunc("/sso", func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("client_secret") != protectedSecret {
 			oauthtest.Reply(w, 401, map[string]any{"error": "invalid_client"})
@@ -45,7 +47,7 @@ func protectedServer(cleanup func(func())) *oauthtest.Resource {
 	})
 	p := oauthtest.NewResource(cleanup, oauthtest.New(cleanup), mux)
 	p.Refuse = func(token string, r *http.Request) (status int, why string) {
-		if r.URL.Path == "/sso" || token == protectedToken {
+		if r.URL.Path == "/sso" || r.URL.Path == "/open" || token == protectedToken {
 			return 0, ""
 		}
 		return http.StatusUnauthorized, "Bearer"

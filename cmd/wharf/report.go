@@ -35,6 +35,15 @@ func (a *app) withFlags(hint string, err error) string {
 		strings.Join(names, ", "), strings.Join(names, " -e "))
 }
 
+// errorText returns an error as it is reported, and its hint.
+func (a *app) errorText(err error) (message, hint string) {
+	message, hint = err.Error(), a.withFlags(a.withAddress(exit.HintOf(err)), err)
+	if a.redact != nil {
+		message, hint = a.redact(message), a.redact(hint)
+	}
+	return message, hint
+}
+
 // report reports the error of the program on stderr, and returns the exit code. If the
 // reader of stdout went away, as `head` does, it prints nothing: other programs end by
 // SIGPIPE then.
@@ -46,10 +55,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	if term.IsUnread(err) {
 		return exit.CodeUnread
 	}
-	message, hint := err.Error(), a.withFlags(a.withAddress(exit.HintOf(err)), err)
-	if a.redact != nil {
-		message, hint = a.redact(message), a.redact(hint)
-	}
+	message, hint := a.errorText(err)
 	if kind.Code == exit.CodeInterrupted {
 		message, hint = exit.ErrInterrupted.Error(), ""
 	}

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // settings are the servers and plugins that a command line can use.
@@ -47,10 +51,58 @@ func settingsOf(path string) (*settings, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !chosen:
 		return &settings{}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, exit.Usage(fmt.Errorf("configuration: there is no file %s", path), "%s", otherFile(path))
+	case err != nil && isFolder(path):
+		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "%s", fileWithin(path))
 	case err != nil:
 		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
 	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, warnings: file.Warnings, notes: file.Notes}, nil
+}
+
+// otherFile is what to do about a path at which there is no file.
+func otherFile(path string) string {
+	folder, name := filepath.Split(path)
+	if folder != "" && !isFolder(folder) {
+		return fmt.Sprintf("there is no folder %s either", filepath.Clean(folder))
+	}
+	if near := nearest.Name(name, configurationsIn(folder), 2); near != "" {
+		return fmt.Sprintf("did you mean %s?", folder+near)
+	}
+	if own, err := config.UserPath(); err == nil {
+		return "without --config, wharf reads your own, " + own
+	}
+	return ""
+}
+
+// fileWithin names a file of a folder that was given in place of one.
+func fileWithin(folder string) string {
+	names := configurationsIn(folder)
+	if len(names) == 0 {
+		return "no file in it is a configuration by its name"
+	}
+	return "write --config " + plain.Word(filepath.Join(folder, names[0]))
+}
+
+// configurationsIn returns the files of a folder, "" being the current one, that are
+// configurations by their endings.
+func configurationsIn(folder string) (names []string) {
+	entries, _ := os.ReadDir(cmp.Or(folder, "."))
+	for _, e := range entries {
+		switch filepath.Ext(e.Name()) {
+		case ".toml", ".json", ".jsonc", ".yaml", ".yml":
+			if !e.IsDir() {
+				names = append(names, e.Name())
+			}
+		}
+	}
+	return names
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // project returns the servers of the project around the working folder, without those

@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
@@ -27,7 +23,7 @@ const (
 // is as for [session.Session.Connect]; starting has the connection while it is made. What
 // the entry leads to is read anew each time: its plugin, its grants and its sign-in.
 func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.Server, after *session.Conn, starting *Starting) (*session.Conn, error) {
-	var first error
+	var errs []error
 	for _, via := range d.Routes(entry) {
 		c, err := d.connect(ctx, s, entry, via, after, starting)
 		if err == nil {
@@ -36,47 +32,16 @@ func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.S
 			d.found[entry.URL] = via
 			return c, nil
 		}
-		if absent(first) && absent(err) {
-			return nil, notThere(entry, first, err)
+		if len(errs) > 0 {
+			err = &overError{via, err}
 		}
-		if first != nil {
-			err = fmt.Errorf("%w; and over %s: %w", first, via, err)
-		}
-		first = err
+		errs = append(errs, err)
 		if via != transportSSE && !errors.Is(err, session.ErrOtherTransport) { // SSE may be what was remembered, which may be outdated
 			break
 		}
 	}
-	return nil, first
+	return nil, failed(entry, errs)
 }
-
-// absent reports whether err is that there is nothing at an address.
-func absent(err error) bool {
-	var answer *rpc.StatusError
-	var said *guest.StatusError
-	return errors.As(err, &answer) && answer.HTTP == http404 || errors.As(err, &said) && said.HTTP == http404
-}
-
-const http404 = 404
-
-// notThere is the error for an address with neither of the transports of a url. What the
-// server wrote is left out: it is a page for people in most cases.
-func notThere(entry config.Server, errs ...error) error {
-	hint := "does the server run at another path, such as /sse?"
-	if u, err := url.Parse(entry.URL); err == nil && !strings.HasSuffix(u.Path, "/mcp") {
-		hint = "is its path /mcp? The page of the server says which it is"
-	}
-	return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: &quietError{"there is no MCP server at this address: HTTP 404", errs}, Hint: hint}
-}
-
-// quietError has a text of its own. errors.Is and errors.As find the errors behind it.
-type quietError struct {
-	text string
-	errs []error
-}
-
-func (e *quietError) Error() string   { return e.text }
-func (e *quietError) Unwrap() []error { return e.errs }
 
 // connect connects a session over one transport.
 func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.Server, via string, after *session.Conn, starting *Starting) (*session.Conn, error) {

@@ -1,0 +1,102 @@
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+// failed returns why a server was not connected over any of its transports, of which errs
+// has an error each, in their order.
+func failed(entry config.Server, errs []error) error {
+	last := answerOf(errs[len(errs)-1])
+	switch {
+	case !slices.ContainsFunc(errs, func(err error) bool { return !elsewhere(answerOf(err)) }):
+		hint := "does the server run at another path, such as /sse?"
+		if u, err := url.Parse(entry.URL); err == nil && !strings.HasSuffix(u.Path, "/mcp") {
+			hint = "is its path /mcp? The page of the server says which it is"
+		}
+		said := fmt.Sprintf("HTTP %d", last.HTTP)
+		if last.HTTP < 300 {
+			said = withoutPage(last.Text)
+		}
+		return quiet("there is no MCP server at this address: "+said, hint, errs)
+	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:
+		return quiet("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
+	case last != nil && last.HTTP >= 500:
+		return quiet("the server failed: "+withoutPage(last.Text), "its own log says why", errs)
+	case len(errs) == 1:
+		return errs[0]
+	}
+	return fmt.Errorf("%w; and %w", errs[0], errs[1])
+}
+
+// elsewhere reports whether an answer shows that what is at an address is a web server, and
+// no MCP server: nothing is there, or it takes no POST, or its answer is no message.
+func elsewhere(said *guest.StatusError) bool {
+	switch {
+	case said == nil:
+		return false
+	case said.HTTP >= 200 && said.HTTP < 300:
+		return said.Status == abi.ProtocolFailed
+	}
+	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 501
+}
+
+// overError is the error of another transport than the first.
+type overError struct {
+	via string
+	err error
+}
+
+func (e *overError) Error() string { return "over " + e.via + ": " + e.err.Error() }
+func (e *overError) Unwrap() error { return e.err }
+
+// answerOf returns what a plugin told of an HTTP response, nil where err is about none.
+func answerOf(err error) *guest.StatusError {
+	var said *guest.StatusError
+	if !errors.As(err, &said) || said.HTTP == 0 {
+		return nil
+	}
+	return said
+}
+
+// withoutPage replaces a page in what a server is quoted with by its title.
+func withoutPage(text string) string {
+	lower := strings.ToLower(text)
+	at := strings.Index(lower, "<!doctype html")
+	if at < 0 {
+		at = strings.Index(lower, "<html")
+	}
+	if at < 0 || len(lower) != len(text) {
+		return text
+	}
+	before := strings.TrimSuffix(text[:at], ": ")
+	if from := strings.Index(lower, "<title>"); from > at {
+		if title, _, closed := strings.Cut(text[from+len("<title>"):], "<"); closed {
+			return before + ", a page: " + strings.TrimSpace(title)
+		}
+	}
+	return before + ", a page"
+}
+
+// quiet returns an error that is unreachable and does not quote the errors that it stands for.
+func quiet(text, hint string, errs []error) error {
+	return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: &quietError{text, errs}, Hint: hint}
+}
+
+// quietError has a text of its own. errors.Is and errors.As find the errors behind it.
+type quietError struct {
+	text string
+	errs []error
+}
+
+func (e *quietError) Error() string   { return e.text }
+func (e *quietError) Unwrap() []error { return e.errs }

@@ -1,0 +1,53 @@
+package connect
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+// What a web server answers that is no MCP server is told in a sentence, with what to look
+// at, and its pages are not quoted.
+func TestFailed(t *testing.T) {
+	answer := func(status abi.Status, http int, text string) error {
+		return &guest.StatusError{Status: status, HTTP: http, Text: text}
+	}
+	const page = `: <!DOCTYPE html><html><head><title> Bad Gateway </title></head><body>nginx</body></html>`
+	const other = "is its path /mcp? The page of the server says which it is"
+	const proxy = "what stands before the server, such as a proxy, got no answer from it: is it running?"
+	plain := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		url        string
+		errs       []error
+		want, hint string
+	}{
+		"nothing":         {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: x"), answer(abi.ProtocolFailed, 404, "HTTP 404")}, "there is no MCP server at this address: HTTP 404", other},
+		"nothing at /mcp": {"http://h/mcp", []error{answer(abi.Refused, 404, "HTTP 404: x")}, "there is no MCP server at this address: HTTP 404", "does the server run at another path, such as /sse?"},
+		"no POST":         {"http://h/", []error{answer(abi.Refused, 405, "HTTP 405"+page), answer(abi.Refused, 404, "HTTP 404")}, "there is no MCP server at this address: HTTP 404", other},
+		"files":           {"http://h/", []error{answer(abi.ProtocolFailed, 501, "HTTP 501"+page)}, "there is no MCP server at this address: HTTP 501", other},
+		"a page":          {"http://h/", []error{answer(abi.ProtocolFailed, 200, "HTTP 200: expected x, got text/html")}, "there is no MCP server at this address: HTTP 200: expected x, got text/html", other},
+		"no message":      {"http://h/", []error{answer(abi.ProtocolFailed, 200, `expected one JSON-RPC message, got HTTP 200`+page)}, "there is no MCP server at this address: expected one JSON-RPC message, got HTTP 200, a page: Bad Gateway", other},
+		"a proxy":         {"http://h/", []error{answer(abi.ProtocolFailed, 502, "HTTP 502"+page)}, "the server failed: HTTP 502, a page: Bad Gateway", proxy},
+		"no title":        {"http://h/", []error{answer(abi.Refused, 503, "HTTP 503: <HTML>…")}, "the server failed: HTTP 503, a page", proxy},
+		"a fault":         {"http://h/", []error{answer(abi.ProtocolFailed, 500, "HTTP 500: boom")}, "the server failed: HTTP 500: boom", "its own log says why"},
+		"a refusal":       {"http://h/", []error{answer(abi.Refused, 400, "HTTP 400: no"), &overError{"sse", answer(abi.Refused, 404, "HTTP 404")}}, "HTTP 400: no; and over sse: HTTP 404", ""},
+		"no answer":       {"http://h/", []error{plain}, "connection refused", ""},
+	} {
+		err := failed(config.Server{URL: c.url}, c.errs)
+		if err.Error() != c.want || hosterr.Hint(err) != c.hint {
+			t.Errorf("%s: %v\nhint: %s", name, err, hosterr.Hint(err))
+		}
+		for _, each := range c.errs {
+			if !errors.Is(err, each) {
+				t.Errorf("%s: does not wrap %v", name, each)
+			}
+		}
+		if c.hint != "" && !errors.Is(err, hosterr.ErrUnreachable) {
+			t.Errorf("%s: is not unreachable", name)
+		}
+	}
+}
