@@ -25,11 +25,17 @@ const (
 )
 
 // standardHeaders returns the headers that every request has.
-func standardHeaders(method, name string) []abi.Pair {
+func standardHeaders(q *request) []abi.Pair {
 	h := make([]abi.Pair, 1, 4)
-	h[0] = abi.Pair{Key: headerMethod, Value: headerValue(method)}
-	if named(method) {
-		h = append(h, abi.Pair{Key: headerName, Value: headerValue(name)})
+	h[0] = abi.Pair{Key: headerMethod, Value: headerValue(q.method)}
+	switch q.method {
+	case mcp.MethodGetTask, mcp.MethodUpdateTask, mcp.MethodCancelTask: // whose server may be one of many that keeps the task
+		params, _ := appendObject(nil, q.given) // encoding them for the message says what is wrong
+		h = append(h, abi.Pair{Key: headerName, Value: headerValue(memberText(params, "taskId"))})
+	default:
+		if named(q.method) {
+			h = append(h, abi.Pair{Key: headerName, Value: headerValue(q.name)})
+		}
 	}
 	return h
 }
@@ -37,7 +43,7 @@ func standardHeaders(method, name string) []abi.Pair {
 // headers returns all headers of a request. For a call of a tool the list of
 // tools must be known, so it may have to be asked for first.
 func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
-	h := standardHeaders(q.method, q.name)
+	h := standardHeaders(q)
 	if q.method != mcp.MethodCallTool {
 		return h, nil
 	}

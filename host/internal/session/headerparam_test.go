@@ -151,6 +151,7 @@ func TestHeaders(t *testing.T) {
 	on := newHTTPScript()
 	on["tools/list"] = ok(`{"tools":[` + regional + `]}`)
 	on["resources/read"], on["prompts/get"], on["x"] = ok(`{}`), ok(`{}`), ok(`{}`)
+	on["tasks/get"], on["tasks/cancel"] = ok(`{}`), ok(`{}`)
 	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		session.CallTool(t.Context(), "echo", map[string]any{"region": "us west", "n": 42.0, "other": "x"})
@@ -158,6 +159,8 @@ func TestHeaders(t *testing.T) {
 		session.Call(t.Context(), "tools/call", map[string]any{"name": "echo", "arguments": map[string]any{"region": "ä"}}, nil)
 		session.Call(t.Context(), "resources/read", map[string]any{"uri": "file:///a%20b?c=ä"}, nil)
 		session.Call(t.Context(), "prompts/get", map[string]any{"name": "p"}, nil)
+		session.Task(t.Context(), "7")
+		session.Call(t.Context(), "tasks/cancel", map[string]any{"taskId": "8"}, nil)
 		session.Call(t.Context(), "x", map[string]any{"name": "echo", "arguments": map[string]any{"region": "a"}}, nil)
 		want := []string{
 			"mcp-method=server/discover",
@@ -167,6 +170,8 @@ func TestHeaders(t *testing.T) {
 			"mcp-method=tools/call mcp-name=echo mcp-param-region==?base64?w6Q=?=",
 			"mcp-method=resources/read mcp-name=" + headerValue("file:///a%20b?c=ä"),
 			"mcp-method=prompts/get mcp-name=p",
+			"mcp-method=tasks/get mcp-name=7",
+			"mcp-method=tasks/cancel mcp-name=8",
 			"mcp-method=x",
 		}
 		for i, p := range s.posts {

@@ -34,7 +34,7 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 		Params:  (&request{}).params(h.session.handshakeParams.modern(version, false)),
 	}
 	if h.conn.http() {
-		call.Headers = standardHeaders(call.Method, "")
+		call.Headers = standardHeaders(&request{method: call.Method})
 		h.conn.Peer.Agree(rpc.Terms{StreamCancel: true, Epoch: h.epoch - 1}) // no word if it is given up
 	}
 	return h.ask(ctx, call)
