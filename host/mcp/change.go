@@ -11,6 +11,7 @@ const (
 	PromptsChanged   ChangeKind = "prompts"
 	ResourcesChanged ChangeKind = "resources"
 	ResourceUpdated  ChangeKind = "resource" // with a URI
+	TaskChanged      ChangeKind = "task"     // with a Task
 	Missed           ChangeKind = "missed"
 )
 
@@ -18,5 +19,6 @@ const (
 // not what.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
-	URI  string     `json:"uri,omitempty"` // perhaps of a part of what was subscribed to
+	URI  string     `json:"uri,omitempty"`  // perhaps of a part of what was subscribed to
+	Task string     `json:"task,omitempty"` // the id of one
 }

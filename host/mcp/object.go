@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
@@ -16,18 +17,19 @@ import (
 
 // readWhole is readBounded, and returns the whole of the object.
 func readWhole(object []byte, array string, fields any) (json.RawMessage, error) {
-	if err := readBounded(object, array, fields); err != nil {
+	if err := readBounded(object, fields, array); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(object), nil
 }
 
-// readBounded decodes an object into fields. The member called array, if it is not "", has
-// at most [MaxElements] elements: they are counted before anything is made of them.
-func readBounded(object []byte, array string, fields any) error {
+// readBounded decodes an object into fields. Each member that is called as one of the arrays
+// has at most [MaxElements] elements: they are counted before anything is made of them.
+func readBounded(object []byte, fields any, arrays ...string) error {
 	r := strictjson.Read(object)
 	for name := range r.Object() {
-		if array == "" || !strings.EqualFold(string(name), array) { // which is how package json compares
+		same := func(array string) bool { return strings.EqualFold(string(name), array) } // as package json compares
+		if !slices.ContainsFunc(arrays, same) {
 			continue
 		}
 		elements := strictjson.Read(r.Raw())

@@ -36,7 +36,7 @@ type DiscoverResult struct {
 func (d *DiscoverResult) UnmarshalJSON(object []byte) error {
 	type fields DiscoverResult
 	*d = DiscoverResult{}
-	return readBounded(object, "supportedVersions", (*fields)(d))
+	return readBounded(object, (*fields)(d), "supportedVersions")
 }
 
 // ResultMeta is the metadata of a modern result, as far as a client reads it.

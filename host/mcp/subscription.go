@@ -7,14 +7,17 @@ type Filter struct {
 	Prompts   bool     `json:"promptsListChanged,omitempty"`    // the list of prompts
 	Resources bool     `json:"resourcesListChanged,omitempty"`  // the list of resources
 	URIs      []string `json:"resourceSubscriptions,omitempty"` // these resources themselves
+	Tasks     []string `json:"taskIds,omitempty"`               // the tasks with these ids, see [ExtensionTasks]
 }
 
 // UnmarshalJSON reads a filter.
 func (f *Filter) UnmarshalJSON(object []byte) error {
 	type fields Filter
 	*f = Filter{}
-	return readBounded(object, "resourceSubscriptions", (*fields)(f))
+	return readBounded(object, (*fields)(f), "resourceSubscriptions", "taskIds")
 }
 
 // Empty reports whether the filter lets nothing through.
-func (f Filter) Empty() bool { return !f.Tools && !f.Prompts && !f.Resources && len(f.URIs) == 0 }
+func (f Filter) Empty() bool {
+	return !f.Tools && !f.Prompts && !f.Resources && len(f.URIs) == 0 && len(f.Tasks) == 0
+}

@@ -72,7 +72,9 @@ func (b *inbox) Preempt(method string, params []byte) {
 	case mcp.NotificationElicitationComplete:
 		s.pages.finish(params)
 	case mcp.NotificationTaskStatus, mcp.NotificationTasks:
-		s.taskWaits.hear(params)
+		id := memberText(params, "taskId")
+		s.taskWaits.wake(id)
+		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.TaskChanged, Task: id})
 	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
 		s.subscribers.control(b, method, params)
 	case mcp.NotificationToolsListChanged:
@@ -98,7 +100,7 @@ func (s *Session) Origin(method string, params []byte) (label, subscription stri
 	case mcp.NotificationProgress:
 		label = s.trackers.label(params)
 	case mcp.NotificationToolsListChanged, mcp.NotificationPromptsListChanged, mcp.NotificationResourcesListChanged,
-		mcp.NotificationResourceUpdated, mcp.NotificationAcknowledged:
+		mcp.NotificationResourceUpdated, mcp.NotificationTasks, mcp.NotificationAcknowledged:
 		subscription = subscriptionID(params)
 	}
 	return label, subscription

@@ -120,18 +120,26 @@ func readAcknowledged(params []byte) (id string, f mcp.Filter, err error) {
 		case "resourcesListChanged":
 			f.Resources = r.Bool()
 		case "resourceSubscriptions":
-			if r.Null() {
-				continue
-			}
-			for range r.Array() {
-				f.URIs = append(f.URIs, r.String())
-			}
+			f.URIs = texts(r)
+		case "taskIds":
+			f.Tasks = texts(r)
 		}
 	}
 	if many := (*strictjson.TooManyError)(nil); errors.As(r.Err(), &many) {
 		return id, f, fmt.Errorf("what the server acknowledges: %w", invalid(many))
 	}
 	return id, f, nil
+}
+
+// texts reads an array of strings, or null.
+func texts(r *strictjson.Reader) (all []string) {
+	if r.Null() {
+		return nil
+	}
+	for range r.Array() {
+		all = append(all, r.String())
+	}
+	return all
 }
 
 // subscriptionID returns the id that a notification of a stream carries, as it is

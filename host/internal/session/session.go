@@ -87,6 +87,7 @@ type Session struct {
 	subscribers     subscribers
 	pages           webPages
 	taskWaits       taskWaits
+	taskStreams     chan struct{} // has a token for each stream that tells of a task
 
 	ctx    context.Context // ends with Close, and with it a Connect under way
 	cancel context.CancelFunc
@@ -122,7 +123,7 @@ func New(cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, handshakeParams: handshakeParams, gone: make(chan struct{}), telling: make(chan struct{}, 1)}
+	s := &Session{cfg: cfg, handshakeParams: handshakeParams, gone: make(chan struct{}), telling: make(chan struct{}, 1), taskStreams: make(chan struct{}, maxTaskStreams)}
 	s.toolCache.listing, s.renewing, s.subscribers.turn = ctxmutex.New(), ctxmutex.New(), ctxmutex.New()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil

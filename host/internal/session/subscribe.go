@@ -188,6 +188,8 @@ func covers(f *mcp.Filter, c mcp.Change, loose bool) bool {
 		return f.Prompts
 	case mcp.ResourcesChanged:
 		return f.Resources
+	case mcp.TaskChanged:
+		return slices.Contains(f.Tasks, c.Task)
 	}
 	return loose && len(f.URIs) > 0 || slices.Contains(f.URIs, c.URI)
 }

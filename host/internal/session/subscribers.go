@@ -158,6 +158,9 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	if l.declares(hasUpdates.path...) {
 		honoured.URIs = u.filter.URIs
 	}
+	if l.declares("tasks") {
+		honoured.Tasks = u.filter.Tasks
+	}
 	if honoured.Empty() {
 		return &unsupportedError{"any of the changes asked for", namesOf(l.info.Capabilities)}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -117,13 +118,21 @@ func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResul
 // await sees a modern task through to its end and returns the result of the call.
 func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 	t, err := readTask(created)
+	if err != nil {
+		return nil, err
+	}
+	w := s.watchTask(t.ID)
+	defer w.over()
+	streaming, stop := context.WithCancel(ctx)
+	defer stop()
+	go w.stream(streaming)
 	answered := make(map[string]bool)
 	for err == nil && !t.Status.Final() {
 		if t.Status == mcp.TaskInputRequired {
 			err = s.inform(ctx, &t, answered)
 		}
 		if err == nil {
-			t, err = s.poll(ctx, &t)
+			t, err = w.poll(ctx, &t)
 		}
 	}
 	if err != nil {
@@ -145,8 +154,10 @@ func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 // something, it asks on its own once the result is waited for.
 func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) {
 	t, err := readTask(task)
+	w := s.watchTask(t.ID)
+	defer w.over()
 	for err == nil && !t.Status.Final() && t.Status != mcp.TaskInputRequired {
-		t, err = s.poll(ctx, &t)
+		t, err = w.poll(ctx, &t)
 	}
 	var text []byte
 	if err == nil {
@@ -160,14 +171,32 @@ func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) 
 
 func taskParams(id string) map[string]any { return map[string]any{"taskId": id} }
 
-// poll asks for a task after the time that the server wants to pass.
-func (s *Session) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
-	wait := usualPoll
-	if t.PollInterval > 0 {
+// taskWatch is how a caller waits for a task: it is asked for now and then, and at once when
+// the server tells of it.
+type taskWatch struct {
+	session *Session
+	id      string
+	changed <-chan struct{} // has a token when the server has told of it
+	over    func()
+	told    atomic.Bool // the server has agreed to tell of it
+}
+
+func (s *Session) watchTask(id string) *taskWatch {
+	w := &taskWatch{session: s, id: id}
+	w.changed, w.over = s.taskWaits.add(id)
+	return w
+}
+
+// poll asks for the task after the time that the server wants to pass, or after the longest
+// where it has agreed to tell of it.
+func (w *taskWatch) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
+	s, wait := w.session, usualPoll
+	switch {
+	case w.told.Load():
+		wait = longestPoll
+	case t.PollInterval > 0:
 		wait = time.Duration(min(t.PollInterval, longestPoll.Milliseconds())) * time.Millisecond
 	}
-	changed, over := s.taskWaits.add(t.ID)
-	defer over()
 	due, soonest := time.After(max(wait, shortestPoll)), time.After(shortestPoll)
 	var told <-chan struct{} // changed, once it is not too soon
 	for waits := true; waits; {
@@ -177,7 +206,7 @@ func (s *Session) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 		case <-told:
 			waits = false
 		case <-soonest:
-			told = changed
+			told = w.changed
 		case <-ctx.Done():
 			return *t, context.Cause(ctx)
 		case <-s.ctx.Done():
@@ -192,6 +221,46 @@ func (s *Session) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 		return *t, err
 	}
 	return next, nil
+}
+
+// maxTaskStreams is how many streams a session has open to hear of tasks. Further tasks are
+// only asked for: a connection has so many handles, and calls need some.
+const maxTaskStreams = 8
+
+// stream has a modern server tell of a task that takes its time, until ctx ends, if the
+// server agrees. One that has not agreed once is not asked again on the same connection.
+func (w *taskWatch) stream(ctx context.Context) {
+	s := w.session
+	select {
+	case <-time.After(usualPoll):
+	case <-ctx.Done():
+		return
+	case <-s.ctx.Done():
+		return
+	}
+	c := s.cfg.Connections.Current()
+	if c == nil || c.noTaskStreams.Load() || !c.agreed.Load().declares("extensions", mcp.ExtensionTasks) {
+		return
+	}
+	select {
+	case s.taskStreams <- struct{}{}:
+		defer func() { <-s.taskStreams }()
+	default:
+		return
+	}
+	u, err := s.Subscribe(ctx, mcp.Filter{Tasks: []string{w.id}})
+	if err != nil {
+		c.noTaskStreams.Store(ctx.Err() == nil)
+		return
+	}
+	defer u.Close()
+	for err == nil { // what it hears of, taskWaits hears of too; but changes may also have been missed
+		w.told.Store(true)
+		s.taskWaits.wake(w.id)
+		_, err = u.Next(ctx)
+	}
+	w.told.Store(false)
+	s.taskWaits.wake(w.id)
 }
 
 // inform gives the server what a task needs, each thing once.
@@ -258,14 +327,12 @@ func (w *taskWaits) add(id string) (changed <-chan struct{}, over func()) {
 	}
 }
 
-// hear takes a notification of a task. What it says is asked for, since it may be late.
-func (w *taskWaits) hear(params []byte) {
+// wake has those who wait for a task ask for it. What a notification says of it they do not
+// use, since it may be late.
+func (w *taskWaits) wake(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.waiting) == 0 {
-		return
-	}
-	for told := range w.waiting[memberText(params, "taskId")] {
+	for told := range w.waiting[id] {
 		select {
 		case told <- struct{}{}:
 		default:

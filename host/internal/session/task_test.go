@@ -192,8 +192,9 @@ func TestPausesBetweenPolls(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			s := launcher(newServer().with("tasks/get", state("working", ""))).open()
-			began := time.Now()
-			_, err := s.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: milliseconds})
+			began, w := time.Now(), s.watchTask("7")
+			defer w.over()
+			_, err := w.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: milliseconds})
 			if took := time.Since(began); took != want || err != nil {
 				t.Errorf("%d ms: asked after %v, %v", milliseconds, took, err)
 			}
@@ -331,12 +332,12 @@ func TestToldTask(t *testing.T) {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			d := launcher(newServer().with("tasks/get", state("working", "")))
 			s := d.open()
-			began := time.Now()
+			began, w := time.Now(), s.watchTask("7")
 			for _, about := range []string{`{"taskId":"8"}`, `{}`, `[]`, `{"taskId":"7","status":"completed"}`, `{"taskId":"7"}`} {
 				time.AfterFunc(20*time.Millisecond, func() { note(d.process(0), method, about) })
 			}
 			for _, want := range []time.Duration{shortestPoll, shortestPoll + longestPoll} {
-				if _, err := s.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: longestPoll.Milliseconds()}); err != nil {
+				if _, err := w.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: longestPoll.Milliseconds()}); err != nil {
 					t.Error(err)
 				}
 				if took := time.Since(began); took != want {
@@ -345,13 +346,97 @@ func TestToldTask(t *testing.T) {
 			}
 			time.AfterFunc(time.Second, func() { note(d.process(0), method, `{"taskId":"7"}`) })
 			began = time.Now()
-			s.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: 20_000})
+			w.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: 20_000})
 			if took := time.Since(began); took != time.Second {
 				t.Errorf("%s: asked after %v", method, took)
 			}
-			if len(s.taskWaits.waiting) != 0 {
-				t.Error("a poll that is over waits")
+			if w.over(); len(s.taskWaits.waiting) != 0 {
+				t.Error("a watch that is over waits")
 			}
 		})
 	}
+}
+
+// TestTaskStream has a server tell of a task on a stream: it is asked for when the server
+// tells of it, and else hardly ever, and the stream ends with the task.
+func TestTaskStream(t *testing.T) {
+	script := able(mcp.Modern, `{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`).with("tools/call", answer(taskSeed))
+	tellTask := func(p *process) {
+		streams := p.find("subscriptions/listen")
+		note(p, "notifications/tasks", fmt.Sprintf(`{"_meta":{%q:%s},"taskId":"7","status":"completed"}`, mcp.MetaSubscriptionID, streams[0].ID))
+	}
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		done := false
+		d := launcher(script.with("subscriptions/listen", listens).with("tasks/get", func(p *process, m message) {
+			if done {
+				state("completed", `,"result":`+echoResult)(p, m)
+				return
+			}
+			state("working", "")(p, m)
+		}))
+		s := d.open()
+		began := time.Now()
+		time.AfterFunc(20*time.Second, func() { done = true; tellTask(d.process(0)) })
+		if text, err := call(t, s); err != nil || text != "hi" || time.Since(began) != 20*time.Second {
+			t.Errorf("%q, %v after %v", text, err, time.Since(began))
+		}
+		synctest.Wait()
+		p := d.process(0)
+		if gets := len(p.find("tasks/get")); gets != 2 { // when the stream began, and when the server told
+			t.Errorf("asked %d times", gets)
+		}
+		streams := p.find("subscriptions/listen")
+		if len(streams) != 1 || !strings.Contains(string(streams[0].Params), `"notifications":{"taskIds":["7"]}`) {
+			t.Errorf("streams: %s", streams)
+		}
+		if len(p.find("notifications/cancelled")) != 1 || len(s.taskStreams) != 0 {
+			t.Error("the stream has not ended")
+		}
+	})
+	for name, listen := range map[string]act{
+		"refuses": refuse(-32601, "no such method", ""),
+		"agrees to none": func(p *process, m message) {
+			note(p, "notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{%q:%s},"notifications":{}}`, mcp.MetaSubscriptionID, m.ID))
+		},
+		"does not answer": silent,
+	} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			working := state("working", "")
+			d := launcher(script.with("subscriptions/listen", listen).
+				with("tasks/get", inOrder(working, working, working, working, working, working, working, state("completed", `,"result":`+echoResult))))
+			s := d.open()
+			began := time.Now()
+			if text, err := call(t, s); err != nil || text != "hi" || time.Since(began) != 40*time.Second {
+				t.Errorf("%s: %q, %v after %v", name, text, err, time.Since(began))
+			}
+			call(t, s)
+			if n := len(d.process(0).find("subscriptions/listen")); n != 1 {
+				t.Errorf("%s: asked for %d streams", name, n)
+			}
+		})
+	}
+}
+
+// TestMostTaskStreams holds that a session keeps only so many streams for tasks open.
+func TestMostTaskStreams(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(able(mcp.Modern, `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`).with("subscriptions/listen", listens).
+			with("tasks/get", func(p *process, m message) {
+				answer(fmt.Sprintf(`{"taskId":%s,"status":"working"}`, member(m.Params, "taskId")))(p, m)
+			}).with("tasks/cancel", answer(`{}`)))
+		s := d.open()
+		ctx, cancel := context.WithCancel(t.Context())
+		for n := range 2 * maxTaskStreams {
+			go s.FinishTask(ctx, fmt.Sprint(n))
+		}
+		time.Sleep(time.Minute)
+		if n := len(d.process(0).find("subscriptions/listen")); n != maxTaskStreams {
+			t.Errorf("%d streams", n)
+		}
+		cancel()
+		synctest.Wait()
+		if len(s.taskStreams) != 0 {
+			t.Errorf("%d streams are left", len(s.taskStreams))
+		}
+	})
 }
