@@ -258,3 +258,44 @@ func TestCallWithoutAList(t *testing.T) {
 		session.Close()
 	})
 }
+
+// TestKnownWhileLost holds that the last list stays known, and stale, until it has been
+// asked for again over the next connection.
+func TestKnownWhileLost(t *testing.T) {
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, everything).with("tools/list", answer(`{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`)))
+			s := d.open()
+			known := func(when string, stale bool) {
+				t.Helper()
+				if k := s.Known().Tools; len(k.Items) != 1 || k.Items[0].Name != "echo" || k.Stale != stale {
+					t.Errorf("%s, %s: knows %+v", era, when, k)
+				}
+			}
+			if _, err := s.ListTools(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			known("at first", false)
+			note(d.process(0), "notifications/tools/list_changed", `{}`)
+			known("after a change", true)
+			if _, err := s.ListTools(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			known("listed again", false)
+			d.process(0).exit(errors.New("exit status 1"))
+			synctest.Wait()
+			known("while it is lost", true)
+			if _, err := call(t, s); err != nil {
+				t.Fatal(err)
+			}
+			c := ownerOf(s).Current()
+			if known("connected again", true); !s.Outdated(c) {
+				t.Error("the list need not be renewed")
+			}
+			if s.Renew(t.Context(), c); s.Outdated(c) {
+				t.Error("the list must be renewed again")
+			}
+			known("renewed", false)
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// What a configuration says of all servers reaches the host.
+func TestSettingsReachTheHost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "wharf.toml")
+	text := "max_timeout = \"7m\"\n[reconnect]\nbackoff = [\"2s\", \"3s\"]\nslow = \"4s\"\nslow_max = \"5s\"\ncalm = \"6s\"\nfailures = 7\nwindow = \"8s\"\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
+	a.flags.config = path
+	var got host.Config
+	h, err := a.newHost(t.Context(), nil, func(c *host.Config) { got = *c })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	const s = time.Second
+	want := host.Policy{Backoff: []time.Duration{2 * s, 3 * s}, Slow: 4 * s, SlowMax: 5 * s, Calm: 6 * s, Failures: 7, Window: 8 * s}
+	if !reflect.DeepEqual(got.Reconnect, want) || got.MaxTimeout != 7*time.Minute {
+		t.Errorf("reconnects by %+v, and at most %v", got.Reconnect, got.MaxTimeout)
+	}
+}
