@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -222,8 +223,15 @@ func commandName(argv []string) string {
 	return program
 }
 
-// siteName makes a name of a host: the first part of it that says whose it is.
+// siteName makes a name of a host: the first part of it that says whose it is. An IP
+// address says so only as a whole.
 func siteName(host string) string {
+	if ip := net.ParseIP(host); ip != nil {
+		if ip.IsLoopback() {
+			return "localhost"
+		}
+		return strings.NewReplacer(".", "-", ":", "-").Replace(host)
+	}
 	for part := range strings.SplitSeq(host, ".") {
 		if !slices.Contains([]string{"www", "mcp", "api"}, part) {
 			return part

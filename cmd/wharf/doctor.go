@@ -55,7 +55,7 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 		findings = append(findings, finding{"configuration", a.flags.config, err.Error()})
 	} else {
 		findings = append(findings, finding{What: "configuration", Value: s.place()},
-			finding{What: "servers", Value: fmt.Sprint(len(s.servers))})
+			finding{What: "servers", Value: fmt.Sprint(len(s.shown()))})
 	}
 	if err == nil {
 		s.project()

@@ -52,7 +52,11 @@ func newImport(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if list {
+			switch {
+			case len(found) == 0 && a.forPeople():
+				fmt.Fprint(a.Err, a.Own("No file of another client with servers was found. `%s --help` names the clients that Wharf knows.", cmd.CommandPath()))
+				return nil
+			case list:
 				return a.listImports(items, found)
 			}
 			for _, f := range found {

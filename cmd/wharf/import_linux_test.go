@@ -74,3 +74,13 @@ func TestTerminalAsksQuestions(t *testing.T) {
 	s = importing(t, home, named...)
 	s.ends(exit.CodeOK, "x")
 }
+
+// A person who has no other client is told so, and what to type next.
+func TestTerminalImportsNothing(t *testing.T) {
+	for _, args := range [][]string{{"import"}, {"import", "--list"}} {
+		shown := onTerminal(t, []string{"NO_COLOR=1", "HOME=" + t.TempDir()}, "wharf", args...)
+		if !strings.HasPrefix(shown, "No file of another client with servers was found. `wharf import --help`") || strings.Contains(shown, "SERVER") {
+			t.Errorf("%q: shown is %q", args, shown)
+		}
+	}
+}

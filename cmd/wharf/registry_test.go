@@ -87,7 +87,7 @@ func TestEntryNames(t *testing.T) {
 			t.Errorf("%q: %s, want %s", argv, got, want)
 		}
 	}
-	for host, want := range map[string]string{"mcp.context7.com": "context7", "example.com": "example", "localhost": "localhost", "mcp": "mcp"} {
+	for host, want := range map[string]string{"mcp.context7.com": "context7", "example.com": "example", "localhost": "localhost", "mcp": "mcp", "127.0.0.1": "localhost", "::1": "localhost", "10.0.0.5": "10-0-0-5", "fd00::5": "fd00--5"} {
 		if got := siteName(host); got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
 		}

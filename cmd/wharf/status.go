@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // runStatus connects all servers at once and shows their states. It asks no question: a
@@ -50,6 +53,14 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 func (a *app) unattended(c *host.Config) {
 	if a.CanAsk() {
 		c.Approve = nil
+		// Some servers keep the tools back that need a person or a model. Declared as by a
+		// command that asks, these servers list the same tools here as there.
+		c.Client.Elicit = func(context.Context, string, mcp.Elicitation) (mcp.ElicitResult, error) {
+			return mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+		}
+		c.Client.Sample = func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			return nil, errors.New("a command that lists servers asks no model")
+		}
 	}
 	if limit := a.flags.timeout; limit.given {
 		c.StartTimeout = limit.limit

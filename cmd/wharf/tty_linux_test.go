@@ -15,7 +15,9 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // What the program writes to take moving lines away, and what those begin with.
@@ -259,5 +261,20 @@ func TestClosedTerminalEndsWatching(t *testing.T) {
 	}
 	if shown, code := s.end(); code != exit.CodeInterrupted {
 		t.Errorf("exit code %d, shown %q", code, shown)
+	}
+}
+
+// On a terminal, a command that lists servers declares what one declares that asks the
+// person, so that servers list the same tools to both; but it asks nothing.
+func TestUnattendedDeclaresWhatOthersDo(t *testing.T) {
+	a := &app{Terminal: &term.Terminal{InTTY: true, ErrTTY: true}}
+	var c host.Config
+	a.unattended(&c)
+	result, err := c.Client.Elicit(t.Context(), "x", mcp.Elicitation{})
+	if err != nil || result.Action != mcp.ElicitCancel {
+		t.Errorf("a question got %+v, %v", result, err)
+	}
+	if result, err := c.Client.Sample(t.Context(), "x", nil); err == nil {
+		t.Errorf("a sample is %s", result)
 	}
 }
