@@ -20,6 +20,7 @@ type testOptions struct {
 	settings []string
 	only     []string
 	own      []string
+	recorded []string
 	full     bool
 	text     bool
 }
@@ -34,8 +35,9 @@ and for any framing that is the same in both directions. Where it cannot, it
 says so; a profile then describes the wire (host/plugintest/README.md).
 
 An auth provider is signed in with, in a world that is made up: what its settings
-are, what is answered, and what a person does can stand in a profile too. The exit
-code is 2 when the plugin does not pass.`
+are, what is answered, and what a person does can stand in a profile too. A real
+sign-in that was recorded (wharf --record FILE login SERVER) is run again with
+--recording, without a network. The exit code is 2 when the plugin does not pass.`
 
 func newPluginTest(a *app) *cobra.Command {
 	var t testOptions
@@ -52,6 +54,7 @@ func newPluginTest(a *app) *cobra.Command {
 	cmd.Flags().StringArrayVar(&t.settings, "setting", nil, "a setting of the server entry, as `KEY=VALUE`; may be given more than once")
 	cmd.Flags().StringSliceVar(&t.only, "only", nil, "make these checks alone, by their `IDS`")
 	cmd.Flags().StringArrayVar(&t.own, "scenario", nil, "play a scenario of one's own as well, from a `FILE`; may be given more than once")
+	cmd.Flags().StringArrayVar(&t.recorded, "recording", nil, "run the sign-ins of a recording with an auth provider as well, from a `FILE` of --record; may be given more than once")
 	cmd.Flags().BoolVar(&t.text, "text", false, "print the report for people, wherever it goes to")
 	cmd.Flags().BoolVar(&t.full, "full", false, "show whole traces of what failed")
 	return cmd
@@ -98,6 +101,13 @@ func (t *testOptions) options(path string) (plugintest.Options, error) {
 			return o, exit.Usage(err, "host/plugintest/README.md describes scenarios")
 		}
 		o.Scenarios = append(o.Scenarios, s)
+	}
+	for _, file := range t.recorded {
+		r, err := plugintest.ReadRecording(file)
+		if err != nil {
+			return o, exit.Usage(err, "wharf --record FILE login SERVER records a sign-in; host/plugintest/README.md describes recordings")
+		}
+		o.Recordings = append(o.Recordings, r)
 	}
 	for _, id := range t.only {
 		own := func(s *plugintest.Scenario) bool { return s.ID == id }

@@ -35,6 +35,9 @@ type Options struct {
 	// Scenarios are played beside those of the kit, for what is of one protocol alone.
 	Scenarios []*Scenario
 
+	// Recordings are of sign-ins with an auth provider, which are run again.
+	Recordings []*Recording
+
 	random   func() io.Reader // of an instance; nil = always the same
 	cutEvery int              // bytes from one place where a scenario is cut to the next; 0 = 1
 }
@@ -58,6 +61,9 @@ func run(c checker) (*Report, error) {
 
 // runTransport is Run for a transport.
 func runTransport(c checker) (*Report, error) {
+	if len(c.options.Recordings) > 0 {
+		return nil, &OptionError{"the plugin is a transport, whose recordings are run with wharf plugin replay"}
+	}
 	k := &kit{checker: c}
 	defer k.close()
 	if k.load() {
@@ -207,7 +213,7 @@ func (k *kit) scenarios() {
 
 // Known reports whether the kit has a check of that id.
 func Known(id string) bool {
-	checks := append([]Check{{ID: "module"}, {ID: "describe"}}, providerComparisons...)
+	checks := append([]Check{{ID: "module"}, {ID: "describe"}, recorded}, providerComparisons...)
 	for _, s := range slices.Concat(Scenarios(), ProviderScenarios()) {
 		checks = append(checks, s.check())
 	}

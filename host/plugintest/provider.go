@@ -58,6 +58,7 @@ func (k *providerKit) run() {
 	if k.report.Plugin.Class = classAuth; k.load() {
 		k.scenarios()
 		k.compare()
+		k.replay()
 		k.report.figure("steps", "of the longest scenario", int64(k.steps), "steps")
 		k.report.figure("state", "the largest that it kept between two steps", int64(k.state), "bytes")
 		k.report.figure("step", "the slowest", k.slow.Microseconds(), "µs")

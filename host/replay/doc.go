@@ -20,6 +20,7 @@
 //	cut         connection, why: the file has nothing more of the connection; without
 //	            connection: of any connection
 //	ended       connection, why: the guest is gone
+//	flow        a sign-in by an auth provider, see below
 //	end         the last line; without it the program was killed, or is still writing
 //
 // An event is one line, written when the guest has returned. Lines of different
@@ -34,6 +35,11 @@
 //
 // clock is the readings in order, in nanoseconds since 1970, of a monotonic clock. random
 // is the bytes that the guest took, in order, in base64.
+//
+// A flow has everything in one line, which ends with its SHA-256: the provider, and for each
+// step the event and the actions that answered it. Each text that may be a secret has a
+// stand-in, also where the provider computes with it: see "A sign-in" in docs/PLUGINS.md.
+// [Run] steps over flows; the conformance kit runs them (host/plugintest).
 //
 // # Secrets
 //

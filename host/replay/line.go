@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/flowrecord"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
@@ -24,6 +26,7 @@ const (
 	kindCut        = "cut"
 	kindEnded      = "ended"
 	kindEnd        = "end"
+	kindFlow       = flowrecord.Kind
 )
 
 // line is a line of a recording: what a connection leaves for the writer, and what Run
@@ -36,6 +39,7 @@ type line struct {
 	at         time.Time // of the start and a connection
 	opening    *opening  // of a connection; in a line that is read never nil
 	step       *step     // of an event; in a line that is read never nil
+	flow       []byte    // the whole line of a sign-in, without its end; nil in other lines
 }
 
 var (
@@ -43,8 +47,14 @@ var (
 	errShort   = errors.New("it is damaged: something is missing")
 )
 
+// flowBegins is the beginning of a line that is a sign-in.
+var flowBegins = []byte(`{"kind":"` + kindFlow + `"`)
+
 // parse reads a line. The result does not alias it.
 func parse(text []byte) (*line, error) {
+	if bytes.HasPrefix(text, flowBegins) {
+		return &line{kind: kindFlow}, nil // package flowrecord reads it
+	}
 	o := &line{opening: &opening{}, step: &step{}}
 	if err := jsonl.Read(text, o.members); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)

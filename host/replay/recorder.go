@@ -71,6 +71,19 @@ func (r *Recorder) Secrets() *redact.Set {
 	return &r.secrets
 }
 
+// Flow adds a flow of an auth provider: a line of package host/internal/flowrecord, which
+// has no secrets. The recorder owns the line from then on.
+func (r *Recorder) Flow(text []byte) {
+	if b := r.queue.Acquire(); b != nil {
+		defer r.queue.Release()
+		o := line{kind: kindFlow, flow: text}
+		if b.Weight += len(text); b.Weight > queueCap {
+			o = line{kind: kindCut, why: "sign-ins came faster than they could be written"}
+		}
+		b.Entries = append(b.Entries, o)
+	}
+}
+
 // Connect begins a connection to a server, over the transport plugin of that name, whose
 // file has that hash. r must not be nil.
 func (r *Recorder) Connect(server, plugin, sha256 string) *Connection {

@@ -40,8 +40,8 @@ func Run(ctx context.Context, recording io.Reader, plugin []byte, o Options) (*R
 	if wasm.HasExport(plugin, authabi.ExportStep) {
 		return nil, &hosterr.Error{
 			Kind: hosterr.ErrPluginRefused,
-			Err:  errors.New("it is an auth provider, and those are not recorded"),
-			Hint: "a recording is run with the file of a transport",
+			Err:  errors.New("it is an auth provider, and this runs transports"),
+			Hint: "wharf plugin test --recording FILE runs the sign-ins of a recording",
 		}
 	}
 	r := &replay{ctx: ctx, options: o, openings: make(map[int]*opening), players: make(map[int]*player), names: make(map[string]bool), tally: make(tally)}

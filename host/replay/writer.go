@@ -48,6 +48,9 @@ func (w *writer) Write(b *jsonl.Batch[line]) {
 }
 
 func (w *writer) encode(o *line) []byte {
+	if o.kind == kindFlow {
+		return append(o.flow, '\n')
+	}
 	w.line.Begin(w.line.Out[:0])
 	o.members(&w.line)
 	return w.line.End()
@@ -62,6 +65,7 @@ func (w *writer) redact(o *line) {
 		w.redactors[o.connection] = newRedactor(w.secrets)
 	case kindEvent:
 		w.redactors[o.connection].redact(o.step)
+	case kindFlow: // it has no secrets
 	default:
 		delete(w.redactors, o.connection)
 		why, _ := w.secrets.Mask([]byte(o.why))

@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
+	"github.com/wharf-mcp/wharf/host/internal/flowrecord"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/vault"
@@ -148,6 +149,9 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 			if err != nil {
 				return nil, err
 			}
+			if as.config.Record != nil {
+				return as.recording(s.Name, p), nil
+			}
 			return p.ForAccount(), nil // a Provider goes on with the plugin that it has had first
 		},
 		Warn:     func(text string) { warned.Do(func() { as.config.Warn(s.Name, text) }) },
@@ -195,6 +199,15 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 	}
 	c.Fetch = fetch
 	return &Account{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch}, nil
+}
+
+// recording returns a provider whose flows are recorded.
+func (as *Accounts) recording(server string, p *auth.Plugin) auth.Provider {
+	return &flowrecord.Recorder{
+		Provider: p.ForAccount(), Rehearsal: p.ForAccount(), Secrets: as.secrets.recorded,
+		Keep: as.config.Record.Flow,
+		Warn: func(text string) { as.config.Warn(server, text) },
+	}
 }
 
 // close ends what waits for a person, and lets what was begun be stored. No
