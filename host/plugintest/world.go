@@ -120,7 +120,7 @@ func (s *stream) head(status int, headers []abi.Pair, length int64, body []byte,
 
 // exit says that the process behind a stream has ended.
 func (s *stream) exit(code int, signal string) {
-	s.finish(func() { s.Events.Exit(code, signal) })
+	s.finish(func() { s.Events.Exit(code, signal, false) })
 }
 
 // fail breaks the stream off.

@@ -78,7 +78,7 @@ func TestOpensAreLimited(t *testing.T) {
 	}
 	first := open(abi.OpenProcess, abi.OK)
 	open(abi.OpenProcess, abi.LimitReached)
-	first.finish(func() { first.Events.Exit(0, "") })
+	first.finish(func() { first.Events.Exit(0, "", false) })
 	open(abi.OpenProcess, abi.OK).Close()
 	for range 14 {
 		s := open(abi.OpenStream, abi.OK)

@@ -104,9 +104,9 @@ func (e *Emitter) End() {
 }
 
 // Exit is the last call: nothing is said after it.
-func (e *Emitter) Exit(code int, detail string) {
+func (e *Emitter) Exit(code int, detail string, unread bool) {
 	if e.begin() {
-		e.sink.Exit(code, detail)
+		e.sink.Exit(code, detail, unread)
 		e.muted.Store(true)
 		e.done()
 	}

@@ -38,10 +38,10 @@ func (h *heard) Data(p []byte, last bool) {
 	}
 	h.say("data %s %v", p, last)
 }
-func (h *heard) End()                               { h.say("end") }
-func (h *heard) Exit(code int, detail string)       { h.say("exit %d %s", code, detail) }
-func (h *heard) Error(status abi.Status, err error) { h.say("error %v %v", status, err) }
-func (h *heard) Drained()                           { h.say("drained") }
+func (h *heard) End()                                 { h.say("end") }
+func (h *heard) Exit(code int, detail string, _ bool) { h.say("exit %d %s", code, detail) }
+func (h *heard) Error(status abi.Status, err error)   { h.say("error %v %v", status, err) }
+func (h *heard) Drained()                             { h.say("drained") }
 
 func (h *heard) want(t *testing.T, said ...string) {
 	t.Helper()
@@ -65,7 +65,7 @@ func TestEmitterPassesOn(t *testing.T) {
 // Nothing is said after the last call, and after a handle was muted.
 func TestEmitterIsMuted(t *testing.T) {
 	for name, mute := range map[string]func(e *Emitter){
-		"exit 3 status": func(e *Emitter) { e.Exit(3, "status") },
+		"exit 3 status": func(e *Emitter) { e.Exit(3, "status", false) },
 		fmt.Sprintf("error %v why", abi.TimedOut): func(e *Emitter) { e.Error(abi.TimedOut, errors.New("why")) },
 		"": func(e *Emitter) { e.muted.Store(true) },
 	} {
@@ -83,7 +83,7 @@ func TestEmitterIsMuted(t *testing.T) {
 		e.Data([]byte("a"), false)
 		e.End()
 		e.Drained()
-		e.Exit(1, "")
+		e.Exit(1, "", false)
 		e.Error(abi.Reset, io.EOF)
 		h.want(t)
 	}

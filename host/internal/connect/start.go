@@ -25,8 +25,12 @@ type StartError struct {
 func (e *StartError) Error() string { return e.Err.Error() }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Final reports whether another start would end in the same way.
-func (e *StartError) Final() bool { return e.Cause.Known }
+// Final reports whether another start would end in the same way: the cause is known, or the
+// server left before it read what it was sent, so that nothing of that was the reason.
+func (e *StartError) Final() bool {
+	var exit *guest.ExitError
+	return e.Cause.Known || errors.As(e.Err, &exit) && exit.Unread
+}
 
 // noise keeps the first lines of a server's stdout that are no messages. All methods are
 // safe for concurrent use.
@@ -85,7 +89,7 @@ func (c *connection) lastWords(cause error) error {
 	if said := crash.Excerpt(stderr); said != "" {
 		err = fmt.Errorf("%w; its stderr:\n%s", err, said)
 	}
-	if why.What != "" {
+	if c.server.Command != "" && c.peer.Version() == "" {
 		err = &StartError{Err: err, Cause: why}
 	}
 	return err

@@ -99,6 +99,7 @@ func (e *UnsentError) Unwrap() error { return e.Cause }
 type ExitError struct {
 	Code   int
 	Detail string
+	Unread bool // it certainly read nothing of what it was sent
 }
 
 func (e *ExitError) Error() string {

@@ -105,7 +105,7 @@ func TestExitEndsTheConnection(t *testing.T) {
 	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.End()
-	s.sink.Exit(3, "exit status 3")
+	s.sink.Exit(3, "exit status 3", false)
 	<-r.inbox.closed
 	var exit *ExitError
 	if !errors.As(r.inbox.cause, &exit) || exit.Code != 3 {
@@ -123,7 +123,7 @@ func TestExitEndsTheConnection(t *testing.T) {
 func TestWhatWaitsAtTheEndWasNotSent(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
 	r.send(t, 1, "{}") // the process is not up yet
-	r.host.stream(0).sink.Exit(1, "exit status 1")
+	r.host.stream(0).sink.Exit(1, "exit status 1", false)
 	<-r.inbox.closed
 	var unsent *UnsentError
 	if !errors.As(r.inbox.failed[1], &unsent) {

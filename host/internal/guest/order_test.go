@@ -103,7 +103,7 @@ func TestLastWords(t *testing.T) {
 		}
 	}})
 	r.host.said = append(bytes.Repeat([]byte("x"), abi.LastWords), "out of cheese\n"...)
-	r.host.stream(0).sink.Exit(3, "exit status 3")
+	r.host.stream(0).sink.Exit(3, "exit status 3", false)
 	<-r.inbox.closed
 	if want := r.host.said[len("out of cheese\n"):]; !bytes.Equal(heard, want) {
 		t.Errorf("EXIT carried %d bytes, want %d: %.20q", len(heard), len(want), heard)
@@ -114,7 +114,7 @@ func TestLastWords(t *testing.T) {
 // the receiver does.
 func TestSendToABuriedGuest(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	r.host.stream(0).sink.Exit(3, "exit status 3")
+	r.host.stream(0).sink.Exit(3, "exit status 3", false)
 	reply := newTestMessage(2, "{}", r.freed)
 	reply.urgent = true
 	for _, m := range []*testMessage{newTestMessage(1, "{}", r.freed), reply} {
@@ -158,7 +158,7 @@ func TestEssentialHandleIsClosedAtItsEnd(t *testing.T) {
 func TestFailedHandleHoldsNothingBack(t *testing.T) {
 	for name, end := range map[string]func(hostio.Sink){
 		"error": func(s hostio.Sink) { s.Error(abi.Reset, errors.New("gone")) },
-		"exit":  func(s hostio.Sink) { s.Exit(1, "exit status 1") },
+		"exit":  func(s hostio.Sink) { s.Exit(1, "exit status 1", false) },
 	} {
 		r := open(t, hostilePackage, Config{Limits: Limits{HighWater: 100}}, abi.Pair{Key: "mode", Value: "second"})
 		first := r.host.stream(0)
@@ -190,7 +190,7 @@ func TestLateEventsAreDropped(t *testing.T) {
 	old.End()
 	old.Drained()
 	old.Error(abi.Reset, errors.New("gone"))
-	old.Exit(1, "exit status 1")
+	old.Exit(1, "exit status 1", false)
 	r.fire(1) // a timer that was never set
 	if events := j.drain(); len(events) != 0 {
 		t.Errorf("the guest heard %v", events)

@@ -56,8 +56,8 @@ func (s *sink) Data(p []byte, last bool) {
 
 func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }
 
-func (s *sink) Exit(code int, detail string) {
-	it := item{kind: abi.EventExit, handle: s.handle, arg: uint32(int32(code)), cause: &ExitError{Code: code, Detail: detail}}
+func (s *sink) Exit(code int, detail string, unread bool) {
+	it := item{kind: abi.EventExit, handle: s.handle, arg: uint32(int32(code)), cause: &ExitError{Code: code, Detail: detail, Unread: unread}}
 	if k, ok := s.inst.host.(hostio.StderrKeeper); ok {
 		said := k.Stderr()
 		it.payload = said[max(0, len(said)-abi.LastWords):]

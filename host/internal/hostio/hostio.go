@@ -114,8 +114,9 @@ type Sink interface {
 
 	// Exit: the process is over, and so is everything that it started. It comes
 	// after End; output that outlives the process is waited for only for a grace.
-	// detail reads "exit status 3" or "signal: killed"; code is -1 for a signal.
-	Exit(code int, detail string)
+	// detail reads "exit status 3" or "signal: killed"; code is -1 for a signal. unread says
+	// that it certainly read nothing of what was written to it.
+	Exit(code int, detail string, unread bool)
 
 	// Error: the handle is of no more use. status is what a guest may know, err the
 	// full story for the user.

@@ -19,6 +19,7 @@ type Recorder struct {
 	Bytes        []byte
 	ExitCode     int
 	ExitDetail   string
+	Unread       bool // as its exit said
 	Status       abi.Status
 	Err          error
 	DrainedCalls int
@@ -80,8 +81,8 @@ func (r *Recorder) Data(p []byte, last bool) {
 }
 func (r *Recorder) End()     { r.record("end", nil) }
 func (r *Recorder) Drained() { r.record("drained", func() { r.DrainedCalls++ }) }
-func (r *Recorder) Exit(code int, detail string) {
-	r.record("exit", func() { r.ExitCode, r.ExitDetail = code, detail })
+func (r *Recorder) Exit(code int, detail string, unread bool) {
+	r.record("exit", func() { r.ExitCode, r.ExitDetail, r.Unread = code, detail, unread })
 }
 func (r *Recorder) Error(status abi.Status, err error) {
 	r.record("error", func() { r.Status, r.Err = status, err })

@@ -34,7 +34,7 @@ func (w *waiter) Data(p []byte, last bool) {
 	}
 }
 func (w *waiter) End()                    { w.done <- w.n }
-func (w *waiter) Exit(int, string)        {}
+func (w *waiter) Exit(int, string, bool)  {}
 func (w *waiter) Error(abi.Status, error) { w.done <- -1 }
 func (w *waiter) Drained()                {}
 

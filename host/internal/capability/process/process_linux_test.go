@@ -166,8 +166,34 @@ func (quietSink) Sealed([]byte) {}
 
 func (quietSink) End() {}
 
-func (quietSink) Exit(int, string) {}
+func (quietSink) Exit(int, string, bool) {}
 
 func (quietSink) Error(abi.Status, error) {}
 
 func (quietSink) Drained() {}
+
+// An exit says whether the process has read anything: one that left before did not leave
+// because of what it was sent.
+func TestUnread(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode, sent string
+		want       bool
+	}{
+		"left before":           {"killself", "hello\n", true},
+		"was sent nothing":      {"killself", "", true},
+		"read all":              {"burst", "h", false},
+		"read the first of all": {"burst", "hello\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := captest.NewTable(t, captest.Patient(helper(c.mode)))
+			r := captest.NewRecorder()
+			s := captest.Open(t, table, abi.OpenProcess, r)
+			s.Write([]byte(c.sent), false)
+			s.Flush()
+			r.UntilLast()
+			if r.Unread != c.want {
+				t.Errorf("unread is %v", r.Unread)
+			}
+		})
+	}
+}

@@ -39,10 +39,11 @@ func (p Process) serve(h *stream.Handle) {
 	case <-h.Failed():
 	}
 	state := c.killAndReap()
+	unread := c.stdin.Unread()
 	h.StopWriting()
 	c.drain()
 	if !h.HasFailed() || leftByItself(state) {
-		h.Exit(state.ExitCode(), state.String())
+		h.Exit(state.ExitCode(), state.String(), unread)
 	}
 }
 

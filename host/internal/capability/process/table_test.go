@@ -121,9 +121,9 @@ type reopener struct {
 	reopen func()
 }
 
-func (r reopener) Exit(code int, detail string) {
+func (r reopener) Exit(code int, detail string, unread bool) {
 	r.reopen()
-	r.Recorder.Exit(code, detail)
+	r.Recorder.Exit(code, detail, unread)
 }
 
 func TestAProcessCanBeStartedAgainFromItsExit(t *testing.T) {

@@ -54,9 +54,9 @@ func (h *Handle) run() {
 
 // Exit says that a process is over. The handle counts as ended before its sink
 // hears of it: the sink may want to open the next one at once.
-func (h *Handle) Exit(code int, detail string) {
+func (h *Handle) Exit(code int, detail string, unread bool) {
 	h.Cancel(nil)
-	h.Events.Exit(code, detail)
+	h.Events.Exit(code, detail, unread)
 }
 
 // Write is described at [hostio.Stream].

@@ -7,6 +7,9 @@ package stream
 // writer: one copy and one switch of goroutines more than elsewhere.
 type FDOutput struct{ BlockingOutput }
 
+// Unread is false: these systems do not tell the writer of a pipe what is in it.
+func (*FDOutput) Unread() bool { return false }
+
 func NewFDOutput(c FDConn, shut, stop func() error) (*FDOutput, error) {
 	return &FDOutput{BlockingOutput{to: c, onShut: shut, onStop: stop}}, nil
 }

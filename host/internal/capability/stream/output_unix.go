@@ -3,6 +3,8 @@
 package stream
 
 import (
+	"sync/atomic"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -25,6 +27,7 @@ type FDOutput struct {
 	once  func(fd uintptr) bool
 	until func(fd uintptr) bool
 	grown bool
+	sent  atomic.Int64
 }
 
 // NewFDOutput returns the output to c. shut ends its write side; stop does so whatever is
@@ -53,6 +56,7 @@ func (p *FDOutput) Try(segs [][]byte) (int, error) {
 		return 0, err
 	}
 	p.segs = nil
+	p.sent.Add(int64(p.n))
 	return p.n, p.err
 }
 
@@ -62,11 +66,20 @@ func (p *FDOutput) Wait(batch []byte) (int, error) {
 		return 0, err
 	}
 	p.batch = nil
+	p.sent.Add(int64(p.n))
 	return p.n, p.err
 }
 
 func (p *FDOutput) Shut()  { p.onShut() }
 func (p *FDOutput) Close() { p.onStop() }
+
+// Unread reports whether the other side certainly read nothing. It is for a pipe whose
+// readers are gone, before it is closed.
+func (p *FDOutput) Unread() bool {
+	sent := p.sent.Load()
+	held, known := heldBy(p.raw)
+	return sent == 0 || known && int64(held) >= sent
+}
 
 func (p *FDOutput) Grow() bool {
 	if p.grown {

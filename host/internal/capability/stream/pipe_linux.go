@@ -2,6 +2,16 @@ package stream
 
 import "golang.org/x/sys/unix"
 
+// heldBy returns how many bytes wait in a pipe, at its write end too.
+func heldBy(raw rawConn) (n int, known bool) {
+	raw.Control(func(fd uintptr) { // which is not called for a pipe that is closed
+		var err error
+		n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		known = err == nil
+	})
+	return n, known
+}
+
 // growPipe makes a pipe hold 1 MiB and reports whether it does: a large message
 // then takes a few switches between the processes and not dozens. The system
 // may refuse (pages of pipes are rationed for each user), and a socket does;
