@@ -16,8 +16,12 @@ import (
 // server is added, without connecting it. One that is no longer there is closed. One
 // whose entry or plugin changed is reloaded, see [Session.Reload]; where only the
 // transport changed, the new one continues the session that the server keeps, if it can.
-// All others keep their connections and their calls in flight, and so does every session
-// that was made by [Host.Add] or [Host.Connect].
+// All others keep their connections and their calls in flight, also where the signs of life
+// that they are asked for changed, and so does every session that was made by [Host.Add] or
+// [Host.Connect].
+//
+// The policy takes the place of [Config.Reconnect] for all sessions of the host. A wait that
+// has begun is not made shorter or longer.
 //
 // A plugin has also changed where another file that can be loaded has taken its place. A
 // file that cannot be loaded is warned of, and the old plugin goes on. Logins of a
@@ -25,7 +29,7 @@ import (
 //
 // A configuration that names a server twice changes nothing. Apply returns when the
 // connections that it ended are gone. It may be called from callbacks.
-func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
+func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect Policy) error {
 	h.applying.Lock()
 	defer h.applying.Unlock()
 	wanted := make(map[string]Server)
@@ -41,8 +45,14 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
 	}
 	h.dialer.Accounts.Dismiss(changed)
 	errs := []error{h.drop(wanted)}
+	h.mu.Lock()
+	h.reconnect = reconnect
+	h.mu.Unlock()
 	for _, entry := range servers {
 		errs = append(errs, h.update(entry, changed))
+	}
+	for _, s := range h.all() {
+		s.driver.Tune(reconnect)
 	}
 	return errors.Join(errs...)
 }
@@ -83,7 +93,10 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 		h.servers[entry.Name] = s
 		return nil
 	}
-	old, errOld := json.Marshal(s.entry.Load()) // what it says, and not where it is written
+	was := *s.entry.Load()
+	rhythm := was.Ping != entry.Ping || was.PingTimeout != entry.PingTimeout
+	was.Ping, was.PingTimeout = entry.Ping, entry.PingTimeout
+	old, errOld := json.Marshal(was) // what it says, and not where it is written
 	now, errNow := json.Marshal(entry)
 	same := errOld == nil && errNow == nil && bytes.Equal(old, now)
 	if !same || plugins[h.dialer.Accounts.Provider(entry)] {
@@ -91,6 +104,10 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 	}
 	if slices.ContainsFunc(h.dialer.Routes(entry), func(via string) bool { return plugins[via] }) {
 		s.become(entry, manager.Change{Keep: true})
+	} else if rhythm {
+		s.memory.Lock()
+		s.entry.Store(&entry)
+		s.memory.Unlock()
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestApply(t *testing.T) {
 	changed.Name, dropped.Name = "changed", "dropped"
 	apply := func(files map[string]config.Plugin, servers ...host.Server) {
 		t.Helper()
-		if err := h.Apply(servers, files); err != nil {
+		if err := h.Apply(servers, files, brisk); err != nil {
 			t.Error(err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestApply(t *testing.T) {
 	if _, err := before["dropped"].ListTools(t.Context()); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("a server that was dropped: %v", err)
 	}
-	if err := h.Apply([]host.Server{kept, kept}, nil); !errors.Is(err, host.ErrConfig) || h.Session("sdk") == nil {
+	if err := h.Apply([]host.Server{kept, kept}, nil, brisk); !errors.Is(err, host.ErrConfig) || h.Session("sdk") == nil {
 		t.Errorf("twice the same: %v", err)
 	}
 }
@@ -70,19 +70,19 @@ func TestApplyPlugins(t *testing.T) {
 	file := testenv.Plugin(t, socketPackage)
 	entry := host.Server{Name: "loft", Transport: "pigeon", Address: listen(t, "tcp")}
 	h := newHost(t, host.Config{Reconnect: brisk})
-	if err := h.Apply([]host.Server{entry}, nil); err != nil {
+	if err := h.Apply([]host.Server{entry}, nil, brisk); err != nil {
 		t.Error(err)
 	}
 	s := h.Session("loft")
 	if err := s.Ready(t.Context()); !errors.Is(err, host.ErrUnknownTransport) {
 		t.Error(err)
 	}
-	if err := h.Apply([]host.Server{entry}, pluginFile("pigeon", file)); err != nil {
+	if err := h.Apply([]host.Server{entry}, pluginFile("pigeon", file), brisk); err != nil {
 		t.Error(err)
 	}
 	say(t, s)
 	pinned := map[string]config.Plugin{"pigeon": {Name: "pigeon", File: file, SHA256: hashOf(t, testenv.Plugin(t, hostilePackage))}}
-	if err := h.Apply([]host.Server{entry}, pinned); err != nil {
+	if err := h.Apply([]host.Server{entry}, pinned, brisk); err != nil {
 		t.Error(err)
 	}
 	if err := s.Ready(t.Context()); !errors.Is(err, host.ErrDenied) {
@@ -124,7 +124,7 @@ func TestApplyReplacedPlugin(t *testing.T) {
 		{edited(good), true},
 	} {
 		put(step.file)
-		if err := h.Apply(entries, pluginFile("pigeon", file)); err != nil {
+		if err := h.Apply(entries, pluginFile("pigeon", file), brisk); err != nil {
 			t.Error(err)
 		}
 		s := h.Session("loft")
@@ -167,7 +167,7 @@ func TestApplyReplacedProvider(t *testing.T) {
 	} {
 		replaceFile(t, file, step.file)
 		entries = append(entries, step.add...)
-		if err := h.Apply(entries, files); err != nil {
+		if err := h.Apply(entries, files, onDemand); err != nil {
 			t.Error(err)
 		}
 		for _, entry := range entries {
@@ -190,7 +190,7 @@ func TestApplyReplacedProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	replaceFile(t, file, stranger) // which may not call whom it wants to
-	if err := h.Apply(entries, files); err != nil {
+	if err := h.Apply(entries, files, onDemand); err != nil {
 		t.Error(err)
 	}
 	if err := h.Session("protectedServer").Ready(t.Context()); err == nil || !strings.Contains(err.Error()+host.Hint(err), "sso.example") {
@@ -213,7 +213,7 @@ func TestApplyRepairedPlugin(t *testing.T) {
 	entries := []host.Server{{Name: "loft", Transport: "pigeon", Address: listen(t, "tcp")}}
 	h := newHost(t, host.Config{})
 	replaceFile(t, file, []byte("no plugin at all"))
-	if err := h.Apply(entries, pluginFile("pigeon", file)); err != nil {
+	if err := h.Apply(entries, pluginFile("pigeon", file), onDemand); err != nil {
 		t.Fatal(err)
 	}
 	s := h.Session("loft")
@@ -221,7 +221,7 @@ func TestApplyRepairedPlugin(t *testing.T) {
 		t.Error(err)
 	}
 	replaceFile(t, file, good)
-	if err := h.Apply(entries, pluginFile("pigeon", file)); err != nil {
+	if err := h.Apply(entries, pluginFile("pigeon", file), onDemand); err != nil {
 		t.Error(err)
 	}
 	say(t, s)
@@ -232,14 +232,14 @@ func TestApplyRepairedPlugin(t *testing.T) {
 func TestApplyAfterClose(t *testing.T) {
 	h := newHost(t, host.Config{})
 	entries := []host.Server{server("modern")}
-	if err := h.Apply(entries, nil); err != nil {
+	if err := h.Apply(entries, nil, onDemand); err != nil {
 		t.Fatal(err)
 	}
 	h.Session("modern").Close()
 	if h.Session("modern") != nil {
 		t.Error("a closed session is still there")
 	}
-	if err := h.Apply(entries, nil); err != nil {
+	if err := h.Apply(entries, nil, onDemand); err != nil {
 		t.Fatal(err)
 	}
 	s := h.Session("modern")
@@ -247,4 +247,26 @@ func TestApplyAfterClose(t *testing.T) {
 		t.Fatal("it did not come back")
 	}
 	say(t, s)
+}
+
+// Signs of life that are asked for in another rhythm end no connection, and a policy that
+// changes holds for the next failure.
+func TestApplyTunes(t *testing.T) {
+	h := newHost(t, host.Config{})
+	w := watch(t, h)
+	entry := server("deaf")
+	if err := h.Apply([]host.Server{entry}, nil, onDemand); err != nil {
+		t.Fatal(err)
+	}
+	h.Session("deaf").Start()
+	before := until(t, w, "deaf", status.Connected)
+	entry.Ping, entry.PingTimeout = 20*time.Millisecond, 20*time.Millisecond
+	if err := h.Apply([]host.Server{entry}, nil, brisk); err != nil {
+		t.Fatal(err)
+	}
+	n := until(t, w, "deaf", status.Reconnecting)
+	if n.Reason != status.Lost || n.ID != before.ID || n.Attempt != before.Attempt || !strings.Contains(n.Err.Error(), "no sign of life for ") {
+		t.Errorf("%+v", n)
+	}
+	until(t, w, "deaf", status.Connected)
 }

@@ -199,10 +199,11 @@ type Host struct {
 
 	applying sync.Mutex // held by Apply
 
-	mu       sync.Mutex
-	closed   bool
-	servers  map[string]*Session // by name: those of Apply
-	sessions map[*Session]struct{}
+	mu        sync.Mutex
+	closed    bool
+	reconnect Policy              // of Config or the newest Apply
+	servers   map[string]*Session // by name: those of Apply
+	sessions  map[*Session]struct{}
 }
 
 // New makes a host. It loads no plugin yet: that happens when a session first
@@ -224,6 +225,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		manager:   manager.New(),
 		approvals: approvals{asking: ctxmutex.New()},
 		store:     catalogue.Open(c.CatalogueDir),
+		reconnect: c.Reconnect,
 		servers:   make(map[string]*Session),
 		sessions:  make(map[*Session]struct{}),
 	}

@@ -448,7 +448,7 @@ func TestCallbacksCallBack(t *testing.T) {
 		"disable": func(_ *host.Host, s *host.Session) error { s.Disable(); return nil },
 		"reload":  func(_ *host.Host, s *host.Session) error { return s.Reload(server("modern")) },
 		"close":   func(_ *host.Host, s *host.Session) error { return s.Close() },
-		"apply":   func(h *host.Host, _ *host.Session) error { return h.Apply(nil, nil) },
+		"apply":   func(h *host.Host, _ *host.Session) error { return h.Apply(nil, nil, brisk) },
 		"end":     func(h *host.Host, _ *host.Session) error { return h.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -460,7 +460,7 @@ func TestCallbacksCallBack(t *testing.T) {
 					once.Do(func() { acted <- act(h, h.Session("modern")) })
 				}
 			}})
-			if err := h.Apply([]host.Server{server("modern")}, nil); err != nil {
+			if err := h.Apply([]host.Server{server("modern")}, nil, brisk); err != nil {
 				t.Fatal(err)
 			}
 			h.Session("modern").CallTool(t.Context(), "notes", nil) // what becomes of it is the callback's doing

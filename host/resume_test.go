@@ -29,6 +29,7 @@ type resumeTrial struct {
 	file            string
 	heard           chan string // gets what the server tells
 	trace           *traceText
+	reconnect       host.Policy
 }
 
 // traceText is the trace of a host, as text.
@@ -76,8 +77,11 @@ func connectResumable(t *testing.T, plugin []byte, change ...func(*host.Config, 
 	for _, f := range change {
 		f(&c, &v.entry)
 	}
-	v.host = newHost(t, c)
-	if err := v.host.Apply([]host.Server{v.entry}, c.Files); err != nil {
+	if c.Reconnect.Backoff == nil {
+		c.Reconnect = onDemand
+	}
+	v.host, v.reconnect = newHost(t, c), c.Reconnect
+	if err := v.host.Apply([]host.Server{v.entry}, c.Files, v.reconnect); err != nil {
 		t.Fatal(err)
 	}
 	v.session = v.host.Session("resumableServer")
@@ -246,7 +250,7 @@ func TestResumeByANewPlugin(t *testing.T) {
 			done <- err
 		}()
 		<-v.resumableServer.called
-		if err := v.host.Apply([]host.Server{v.entry}, pluginFile("http", v.file)); err != nil {
+		if err := v.host.Apply([]host.Server{v.entry}, pluginFile("http", v.file), v.reconnect); err != nil {
 			t.Error(err)
 		}
 		v.resumableServer.let <- struct{}{}
@@ -278,7 +282,7 @@ func TestNewProviderEndsTheSession(t *testing.T) {
 	v.put(newer(plugins.Builtin()["http"]))
 	files := pluginFile("http", v.file)
 	files["oauth"] = config.Plugin{Name: "oauth", Discover: true}
-	if err := v.host.Apply([]host.Server{v.entry}, files); err != nil {
+	if err := v.host.Apply([]host.Server{v.entry}, files, v.reconnect); err != nil {
 		t.Error(err)
 	}
 	<-v.resumableServer.parted

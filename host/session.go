@@ -88,7 +88,7 @@ func (h *Host) register(s *Session, entry *Server) (err error) {
 		return ErrClosed
 	}
 	s.driver, err = h.manager.Add(manager.Config{
-		Name: entry.Name, Dial: s.dial, Classify: classify, Pulse: s.pulse, Disabled: entry.Disabled, Policy: h.config.Reconnect,
+		Name: entry.Name, Dial: s.dial, Classify: classify, Pulse: s.pulse, Disabled: entry.Disabled, Policy: h.reconnect,
 	})
 	if err == nil {
 		h.sessions[s] = struct{}{}

@@ -76,17 +76,18 @@ const shortRounds = 2
 type soak struct {
 	soakSize
 	lossTrial
-	host    *host.Host
-	entries []host.Server
-	files   map[string]config.Plugin
-	socket  []byte // the module that is replaced
-	all     []attack
-	address string // of a server for hostile modules
-	bad     string // the url of a hostile server
-	issuers []*issuer
-	temp    string // where temporary files go
-	samples []sample
-	tally   struct{ losses, reloads, refreshes, logins, attacks, misdeeds int } // each with one writer
+	host      *host.Host
+	entries   []host.Server
+	files     map[string]config.Plugin
+	socket    []byte // the module that is replaced
+	all       []attack
+	address   string // of a server for hostile modules
+	bad       string // the url of a hostile server
+	issuers   []*issuer
+	temp      string // where temporary files go
+	samples   []sample
+	tally     struct{ losses, reloads, refreshes, logins, attacks, misdeeds int } // each with one writer
+	reconnect host.Policy
 }
 
 // TestSoak has one host work with servers of all transports, while servers, workers
@@ -173,10 +174,11 @@ func (s *soak) setUp(t *testing.T, websocket, cache string) {
 	maps.Copy(s.files, pluginFile("socket", filepath.Join(t.TempDir(), "socket.wasm")))
 	s.files["isolated"] = config.Plugin{Name: "isolated", File: "../plugins/stdio/stdio.wasm", Isolation: config.IsolationProcess}
 	soon := []time.Duration{time.Millisecond}
+	s.reconnect = host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1}
 	s.host = newHost(t, host.Config{
 		Files: s.files, CacheDir: cache, VaultDir: vaultDir(t), Worker: workerCommand(t), Streams: streams, Person: &signin.Person{OpenURL: visit},
 		Timeout: 2 * time.Minute, StartTimeout: time.Minute, // of a busy machine
-		Reconnect: host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
+		Reconnect: s.reconnect,
 	})
 	s.apply(t, 0, s.entries)
 	for n, server := range s.servers {
@@ -242,7 +244,7 @@ func (s *soak) reload(t *testing.T, n int) {
 func (s *soak) apply(t *testing.T, version int, entries []host.Server) {
 	other := section(0, code(named("version"), num(int32(version))))
 	replaceFile(t, s.files["socket"].File, slices.Concat(s.socket, other))
-	if err := s.host.Apply(entries, s.files); err != nil {
+	if err := s.host.Apply(entries, s.files, s.reconnect); err != nil {
 		t.Error(err)
 	}
 	s.tally.reloads++

@@ -62,11 +62,15 @@ func (c *client) configured(s *settings) *host.Server {
 }
 
 // refresh reloads the session if the configuration has another entry for it now. If
-// the entry is gone or cannot be used, the session goes on as before.
+// the entry is gone or cannot be used, the session goes on as before. When it is connected
+// anew it is in any case as the configuration says now, by the plugins that it names now.
 func (c *client) refresh() {
 	s, ok := c.app.reload()
 	if !ok {
 		return
+	}
+	if err := c.host.Apply(nil, s.plugins, host.Policy(s.reconnect)); err != nil {
+		c.app.Warn("[reconnect] and the plugins are as before: %v", err)
 	}
 	entry := c.configured(s)
 	switch {

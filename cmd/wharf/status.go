@@ -22,7 +22,6 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	a.OneLine = a.OneLine || follow
 	h, err := a.newHost(ctx, nil, a.unattended, func(c *host.Config) {
 		if follow {
-			c.Reconnect.Backoff = s.reconnect.Backoff
 			c.Ping = time.Minute
 		}
 	})
@@ -32,7 +31,11 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	defer h.Close()
 	shown := func(s *settings) status.Config {
 		defer a.warnOf(s)
-		return status.Config{Servers: s.shown(), Plugins: s.plugins}
+		c := status.Config{Servers: s.shown(), Plugins: s.plugins, Reconnect: host.Policy(s.reconnect)}
+		if !follow {
+			c.Reconnect.Backoff = []time.Duration{} // see unattended
+		}
+		return c
 	}
 	v := status.View{Terminal: a.Terminal, Host: h, People: a.forPeople()}
 	c := shown(s)

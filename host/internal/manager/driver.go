@@ -163,6 +163,12 @@ func (d *Driver) AuthRequired(err error) {
 // SignedIn says that a person has signed in.
 func (d *Driver) SignedIn() { d.tell(d.machine.SignedIn) }
 
+// Tune gives the server another policy, and has its connection watched as Pulse of its
+// configuration now says.
+func (d *Driver) Tune(policy Policy) {
+	d.tell(func(now time.Time) []Effect { return d.machine.Tune(now, policy, d.pulse()) })
+}
+
 // Disable drops the connection and refuses to make another, until Enable.
 func (d *Driver) Disable() { d.tell(d.machine.Disable) }
 

@@ -37,6 +37,8 @@ var events = map[string]func(*Machine, time.Time) []Effect{
 	"change":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{}) },
 	"replace":   func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{Keep: true}) },
 	"switch":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{Disabled: true}) },
+	"unwatch":   func(m *Machine, t time.Time) []Effect { return m.Tune(t, Policy{}, Pulse{}) },
+	"watch":     func(m *Machine, t time.Time) []Effect { return m.Tune(t, Policy{}, testPulse) },
 	"close":     (*Machine).Close,
 	"gone":      (*Machine).Gone,
 	"tick":      func(m *Machine, t time.Time) []Effect { return m.Tick(t, time.Time{}) },

@@ -70,6 +70,11 @@ func (w *world) before(name string) {
 		if w.alive && !w.leaves {
 			w.well, w.waits, w.kept, w.estate = true, false, false, false
 		}
+	case "unwatch", "watch":
+		if pulsed := name == "watch"; w.well && !w.leaves && w.pulsed != pulsed {
+			w.pulsed, w.asked = pulsed, false
+			w.live()
+		}
 	case "down", "bad", "denied", "refused", "401", "odd":
 		w.alive = w.alive && (w.well || w.leaves)
 	case "gone":

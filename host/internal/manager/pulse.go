@@ -44,6 +44,18 @@ func (m *Machine) Silent(now, heard time.Time) []Effect {
 	return m.effects()
 }
 
+// Tune says that the policy is another from now on, and how a connection is watched. Nothing
+// that is under way ends, neither the connection nor a wait that has begun; the time without
+// a sign of life counts anew.
+func (m *Machine) Tune(now time.Time, policy Policy, pulse Pulse) []Effect {
+	m.policy = policy.withDefaults()
+	if m.conn == up && m.pulse != pulse {
+		m.pulse, m.asked = pulse, false
+		m.hear(now)
+	}
+	return m.effects()
+}
+
 // lookFor asks for a sign of life when it is time to.
 func (m *Machine) lookFor(now, heard time.Time) {
 	if m.watched() && heard.After(m.heard) {

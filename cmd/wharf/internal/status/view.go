@@ -23,6 +23,8 @@ import (
 type Config struct {
 	Servers []host.Server // in the order of the rows
 	Plugins map[string]config.Plugin
+
+	Reconnect host.Policy
 }
 
 // View shows the state of all servers. Its fields are set before Run.
@@ -143,7 +145,7 @@ func (v *View) apply(c Config) error {
 			r.State, r.Reason, r.final = status.Disabled, status.TurnedOff, true
 		}
 	}
-	if err := v.Host.Apply(usable, c.Plugins); err != nil {
+	if err := v.Host.Apply(usable, c.Plugins, c.Reconnect); err != nil {
 		return err
 	}
 	return v.replace(rows)
