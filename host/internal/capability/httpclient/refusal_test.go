@@ -36,7 +36,7 @@ func TestARefusalIsToldToTheUserAlone(t *testing.T) {
 		if errors.Is(r.Err, unattended) != (name == "error") {
 			t.Errorf("%s: %v", name, r.Err)
 		}
-		want := map[string]int32{"no": 1, "error": 1, "no better": maxRounds}[name]
+		want := map[string]int32{"no": 1, "error": 1, "no better": 3}[name]
 		if creds != nil && creds.asked.Load() != want {
 			t.Errorf("%s: asked %d times", name, creds.asked.Load())
 		}
