@@ -78,8 +78,8 @@ func lostInFlight(ctx context.Context, err error) bool {
 	return MaybeSent(err) && ctx.Err() == nil && !errors.Is(err, session.ErrClosed)
 }
 
-// harmlessTools are the tools that may be called again, by a list that was asked for while
-// the session had the entry of.
+// harmlessTools are the tools that may be called again, according to a list that was asked
+// for while the session had the entry of.
 type harmlessTools struct {
 	of    *Server
 	names map[string]bool

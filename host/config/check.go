@@ -29,8 +29,8 @@ func (e *entry) checkName(name string) {
 	}
 }
 
-// isShipped tells the transports that are known by what they need: stdio a
-// command, the others a url. Of another plugin nothing is known here.
+// isShipped reports whether it is known here what a transport needs: stdio a command,
+// the others a url. Of the plugins of others that is not known.
 func isShipped(transport string) bool {
 	return transport == "stdio" || isHTTP(transport)
 }

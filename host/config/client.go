@@ -191,7 +191,7 @@ var clients = []client{
 // unknownClient reads what is in no path of the table.
 var unknownClient = client{name: "another client"}
 
-// userFiles are the user's own files; none of no client.
+// userFiles returns the user's own files of a client. c may be nil.
 func (c *client) userFiles() []string {
 	if c == nil {
 		return nil

@@ -41,8 +41,8 @@ func gooseSyntax(field, value string) (string, error) {
 	return noSyntax(field, value)
 }
 
-// crushSyntax is a shell's. Of the commands that a shell would run, the one that the
-// documentation of Crush shows is understood, which only prints.
+// crushSyntax is that of a shell. Commands are refused, except $(echo …), which the
+// documentation of Crush shows: it only prints.
 func crushSyntax(field, value string) (string, error) {
 	if m := echoed().FindStringSubmatch(value); m != nil {
 		value = strings.Trim(m[1], `"'`)

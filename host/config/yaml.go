@@ -61,9 +61,9 @@ func readYAML(path string, text string) (*document, error) {
 }
 
 // tooDeepYAML returns the line at which a file nests deeper than any configuration, or 0,
-// and what is wrong with it. It takes brackets in texts and comments for brackets. One that
-// closes there hides the depth, so the brackets that open are bounded as well: the parser
-// keeps a path for each level, and takes 86 MiB for as many within each other.
+// and what is wrong with it. It also counts the brackets in texts and comments. A closing
+// one there hides the depth, so the number of opening ones is bounded as well: if they are
+// all within each other, the parser takes 86 MiB, since it keeps a path for each level.
 func tooDeepYAML(text string) (line int, problem string) {
 	depth, brackets := 0, 0
 	for l := range strings.Lines(text) {

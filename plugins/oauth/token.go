@@ -39,8 +39,8 @@ func (l *login) post(src *source, endpoint string, form url.Values, proved bool)
 	return l.HTTP(request)
 }
 
-// refusal is an authorization server that says no (RFC 6749, section 5.2). One
-// without a code did not say it in the words of OAuth.
+// refusal is the error of an authorization server that says no (RFC 6749, section
+// 5.2). Its code is "" where the answer was not an error of OAuth.
 type refusal struct {
 	status     int
 	code, text string

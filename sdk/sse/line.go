@@ -79,9 +79,9 @@ func (r *Reader) skipMark(w []byte) (n int) {
 	return n
 }
 
-// atData looks whether b goes on with the value of a data line. It returns where
-// that value begins; or, where b ends before, how much of b it has collected to
-// find that out, which is only needed of a line that was cut.
+// atData reports whether b goes on with the value of a data line, and returns where
+// that begins. Of a line that was cut it may not know yet: then n is how much of b it
+// has collected to find out with what follows.
 func (r *Reader) atData(b []byte) (n int, value bool) {
 	if len(r.line) == 0 {
 		if len(b) <= len(dataField) || b[0] != dataField[0] || string(b[:len(dataField)]) != dataField {

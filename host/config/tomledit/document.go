@@ -33,7 +33,7 @@ func read(text []byte) (*document, error) {
 	return d, d.become(text)
 }
 
-// become makes text that of the document.
+// become replaces the text of the document, and reads it.
 func (d *document) become(text []byte) (err error) {
 	d.text, d.values = text, nil
 	if _, err := toml.Decode(string(text), &d.values); err != nil {

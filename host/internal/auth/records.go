@@ -115,9 +115,9 @@ func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 	return &step.Event{Record: &step.Record{Value: value}}, nil
 }
 
-// warnOfUnbound warns if an earlier version has kept the record that is missing for all
-// servers of a provider, or of an origin. That record does not say which server it belongs
-// to, so no server gets it.
+// warnOfUnbound warns if an earlier version has kept one record for all servers of a
+// provider or an origin, where the server's own is missing. It does not say to which server
+// it belongs, so no server gets it.
 func (f *flow) warnOfUnbound(ctx context.Context, k step.RecordKey, key vault.Key) {
 	before := []string{k.Resource}
 	if origin, _, err := originOf(f.config.Server.URL); err == nil && k.Resource == "" {

@@ -79,8 +79,8 @@ func allowed(pid uint32) []call {
 	return calls
 }
 
-// harmless are the calls whose arguments name nothing but the process's own memory,
-// descriptors and threads, whatever they are.
+// harmless are the calls that can name nothing but the process's own memory, descriptors
+// and threads, whatever their arguments are.
 var harmless = []uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK,
 	unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_BRK,

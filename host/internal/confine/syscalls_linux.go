@@ -80,8 +80,8 @@ func missingThreads() (int, error) {
 	return known - len(threads), err
 }
 
-// install has the kernel look at every system call of every thread. A filter cannot
-// be taken off, and who is under one that forbids programs gains nothing by any.
+// install has the kernel check every system call of every thread. A filter cannot be
+// removed, and a program that is started inherits it without gaining privileges.
 func install(code []unix.SockFilter) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -79,7 +79,7 @@ func hasCredentials(value string) bool {
 	return word != "" && (strings.TrimSpace(rest) != "" || !spaced && !strings.EqualFold(word, "Bearer"))
 }
 
-// secure returns how a server over TLS is known, and what it is shown.
+// secure returns the settings of TLS that an entry has.
 func secure(s config.Server) dial.TLS {
 	return dial.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
 }

@@ -187,9 +187,9 @@ func (f *Fetcher) newRoute(c routeKey) (*route, error) {
 	return &route{t, d}, nil
 }
 
-// tlsConfig is what of the TLS of the server entry is for origins of a relation:
-// the authority for all, our certificate for those that the user named, and the
-// other name of the server for the server.
+// tlsConfig returns the part of the server entry's TLS that is used for origins of a
+// relation: the authority for all, the client's certificate for those that the user
+// named, and the name to expect for the server alone.
 func (f *Fetcher) tlsConfig(to relation) (*tls.Config, error) {
 	var t dial.TLS
 	if f.policy.Server != nil {

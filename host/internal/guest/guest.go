@@ -68,8 +68,8 @@ var guestEnv = []string{"GOGC=25"}
 func (i *Instance) Manifest() abi.Manifest { return i.manifest }
 
 // Open starts the connection: the guest is told its settings and may from now
-// on reach the host. It does not wait; what becomes of the connection, the
-// receiver hears. saved is a state that an earlier instance saved, or nil.
+// on reach the host. It does not wait: the receiver is told when the connection is
+// up, and when it ends. saved is a state that an earlier instance saved, or nil.
 func (i *Instance) Open(s *abi.Settings, saved []byte, h hostio.Host, r Receiver) {
 	i.host, i.receiver = h, r
 	i.timers = h.Timers(i.fire)

@@ -85,10 +85,10 @@ func (s *Session) current() *link {
 // Connect makes a connection and opens the session on it. It is for the [Connections]
 // of the session, which call it one at a time.
 //
-// after is the connection before, where this one is to go on with what that has begun
-// at the server, or nil. One whose session the server has forgotten may still be open:
-// it gets another handshake, and the new connection takes its place; an error leaves it
-// as it is. Of one that has ended, the session is taken up again, if it can be.
+// after is the previous connection, if the new one may go on with its session, or nil. If
+// it has ended, its session is resumed where that is possible. If it is open, the server
+// has forgotten its session: another handshake is made on it, and the new connection takes
+// its place; an error leaves it as it is.
 //
 // When ctx ends, Connect gives up.
 func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (*Conn, error) {

@@ -86,7 +86,8 @@ func (e *effort) meet(m *meeting, set int) {
 	e.here = path{addresses: m.addresses}
 }
 
-// merge counts what the paths to one place have to agree on.
+// merge counts what a place costs at which several paths meet: where each local lies has
+// to be the same on all of them.
 func (e *effort) merge(m *meeting, set int) {
 	e.walks += m.walks
 	e.units += carryEffort * m.paths * set

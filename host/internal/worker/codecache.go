@@ -102,7 +102,7 @@ func (c *CodeCache) tidy() {
 	}
 }
 
-// entries returns all entries, the one that was not used for longest first.
+// entries returns all entries, the least recently used first.
 func (c *CodeCache) entries() (all []cacheEntry) {
 	found, _ := os.ReadDir(c.folder.Dir) // a folder that cannot be read has no entries
 	for _, f := range found {

@@ -134,7 +134,7 @@ func (m *machine) Close() error {
 // compiled.
 const startTime = time.Minute
 
-// fuelsPerNano is how many units of its budget an event uses in a nanosecond at least.
+// fuelsPerNano is the fewest units of its budget that an event uses in a nanosecond.
 const fuelsPerNano = 1.0 / 50
 
 // exchange sends the frame in out, whose body more ends, and answers the worker until the

@@ -31,8 +31,8 @@ func idle(stdio, http int) func(context.Context, *run) (Values, error) {
 	}
 }
 
-// settling is how many times as long as other measures call this one waits, for
-// whatever a client does when nothing is to be done.
+// settling is for how many times the length of another measurement this one waits, so
+// that what a client does when it is idle is over.
 const settling = 3
 
 // crowd connects until there are as many as that, and returns those that there

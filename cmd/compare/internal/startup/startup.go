@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Times are the durations of one command, of which each is one run.
+// Times are the durations of one command, one for each run.
 type Times struct {
 	Wall []time.Duration `json:"wall"`
 	CPU  []time.Duration `json:"cpu"` // of the command and its server

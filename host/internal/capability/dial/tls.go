@@ -11,8 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// TLS says how the server is known and what we show it, be it that of an [httpclient.Origin]
-// or of an [stream.Address]. The zero value is what the system trusts.
+// TLS says how a server proves its identity and which certificate the client shows. The
+// server is that of an [httpclient.Origin] or of a [stream.Address]. The zero value trusts
+// what the system trusts.
 type TLS struct {
 	CAFile   string // PEM; trusted beside what the system trusts
 	CertFile string // PEM; our own certificate, with KeyFile
