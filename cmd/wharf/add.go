@@ -179,6 +179,11 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 	if len(r.headers)+len(r.set) > 0 {
 		return nil, exit.Usage(errors.New("a command has no headers, and nothing that --set could give"), "variables are given with -e NAME=VALUE")
 	}
+	if filepath.Base(s.Command) != s.Command { // in the file, a relative one counts from the folder of that
+		if s.Command, err = filepath.Abs(s.Command); err != nil {
+			return nil, err
+		}
+	}
 	s.Env, err = assigned(r.env, "=", "-e NAME=VALUE")
 	return &addition{server: s, inputs: newInputs(s.Name)}, err
 }

@@ -96,6 +96,9 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, wh
 	if sec.folder != "" && s.Command != "" {
 		s.Dir = cmp.Or(s.Dir, literal(folder))
 	}
+	if where.isUser || where.words != "" {
+		s.noteScript(e)
+	}
 	s.place(folder)
 	s.takeInputs(inputs)
 	f.Servers = append(f.Servers, s)

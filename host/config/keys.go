@@ -62,11 +62,11 @@ var reconnectKeys = keys{
 
 var serverKeys = keys{
 	{"transport", "text", "`stdio` for a command, `http` for a url", "The plugin that carries the messages: `stdio`, `http`, `sse`, or one of yours.", `transport = "sse"`},
-	{"command", "text", "none", "The program to start. It is looked up in PATH.", `command = "npx"`},
-	{"args", "list of texts", "none", "The arguments of the command.", `args = ["-y", "@modelcontextprotocol/server-everything"]`},
+	{"command", "text", "none", "The program to start. A name is looked up in PATH. A relative path, such as `./run`, counts from `dir`, or else from the folder of the configuration.", `command = "npx"`},
+	{"args", "list of texts", "none", "The arguments of the command, as they are: a word among them that is a path counts from where the process starts.", `args = ["-y", "@modelcontextprotocol/server-everything"]`},
 	{"env", "table of texts", "none", "Variables of the process, beside the few that each server gets.", `env = { GITHUB_TOKEN = "${secret:github}" }`},
 	{"env_file", "text", "none", "A file of more variables, `NAME=value` in each line. Those of `env` outrank it. A relative path counts from `dir` where that is a whole path, else from the folder of the configuration.", `env_file = "/home/me/.secrets/github"`},
-	{"dir", "text", "the working folder", "The folder that the process starts in.", `dir = "${HOME}/notes"`},
+	{"dir", "text", "the working folder", "The folder that the process starts in. A relative one counts from the folder of the configuration.", `dir = "${HOME}/notes"`},
 	{"url", "text", "none", "The address of the server: `https://`, `http://`, `wss://`, `ws://`, or `unix:///path/to/socket#/path`.", `url = "https://mcp.example.com/mcp"`},
 	{"headers", "table of texts", "none", "Headers of each request.", `headers = { X-Team = "blue" }`},
 	{"address", "text", "none", "The byte stream that a plugin speaks over: `unix:/path`, `tcp:host:port`, `tls:host:port`, or `memory:NAME` in a program that embeds Wharf.", `address = "unix:/run/loft.sock"`},

@@ -23,7 +23,7 @@ var meant = map[string]string{
 }
 
 // parseNative reads a file of our own.
-func parseNative(doc *document) (*File, error) {
+func parseNative(doc *document, at place) (*File, error) {
 	f := &File{Path: doc.path}
 	root := newEntry(doc, "")
 	root.onlyKeys(rootKeys, "")
@@ -34,8 +34,16 @@ func parseNative(doc *document) (*File, error) {
 	wrong := root.wrong
 	for _, name := range doc.under("servers") {
 		e := newEntry(doc, "server "+name, "servers", name)
-		f.Servers = append(f.Servers, e.server(name))
+		s := e.server(name)
+		if at.words != "" {
+			s.noteScript(e)
+			s.settle(literal(at.words))
+		}
+		f.Servers = append(f.Servers, s)
 		wrong = append(wrong, e.wrong...)
+		for _, n := range e.noted {
+			f.Notes = append(f.Notes, n.Error())
+		}
 	}
 	for _, name := range doc.under("plugins") {
 		e := newEntry(doc, "plugin "+name, "plugins", name)

@@ -2,10 +2,12 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -115,14 +117,46 @@ func (s *Server) place(folder string) {
 		return
 	}
 	s.replaceWords(folder)
+	if s.EnvFile != "" {
+		s.EnvFile = within(folder, s.EnvFile)
+	}
+	s.settle(folder)
+}
+
+// settle has the relative paths of an entry count from a folder, and its command from its
+// dir. A command without a separator is looked up in PATH. Arguments are the server's own: a
+// word among them need not be a path.
+func (s *Server) settle(folder string) {
+	if s.EnvFile != "" && !filepath.IsAbs(s.Dir) { // see EnvPath
+		s.EnvFile = within(folder, s.EnvFile)
+	}
 	if s.Dir != "" {
 		s.Dir = within(folder, s.Dir)
 	}
 	if s.Command != "" && filepath.Base(s.Command) != s.Command {
 		s.Command = within(cmp.Or(s.Dir, folder), s.Command)
 	}
-	if s.EnvFile != "" {
-		s.EnvFile = within(folder, s.EnvFile)
+}
+
+// script matches a word that is the file of a program, and no path that says where.
+var script = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\w-][\w./\\-]*\.([cm]?[jt]s|py|rb|php|pl|lua|sh|ps1|jar|dll)$`)
+})
+
+// interpreters are commands that run a file among their arguments.
+var interpreters = []string{
+	"node", "bun", "deno", "tsx", "ts-node", "python", "python3", "py", "uv", "ruby", "php", "perl", "lua", "bash", "sh", "zsh", "pwsh", "powershell", "java", "dotnet",
+}
+
+// noteScript tells of a program among the arguments that is looked for in whichever folder
+// one stands in. It may be meant so, and a word need not be a file.
+func (s *Server) noteScript(e *entry) {
+	runs := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
+	if s.Dir != "" || !slices.Contains(interpreters, runs) {
+		return
+	}
+	if i := slices.IndexFunc(s.Args, script().MatchString); i >= 0 {
+		e.note(fmt.Sprintf("args[%d]", i), "%s is looked for in the folder that wharf is started in; write the whole path, unless that is meant", s.Args[i])
 	}
 }
 

@@ -85,3 +85,75 @@ func TestPathsCountFromTheFile(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestPathsOfOwnFile holds the same of a file of our own, where dir goes before the folder,
+// and arguments stay as they are.
+func TestPathsOfOwnFile(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a$b")
+	t.Chdir(t.TempDir())
+	path := filepath.Join(folder, "wharf.toml")
+	write(t, path, `
+[servers.a]
+command = "./run"
+args = ["./x", "server.js"]
+env_file = ".env"
+[servers.b]
+command = "bin/run"
+dir = "sub"
+env_file = ".env"
+[servers.c]
+command = "../run"
+dir = "${HOME}/notes"
+[servers.d]
+command = "run"
+`)
+	f, err := Read(path)
+	if err != nil || len(f.Notes) > 0 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	for i, want := range []Server{
+		{Command: filepath.Join(folder, "run"), EnvFile: filepath.Join(folder, ".env")},
+		{Command: filepath.Join(folder, "sub", "bin", "run"), Dir: filepath.Join(folder, "sub"), EnvFile: filepath.Join(folder, ".env")},
+		{Command: filepath.Join("/home/me", "run"), Dir: filepath.FromSlash("/home/me/notes")},
+		{Command: "run"},
+	} {
+		s, err := f.Servers[i].Expand(func(string) (string, bool) { return "/home/me", true })
+		if err != nil || s.Command != want.Command || filepath.FromSlash(s.Dir) != want.Dir || want.EnvFile != "" && s.EnvPath() != want.EnvFile {
+			t.Errorf("%s: %q in %q with %q, %v", s.Name, s.Command, s.Dir, s.EnvPath(), err)
+		}
+		if i == 0 && (s.Args[0] != "./x" || s.Args[1] != "server.js") {
+			t.Errorf("arguments %q", s.Args)
+		}
+	}
+}
+
+// TestScriptsOfNoFolder tells of a program among the arguments that would be whichever lies
+// in the folder one stands in, and reads nothing into other words.
+func TestScriptsOfNoFolder(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	t.Chdir(t.TempDir())
+	for _, path := range []string{filepath.Join(home, ".cursor", "mcp.json"), filepath.Join(home, "mine.json")} {
+		for entry, told := range map[string]bool{
+			`{"command": "node", "args": ["server.js"]}`:                 true,
+			`{"command": "python3", "args": ["-u", "src/main.py"]}`:      true,
+			`{"command": "uv", "args": ["run", "main.py"]}`:              true,
+			`{"command": "node", "args": ["/x/server.js"]}`:              false,
+			`{"command": "node", "args": ["server.js"], "cwd": "/x"}`:    false,
+			`{"command": "npx", "args": ["-y", "discord.js"]}`:           false,
+			`{"command": "node", "args": ["--eval", "1", "serve"]}`:      false,
+			`{"command": "uvx", "args": ["mcp-server", "--db", "a.py"]}`: false,
+		} {
+			write(t, path, `{"mcpServers": {"a": `+entry+`}}`)
+			f, err := Read(path)
+			if err != nil || len(f.Servers) != 1 || len(f.Warnings) > 0 {
+				t.Fatalf("%s: %+v, %v", entry, f, err)
+			}
+			if got := len(f.Notes) == 1 && strings.Contains(f.Notes[0], "is looked for in the folder that wharf is started in"); got != told || !told && len(f.Notes) > 0 {
+				t.Errorf("%s: %q", entry, f.Notes)
+			}
+		}
+	}
+}
