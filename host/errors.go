@@ -83,8 +83,8 @@ type PluginError = guest.PluginError
 // is nothing helpful to say.
 func Hint(err error) string { return hosterr.Hint(err) }
 
-// Withheld returns the variables that a server said it needs when it did not start, of those
-// that this process has and that its entry does not name.
+// Withheld returns the variables that a server said it needs when it failed to start, and
+// that this process has while the server's entry does not name them.
 func Withheld(err error) []string {
 	var start *connect.StartError
 	if !errors.As(err, &start) {

@@ -32,7 +32,7 @@ import (
 // Server is one server as a configuration describes it. The entry is also the grant: its
 // command, address or url is all that the transport may reach. Its variables and secrets
 // are looked up each time that it is connected, unless it was expanded or is
-// [config.Server.Literal], which an entry should be that was made of a user's words.
+// [config.Server.Literal]. An entry that was made from what a user typed should be literal.
 type Server = config.Server
 
 // Config is what a program decides about its host. The zero value is a host
@@ -154,8 +154,9 @@ type Config struct {
 	Input func(ctx context.Context, server string, q config.Input) (string, error)
 
 	// Event hears notifications and warnings. Those of a session come one at a
-	// time, and of each of its connections in order. One that does not return
-	// hears of the newest connections when it does.
+	// time, and those of each of its connections in order. What a bounded queue
+	// cannot hold while Event is busy is dropped, with a warning, and so is what
+	// waits of all connections but the newest two.
 	Event func(e Event)
 }
 

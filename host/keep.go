@@ -14,8 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Policy is when a server is tried again that could not be reached, or whose
-// connection was lost. Its zero value is the default: after 0.5, 1, 2 and 4 s, then
+// Policy says when a server that could not be reached, or whose connection was
+// lost, is tried again. Its zero value is the default: after 0.5, 1, 2 and 4 s, then
 // after a minute and more and more slowly up to 5 min. A server that fails 5 times
 // in a minute is left alone for a while, in which calls fail at once. All that is
 // forgiven once a connection has lasted a minute.

@@ -28,9 +28,9 @@ func Locate(s Server) (string, error) {
 	return process.Process{Command: s.Command, Args: s.Args, Dir: s.Dir}.Locate()
 }
 
-// RunWorker is the other side of [Config.Worker]: it takes from its process, for
-// good, what it does not need, and compiles the plugin that comes from in, or runs it
-// until in ends. The process is to end when RunWorker returns.
+// RunWorker is the other side of [Config.Worker]: it gives up all rights of its process
+// that it does not need, and compiles the plugin that it reads from in, or runs it until in
+// ends. The process must end when RunWorker returns.
 func RunWorker(in io.Reader, out io.Writer) error { return worker.Serve(in, out) }
 
 // Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without

@@ -26,7 +26,7 @@ func WithProgress(ctx context.Context, f func(mcp.Progress)) context.Context {
 //	Meta     json.RawMessage // members of _meta, an object; those of the protocol are Wharf's
 //	Timeout  time.Duration   // of each request, in place of the server's; below zero is none
 //	Level    mcp.Level       // from which a modern server logs about the requests
-//	Label    string          // what events call a call by that tells its progress
+//	Label    string          // the Label of events that tell the progress of a call
 //	KeepTask bool            // the end of the context does not cancel the task of a call
 type RequestOptions = session.RequestOptions
 

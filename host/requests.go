@@ -116,8 +116,8 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	})
 }
 
-// Complete asks the server how an argument of a prompt, or a variable of a
-// resource template, may go on.
+// Complete asks the server how to complete an argument of a prompt, or a variable of a
+// resource template.
 func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Completion, error) {
 	return answer(ctx, s, mcp.MethodComplete, func(ctx context.Context) (*mcp.Completion, error) {
 		return s.inner.Complete(ctx, p)
@@ -150,7 +150,7 @@ func (s *Session) RootsChanged(ctx context.Context) error {
 	return explain(s.Name(), s.inner.RootsChanged(ctx))
 }
 
-// RootsChanged tells all servers at the same time.
+// RootsChanged is [Session.RootsChanged] of all sessions, at the same time.
 func (h *Host) RootsChanged(ctx context.Context) error {
 	return onAll(h.all(), func(s *Session) error { return s.RootsChanged(ctx) })
 }

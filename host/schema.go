@@ -16,7 +16,7 @@ import (
 //
 //	Tool   string
 //	Faults []Fault // at least one; pointers begin at the arguments
-//	More   int // that there are beside them
+//	More   int // how many others there are
 type ArgumentError = session.ArgumentError
 
 // ResultError says that the result of a tool does not fit its output schema. The tool has
@@ -27,7 +27,7 @@ type ArgumentError = session.ArgumentError
 //	Tool   string
 //	Result *mcp.CallToolResult
 //	Faults []Fault // at least one; pointers begin at the structured content
-//	More   int // that there are beside them
+//	More   int // how many others there are
 type ResultError = session.ResultError
 
 // Fault is one thing that is wrong with arguments or with a result. It names

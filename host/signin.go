@@ -186,9 +186,9 @@ func WithoutSignIn(ctx context.Context) context.Context {
 	return context.WithValue(ctx, quiet{}, true)
 }
 
-// SignInURL returns where a person would sign in before what failed with err can
-// be done: the page, if it came to that, or else the authorization server. It is
-// "" where that is not known.
+// SignInURL returns where a person has to sign in after a request failed with err: the
+// page, if there is one yet, or else the authorization server. It is "" where neither is
+// known.
 func SignInURL(err error) string {
 	var failed *auth.Error
 	if errors.As(err, &failed) {

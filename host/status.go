@@ -33,8 +33,8 @@ type Watch struct {
 	inner *manager.Subscription
 }
 
-// Watch may be called at any time, also before the first server is added. The caller
-// closes the watch, which ends with the host too.
+// Watch returns a watch of the servers. It may be called at any time, also before the first
+// server is added. The caller closes the watch, which ends with the host too.
 func (h *Host) Watch() *Watch { return &Watch{h.manager.Registry().Subscribe()} }
 
 // Next waits for an update. After Close of the watch, and after the last update of a host

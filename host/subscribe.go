@@ -40,8 +40,8 @@ func (s *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	return c, explain(s.server, err)
 }
 
-// ID is what events call the subscription, "" for that of a legacy server. It is another
-// one with each connection.
+// ID is the name that events have for the subscription, see [Event]: another one with each
+// connection, and "" for a legacy server.
 func (s *Subscription) ID() string { return s.inner.ID() }
 
 // Close ends the subscription. It does not wait for the server to hear of that.

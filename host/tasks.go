@@ -40,7 +40,7 @@ func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
 	return answer(ctx, s, mcp.MethodGetTask, func(ctx context.Context) (*mcp.Task, error) { return s.inner.Task(ctx, id) })
 }
 
-// FinishTask sees a task through and returns the result of the call that it was.
+// FinishTask waits until a task has ended, and returns the result of its call.
 // When ctx ends, the task is cancelled, unless [RequestOptions] keep it.
 func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
 	return answer(ctx, s, mcp.MethodTaskResult, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.FinishTask(ctx, id) })

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Policy is when a connection is tried again. What is zero has the default that
+// Policy says when a connection is tried again. What is zero has the default that
 // is named beside it.
 type Policy struct {
 	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s

@@ -67,7 +67,7 @@ func (f Fault) Suggests() string {
 // Mismatch is the error for a value that does not fit its schema.
 type Mismatch struct {
 	Faults []Fault // at least one, at most maxFaults, ordered by place
-	More   int     // that there are beside them
+	More   int     // how many others there are
 }
 
 const maxFaults = 8

@@ -26,7 +26,8 @@ type RequestOptions struct {
 	// has only [Session.SetLevel], for all requests.
 	Level mcp.Level
 
-	// Label is what events call a request by that tells its progress, see [WithProgress].
+	// Label is the caller's name for the request in the events that tell its progress, see
+	// [WithProgress].
 	Label string
 
 	// KeepTask leaves a task to the server when the context ends, which else cancels it.

@@ -94,8 +94,8 @@ func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time
 	return &t, nil
 }
 
-// FinishTask sees a task through that was begun earlier and returns the result of
-// the call that it was. When ctx ends, the task is cancelled, unless its options keep it.
+// FinishTask waits until a task that was begun earlier has ended, and returns the result of
+// its call. When ctx ends, the task is cancelled, unless its options keep it.
 func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
 	text, d, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
 	switch {

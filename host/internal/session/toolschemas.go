@@ -20,7 +20,7 @@ type Fault = schema.Fault
 type ArgumentError struct {
 	Tool   string
 	Faults []Fault // at least one; pointers begin at the arguments
-	More   int     // that there are beside them
+	More   int     // how many others there are
 }
 
 func (e *ArgumentError) Error() string {
@@ -37,7 +37,7 @@ type ResultError struct {
 	Tool   string
 	Result *mcp.CallToolResult
 	Faults []Fault // at least one; pointers begin at the structured content
-	More   int     // that there are beside them
+	More   int     // how many others there are
 }
 
 func (e *ResultError) Error() string {
