@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
+	"net/netip"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -231,8 +231,8 @@ func commandName(argv []string) string {
 // siteName makes a name of a host: the first part of it that says whose it is. An IP
 // address says so only as a whole.
 func siteName(host string) string {
-	if ip := net.ParseIP(host); ip != nil {
-		if ip.IsLoopback() {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip.Unmap().IsLoopback() {
 			return "localhost"
 		}
 		return strings.NewReplacer(".", "-", ":", "-").Replace(host)
