@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/elicit"
@@ -25,13 +26,20 @@ func (a *app) letSignIn(c *host.Config) {
 }
 
 // letAsk gives a host the callbacks that let a server ask the person something, and have
-// the person, or the program of --sampler, answer in place of a model. Without a person,
-// the host does not tell servers that it can ask, except for that program: who named it
-// has consented.
+// the person, or the program of --sampler or of the entry, answer in place of a model.
+// Without a person, the host does not tell servers that it can ask, except for that program:
+// who named it has consented.
 func (a *app) letAsk(server host.Server) (func(*host.Config), error) {
 	sampler, err := words.Split(a.flags.sampler)
 	if err != nil || a.flags.sampler != "" && len(sampler) == 0 {
 		return nil, exit.Usage(fmt.Errorf("--sampler %q: expected a command", a.flags.sampler), "quote it as for a shell")
+	}
+	if sampler == nil {
+		entry, err := server.Expand(os.LookupEnv)
+		if err != nil {
+			return nil, err
+		}
+		sampler = entry.Sampler
 	}
 	asker := &elicit.Asker{Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser, Sampler: sampler}
 	return func(c *host.Config) {

@@ -89,6 +89,10 @@ type Server struct {
 	EnabledTools  []string
 	DisabledTools []string
 
+	// Sampler is a program with its arguments that answers for a model where the server
+	// asks for one. It is for the program that has the host: see Client.Sample of that.
+	Sampler []string
+
 	// Project is where an entry comes from that the user did not write; nil is
 	// their own. Such an entry is data until the user has approved of it.
 	Project *Project

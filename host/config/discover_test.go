@@ -236,6 +236,7 @@ func TestProjectGrantsNothing(t *testing.T) {
 		"url = \"https://x\"\ntls = { cert = \"a\", key = \"/home/me/key\" }":                     "tls",
 		"url = \"https://x\"\nauth = { provider = \"bearer\", token = { file = \"/etc/x\" } }":    "auth.token",
 		"url = \"https://x\"\nauth = { provider = \"bearer\", token = { secret = \"mine\" } }":    "auth.token",
+		"url = \"https://x\"\nsampler = [\"evil\"]":                                               "sampler",
 		"url = \"https://x\"\nauth = { provider = \"helper\", command = [\"evil\"] }":             "auth.command",
 		"command = \"x\"\nauth = { provider = \"bearer\", token = \"x\", variables = [\"T\"] }":   "auth.variables",
 		"transport = \"p\"\naddress = \"tcp:x:1\"\nauth = { provider = \"bearer\", blob = true }": "auth.blob",

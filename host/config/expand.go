@@ -176,6 +176,7 @@ func (x *expansion) all() {
 	s.Auth = x.auth(s.Auth)
 	s.Address = x.text("address", s.Address)
 	s.Settings = x.table("settings", s.Settings)
+	s.Sampler = x.list("sampler", s.Sampler)
 }
 
 func (x *expansion) fail(field, format string, a ...any) {

@@ -162,6 +162,7 @@ func (e *entry) server(name string) Server {
 		Settings:     e.texts("settings"),
 		Disabled:     e.flag("disabled"),
 		EnabledTools: e.list("enabled_tools"), DisabledTools: e.list("disabled_tools"),
+		Sampler:  e.sampler(),
 		Registry: e.registry(),
 		file:     e.doc.path,
 		line:     e.lineOf(""),
@@ -173,6 +174,20 @@ func (e *entry) server(name string) Server {
 		e.check(&s)
 	}
 	return s
+}
+
+// sampler reads the command that answers for a model.
+func (e *entry) sampler() []string {
+	argv := e.list("sampler")
+	if argv != nil && (len(argv) == 0 || argv[0] == "") {
+		e.fail("sampler", `names no program; write ["…"]`)
+	}
+	for i, word := range argv {
+		if strings.Contains(word, "${secret:") {
+			e.fail(fmt.Sprintf("sampler[%d]", i), "the program is given no secret; it has the variables that wharf has")
+		}
+	}
+	return argv
 }
 
 // A hash is 64 hex digits.

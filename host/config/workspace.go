@@ -136,6 +136,12 @@ func (s *Server) settle(folder string) {
 	if s.Command != "" && filepath.Base(s.Command) != s.Command {
 		s.Command = within(cmp.Or(s.Dir, folder), s.Command)
 	}
+	for _, argv := range []*[]string{&s.Auth.Command, &s.Sampler} { // which start where wharf does
+		if len(*argv) > 0 && filepath.Base((*argv)[0]) != (*argv)[0] {
+			*argv = slices.Clone(*argv)
+			(*argv)[0] = within(folder, (*argv)[0])
+		}
+	}
 }
 
 // script matches a word that is the file of a program, and no path that says where.

@@ -106,6 +106,8 @@ command = "../run"
 dir = "${HOME}/notes"
 [servers.d]
 command = "run"
+sampler = ["./model", "./x"]
+auth = { provider = "helper", command = ["bin/token"], variables = ["TOKEN"] }
 `)
 	f, err := Read(path)
 	if err != nil || len(f.Notes) > 0 {
@@ -120,6 +122,9 @@ command = "run"
 		s, err := f.Servers[i].Expand(func(string) (string, bool) { return "/home/me", true })
 		if err != nil || s.Command != want.Command || filepath.FromSlash(s.Dir) != want.Dir || want.EnvFile != "" && s.EnvPath() != want.EnvFile {
 			t.Errorf("%s: %q in %q with %q, %v", s.Name, s.Command, s.Dir, s.EnvPath(), err)
+		}
+		if i == 3 && (s.Sampler[0] != filepath.Join(folder, "model") || s.Sampler[1] != "./x" || s.Auth.Command[0] != filepath.Join(folder, "bin", "token")) {
+			t.Errorf("sampler %q, auth.command %q", s.Sampler, s.Auth.Command)
 		}
 		if i == 0 && (s.Args[0] != "./x" || s.Args[1] != "server.js") {
 			t.Errorf("arguments %q", s.Args)

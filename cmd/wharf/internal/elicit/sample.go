@@ -168,7 +168,7 @@ func (a *Asker) runSampler(ctx context.Context, params json.RawMessage) (json.Ra
 	default:
 		return answer, nil
 	}
-	a.Warn("%s", plain.Line(fmt.Sprintf("--sampler %s: %v", a.Sampler[0], err)))
+	a.Warn("%s", plain.Line(fmt.Sprintf("sampler %s: %v", a.Sampler[0], err)))
 	return nil, err
 }
 
