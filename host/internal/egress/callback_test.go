@@ -108,6 +108,17 @@ func TestCallback(t *testing.T) {
 	}
 }
 
+// No other machine reaches the callback, whatever it is called.
+func TestCallbackIsOnLoopbackAlone(t *testing.T) {
+	for _, host := range []string{"", "127.0.0.1", "localhost"} {
+		for _, l := range callback(t, host).listeners {
+			if a := l.Addr().(*net.TCPAddr); !a.IP.IsLoopback() {
+				t.Errorf("%q listens on %v", host, a)
+			}
+		}
+	}
+}
+
 // Both addresses that localhost may mean are ours, where there are two.
 func TestCallbackIsOnBothAddresses(t *testing.T) {
 	c := callback(t, "localhost")
