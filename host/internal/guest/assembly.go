@@ -22,7 +22,7 @@ func (m *partial) end(p []byte) {
 }
 
 // maxOverrun is how many message caps of one message are let go before the
-// connection is given up: its end is not to be expected.
+// connection is given up: such a message may never end.
 const maxOverrun = 32
 
 // partials are the messages under way: nearly always none or one, on the
@@ -98,8 +98,8 @@ func (a *partials) add(m *partial, p []byte, whole, limit, space int) {
 	a.total += cap(m.data)
 }
 
-// announced is how many times what has come of a message may be kept free for
-// the rest of it, on the server's word alone.
+// announced bounds the memory that is reserved because a server announced a long
+// message: up to so many times what has come of it.
 const announced = 16
 
 // grow returns data with room for n more bytes: in the spare buffer, if there

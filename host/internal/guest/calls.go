@@ -32,8 +32,8 @@ func ABI() wasm.ABI {
 	return s
 }
 
-// calls are the host calls: how each is answered, and its price in fuel, which is what it
-// costs the host beside the bytes it moves, which are charged as they are moved.
+// calls are the host calls: how each is answered, and its price in fuel. The price is what
+// the call costs the host, without the bytes: these are charged as they are moved.
 var calls = [...]struct {
 	price int64
 	run   func(*Instance, args) int32
@@ -274,9 +274,8 @@ func (i *Instance) callLog(a args) int32 { // level, ptr, len
 }
 
 // connectError says whose fault it is that there is no connection: the other
-// side's, if something came from there, and otherwise the plugin's. Of a process
-// that is gone the plugin may know more than that: what its exit code means, and
-// its last words.
+// side's, if something came from there, and otherwise the plugin's. If a process is
+// gone and the plugin says why, its words count: it may know what the exit code means.
 func (i *Instance) connectError(err error, status abi.Status, text string) error {
 	switch {
 	case i.current.kind == abi.EventExit && text != "":

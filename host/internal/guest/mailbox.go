@@ -22,7 +22,7 @@ func (i *Instance) post(it item) error {
 }
 
 // SendClose tells the guest, once, that its connection is not wanted any more. It
-// is the first half of Close, for who sees to the second half himself.
+// is the first half of Close, for a caller that ends the guest in its own way.
 func (i *Instance) SendClose() {
 	i.mu.Lock()
 	again := i.closing
@@ -46,9 +46,9 @@ func (i *Instance) stop() {
 }
 
 // runOrPost runs an urgent event at once if the guest is free, and leaves it to the
-// owner if not. With seen, the payload of the event is the caller's, and runOrPost returns
-// when the guest is done with it or gone. seen is where an owner tells that, if there is
-// one; it is made when it is needed.
+// owner if not. If seen is not nil, the payload stays the caller's: runOrPost returns when
+// the guest is done with it or gone. It makes the channel in *seen when it first has to
+// wait for an owner.
 func (i *Instance) runOrPost(it item, seen *chan struct{}) {
 	i.mu.Lock()
 	if i.freeLocked() {
@@ -125,9 +125,9 @@ func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 	return unsent
 }
 
-// nextLocked takes the event that is to run as the owner's n-th. A message may
-// go first now and then, because a server that always has something to say
-// would hold messages up for ever.
+// nextLocked takes the next event; the owner runs it as its n-th. Urgent events go
+// first, except that every flushEvery-th time a message does: a server that sends
+// without end would otherwise hold messages up for ever.
 func (i *Instance) nextLocked(n int) (it item, ok bool) {
 	if i.stopped {
 		return item{kind: eventStop, cause: i.lostCause}, true

@@ -26,9 +26,9 @@ func (s *sink) OfferInline(x hostio.InlineIO) bool {
 	return h != nil && s.inst.receiver.OfferInline(h.exchange, x)
 }
 
-// Head returns when the guest is done with body, or is gone. The last one does
-// not wait even for that: it may come from a caller who has better to do. length
-// is that of the whole body, or below zero.
+// Head returns when the guest is done with body, or is gone. With last it returns at
+// once: it may run on the goroutine of a caller, who must not be held up. length is
+// that of the whole body, or below zero.
 func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
 	b := heads.Get().(*[]byte)
 	*b = append(abi.AppendHead((*b)[:0], &abi.Head{Headers: headers}), body...)

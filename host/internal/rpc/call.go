@@ -106,8 +106,8 @@ func (p *Peer) transmit(ctx context.Context, m *Message) error {
 	return p.config.Link.Send(ctx, m)
 }
 
-// unsent ends a call whose message the link refused. If the call had ended
-// before, which is why a waiting link gave up, that is the reason to tell.
+// unsent ends a call whose message the link refused, and returns why. If the call
+// ended while the link waited, its own reason counts, since the link refused for it.
 func (p *Peer) unsent(c *call, err error) error {
 	if p.flight.leave(c, err, NotSent) {
 		c.done <- nil

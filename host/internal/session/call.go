@@ -304,8 +304,8 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	return l.Peer.Call(ctx, call)
 }
 
-// adopt keeps the revision that a server has asked for, if a request with it did
-// not come to the same end.
+// adopt keeps the revision that a server has asked for, unless the server refused the
+// request with it as well.
 func (s *Session) adopt(l *link, d dialect, err error) {
 	if d.revision == l.dialect.revision || codeOf(err) == mcp.CodeUnsupportedVersion {
 		return
@@ -322,8 +322,8 @@ func (s *Session) adopt(l *link, d dialect, err error) {
 
 // missed reports whether err, of a message given to l, says that the connection
 // ended before it, or takes no more calls: then the message can go out on the next
-// one. It waits until that is certain, which cannot be far. The same holds for a
-// message that was refused because the server had forgotten the session.
+// one. It waits until the end of the connection is certain, which is soon. The same
+// holds for a message that was refused because the server had forgotten the session.
 func (s *Session) missed(ctx context.Context, l *link, err error) bool {
 	if refused(err) && l.lapsed() {
 		return !s.isClosed()
@@ -382,8 +382,8 @@ func (s *Session) explain(l *link, err error) error {
 	return err
 }
 
-// subject returns what a request is about, for the methods that some transports
-// show it of beside the message
+// subject returns what a request is about: a tool, a prompt or a resource. Over HTTP a
+// modern request has it in a header too
 // (2026-07-28/basic/transports/streamable-http#standard-request-headers).
 func subject(method string, params any) string {
 	key := "name"

@@ -45,7 +45,7 @@ type Transport interface {
 }
 
 // Conn is a connection on which the session is open: it was dialled, and the handshake
-// that its era has is behind it. The [Connections] of the session own it. They alone
+// of its era has succeeded. The [Connections] of the session own it. They alone
 // give it to callers and close it.
 type Conn struct {
 	*Dialed
@@ -114,9 +114,8 @@ func (c *Conn) Close(leave bool) error {
 	return c.Leave(ctx)
 }
 
-// outlives reports whether what the handshake made at the server can go on without
-// the connection: it is a session with a name of its own. Of that era and transport
-// alone.
+// outlives reports whether the session that the handshake made at the server can go on
+// without the connection. Only a legacy session over HTTP can: it has an id.
 func (c *Conn) outlives() bool {
 	return c.http() && mcp.EraOf(c.Peer.Version()) == mcp.Legacy && !c.lapsed()
 }

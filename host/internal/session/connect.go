@@ -42,8 +42,8 @@ func (w *ConnectOptions) Check() error {
 	return fmt.Errorf("unknown protocol %q: want %s, %s or one of %s", w.Protocol, Auto, LegacyOnly, spoken)
 }
 
-// Connections are where a session has its connection from. They own it: they make it,
-// with [Session.Connect], and close it, and there is never more than one. All methods
+// Connections give a session its connection. They own it: they make it, with
+// [Session.Connect], and close it, and there is never more than one. All methods
 // are safe for concurrent use.
 type Connections interface {
 	// Acquire returns the connection, and waits for it where one is being made. It
@@ -138,10 +138,10 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 	return nil, err
 }
 
-// Forget drops all that the session knows of the server, which may be another from now
-// on, but for lists that are known to be stale, which go with other. Over a mere
-// reconnection, lists that the server declared fresh stay so. A Connect
-// whose context has ended by then leaves no verdict.
+// Forget drops what the session knows of the server, which may have been replaced. With
+// other it certainly was, and the lists are dropped too; else they stay known, as stale.
+// It is not for a mere reconnection, over which a fresh list stays fresh. A Connect whose
+// context has ended by then leaves no verdict.
 func (s *Session) Forget(other bool) {
 	s.toolCache.replace(other)
 	s.prompts.replace(other)

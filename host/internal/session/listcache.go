@@ -63,8 +63,8 @@ func (c *listCache[T]) replace(drop bool) {
 	}
 }
 
-// count returns how often the list has changed: what keep wants to know of the
-// moment when the list was asked for.
+// count returns how often the list has changed. A caller that is about to ask for the
+// list passes the count to keep with what came.
 func (c *listCache[T]) count() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
