@@ -219,7 +219,7 @@ type strangeTool struct {
 func (e *strangeTool) Error() string {
 	var answer *host.RPCError
 	if errors.As(e.err, &answer) {
-		return fmt.Sprintf("%s lists no tool %q, and answered: %v", e.server, e.tool, answer)
+		return fmt.Sprintf("%s lists no tool %q: %v", e.server, e.tool, answer)
 	}
 	return fmt.Sprintf("%s lists no tool %q, and answered with an error", e.server, e.tool)
 }
