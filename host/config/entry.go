@@ -111,12 +111,20 @@ func (e *entry) list(key string) []string {
 	texts := make([]string, len(items))
 	for i, item := range items {
 		var ok bool
-		if texts[i], ok = item.(string); !ok {
+		if texts[i], ok = item.(string); ok {
+			continue
+		}
+		if _, nested := item.([]any); nested && e.doc.format == formatYAML {
+			e.fail(fmt.Sprintf("%s[%d]", key, i), "expected a text, not %s", listInList)
+		} else {
 			e.fail(fmt.Sprintf("%s[%d]", key, i), "expected a text, not %s; write it in quotes", sort(item))
 		}
 	}
 	return texts
 }
+
+// listInList is what YAML makes of two dashes.
+const listInList = "a list in the list; leave one dash out, or write the text in quotes"
 
 // texts reads a table of texts. Numbers, true and false are as good, since
 // there is only one way to write them as a text.

@@ -52,7 +52,12 @@ func parseForeign(doc *document, at place) (*File, error) {
 func (f *File) addSection(doc *document, sec section, inputs []Input, where place) {
 	if list, ok := doc.at(sec.path).([]any); ok {
 		for i, item := range list {
-			values, _ := item.(map[string]any)
+			values, table := item.(map[string]any)
+			if !table {
+				e := newEntry(doc, "", append(slices.Clone(sec.path), strconv.Itoa(i))...)
+				f.Warnings = append(f.Warnings, e.notServer(item).Error()+"; it is left out")
+				continue
+			}
 			name, _ := values["name"].(string)
 			at := append(slices.Clone(sec.path), strconv.Itoa(i))
 			e := &entry{doc: doc, path: at, subject: "server " + cmp.Or(name, strconv.Itoa(i+1)), values: values}
@@ -64,6 +69,15 @@ func (f *File) addSection(doc *document, sec section, inputs []Input, where plac
 		e := newEntry(doc, "server "+name, append(slices.Clone(sec.path), name)...)
 		f.addForeign(e, sec, name, inputs, where)
 	}
+}
+
+// notServer is the mistake of an element of a list of servers that is none.
+func (e *entry) notServer(item any) *Error {
+	what := sort(item)
+	if _, nested := item.([]any); nested && e.doc.format == formatYAML {
+		what = listInList
+	}
+	return &Error{File: e.doc.path, Line: e.lineOf(""), Field: strings.Join(e.path, "."), Problem: "expected the keys of a server, not " + what}
 }
 
 // addForeign adds a server if it can be used.
@@ -263,6 +277,11 @@ func noServers(doc *document) error {
 		text = strings.Join(found[:few], ", ") + ", …"
 	} else if len(found) > 0 {
 		text = strings.Join(found, ", ")
+	}
+	if list, ok := doc.at(rootMCPServers).([]any); ok && len(list) > 0 {
+		if _, table := list[0].(map[string]any); !table {
+			return newEntry(doc, "", append(slices.Clone(rootMCPServers), "0")...).notServer(list[0])
+		}
 	}
 	e := &Error{File: doc.path, noServers: true}
 	if c := clientOf(doc.path); c != nil {

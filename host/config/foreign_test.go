@@ -46,3 +46,28 @@ func TestClients(t *testing.T) {
 		})
 	}
 }
+
+// TestDashesOfYAML reads two dashes as a list in a list, and says so where none can be.
+func TestDashesOfYAML(t *testing.T) {
+	const server = "mcpServers:\n  - name: x\n    command: y\n    args:\n"
+	for text, want := range map[string]string{
+		server + "      - -y\n      - --z\n":                                  "",
+		server + "      - \"- z\"\n":                                          "",
+		server + "      - -y\n      - - z\n":                                  "a.yaml:4: server x: args[1]: expected a text, not a list in the list; leave one dash out",
+		server + "    - - z\n      - z\n":                                     "a.yaml:4: server x: args[0]: expected a text, not a list in the list; leave one dash out",
+		"mcpServers:\n- - name: x\n    command: y\n":                          "a.yaml:2: mcpServers.0: expected the keys of a server, not a list in the list; leave one dash out",
+		"mcpServers:\n- name: x\n  command: y\n- - name: z\n    command: y\n": "a.yaml:4: mcpServers.1: expected the keys of a server, not a list in the list; leave one dash out",
+		"mcpServers:\n- name: x\n  command: y\n- y\n":                         "a.yaml:4: mcpServers.1: expected the keys of a server, not a text; it is left out",
+	} {
+		f, err := Parse("a.yaml", []byte(text))
+		var got string
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = strings.Join(f.Warnings, "; ")
+		}
+		if !strings.HasPrefix(got, want) || want == "" && (got != "" || len(f.Servers) != 1 || len(f.Servers[0].Args) == 0) {
+			t.Errorf("%s%s; want %s", text, got, want)
+		}
+	}
+}
