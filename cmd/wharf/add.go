@@ -277,7 +277,7 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 		return nil, exit.Usage(fmt.Errorf("%q is no name of a server in a registry, no url, and no command behind --", word),
 			"names are like io.github.user/weather; `wharf search %s` lists them", plain.Line(name))
 	}
-	c, err := registryAt(r.registry)
+	c, err := a.registryAt(r.registry)
 	if err != nil {
 		return nil, err
 	}

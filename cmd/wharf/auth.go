@@ -138,6 +138,9 @@ In an auth table, { secret = "NAME" } means the same:
 
   auth = { provider = "bearer", token = { secret = "tracker" } }
 
+That of the name registry:HOST is the token for the registry at that host, where it
+wants one.
+
 The secret is asked for, or read from stdin.`,
 		Args: exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,16 @@ func registerRegistry(cmd *cobra.Command, address *string) {
 }
 
 // registryAt returns a client of the registry that is meant. The caller closes it.
-func registryAt(address string) (*registry.Client, error) {
-	return registry.New(cmp.Or(address, os.Getenv(registryEnv), registry.Official))
+func (a *app) registryAt(address string) (*registry.Client, error) {
+	return registry.New(cmp.Or(address, os.Getenv(registryEnv), registry.Official), a.loadSecret)
+}
+
+// loadSecret returns a secret of the vault, "" for none.
+func (a *app) loadSecret(ctx context.Context, name string) (string, error) {
+	v, err := a.vault()
+	if err != nil {
+		return "", err
+	}
+	text, _, err := v.LoadSecret(ctx, name)
+	return text, err
 }

@@ -32,6 +32,7 @@ func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(s.Close)
 	ts.Setenv("WHARF_REGISTRY", s.URL)
 	ts.Setenv("LIES", s.URL+"/lie")
+	ts.Setenv("REGISTRY_HOST", strings.TrimPrefix(s.URL, "http://"))
 }
 
 // bundleServer publishes a bundle in the folder of a registry: bundle FOLDER VERSION. Its

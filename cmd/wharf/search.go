@@ -27,7 +27,7 @@ Anyone can publish a server. That one is listed says nothing about it.`,
 		Args:              atLeast("WORD"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			c, err := registryAt(address)
+			c, err := a.registryAt(address)
 			if err != nil {
 				return err
 			}

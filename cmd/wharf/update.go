@@ -130,7 +130,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 		}
 	}()
 	done = changed{Name: s.Name, File: f.Path, State: "current", From: s.Registry.Version, To: s.Registry.Version}
-	c, err := registry.New(addressOf(s.Registry))
+	c, err := a.registryAt(addressOf(s.Registry))
 	if err != nil {
 		return done, err
 	}

@@ -27,7 +27,7 @@ func bundleOf(t *testing.T, files ...registrytest.File) (*Client, *Option, func(
 	if err := registrytest.Bundle(dir, site.URL, "bundled", "1.0.0", files...); err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(site.URL)
+	c, err := New(site.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -29,10 +30,19 @@ const (
 type Client struct {
 	base    string // "https://host/path", without a slash at its end
 	fetcher *egress.Fetcher
+
+	secret func(ctx context.Context, name string) (string, error)
+	named  string // the secret that is its token
+
+	mu    sync.Mutex
+	token string // "" until the registry wanted one
 }
 
-// New returns a client of the registry at an address: https, or http on this machine.
-func New(address string) (*Client, error) {
+// New returns a client of the registry at an address: https, or http on this machine. A
+// registry that wants a sign-in is shown the token that is the user's secret of the name
+// "registry:HOST", which no other host sees. secret returns a secret of the user, "" for none;
+// nil has none.
+func New(address string, secret func(ctx context.Context, name string) (string, error)) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, configError("", "%q is no address of a registry; write https://host", cleantext.Line(address, 200))
@@ -42,7 +52,7 @@ func New(address string) (*Client, error) {
 		return nil, configError("", "registry: %w", err)
 	}
 	base := strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/")
-	return &Client{strings.TrimSuffix(base, "/v0.1"), fetcher}, nil
+	return &Client{base: strings.TrimSuffix(base, "/v0.1"), fetcher: fetcher, secret: secret, named: "registry:" + u.Host}, nil
 }
 
 // Address is where the registry is.
@@ -198,7 +208,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 	if len(query) > 0 {
 		r.URL += "?" + query.Encode()
 	}
-	got, err := c.fetcher.Download(within, r, maxAnswer)
+	got, err := c.exchange(within, r)
 	if err != nil {
 		return c.failed(ctx, err)
 	}
@@ -209,7 +219,8 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 	case 400, 422:
 		return configError("the official registry wants a word of three letters or more", "the registry refuses this search (HTTP %d)", got.Status)
 	case 401, 403:
-		return denied("wharf signs in to no registry", "the registry at %s wants a sign-in (HTTP %d)", c.base, got.Status)
+		hint := fmt.Sprintf("if you have a token for it, keep it with `wharf auth secret %s`; no other host is given it", c.named)
+		return denied(hint, "the registry at %s wants a sign-in, or another one (HTTP %d)", c.base, got.Status)
 	default:
 		return c.failed(ctx, fmt.Errorf("HTTP %d", got.Status))
 	}
@@ -217,6 +228,29 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 		return protocolError("the answer of %s is not what a registry answers: %w", c.base, err)
 	}
 	return nil
+}
+
+// exchange makes one request, and another one with the token of the registry where it wants
+// one. Whether there is a token is found out once.
+func (c *Client) exchange(ctx context.Context, r egress.FetchRequest) (*egress.FetchResponse, error) {
+	c.mu.Lock()
+	token := c.token
+	c.mu.Unlock()
+	if token != "" {
+		r.Header["Authorization"] = "Bearer " + token
+	}
+	got, err := c.fetcher.Download(ctx, r, maxAnswer)
+	if err != nil || token != "" || c.secret == nil || got.Status != 401 && got.Status != 403 {
+		return got, err
+	}
+	if token, err = c.secret(ctx, c.named); err != nil || token == "" {
+		return got, err
+	}
+	c.mu.Lock()
+	c.token = token
+	c.mu.Unlock()
+	r.Header["Authorization"] = "Bearer " + token
+	return c.fetcher.Download(ctx, r, maxAnswer)
 }
 
 // failed says that there was no answer.

@@ -25,7 +25,7 @@ func at(t *testing.T, dir, lie string) *Client {
 	if lie != "" {
 		site.URL += "/lie/" + lie
 	}
-	c, err := New(site.URL + "/")
+	c, err := New(site.URL+"/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +132,53 @@ func TestLies(t *testing.T) {
 	}
 }
 
+// TestToken has a registry want a sign-in: it is shown the token of its host, which is looked
+// up once, and only then.
+func TestToken(t *testing.T) {
+	site := httptest.NewServer(registrytest.Handler(examples))
+	t.Cleanup(site.Close)
+	for secret, want := range map[string]string{registrytest.Token: "", "": "wants a sign-in", "stale": "wants a sign-in", "a\nb": "header"} {
+		var asked []string
+		ask := func(_ context.Context, name string) (string, error) {
+			asked = append(asked, name)
+			return secret, nil
+		}
+		name := "registry:" + strings.TrimPrefix(site.URL, "http://")
+		c, err := New(site.URL+"/lie/closed", ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		for range 2 {
+			found, err := c.Search(t.Context(), nil, 10)
+			if want == "" && (err != nil || len(found.Servers) != 1) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%q: %+v, %v", secret, found, err)
+			}
+			if want == "wants a sign-in" && !strings.Contains(hosterr.Hint(err), "`wharf auth secret "+name+"`") {
+				t.Errorf("%q: hint %q", secret, hosterr.Hint(err))
+			}
+		}
+		if asked[0] != name || secret != "" && len(asked) != 1 {
+			t.Errorf("%q: looked up %q", secret, asked)
+		}
+		open, err := New(site.URL, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(open.Close)
+		before := len(asked)
+		if _, err := open.Search(t.Context(), []string{"weather"}, 10); err != nil || len(asked) != before {
+			t.Errorf("an open registry: %v, looked up %q", err, asked)
+		}
+	}
+}
+
 func TestSilence(t *testing.T) {
 	release := make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer site.Close()
 	defer close(release)
-	c, err := New(site.URL)
+	c, err := New(site.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +198,7 @@ func TestAddresses(t *testing.T) {
 		"https://registry.example": true, "https://registry.example/mcp/v0.1/": true, "http://127.0.0.1:8080": true,
 		"http://registry.example": false, "registry.example": false, "https://u:p@registry.example": false, "https://registry.example?x=1": false, "": false,
 	} {
-		c, err := New(address)
+		c, err := New(address, nil)
 		if (err == nil) != ok || err != nil && !errors.Is(err, hosterr.ErrConfig) {
 			t.Errorf("%q: %v", address, err)
 		}

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// Token is the bearer token of those who may ask the registry that is closed.
+const Token = "open-sesame"
+
 // lie answers as no registry should. The kinds:
 //
 //	endless    each page has a server, and names another page
@@ -17,7 +20,7 @@ import (
 //	other      another server than the one that was asked for
 //	nameless   servers without a valid name or version
 //	broken     HTTP 500
-//	closed     HTTP 401
+//	closed     HTTP 401, but for the token [Token]
 //	redirect   leads to another origin
 //	deep       JSON that nests as deep as it goes
 func lie(w http.ResponseWriter, r *http.Request, dir string) {
@@ -51,7 +54,11 @@ func lie(w http.ResponseWriter, r *http.Request, dir string) {
 	case "broken":
 		fail(w, http.StatusInternalServerError, "Failed to get server list")
 	case "closed":
-		fail(w, http.StatusUnauthorized, "Unauthorized")
+		if r.Header.Get("Authorization") != "Bearer "+Token {
+			fail(w, http.StatusUnauthorized, "Unauthorized")
+			return
+		}
+		fmt.Fprintf(w, `{"servers": [%s], "metadata": {}}`, one)
 	case "redirect":
 		http.Redirect(w, r, "https://evil.example/", http.StatusFound)
 	case "deep":
