@@ -42,8 +42,8 @@ func (d *Dialer) grants(s config.Server, via string, a *Account) ([]capability.G
 		}
 		o.AnyPath = via == transportSSE
 		if a != nil {
-			o.Credentials = a        // on the path of the url
-			if via == transportSSE { // its server names the path to send to, in the folder of its own
+			o.Credentials = a                          // on the path of the url
+			if via == transportSSE && o.Path() != "" { // its server names the path to send to, in the folder of its own
 				o.SignedPath = strings.TrimSuffix(path.Dir(o.Path()), "/") + "/"
 			}
 		}
