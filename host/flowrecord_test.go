@@ -129,7 +129,7 @@ func TestASignerIsRecorded(t *testing.T) {
 	address := serve(t, &registry{})
 	c := host.Config{Files: pluginFile("signer", signer), Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) { return "typed", nil }}}
 	text, flows := recordedFlows(t, c, func(h *host.Host) {
-		session := connect(t, h, signed(address, "signer", nil))
+		session := connect(t, h, showing(address))
 		say(t, session)
 		say(t, session)
 	}, func() []string { return []string{`"typed"`} })

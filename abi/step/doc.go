@@ -89,6 +89,12 @@
 // is, and a server that refuses it begins a flow with the reason challenged, which
 // may fail with class login to have a person asked.
 //
+// A request event has the hash of the body, which is what most schemes sign. A provider
+// whose scheme signs the body itself says body beside requests in its manifest, and gets
+// its bytes, too. They are messages of the protocol, so the user has to allow it for each
+// server (request_body = true in the auth table of the entry). Without that, and for a
+// body of more than [MaxBody] bytes, the request fails, and is not sent unsigned.
+//
 // # Flows
 //
 // These are the flows that the contract was drawn from. Each line is a step:

@@ -21,6 +21,7 @@ const (
 	MaxSteps    = 512       // of one flow
 	MaxResponse = 256 << 10 // bytes of the body of an http_response
 	MaxRecord   = 64 << 10  // bytes of a record
+	MaxBody     = 256 << 10 // bytes of the body of a request that is shown to a provider
 )
 
 // Call is the input of a step.
@@ -187,4 +188,8 @@ type Request struct {
 	URL        string            `json:"url"`
 	Headers    map[string]string `json:"headers"`     // that will be sent; names in lower case
 	BodySHA256 string            `json:"body_sha256"` // in hexadecimal, of the empty body too
+
+	// Body is the body, byte for byte, for a provider whose manifest wants it ([Wants].Body).
+	// It is absent for any other, and where the body is empty.
+	Body []byte `json:"body,omitempty"`
 }

@@ -43,5 +43,6 @@ type Wants struct {
 	Run      bool     `json:"run,omitempty"`
 	Keys     bool     `json:"keys,omitempty"`
 	Requests bool     `json:"requests,omitempty"` // it signs each request by itself
+	Body     bool     `json:"body,omitempty"`     // it is shown the body of each request that it signs
 	Material bool     `json:"material,omitempty"`
 }

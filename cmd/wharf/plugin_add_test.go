@@ -20,6 +20,8 @@ func TestMention(t *testing.T) {
 		{pluginstore.Installed{Name: "owl", Kind: pluginstore.Provider}, &step.Manifest{Wants: step.Wants{Material: true}},
 			`auth = "owl", those of a stream with auth = { provider = "owl", blob = true },` +
 				` those of a process with auth = { provider = "owl", variables = ["…"] }`},
+		{pluginstore.Installed{Name: "owl", Kind: pluginstore.Provider}, &step.Manifest{Wants: step.Wants{Requests: true, Body: true}},
+			`auth = { provider = "owl", request_body = true }`},
 	} {
 		o := &pluginstore.Offer{Plugin: tt.plugin, Info: &pluginstore.Info{Provider: tt.provider}}
 		if got := mention(o); got != tt.want {

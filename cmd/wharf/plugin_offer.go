@@ -91,6 +91,8 @@ func mention(o *pluginstore.Offer) string {
 	switch {
 	case o.Plugin.Kind == pluginstore.Transport:
 		return fmt.Sprintf("transport = %q", name)
+	case m != nil && m.Wants.Body:
+		return fmt.Sprintf("auth = { provider = %q, request_body = true }", name)
 	case m == nil || !m.Wants.Material:
 		return fmt.Sprintf("auth = %q", name)
 	}
@@ -220,6 +222,8 @@ func meaning(access string) string {
 		return "to keep keys, and sign with them"
 	case pluginstore.WantsRequests:
 		return "to see each request that it signs"
+	case pluginstore.WantsBody:
+		return "to see the whole body of each request that it signs, where the entry of the server says request_body = true"
 	case pluginstore.WantsMaterial:
 		return "to hand credentials to the server as variables or a blob"
 	}

@@ -37,6 +37,9 @@ type Auth struct {
 	Variables []string
 	Blob      bool
 
+	// RequestBody lets a provider that signs requests see their bodies, which are messages.
+	RequestBody bool
+
 	// Settings are what the provider itself reads: string, bool, []string,
 	// map[string]string, or a Reference.
 	Settings map[string]any
@@ -73,11 +76,12 @@ func (e *entry) auth() Auth {
 
 func (e *entry) authTable() (a Auth) {
 	a = Auth{
-		Provider:  cmp.Or(e.text("provider"), oauth),
-		Command:   e.list("command"),
-		Env:       e.texts("env"),
-		Variables: e.list("variables"),
-		Blob:      e.flag("blob"),
+		Provider:    cmp.Or(e.text("provider"), oauth),
+		Command:     e.list("command"),
+		Env:         e.texts("env"),
+		Variables:   e.list("variables"),
+		Blob:        e.flag("blob"),
+		RequestBody: e.flag("request_body"),
 	}
 	e.checkProvider(a.Provider)
 	for _, key := range slices.Sorted(maps.Keys(e.values)) { // what the provider makes of them is known only when it is loaded
@@ -146,6 +150,7 @@ func (e *entry) checkAuth(s *Server) {
 			`a url; a process gets credentials as variables = ["NAME"], a stream as blob = true`},
 		{"auth.variables", len(a.Variables) > 0 && s.Command == "", "a command"},
 		{"auth.blob", a.Blob && s.Address == "", "an address"},
+		{"auth.request_body", a.RequestBody && s.URL == "", "a url"},
 		{"auth.env", len(a.Env) > 0 && len(a.Command) == 0, "auth.command"},
 	} {
 		if c.useless {

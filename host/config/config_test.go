@@ -69,7 +69,7 @@ func dump(f *File, err error) string {
 var nothing = []string{
 	`{"CA":"","Cert":"","Key":"","Name":""}`,
 	`{"Address":"","Name":"","SHA256":"","Version":""}`,
-	`{"Blob":false,"Command":null,"Env":null,"Provider":"","Settings":null,"Variables":null}`,
+	`{"Blob":false,"Command":null,"Env":null,"Provider":"","RequestBody":false,"Settings":null,"Variables":null}`,
 }
 
 // fields prints the fields of v that are not zero, a line each.

@@ -371,7 +371,7 @@ func FuzzProject(f *testing.F) {
 		d := new(Discovery)
 		d.take(Project{"/project", name}, file)
 		for _, s := range d.Servers {
-			if s.Project == nil || s.Proxy != "" || s.TLS != (TLS{}) || len(s.Auth.Command) > 0 || s.Auth.Blob || s.MessageCap != 0 ||
+			if s.Project == nil || s.Proxy != "" || s.TLS != (TLS{}) || len(s.Auth.Command) > 0 || s.Auth.Blob || s.Auth.RequestBody || s.MessageCap != 0 ||
 				len(s.Auth.Variables) > 0 || strings.Contains(s.Command+s.Dir+s.Address, "$") || s.Command != "" && !filepath.IsAbs(s.Dir) {
 				t.Errorf("accepted %+v", s)
 			}

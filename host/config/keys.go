@@ -106,6 +106,7 @@ var authKeys = keys{
 	{"env", "table of texts", "none", "Variables of that program.", `env = { REGION = "eu" }`},
 	{"variables", "list of texts", "none", "The variables of a server that is a process which hold the credential.", `variables = ["TOKEN"]`},
 	{"blob", "true or false", "`false`", "Writes the credential ahead of the first message on a byte stream.", `blob = true`},
+	{"request_body", "true or false", "`false`", "Shows the provider the body of each request that it signs, if it asks for that.", `request_body = true`},
 }
 
 var registryKeys = keys{

@@ -101,6 +101,7 @@ func (s *Server) refuse() []*Error {
 		{"auth.command", len(s.Auth.Command) > 0 || len(s.Auth.Env) > 0, grantsNothing},
 		{"auth.variables", len(s.Auth.Variables) > 0, grantsNothing},
 		{"auth.blob", s.Auth.Blob, grantsNothing},
+		{"auth.request_body", s.Auth.RequestBody, grantsNothing},
 	} {
 		if c.refused {
 			wrong = append(wrong, s.mistake(c.field, "%s", c.problem))

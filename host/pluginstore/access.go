@@ -21,11 +21,12 @@ const (
 	WantsRun      = "run"      // to have the command of the server's auth entry run
 	WantsKeys     = "keys"     // to keep keys, and sign with them
 	WantsRequests = "requests" // to see each request that it signs
+	WantsBody     = "body"     // to see the body of each request that it signs, where an entry allows it
 	WantsMaterial = "material" // to hand credentials to the server as variables or a blob
 )
 
 // wants are all of these, in order.
-var wants = []string{WantsBrowser, WantsKeys, WantsMaterial, WantsPrompt, WantsRequests, WantsRun}
+var wants = []string{WantsBody, WantsBrowser, WantsKeys, WantsMaterial, WantsPrompt, WantsRequests, WantsRun}
 
 // checkWants says what is wrong with the wants of an entry.
 func (e *Installed) checkWants() error {

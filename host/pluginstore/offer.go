@@ -269,7 +269,7 @@ func (o *Offer) describe() {
 		}
 		for want, wanted := range map[string]bool{
 			WantsBrowser: m.Wants.Browser, WantsPrompt: m.Wants.Prompt, WantsRun: m.Wants.Run,
-			WantsKeys: m.Wants.Keys, WantsRequests: m.Wants.Requests, WantsMaterial: m.Wants.Material,
+			WantsKeys: m.Wants.Keys, WantsRequests: m.Wants.Requests, WantsBody: m.Wants.Body, WantsMaterial: m.Wants.Material,
 		} {
 			if wanted {
 				p.Wants = sorted(p.Wants, []string{want})

@@ -1,6 +1,8 @@
 package plugintest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,10 +91,16 @@ func signRequest(o *authHost, _ string) error {
 	if !o.signedIn() {
 		return errNoSignIn
 	}
-	call := step.Call{State: o.flow.state, Event: step.Event{Kind: step.EventRequest, Request: &step.Request{
-		Method: "POST", URL: o.profile.Server, BodySHA256: strings.Repeat("0", 64),
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	sum := sha256.Sum256(body)
+	r := &step.Request{
+		Method: "POST", URL: o.profile.Server, BodySHA256: hex.EncodeToString(sum[:]),
 		Headers: map[string]string{"content-type": "application/json", "host": "server.example"},
-	}}}
+	}
+	if o.manifest.Wants.Body {
+		r.Body = body
+	}
+	call := step.Call{State: o.flow.state, Event: step.Event{Kind: step.EventRequest, Request: r}}
 	o.note("--> request")
 	reply, err := o.step(&call)
 	if err != nil {

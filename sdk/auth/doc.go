@@ -48,7 +48,7 @@ import "github.com/wharf-mcp/wharf/abi/step"
 type (
 	Manifest    = step.Manifest    // has ABI, Name, Version, About, Settings, Wants
 	Setting     = step.Setting     // has Key, Kind, About, Required, Secret
-	Wants       = step.Wants       // has Origins, Discover, Browser, Prompt, Run, Keys, Requests, Material
+	Wants       = step.Wants       // has Origins, Discover, Browser, Prompt, Run, Keys, Requests, Body, Material
 	Start       = step.Start       // has Reason, Interactive, Browser, Server, Settings, Challenge, Client
 	Server      = step.Server      // has Name, URL, Resource, Revision, Variables, Blob
 	Challenge   = step.Challenge   // has Status, Authenticate, Token
@@ -64,7 +64,7 @@ type (
 	Show        = step.Show        // has URL, Code, Complete
 	Credentials = step.Credentials // has Scheme, Token, DPoP, Headers, ExpiresAt
 	Material    = step.Material    // has Env, Blob
-	Request     = step.Request     // has Method, URL, Headers, BodySHA256
+	Request     = step.Request     // has Method, URL, Headers, BodySHA256, Body
 	Problem     = step.Problem     // has Code, Text
 )
 

@@ -18,8 +18,8 @@ type Provider interface {
 	SignIn(f *Flow) error
 }
 
-// Signer is a provider that signs every request by itself. Its manifest says so
-// in Wants.Requests.
+// Signer is a provider that signs every request by itself. Its manifest says so in
+// Wants.Requests, and in Wants.Body too if it needs the bytes of their bodies.
 type Signer interface {
 	Provider
 

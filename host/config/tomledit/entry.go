@@ -91,6 +91,9 @@ func auth(a config.Auth) any {
 	if a.Blob {
 		table["blob"] = true
 	}
+	if a.RequestBody {
+		table["request_body"] = true
+	}
 	if len(table) == 1 {
 		return a.Provider
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -217,6 +218,47 @@ func TestRequests(t *testing.T) {
 	answer = []step.Action{{Kind: step.ActionFail, Fail: &step.Fail{Class: step.FailRetry, Message: "clock"}}}
 	_, err := a.Apply(t.Context(), request)
 	wantError(t, err, step.FailRetry, "clock")
+}
+
+// TestRequestBodies shows a body to a provider that asks for it and is granted it, and to
+// no other.
+func TestRequestBodies(t *testing.T) {
+	long := make([]byte, step.MaxBody+1)
+	for _, tt := range []struct {
+		wants, granted bool
+		body           []byte
+		seen, refused  string
+	}{
+		{false, true, []byte("secret"), "", ""},
+		{true, true, []byte("a\xff\x00"), "a\xff\x00", ""},
+		{true, true, nil, "", ""},
+		{true, true, long[1:], string(long[1:]), ""},
+		{true, true, long, "", "the request has 262145 bytes"},
+		{true, false, []byte("secret"), "", "the body of each request is not granted"},
+	} {
+		p, seen := replies(), "not asked"
+		p.manifest.Wants.Requests, p.manifest.Wants.Body = true, tt.wants
+		p.next = func(_ context.Context, c *step.Call) (*step.Reply, error) {
+			if r := c.Event.Request; r != nil {
+				seen = string(r.Body)
+				return &step.Reply{Actions: []step.Action{{Kind: step.ActionCredentials, Credentials: &step.Credentials{}}, done}}, nil
+			}
+			return &step.Reply{State: []byte(`"kept"`), Actions: []step.Action{done}}, nil
+		}
+		config := setup(p)
+		config.Grant.Body = tt.granted
+		r := *request
+		r.Body = tt.body
+		_, err := account(t, config).Apply(t.Context(), &r)
+		switch {
+		case tt.refused != "":
+			if err == nil || !strings.Contains(err.Error(), tt.refused) || seen != "not asked" {
+				t.Errorf("%d bytes are seen, and the error is %v, want %s", len(seen), err, tt.refused)
+			}
+		case err != nil || seen != tt.seen:
+			t.Errorf("%+.80v: %d bytes are seen, and the error is %v", tt, len(seen), err)
+		}
+	}
 }
 
 // TestSecretsAreNotShown prints all that an account holds.

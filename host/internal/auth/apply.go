@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -124,6 +125,12 @@ func (a *Account) signed(ctx context.Context, h *current, r *httpclient.Request)
 		}
 		event.Request.Headers[p.Key] = p.Value
 	}
+	if a.provider.Manifest().Wants.Body {
+		if err := a.checkBody(len(r.Body)); err != nil {
+			return nil, blame(a.config.Name, "sign a request to "+a.config.Server.Name, err)
+		}
+		event.Request.Body = r.Body
+	}
 	stamp(&event)
 	ctx, cancel := context.WithTimeout(ctx, machineTime)
 	defer cancel()
@@ -143,4 +150,18 @@ func (a *Account) signed(ctx context.Context, h *current, r *httpclient.Request)
 		return nil, blame(a.config.Name, "sign a request to "+a.config.Server.Name, err)
 	}
 	return c.pairs(), nil
+}
+
+// checkBody returns why the provider may not be shown a body of that many bytes.
+func (a *Account) checkBody(size int) error {
+	if !a.config.Grant.Body {
+		return ungranted("the body of each request", "request_body = true")
+	}
+	if size > step.MaxBody {
+		return &Error{
+			Provider: a.config.Name, Class: step.FailConfig,
+			Message: fmt.Sprintf("the request has %d bytes, and a provider that is shown bodies signs at most %d", size, step.MaxBody),
+		}
+	}
+	return nil
 }

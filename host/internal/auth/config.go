@@ -69,6 +69,7 @@ type Config struct {
 type Grant struct {
 	Variables []string // that it may set for the process of a server
 	Blob      bool     // it may give a blob to the transport of a server
+	Body      bool     // it may see the bodies of the requests that it signs
 
 	// Registrations lets its servers share the clients that it has registered at an
 	// issuer (step.RegistrationKey). Without it they are kept for each server, as

@@ -18,7 +18,8 @@
 // # What a provider may do
 //
 // A provider sees its settings, what it has stored itself, and the results of the actions
-// that it asks for. It never sees a message of the protocol. It may ask for an action that
+// that it asks for. It sees no message of the protocol, unless it signs the bytes of
+// requests and the server entry grants them ([Grant].Body). It may ask for an action that
 // both its manifest wants and its user granted ([Grant]). A provider that asks for more, or
 // that violates the contract, ends its flow with an [*Error] that names it; other flows and
 // other providers go on.

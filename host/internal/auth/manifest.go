@@ -44,6 +44,9 @@ func ReadManifest(b []byte) (*step.Manifest, error) {
 	case len(m.Settings) > maxSettings || len(m.Wants.Origins) > maxOrigins:
 		return nil, violationf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
 	}
+	if m.Wants.Body && !m.Wants.Requests {
+		return nil, violationf("it wants the bodies of requests, and signs none")
+	}
 	m.About = cleantext.Line(m.About, 200)
 	for _, origin := range m.Wants.Origins {
 		if _, err := parseOrigin(origin); err != nil {

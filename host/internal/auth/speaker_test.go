@@ -175,6 +175,7 @@ func TestManifests(t *testing.T) {
 		with(func(m *step.Manifest) { m.Settings = make([]step.Setting, 101) }):                 "101 settings",
 		with(func(m *step.Manifest) { m.Wants.Origins = []string{"https://sso.example/path"} }): "host and port",
 		with(func(m *step.Manifest) { m.Wants.Origins = []string{"https://*.example"} }):        "",
+		with(func(m *step.Manifest) { m.Wants = step.Wants{Body: true} }):                       "signs none",
 		with(func(m *step.Manifest) { m.About = strings.Repeat("x", 70_000) }):                  "its manifest has",
 		strings.Replace(honest(), `"wants"`, `"grants":{},"wants"`, 1):                          "unknown field",
 	} {

@@ -158,7 +158,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
 		Settings: as.settings(s),
 		Client:   step.Client{Name: as.config.Client.Name, Version: as.config.Client.Version},
-		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob, Registrations: !fromFile},
+		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob, Body: s.Auth.RequestBody, Registrations: !fromFile},
 		Person:   as.config.Person,
 		Listen: func(ctx context.Context, l step.Listen) (auth.Callback, error) {
 			c, err := egress.ListenCallback(ctx, l.Host, l.Port, l.Path)

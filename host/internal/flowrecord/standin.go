@@ -357,9 +357,13 @@ func (s *standIns) setting(key string, isSecret bool, v any) any {
 
 // request rewrites what a provider signs. The body is the same in each file.
 func (s *standIns) request(r *step.Request) *step.Request {
-	const body = `{"stand-in":"body"}`
-	sum := sha256.Sum256([]byte(body))
-	return &step.Request{Method: r.Method, URL: s.text("", r.URL), Headers: s.headers(r.Headers), BodySHA256: hex.EncodeToString(sum[:])}
+	body := []byte(`{"stand-in":"body"}`)
+	sum := sha256.Sum256(body)
+	out := &step.Request{Method: r.Method, URL: s.text("", r.URL), Headers: s.headers(r.Headers), BodySHA256: hex.EncodeToString(sum[:])}
+	if len(r.Body) > 0 { // it is shown to this provider
+		out.Body = body
+	}
+	return out
 }
 
 // sweep replaces what is known as secret in the middle of the texts of an event, after all

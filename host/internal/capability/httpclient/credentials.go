@@ -65,9 +65,11 @@ type Request struct {
 	// those that a proxy may change.
 	Headers func() []abi.Pair
 
-	// BodyHash returns the hash of the body, which is all that credentials learn
-	// of it.
+	// BodyHash returns the hash of the body.
 	BodyHash func() [sha256.Size]byte
+
+	// Body is the body, for those who sign its bytes. It must not be changed.
+	Body []byte
 }
 
 // Challenge is a 401 or 403 to a request that was signed in, or might have been.

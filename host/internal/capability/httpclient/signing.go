@@ -29,6 +29,7 @@ func (c *call) sign(ctx context.Context, r *http.Request) error {
 		Method: c.method, URL: r.URL.String(), Host: cmp.Or(r.Host, r.URL.Host),
 		Headers:  func() []abi.Pair { return signableHeaders(r.Header) },
 		BodyHash: func() [sha256.Size]byte { return sha256.Sum256(c.body) },
+		Body:     c.body,
 	})
 	if err == nil {
 		err = c.client.checkSigned(given)

@@ -1,5 +1,5 @@
 // Command signer is an auth provider that asks a person for a key when the server wants one,
-// keeps the key in the vault, and signs each request with it.
+// keeps the key in the vault, and signs each request with it: its bytes, not their hash.
 package main
 
 import (
@@ -15,7 +15,7 @@ func init() {
 	auth.Register(auth.Manifest{
 		Name: "signer", Version: "1.0.0", About: "for tests",
 		Settings: []auth.Setting{{Key: "fault", About: "the mistake"}},
-		Wants:    auth.Wants{Prompt: true, Requests: true},
+		Wants:    auth.Wants{Prompt: true, Requests: true, Body: true},
 	}, signer{})
 }
 
@@ -61,6 +61,6 @@ func (signer) Sign(r *auth.Request, _ int64, kept json.RawMessage) (map[string]s
 		return nil, err
 	}
 	mac := hmac.New(sha256.New, []byte(key))
-	mac.Write([]byte(r.BodySHA256))
+	mac.Write(r.Body)
 	return map[string]string{"X-Signature": hex.EncodeToString(mac.Sum(nil))}, nil
 }
