@@ -79,6 +79,7 @@ var apart = map[string]string{
 	"give it with --task or --detach":                                                                         "task.txtar",
 	"a command has no headers, and nothing that --set could give":                                             "an error",
 	"a url has no variables, and nothing that --set could give":                                               "an error",
+	"if you have a token for it, keep it with `wharf auth secret %s`; no other host is given it":              "search.txtar: the host is a port of the test",
 	"there are more; write another WORD, or raise --limit":                                                    "search.txtar: the search has succeeded",
 	"write --set INPUT=VALUE":                                                                                 "the flag that was wrong",
 	"--no-validate sends the arguments as they are":                                                           "validate.txtar",
