@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -11,12 +12,15 @@ import (
 )
 
 // candidates are the words that a command line about one server may go on with: what is
-// known of the server without asking it.
+// known of the server, and for values what it says when it is asked.
 type candidates struct {
+	ask asker // nil = the server is not asked
+
 	tools     []mcp.Tool
 	prompts   []mcp.Prompt
 	resources []mcp.Resource
 	templates []mcp.ResourceTemplate
+	completes bool // the server has said that it proposes values
 }
 
 // next returns what a word may become that follows the given ones in a command. The command
@@ -35,12 +39,7 @@ func (c *candidates) next(command string, words []string, word string) []string 
 			all = append(all, prompt.Name)
 		}
 	case command == "prompt" || command == "complete" && !first:
-		if i := slices.IndexFunc(c.prompts, func(p mcp.Prompt) bool { return p.Name == words[0] }); i >= 0 {
-			for _, argument := range c.prompts[i].Arguments {
-				all = append(all, argument.Name+"=")
-			}
-		}
-		all = slices.DeleteFunc(all, func(key string) bool { return given(words[1:], key) })
+		all = c.values(words, word)
 	case command == "complete":
 		for _, prompt := range c.prompts {
 			all = append(all, prompt.Name)
@@ -56,8 +55,70 @@ func (c *candidates) next(command string, words []string, word string) []string 
 			uri, _, _ := strings.Cut(template.URITemplate, "{")
 			all = append(all, uri)
 		}
+		all = append(all, c.addresses(word)...)
 	}
 	return beginning(all, word)
+}
+
+// values are the keys of a prompt, or of the variables of a template, that are not given yet,
+// and behind a key the values that the server proposes.
+func (c *candidates) values(words []string, word string) (all []string) {
+	ref, keys := mcp.PromptRef(words[0]), []string(nil)
+	for _, p := range c.prompts {
+		if p.Name == words[0] {
+			for _, argument := range p.Arguments {
+				keys = append(keys, argument.Name)
+			}
+		}
+	}
+	if slices.ContainsFunc(c.templates, func(t mcp.ResourceTemplate) bool { return t.URITemplate == words[0] }) {
+		ref, keys = mcp.ResourceRef(words[0]), variables(words[0])
+	}
+	settled := make(map[string]string)
+	for _, w := range words[1:] {
+		if key, value, found := strings.Cut(w, "="); found {
+			settled[strings.TrimSuffix(key, ":")] = value
+		}
+	}
+	for _, key := range keys {
+		if _, is := settled[key]; is {
+			continue
+		}
+		value, typed := strings.CutPrefix(word, key+"=")
+		if !typed {
+			all = append(all, key+"=")
+			continue
+		}
+		for _, proposed := range c.proposed(ref, key, value, settled) {
+			all = append(all, key+"="+proposed)
+		}
+	}
+	return all
+}
+
+// addresses are the resources that templates lead to, by what the server proposes for the
+// variable that is being typed.
+func (c *candidates) addresses(word string) (all []string) {
+	for _, template := range c.templates {
+		if name, value, before, settled, found := variableAt(template.URITemplate, word); found {
+			for _, proposed := range c.proposed(mcp.ResourceRef(template.URITemplate), name, value, settled) {
+				all = append(all, before+url.PathEscape(proposed))
+			}
+		}
+	}
+	return all
+}
+
+// proposed is what the server proposes for an argument of which there is a beginning.
+func (c *candidates) proposed(ref mcp.Ref, name, value string, settled map[string]string) []string {
+	if c.ask == nil {
+		return nil
+	}
+	p := mcp.CompleteParams{Ref: ref, Argument: mcp.Argument{Name: name, Value: value}}
+	if len(settled) > 0 {
+		p.Context = &mcp.CompleteContext{Arguments: settled}
+	}
+	return c.ask(p)
 }
 
 // arguments are the keys of a tool's arguments that are not given yet, and behind a key

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,7 +38,7 @@ func refuseUnknownShells(root *cobra.Command) {
 
 // completeServers offers the names of servers for the first word, and for the words behind
 // it what the server is known to have. The shell asks at every key, so no server is
-// started. An error in the configuration is reported when the command runs.
+// started; one at a url is asked for values, if the user has written its entry. An error in the configuration is reported when the command runs.
 func (a *app) completeServers(cmd *cobra.Command, words []string, word string) ([]string, cobra.ShellCompDirective) {
 	if slices.Contains(a.argv[:max(0, len(a.argv)-1)], "--") {
 		return nil, cobra.ShellCompDirectiveDefault // a command, and its files
@@ -48,19 +47,42 @@ func (a *app) completeServers(cmd *cobra.Command, words []string, word string) (
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	if len(words) == 0 {
-		return slices.Sorted(slices.Values(s.names())), cobra.ShellCompDirectiveNoFileComp
-	}
-	server, found := s.find(words[0])
-	if !found {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	command := cmd.Name()
 	if !cmd.HasParent() { // `wharf SERVER TOOL` is a call
 		command = "call"
 	}
+	if len(words) == 0 {
+		names := slices.Sorted(slices.Values(s.names()))
+		if command == "call" || command == "tools" {
+			names = append(names, dottedTools(s, word)...)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	words = a.dotted(words)
+	server, found := s.find(words[0])
+	if !found {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	known := knownOf(server)
+	if known.completes && server.URL != "" && server.Project == nil && !server.Disabled {
+		known.ask = a.askServer(cmd.Context(), server)
+	}
 	return offer(known.next(command, words[1:], word))
+}
+
+// dottedTools are the tools of a server in the form SERVER.TOOL, where a word begins so.
+func dottedTools(s *settings, word string) (all []string) {
+	for at := strings.LastIndexByte(word, '.'); at > 0; at = strings.LastIndexByte(word[:at], '.') {
+		if server, found := s.find(word[:at]); found {
+			known := knownOf(server)
+			for _, tool := range known.next("call", nil, word[at+1:]) {
+				all = append(all, word[:at+1]+tool)
+			}
+			all, _ = offer(all)
+			return all
+		}
+	}
+	return nil
 }
 
 // offer returns the words that may stand in a command line of a shell as they are: one that
@@ -74,15 +96,6 @@ func offer(words []string) ([]string, cobra.ShellCompDirective) {
 	return words, directive
 }
 
-// catalogueDir is where hosts keep what servers have listed; "" is nowhere.
-func catalogueDir() string {
-	dir, err := host.DefaultCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "catalogue")
-}
-
 // knownOf returns what is known of a server since it was last used, as far as its entry
 // permits it.
 func knownOf(server host.Server) (c candidates) {
@@ -90,6 +103,9 @@ func knownOf(server host.Server) (c candidates) {
 	if err != nil {
 		return c // nothing is known, and this is no place to say why
 	}
+	var declared struct{ Completions json.RawMessage }
+	json.Unmarshal(snapshot.Info.Capabilities, &declared)
+	c.completes = declared.Completions != nil
 	c.tools = slices.DeleteFunc(itemsOf[mcp.Tool](snapshot.Lists[catalogue.Tools]), func(t mcp.Tool) bool {
 		return !server.Permits(t.Name)
 	})

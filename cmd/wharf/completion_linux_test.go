@@ -48,6 +48,8 @@ func TestCompletionInShells(t *testing.T) {
 			s.await("set up")
 			s.answer("ready> ", "wharf call demo ec\tmes\tHello | tr a-z A-Z\n")
 			s.await("HELLO")
+			s.answer("ready> ", "wharf call demo.ec\tmes\tGoodbye | tr a-z A-Z\n")
+			s.await("GOODBYE")
 			s.answer("ready> ", "wharf read demo demo://ab\t--output text | tr a-z A-Z\n")
 			if shown := s.await("ready> "); strings.Contains(shown, "rror") || !strings.Contains(shown, "demo://about") {
 				t.Errorf("the shell shows %q", shown)
@@ -74,6 +76,8 @@ func TestCompletionInFish(t *testing.T) {
 		"wharf call demo echo mes": "message=\n",
 		"wharf demo ad":            "add\n",
 		"wharf call de":            "demo\n",
+		"wharf call demo.ec":       "demo.echo\n",
+		"wharf demo.echo mes":      "message=\n",
 	} {
 		cmd := exec.Command("fish", "-N", "-c", "wharf completion fish | source; complete -C '"+line+"'")
 		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -75,4 +76,13 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	}
 	a.redact = h.Redact
 	return h, nil
+}
+
+// catalogueDir is where hosts keep what servers have listed; "" is nowhere.
+func catalogueDir() string {
+	dir, err := host.DefaultCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "catalogue")
 }

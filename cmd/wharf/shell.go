@@ -206,6 +206,7 @@ func (s *shell) learn(ctx context.Context) {
 	s.known.prompts, _ = session.ListPrompts(ctx)
 	s.known.resources, _ = session.ListResources(ctx)
 	s.known.templates, _ = session.ListResourceTemplates(ctx)
+	s.known.ask = askSession(ctx, session)
 }
 
 // complete returns what the last word of a line may become, and where that word begins.

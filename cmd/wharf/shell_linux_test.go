@@ -36,6 +36,10 @@ func TestShell(t *testing.T) {
 	s.answer("demo> ", "p\t")
 	s.await("ping prompt prompts\n")
 	s.answer("demo> p", "\x03")
+	s.answer("demo> ", "prompt greet name=G\t\r")
+	s.await("Greet Grace.")
+	s.answer("demo> ", "read demo://greeting/Al\t\r")
+	s.await("Hello, Alan!")
 	s.answer("demo> ", "\x04")
 	if shown, code := s.end(); code != exit.CodeOK || strings.Contains(shown, "error") {
 		t.Errorf("code %d, shown %q", code, shown)
