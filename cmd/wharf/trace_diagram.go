@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,16 +29,28 @@ type peer struct {
 	number int
 }
 
-// Columns. The last takes what is left; if the width is unknown, a line is as long as
-// on a wide terminal.
+// Columns. On a narrow terminal the arrow gets shorter, and below that the message has a row
+// of its own. If the width is unknown, a row is as long as on a wide terminal.
 const (
+	timeColumn   = 9
 	nameColumn   = 14
-	arrowColumn  = 44
-	unknownWidth = 140
+	longestArrow = 44
+	leastArrow   = 30
 	leastMessage = 20
+	unknownWidth = 140
 	longestID    = 10
 	maxPeers     = 10_000
+
+	margin = timeColumn + 4 // of what stands below a row
 )
+
+// columns are those of stdout.
+func (d *diagram) columns() int { return cmp.Or(d.terminal.Width, unknownWidth) }
+
+// arrowColumn is the width of the column between client and server.
+func (d *diagram) arrowColumn() int {
+	return min(max(d.columns()-timeColumn-nameColumn-leastMessage-6, leastArrow), longestArrow)
+}
 
 // draw returns a line of the trace as it is shown, with its line breaks.
 func (d *diagram) draw(l *trace.Line) string {
@@ -50,9 +63,9 @@ func (d *diagram) draw(l *trace.Line) string {
 		message = term.Indented(l.Message)
 	}
 	if d.full && message != "" {
-		const margin = "             "
+		blanks := strings.Repeat(" ", margin)
 		text := strings.TrimRight(cleantext.Text(message), "\n")
-		out += margin + strings.ReplaceAll(text, "\n", "\n"+margin) + "\n"
+		out += blanks + strings.ReplaceAll(text, "\n", "\n"+blanks) + "\n"
 	}
 	return out
 }
@@ -64,7 +77,7 @@ func (d *diagram) heading(l *trace.Line) string {
 	if l.Why != "" {
 		began = "goes on " + l.Time.Format(time.RFC3339) + "; " + plain.Line(l.Why)
 	}
-	text := fmt.Sprintf("%9s  %-*s  CLIENT%*s", "SECONDS", nameColumn, "CONNECTION", arrowColumn-len("CLIENT"), "SERVER")
+	text := fmt.Sprintf("%*s  %-*s  CLIENT%*s", timeColumn, "SECONDS", nameColumn, "CONNECTION", d.arrowColumn()-len("CLIENT"), "SERVER")
 	return began + "\n" + d.terminal.StyleOut(term.Bold, text) + "\n"
 }
 
@@ -83,7 +96,7 @@ func (d *diagram) revision(l *trace.Line) string {
 		d.speaks = make(map[peer]string)
 	}
 	d.speaks[who] = l.Protocol
-	return d.place(l) + rule("speaks "+plain.Line(l.Protocol)+" ("+plain.Line(l.Era)+")") + "\n"
+	return d.place(l) + d.rule("speaks "+plain.Line(l.Protocol)+" ("+plain.Line(l.Era)+")") + "\n"
 }
 
 func (d *diagram) row(l *trace.Line) string {
@@ -99,11 +112,11 @@ func (d *diagram) row(l *trace.Line) string {
 	if message == "" {
 		return out + d.dress(style, strings.TrimRight(arrow, " ")) + "\n"
 	}
-	width := d.terminal.Width
-	if width == 0 {
-		width = unknownWidth
+	left := d.columns() - utf8.RuneCountInString(out) - d.arrowColumn() - 2
+	if left < leastMessage || isFault(l) && utf8.RuneCountInString(message) > left { // faults are what a person looks for
+		below := strings.Repeat(" ", margin) + plain.Clip(message, max(d.columns()-margin, leastMessage))
+		return out + d.dress(style, arrow) + "\n" + below + "\n"
 	}
-	left := max(width-utf8.RuneCountInString(out)-arrowColumn-2, leastMessage)
 	return out + d.dress(style, arrow) + "  " + plain.Clip(message, left) + "\n"
 }
 
@@ -122,7 +135,7 @@ func (d *diagram) place(l *trace.Line) string {
 		number := fmt.Sprint(" ", l.Connection)
 		name = plain.Clip(plain.Line(l.Server), max(1, nameColumn-len(number))) + number
 	}
-	return fmt.Sprintf("%9.4f  %-*s  ", l.At.Seconds(), nameColumn, name)
+	return fmt.Sprintf("%*.4f  %-*s  ", timeColumn, l.At.Seconds(), nameColumn, name)
 }
 
 // isFault reports whether a line may tell what went wrong.
@@ -140,20 +153,20 @@ func isFault(l *trace.Line) bool {
 func (d *diagram) arrow(l *trace.Line) string {
 	switch l.Kind {
 	case trace.Opened:
-		return rule("opened " + plain.Line(l.Transport))
+		return d.rule("opened " + plain.Line(l.Transport))
 	case trace.Gap, trace.End:
 		if l.Missing > 0 {
-			return rule(fmt.Sprintf("%d messages are missing", l.Missing))
+			return d.rule(fmt.Sprintf("%d messages are missing", l.Missing))
 		}
-		return rule("the end")
+		return d.rule("the end")
 	case trace.Lost, trace.Closed, trace.Dropped:
-		return rule(string(l.Kind))
+		return d.rule(string(l.Kind))
 	}
 	took := ""
 	if l.Timed {
 		took = " " + span(l.Took) + " ─"
 	}
-	room := arrowColumn - 6 - utf8.RuneCountInString(took)
+	room := d.arrowColumn() - 6 - utf8.RuneCountInString(took)
 	label := label(l, room)
 	shaft := strings.Repeat("─", 1+room-utf8.RuneCountInString(label))
 	if l.Direction == "sent" {
@@ -173,15 +186,15 @@ func label(l *trace.Line, room int) string {
 		id = " ✗"
 	}
 	if len(l.ID) > 0 {
-		id += " " + plain.Clip(plain.Line(string(l.ID)), longestID)
+		id += " " + plain.Clip(plain.Line(string(l.ID)), min(longestID, room-6))
 	}
 	return " " + plain.Clip(name, room-2-utf8.RuneCountInString(id)) + id + " "
 }
 
 // rule is a line across the column for what is not a message.
-func rule(text string) string {
-	text = "·· " + plain.Clip(text, arrowColumn-6) + " "
-	return text + strings.Repeat("·", arrowColumn-utf8.RuneCountInString(text))
+func (d *diagram) rule(text string) string {
+	text = "·· " + plain.Clip(text, d.arrowColumn()-6) + " "
+	return text + strings.Repeat("·", d.arrowColumn()-utf8.RuneCountInString(text))
 }
 
 // span is a duration in three digits or so.
