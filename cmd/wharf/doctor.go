@@ -148,7 +148,7 @@ func clientFindings() (findings []finding) {
 		if c.Err != nil {
 			f.Value += ": cannot be read: " + c.Err.Error()
 		} else {
-			f.Value += fmt.Sprintf(": %d servers", len(c.File.Servers))
+			f.Value += ": " + counted(len(c.File.Servers), "server")
 		}
 		findings = append(findings, f)
 	}

@@ -178,7 +178,7 @@ func (a *app) listImports(items []importItem, found []config.Found) error {
 		rows = append(rows, []string{plain.Line(i.Name), i.Client, i.State, plain.Line(i.Target)})
 	}
 	for _, f := range found {
-		a.Tell(term.Bold, f.ID+":", f.Path, "")
+		a.Place(f.ID+":", f.Path)
 	}
 	if err := a.PrintTable(rows); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -75,7 +74,7 @@ func (a *app) runServers(ctx context.Context) error {
 	if !a.forPeople() {
 		return a.PrintJSON(entries)
 	}
-	a.Tell(term.Bold, "configuration:", s.place(), "")
+	a.Place("configuration:", s.place())
 	rows := plain.Table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
 	for _, e := range entries {
 		enabled := "yes"

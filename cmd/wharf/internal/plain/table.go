@@ -19,7 +19,7 @@ const (
 
 // Format lays a table out for a number of columns; 0 is for as many as it takes. It cuts
 // nothing. Cells stand in columns where they fit, with the last ones in lines of their own
-// where too little room is left beside the others. Where the others alone are too wide, a
+// where too little room is left beside the others, or less than one of its words takes. Where the others alone are too wide, a
 // row is its first cell, and below it the rest. Only a word that is longer than a line is
 // left to the terminal to break, so that it can be copied.
 func (t Table) Format(columns int) string {
@@ -39,7 +39,7 @@ func (t Table) Format(columns int) string {
 	var out strings.Builder
 	for _, row := range t {
 		switch {
-		case columns <= 0 || columns-beside >= min(longest, describing):
+		case columns <= 0 || columns-beside >= min(longest, describing) && longestWord(row[last]) <= columns-beside:
 			writeColumns(&out, row[:last], widths, row[last] != "")
 			hang(&out, row[last], beside, columns)
 		case beside-2 <= columns:
@@ -77,6 +77,14 @@ var markdownCell = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "[", `
 // it cannot end.
 func MarkdownLabel(text string) string {
 	return strings.ReplaceAll(markdownCell.Replace(Line(text)), "]", `\]`)
+}
+
+// longestWord returns the width of the widest word of a cell.
+func longestWord(cell string) (width int) {
+	for word := range strings.FieldsSeq(cell) {
+		width = max(width, Width(word))
+	}
+	return width
 }
 
 func isEmpty(cell string) bool { return cell == "" }

@@ -62,3 +62,17 @@ demo://x
 		t.Errorf("an empty cell leaves a mark: got\n%s", got)
 	}
 }
+
+// A word that has no room beside the other cells stands below them, where it can be copied.
+func TestTableLongWords(t *testing.T) {
+	table := Table{{"WHAT", "IS"}, {"platform", "linux"}, {"client claude", "/home/me/config/claude_desktop.json: 1 server"}}
+	const want = `WHAT           IS
+platform       linux
+client claude
+    /home/me/config/claude_desktop.json: 1
+    server
+`
+	if got := table.Format(42); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

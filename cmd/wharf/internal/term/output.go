@@ -105,6 +105,17 @@ func (t *Terminal) Tell(style, label, text, rest string) {
 	fmt.Fprint(t.Err, t.StyleErr(style, label), strings.TrimPrefix(t.Labelled(label, text, rest), label))
 }
 
+// Place tells the person the path of a file of their own. It is not broken, so that it can
+// be copied: where it does not fit behind the label, it has a row of its own.
+func (t *Terminal) Place(label, path string) {
+	path = cleantext.Visible(path)
+	between := " "
+	if plain.Width(label)+1+plain.Width(path) > t.Columns() {
+		between = "\n  "
+	}
+	fmt.Fprintln(t.Err, t.StyleErr(Bold, label)+between+path)
+}
+
 // Warn tells the person on stderr of something after which the command goes on, unless
 // they want it quiet.
 func (t *Terminal) Warn(format string, args ...any) {

@@ -83,3 +83,15 @@ func TestPartsOfText(t *testing.T) {
 		}
 	}
 }
+
+// A path has a row of its own where it does not fit beside its label, and is not broken.
+func TestPlace(t *testing.T) {
+	for columns, want := range map[int]string{40: "file: /home/me/wharf.toml\n", 24: "file:\n  /home/me/wharf.toml\n"} {
+		var out strings.Builder
+		s := &Terminal{Err: &Console{To: &out, Size: func() (int, int) { return columns, 24 }}}
+		s.Place("file:", "/home/me/wharf.toml")
+		if out.String() != want {
+			t.Errorf("%d columns: %q", columns, out.String())
+		}
+	}
+}
