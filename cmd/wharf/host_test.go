@@ -34,3 +34,30 @@ func TestSettingsReachTheHost(t *testing.T) {
 		t.Errorf("reconnects by %+v, and at most %v", got.Reconnect, got.MaxTimeout)
 	}
 }
+
+// A command that stays asks an idle server for a sign of life, and --timeout bounds requests
+// and compiling alike. The folders are the user's, and strangers' plugins are compiled elsewhere.
+func TestHostOfACommand(t *testing.T) {
+	for _, change := range []func(*app){func(*app) {}, func(a *app) { a.follows = true }, func(a *app) { a.logs = true }} {
+		a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
+		if err := a.flags.timeout.Set("7s"); err != nil {
+			t.Fatal(err)
+		}
+		change(a)
+		var got host.Config
+		h, err := a.newHost(t.Context(), nil, func(c *host.Config) { got = *c })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		if stays := a.follows || a.logs; !got.OneShot || (got.Ping == time.Minute) != stays || !stays && got.Ping != 0 {
+			t.Errorf("follows %t, logs %t: one-shot %t, asks every %v", a.follows, a.logs, got.OneShot, got.Ping)
+		}
+		if got.Timeout != 7*time.Second || got.CompileTimeout != 7*time.Second {
+			t.Errorf("a request has %v, and compiling %v", got.Timeout, got.CompileTimeout)
+		}
+		if got.CacheDir == "" || got.CatalogueDir == "" || got.VaultDir == "" || len(got.Worker) != 2 {
+			t.Errorf("compiles into %q by %q, keeps lists in %q and logins in %q", got.CacheDir, got.Worker, got.CatalogueDir, got.VaultDir)
+		}
+	}
+}
