@@ -90,7 +90,7 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/files":    {},
 	"cmd/wharf/internal/generate": {"host/cleantext", "host/mcp"},
 	"cmd/wharf/internal/plain":    {"host", "host/cleantext"},
-	"cmd/wharf/internal/picture":  {},
+	"cmd/wharf/internal/picture":  {"github.com/mattn/go-sixel"},
 	"cmd/wharf/internal/words":    {},
 	"cmd/wharf/internal/save":     {},
 	"cmd/wharf/internal/status":   {"host", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/status"},

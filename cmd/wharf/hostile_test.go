@@ -6,9 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -166,6 +169,11 @@ func serverPictures() {
 			&mcp.ImageContent{Data: []byte("hello\n"), MIMEType: `image/x](http://spy.example) \]<b>![y`},
 			&mcp.AudioContent{Data: []byte("hello\n"), MIMEType: "audio/`x`](http://spy.example)[y"},
 		}}, nil, nil
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "album"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		var file bytes.Buffer
+		png.Encode(&file, image.NewGray(image.Rect(0, 0, 2, 2)))
+		return &mcp.CallToolResult{Content: slices.Repeat([]mcp.Content{&mcp.ImageContent{Data: file.Bytes(), MIMEType: "image/png"}}, mostPictures+4)}, nil, nil
 	})
 	server.Run(context.Background(), &mcp.StdioTransport{})
 }

@@ -136,6 +136,7 @@ var environment = []struct{ name, meaning string }{
 	{"HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "The proxy of a url, where its entry has no `proxy`; in small letters too."},
 	{"SSL_CERT_FILE, SSL_CERT_DIR", "The authorities that are trusted, on Linux."},
 	{"BROWSER", "The programs that open a page, with `:` between."},
+	{"WHARF_PICTURES", "How the terminal takes pictures: `kitty`, `iterm2`, `sixel` or `none`. By default it is known by its name, and not asked."},
 	{"NO_BROWSER", "If it is set, no page is opened; its address is printed."},
 	{"NO_COLOR", "If it is set, the output has no colours."},
 	{"TERM", "`dumb` is a terminal without colours."},

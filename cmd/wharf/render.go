@@ -22,6 +22,7 @@ type renderer struct {
 	err    error        // the first that saving met
 
 	terminal picture.Protocol // how stdout shows pictures
+	tried    int              // how many pictures it was given, or might have been
 	pictures strings.Builder  // the sequences that have it show those of the result
 }
 
@@ -75,9 +76,7 @@ func (r *renderer) block(block *mcp.Content) string {
 	case mcp.ContentText:
 		return block.Text
 	case mcp.ContentImage, mcp.ContentAudio:
-		if shown := r.terminal.Sequence(block.Data); shown != "" {
-			r.pictures.WriteString(shown + "\n")
-		}
+		r.show(block.Data)
 		return r.bytes("", block.Type, block.MIMEType, block.Data)
 	case mcp.ContentResourceLink:
 		return note(block.URI, block.MIMEType, block.Name)
@@ -88,6 +87,21 @@ func (r *renderer) block(block *mcp.Content) string {
 		return term.Indented(block.Raw)
 	}
 	return note(block.Type)
+}
+
+// mostPictures is how many images of a result a terminal is given: a small file may hold a
+// large picture, and a message thousands of them.
+const mostPictures = 16
+
+// show has the terminal show a picture, if it can. It is tried for a few only.
+func (r *renderer) show(data string) {
+	if r.tried == mostPictures {
+		return
+	}
+	r.tried++
+	if shown := r.terminal.Sequence(data, r.app.Width); shown != "" {
+		r.pictures.WriteString(shown + "\n")
+	}
 }
 
 func (r *renderer) resource(resource *mcp.ResourceContents) string {

@@ -278,3 +278,21 @@ func TestUnattendedDeclaresWhatOthersDo(t *testing.T) {
 		t.Errorf("a sample is %s", result)
 	}
 }
+
+// A terminal that is known to take pictures is given those of a result, but not any number of
+// them, and a program none.
+func TestTerminalGetsPictures(t *testing.T) {
+	const frame = "\x1bP0;1;8q"
+	call := []string{"call", "album", "--", "server-pictures"}
+	for env, want := range map[string]int{"TERM=foot": mostPictures, "TERM=xterm": 0, "WHARF_PICTURES=sixel": mostPictures} {
+		shown := onTerminal(t, []string{"NO_COLOR=1", "TMUX=", "WT_SESSION=", "KONSOLE_VERSION=", env}, "wharf", call...)
+		if got := strings.Count(shown, frame); got != want || strings.Count(shown, "[image/png") != mostPictures+4 {
+			t.Errorf("%s: %d pictures: %.300q", env, got, shown)
+		}
+	}
+	cmd := exec.Command("wharf", append(call[:2:2], "-o", "text", "--", "server-pictures")...)
+	cmd.Env = append(os.Environ(), "WHARF_PICTURES=sixel")
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "\x1b") {
+		t.Errorf("%v: %q", err, out)
+	}
+}

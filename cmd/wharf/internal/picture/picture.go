@@ -1,36 +1,47 @@
 // Package picture writes images so that a terminal shows them in place. What a server sent
-// is decoded and encoded again, so that nothing but base64 reaches the terminal.
+// is decoded and encoded again, so that nothing but base64 or sixels reaches the terminal.
 package picture
 
 import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"image/png"
+	"strconv"
 	"strings"
 )
 
 // Protocol is the way in which a terminal takes pictures.
 type Protocol int
 
-// The protocols. Their documents: sw.kovidgoyal.net/kitty/graphics-protocol and
-// iterm2.com/documentation-images.html.
+// The protocols. Their documents: sw.kovidgoyal.net/kitty/graphics-protocol,
+// iterm2.com/documentation-images.html and chapter 14 of the manual of the VT330 and VT340.
 const (
 	None Protocol = iota
 	Kitty
 	ITerm2
+	Sixel
 )
 
 // Of finds out how the terminal of this environment takes pictures. No question is asked of
-// it: one that is not known by name gets none. A multiplexer in between shows none.
+// it: one that is not known by name gets none, unless the user says so. A multiplexer in
+// between shows none.
 func Of(getenv func(string) string) Protocol {
 	program, kind := getenv("TERM_PROGRAM"), getenv("TERM")
-	switch {
+	konsole, _ := strconv.Atoi(getenv("KONSOLE_VERSION"))
+	switch chosen := getenv("WHARF_PICTURES"); {
+	case chosen != "":
+		return map[string]Protocol{"kitty": Kitty, "iterm2": ITerm2, "sixel": Sixel}[chosen]
 	case getenv("TMUX") != "" || strings.HasPrefix(kind, "screen") || strings.HasPrefix(kind, "tmux") || kind == "dumb":
 		return None
 	case getenv("KITTY_WINDOW_ID") != "" || strings.Contains(kind, "kitty") || program == "ghostty":
 		return Kitty
 	case program == "iTerm.app" || program == "WezTerm":
 		return ITerm2
+	case program == "mintty" || konsole >= 220400 || getenv("WT_SESSION") != "":
+		return Sixel
+	case strings.HasPrefix(kind, "foot") || strings.HasPrefix(kind, "mlterm") || strings.HasPrefix(kind, "contour") || strings.HasPrefix(kind, "yaft") || kind == "vt340":
+		return Sixel
 	}
 	return None
 }
@@ -40,32 +51,36 @@ const (
 	chunkBytes = 4096    // of base64 that kitty takes at once
 )
 
-// Formats are known by how they begin.
-var (
-	png  = []byte("\x89PNG\r\n\x1a\n")
-	jpeg = []byte("\xff\xd8\xff")
-	gif  = []byte("GIF8")
-)
-
-// Sequence returns what has a terminal show a picture that is given in base64, or "" for one
-// that it cannot show.
-func (p Protocol) Sequence(data string) string {
+// Sequence returns what has a terminal of so many columns, 0 for unknown, show a picture that
+// is given in base64, or "" for one that it cannot show.
+func (p Protocol) Sequence(data string, columns int) string {
 	if p == None || len(data) > base64.StdEncoding.EncodedLen(largest) {
 		return ""
 	}
-	image, err := base64.StdEncoding.DecodeString(data)
+	file, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
 		return ""
 	}
-	isPNG := bytes.HasPrefix(image, png)
-	encoded := base64.StdEncoding.AppendEncode(nil, image)
+	f := formatOf(file)
 	switch {
-	case p == Kitty && isPNG:
-		return kitty(encoded)
-	case p == ITerm2 && (isPNG || bytes.HasPrefix(image, jpeg) || bytes.HasPrefix(image, gif)):
-		return fmt.Sprintf("\x1b]1337;File=inline=1;size=%d:%s\a", len(image), encoded)
+	case f == nil:
+		return ""
+	case p == Kitty && f.name != formatPNG:
+		decoded := f.decode(file)
+		if decoded == nil {
+			return ""
+		}
+		var again bytes.Buffer
+		if png.Encode(&again, fitted(decoded, widest, highest)) != nil {
+			return ""
+		}
+		return kitty(base64.StdEncoding.AppendEncode(nil, again.Bytes()))
+	case p == Kitty:
+		return kitty(base64.StdEncoding.AppendEncode(nil, file))
+	case p == ITerm2:
+		return fmt.Sprintf("\x1b]1337;File=inline=1;size=%d:%s\a", len(file), base64.StdEncoding.AppendEncode(nil, file))
 	}
-	return ""
+	return sixels(f.decode(file), columns)
 }
 
 // kitty sends a PNG in chunks. The terminal is told not to answer: nothing would read it.
