@@ -147,7 +147,8 @@ func (e *Engine) LoadFrom(ctx context.Context, name string, binary []byte, s was
 
 // begin returns the load of a module: one under way, one that is over, or a new one.
 func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error) {
-	key := fmt.Sprintf("%s %s %v", name, wasm.Hash(binary), s)
+	hash := wasm.Hash(binary)
+	key := fmt.Sprintf("%s %s %v", name, hash, s)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -164,7 +165,7 @@ func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error)
 	e.loads[key] = l
 	e.work.Go(func() {
 		defer close(l.done)
-		m, err := e.load(name, binary, s)
+		m, err := e.load(name, hash, binary, s)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		delete(e.loads, key) // after an error the next load tries again: the cause may be the machine
@@ -191,8 +192,8 @@ func (e *Engine) release(m *module) {
 	}
 }
 
-// load compiles a module and asks it to describe itself.
-func (e *Engine) load(name string, binary []byte, s wasm.Source) (*module, error) {
+// load compiles a module, whose hash is given, and asks it to describe itself.
+func (e *Engine) load(name, hash string, binary []byte, s wasm.Source) (*module, error) {
 	m := &module{name: name, runtime: e.runtime, owned: s != (wasm.Source{}), seats: make(chan struct{}, maxSeats)}
 	if m.owned {
 		own, err := e.open(s)
@@ -201,7 +202,7 @@ func (e *Engine) load(name string, binary []byte, s wasm.Source) (*module, error
 		}
 		m.runtime = own
 	}
-	err := e.compile(m, binary)
+	err := e.compile(m, hash, binary)
 	if err != nil {
 		if m.owned {
 			err = errors.Join(err, m.runtime.Close())
@@ -230,16 +231,16 @@ func (e *Engine) load(name string, binary []byte, s wasm.Source) (*module, error
 const loud = "EXTISM_ENABLE_WASI_OUTPUT"
 
 // compile meters and compiles a module.
-func (e *Engine) compile(m *module, binary []byte) error {
+func (e *Engine) compile(m *module, hash string, binary []byte) error {
 	if _, set := os.LookupEnv(loud); set {
 		return fmt.Errorf("auth provider %s: compile: %s is set in the environment: it shows what providers print, and they hold secrets; unset it", m.name, loud)
 	}
-	metered, hash, err := m.runtime.Prepare(m.name, binary)
+	metered, err := m.runtime.Prepare(m.name, hash, binary)
 	if err != nil {
 		return fmt.Errorf("auth provider %w", err)
 	}
 	manifest := extism.Manifest{
-		Wasm:    []extism.Wasm{extism.WasmData{Data: metered, Hash: hash, Name: "main"}},
+		Wasm:    []extism.Wasm{extism.WasmData{Data: metered, Name: "main"}}, // without a hash, which Extism would compare with its own of the same bytes
 		Memory:  &extism.ManifestMemory{MaxPages: memoryPages, MaxHttpResponseBytes: 0, MaxVarBytes: 0},
 		Timeout: uint64(e.time.Milliseconds()),
 	}

@@ -94,15 +94,11 @@ func (x *Extism) CacheFailed(err error) bool {
 	return true
 }
 
-// Prepare validates a module and returns its metered form, with the hash of that
-// in lower case hexadecimal. A module that is refused is a *Refusal, which lists
-// every reason.
-func (x *Extism) Prepare(name string, binary []byte) (metered []byte, hash string, err error) {
-	_, metered, err = x.prepare(name, Hash(binary), binary, x.validate)
-	if err != nil {
-		return nil, "", err
-	}
-	return metered, Hash(metered), nil
+// Prepare validates a module and returns its metered form. hash is the [Hash] of the
+// module. A module that is refused is a *Refusal, which lists every reason.
+func (x *Extism) Prepare(name, hash string, binary []byte) (metered []byte, err error) {
+	_, metered, err = x.prepare(name, hash, binary, x.validate)
+	return metered, err
 }
 
 // validate compares the sections of m with what Extism offers and the host calls.

@@ -65,19 +65,19 @@ func TestExtismRefuses(t *testing.T) {
 			m.exports = append(m.exports, exported{fuelGlobal, externFunction, 0})
 		}),
 	} {
-		_, _, err := a.Prepare("corp", binary)
+		_, err := a.Prepare("corp", Hash(binary), binary)
 		var refusal *Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "corp: ") {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if _, _, err := a.Prepare("corp", []byte("no module")); err == nil {
+	if _, err := a.Prepare("corp", Hash(nil), []byte("no module")); err == nil {
 		t.Error("a text was taken")
 	}
 	m := forExtism(nil)
 	m.imports = []imported{{"extism:host/env", "alloc", externFunction, 3}}
 	m.exports[1].index, m.exports[2].index = 1, 2
-	if _, _, err := a.Prepare("corp", m.bytes()); err != nil {
+	if _, err := a.Prepare("corp", Hash(m.bytes()), m.bytes()); err != nil {
 		t.Error(err)
 	}
 }
@@ -90,16 +90,16 @@ func TestExtismKeepsWhatItHasMetered(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := forExtism(nil).bytes()
-	first, hash, err := newExtism(t, c).Prepare("corp", binary)
-	if err != nil || hash != Hash(first) {
-		t.Fatalf("the hash is %s, %v", hash, err)
+	first, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
+	if err != nil {
+		t.Fatal(err)
 	}
-	again, _, err := newExtism(t, c).Prepare("corp", binary)
+	again, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
 	if err != nil || !slices.Equal(first, again) {
 		t.Errorf("the second time: %v", err)
 	}
 	c.Budget++
-	other, _, err := newExtism(t, c).Prepare("corp", binary)
+	other, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
 	if err != nil || slices.Equal(first, other) {
 		t.Errorf("another budget: %v", err)
 	}
@@ -108,7 +108,7 @@ func TestExtismKeepsWhatItHasMetered(t *testing.T) {
 // run runs step under the settings of an Extism, as Extism would.
 func (a *Extism) run(t *testing.T, ctx context.Context, binary []byte, closes bool) error {
 	t.Helper()
-	metered, _, err := a.Prepare("corp", binary)
+	metered, err := a.Prepare("corp", Hash(binary), binary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (a *Extism) run(t *testing.T, ctx context.Context, binary []byte, closes bo
 // compiles compiles a module under the settings of an Extism.
 func (a *Extism) compiles(t *testing.T, binary []byte) error {
 	t.Helper()
-	metered, _, err := a.Prepare("corp", binary)
+	metered, err := a.Prepare("corp", Hash(binary), binary)
 	if err != nil {
 		t.Fatal(err)
 	}
