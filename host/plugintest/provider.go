@@ -89,7 +89,9 @@ func (k *providerKit) load() bool {
 	if k.optionErr = k.overlay(m); k.optionErr != nil {
 		return false
 	}
-	k.report.figure("start", "to look at the module, compile it and have it described", took.Microseconds(), "µs")
+	if k.options.CacheDir == "" {
+		k.report.figure("start", "to look at the module, compile it and have it described", took.Microseconds(), "µs")
+	}
 	k.report.figure("size", "the module", int64(len(k.binary)), "bytes")
 	return true
 }
