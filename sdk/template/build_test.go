@@ -46,7 +46,7 @@ func buildChanged(t *testing.T, p template.Plugin, change func(source string) st
 	cmd.Dir, cmd.Env = dir, os.Environ()
 	switch p.Lang {
 	case template.Go:
-		cmd.Path, cmd.Args = tool(t, "go"), []string{"go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", p.Name + ".wasm", "."}
+		cmd.Path, cmd.Args = tool(t, "go"), []string{"go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", p.Name + ".wasm", "."}
 		cmd.Env = append(cmd.Env, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOPROXY=off")
 	case template.Rust:
 		cmd.Env = append(cmd.Env, "RUSTC="+rustc(t))

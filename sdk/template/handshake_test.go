@@ -39,7 +39,7 @@ func TestHandshake(t *testing.T) {
 			if raced && lang != template.C {
 				t.Skip("what could race is the same in C")
 			}
-			o := plugintest.Options{}
+			o := plugintest.Options{CacheDir: cache}
 			if !testenv.Long() && lang != template.C {
 				o.Only = []string{"request", "joined-split", "server-crashes"}
 			}

@@ -55,6 +55,7 @@ func Kit(t *testing.T, file string, o plugintest.Options) {
 	if !testenv.Long() {
 		o.Only = []string{"request", "notification-in", "joined-split", "cancel-sent", "server-crashes", "flood", "host-calls", "same-twice"}
 	}
+	o.CacheDir = testenv.CodeDir()
 	plugintest.TestWith(t, file, o)
 }
 
