@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,21 +10,15 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
-// TestMain runs the tests with a cache of their own, so that the plugin is
+// TestMain runs the tests with a cache that is not the user's, so that a plugin is
 // compiled once, and fails when goroutines are left behind.
 func TestMain(m *testing.M) {
-	cache, err := os.MkdirTemp("", "wharf-conformance-test")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Setenv("XDG_CACHE_HOME", cache)
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(cache)
-		os.Exit(code)
-	}))
+	os.Setenv("XDG_CACHE_HOME", testenv.CodeDir())
+	goleak.VerifyTestMain(m)
 }
 
 // TestScenarios plays scenarios against a server of the official Go SDK, and

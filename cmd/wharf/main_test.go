@@ -114,6 +114,12 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			env.Setenv("CORP_SSO_WASM", filepath.Join(filepath.Dir(plugin), "..", "..", "examples", "auth-corp-sso", "corp-sso.wasm"))
 			return nil
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "long" {
+				return false, fmt.Errorf("no condition is called %s", name)
+			}
+			return testenv.Long(), nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"another":   another,
 			"bundle":    bundleServer,

@@ -54,8 +54,12 @@ func Part[V any](cases map[string]V, n int) iter.Seq2[string, V] {
 	}
 }
 
-// CodeDir returns the folder that keeps compiled plugins from one run to the next.
-func CodeDir() string { return folder("code") }
+// CodeDir returns the folder that keeps compiled plugins from one run to the next. The
+// tests of each package have their own: a host that compiles removes what was not used for
+// longest, and keeps less than the plugins of all tests together.
+func CodeDir() string {
+	return folder(filepath.Join("code", strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")))
+}
 
 // Plugin builds a Go package, named as for go build, for the sandbox, and returns its
 // file. It is linked only when its source has changed since the last run. More flags of
