@@ -38,8 +38,13 @@ func TestSettingsReachTheHost(t *testing.T) {
 // A command that stays asks an idle server for a sign of life, and --timeout bounds requests
 // and compiling alike. The folders are the user's, and strangers' plugins are compiled elsewhere.
 func TestHostOfACommand(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "wharf.toml")
+	if err := os.WriteFile(own, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, change := range []func(*app){func(*app) {}, func(a *app) { a.follows = true }, func(a *app) { a.logs = true }} {
 		a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
+		a.flags.config = own
 		if err := a.flags.timeout.Set("7s"); err != nil {
 			t.Fatal(err)
 		}
