@@ -28,6 +28,8 @@ Arguments:
                else is a string
   key:=JSON    any JSON value, whatever the schema says
   key=@FILE    the contents of a file, as text
+  value        of the next argument that the tool requires, or of its only one;
+               key:value gives it a name
   {…}          a whole JSON object, as --args
   -            a whole JSON object from stdin, as --args -
 A key=value wins over the same key of a whole object. SERVER.TOOL is the same as
@@ -50,6 +52,7 @@ func newCall(a *app) *cobra.Command {
 		Short: "Call a tool of a server",
 		Long:  callLong,
 		Example: `  wharf call demo echo message=hello
+  wharf call demo add 1 2
   wharf call demo add --args '{"a": 1}' b=2
   wharf call 'demo.add(a: 1, b: 2)'
   wharf call echo message=hello -- npx -y @modelcontextprotocol/server-everything`,
@@ -123,7 +126,7 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 		return nil // it is a task that was left to the server
 	}
 	if wrong != nil && !errors.As(wrong, new(*host.ResultError)) {
-		return c.explain(ctx, tool, known, typed.Explain(object, wrong))
+		return c.explain(ctx, tool, known, typed.Explain(schema, object, wrong))
 	}
 	failed, err := c.app.printResult(result)
 	if err == nil && wrong != nil {

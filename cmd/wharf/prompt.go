@@ -70,7 +70,11 @@ func (c *client) checkPrompt(ctx context.Context, name string, values map[string
 	var usage []string
 	missing := ""
 	for _, argument := range prompts[at].Arguments {
-		usage = append(usage, plain.ShellWord(argument.Name)+"=…")
+		word := plain.ShellWord(argument.Name) + "=…"
+		if !argument.Required {
+			word = "[" + word + "]"
+		}
+		usage = append(usage, word)
 		if _, given := values[argument.Name]; argument.Required && !given && missing == "" {
 			missing = argument.Name
 		}

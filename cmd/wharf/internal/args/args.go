@@ -1,13 +1,16 @@
 // Package args is the arguments of a tool as they stand on a command line: key=value,
-// key:=JSON, key=@FILE and whole objects, and what the schema of the tool makes of them.
+// key:=JSON, key=@FILE, values in their order, and whole objects, and what the schema of
+// the tool makes of them.
 package args
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,6 +24,7 @@ type Arguments struct {
 	base   Object // of --args, stdin or a word that is an object; values win over it
 	from   string // where base came from; "" = there is no base
 	values []Value
+	bare   []string // words without a key, which the schema of the tool gives them
 }
 
 // Value is one word key=value, key:=JSON or key=@FILE, its file read.
@@ -56,18 +60,54 @@ func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string
 	if word == "-" || strings.HasPrefix(word, "{") {
 		return args.addBase(ctx, stdin, fmt.Sprintf("argument %q", plain.Clip(word, 40)), word)
 	}
+	if !strings.Contains(word, "=") && utf8.ValidString(word) {
+		args.bare = append(args.bare, word)
+		return nil
+	}
 	v, err := Parse(ctx, word)
 	if err != nil {
 		return err
 	}
+	return args.addValue(v)
+}
+
+func (args *Arguments) addValue(v Value) error {
 	for _, other := range args.values {
 		if other.Key == v.Key {
-			return exit.Usage(fmt.Errorf("argument %q: %s is given already, as %q", word, v.Key, other.word), "")
+			return exit.Usage(fmt.Errorf("argument %q: %s is given already, as %q", v.word, v.Key, other.word), "")
 		}
 	}
 	args.values = append(args.values, v)
 	return nil
 }
+
+// named gives the words without a key theirs: key:value has it, and else it is that of the
+// next argument that the tool requires, or of its only argument.
+func (args Arguments) named(tool string, schema *Schema) (Arguments, error) {
+	args.values = slices.Clone(args.values)
+	next := slices.DeleteFunc(schema.Names(), func(name string) bool {
+		_, given := args.base[name]
+		return given || len(schema.properties) > 1 && !schema.Required(name) ||
+			slices.ContainsFunc(args.values, func(v Value) bool { return v.Key == name })
+	})
+	for _, word := range args.bare {
+		key, text, found := strings.Cut(word, ":")
+		_, known := schema.properties[key]
+		if !found || !known {
+			if len(next) == 0 || known { // a name alone lacks its value
+				return args, exit.Usage(notKeyed(word), "%s", cmp.Or(schema.usage(), formHint))
+			}
+			key, text, next = next[0], word, next[1:]
+		}
+		if err := args.addValue(Value{Key: key, Text: text, word: key + "=" + text}); err != nil {
+			return args, err
+		}
+		next = slices.DeleteFunc(next, func(name string) bool { return name == key })
+	}
+	return args, nil
+}
+
+func notKeyed(word string) error { return fmt.Errorf("argument %q: expected key=value", word) }
 
 // addBase takes a whole object, of which there can be one.
 func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text string) error {
@@ -107,7 +147,7 @@ func Parse(ctx context.Context, word string) (Value, error) {
 		v.Text = string(contents)
 	}
 	if !found || v.Key == "" {
-		return v, exit.Usage(fmt.Errorf("argument %q: expected key=value", word), formHint)
+		return v, exit.Usage(notKeyed(word), formHint)
 	}
 	if !utf8.ValidString(v.Key) || !utf8.ValidString(v.Text) {
 		return v, exit.Usage(fmt.Errorf("argument %q: not UTF-8 text", word), "")
@@ -115,8 +155,12 @@ func Parse(ctx context.Context, word string) (Value, error) {
 	return v, nil
 }
 
-// NeedSchema reports whether there are values whose type only the tool's schema tells.
+// NeedSchema reports whether there are values whose key or type only the tool's schema
+// tells.
 func (args Arguments) NeedSchema() bool {
+	if len(args.bare) > 0 {
+		return true
+	}
 	for _, v := range args.values {
 		if !v.json {
 			return true
@@ -129,6 +173,10 @@ func (args Arguments) NeedSchema() bool {
 // is not JSON is a string then.
 func (args Arguments) Build(tool string, schema json.RawMessage) (Object, error) {
 	built, reader := Object{}, ReadSchema(schema)
+	args, err := args.named(tool, reader)
+	if err != nil {
+		return nil, err
+	}
 	for key, member := range args.base {
 		built[key] = member
 	}
@@ -153,6 +201,9 @@ func (args Arguments) Build(tool string, schema json.RawMessage) (Object, error)
 func (args Arguments) Texts() (map[string]string, error) {
 	if args.from != "" {
 		return nil, exit.Usage(errors.New("these arguments are strings, each given on its own"), "write key=value or key=@FILE")
+	}
+	if len(args.bare) > 0 {
+		return nil, exit.Usage(notKeyed(args.bare[0]), formHint)
 	}
 	texts := make(map[string]string)
 	for _, v := range args.values {

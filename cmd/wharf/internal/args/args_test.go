@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 func TestArguments(t *testing.T) {
@@ -109,4 +111,49 @@ func FuzzParseObject(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Words without a key are values of the arguments that the tool requires, in the order in
+// which it requires them; where it has one argument, of that.
+func TestBareWords(t *testing.T) {
+	const (
+		two = `{"properties":{"b":{"type":"integer"},"a":{"type":"string"},"c":{}},"required":["b","a"]}`
+		one = `{"properties":{"text":{"type":"string"}}}`
+	)
+	for _, test := range []struct{ schema, words, want string }{
+		{two, "2 x", `{"a":"x","b":2}`},
+		{two, "b=2 x", `{"a":"x","b":2}`},
+		{two, "x b=2", `{"a":"x","b":2}`},
+		{two, "a:x b:2 c:d:e", `{"a":"x","b":2,"c":"d:e"}`},
+		{two, "2 http://x", `{"a":"http://x","b":2}`},
+		{two, `2 {"a":"x"}`, `{"a":"x","b":2}`},
+		{one, "hello", `{"text":"hello"}`},
+		{two, "2 x y", `argument "y": expected key=value; write b=… a=… [c=…]`},
+		{two, "x 2", `argument "b=x": tool "t" wants an integer here; b:=JSON passes any value as it is`},
+		{two, "a:1 a:2", `argument "a=2": a is given already, as "a=1"; `},
+		{two, "a:1 a=2", `argument "a=1": a is given already, as "a=2"; `},
+		{two, "2 a", `argument "a": expected key=value; write b=… a=… [c=…]`},
+		{one, "hello world", `argument "world": expected key=value; write [text=…]`},
+		{`{}`, "hello", `argument "hello": expected key=value; ` + formHint},
+	} {
+		args, err := Read(t.Context(), nil, "", strings.Fields(test.words))
+		if err != nil || !args.NeedSchema() {
+			t.Fatalf("%s: %v", test.words, err)
+		}
+		object, err := args.Build("t", json.RawMessage(test.schema))
+		got, _ := json.Marshal(object)
+		if err != nil {
+			got = []byte(err.Error() + "; " + exit.HintOf(err))
+		}
+		if string(got) != test.want {
+			t.Errorf("%s: %s, want %s", test.words, got, test.want)
+		}
+	}
+	args, err := Read(t.Context(), nil, "", []string{"hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := args.Texts(); err == nil || exit.HintOf(err) != formHint {
+		t.Errorf("a word without a key in place of a text: %v", err)
+	}
 }

@@ -1,6 +1,7 @@
 package args
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,14 +13,19 @@ import (
 )
 
 // Explain turns an error about the arguments of a call into one about what the person
-// typed. Other errors stay as they are. sent is the object that was built.
-func (args Arguments) Explain(sent Object, err error) error {
+// typed. Other errors stay as they are. sent is the object that was built by the schema.
+func (args Arguments) Explain(schema json.RawMessage, sent Object, err error) error {
 	var refused *host.ArgumentError
 	if !errors.As(err, &refused) {
 		return err
 	}
 	var texts []string
+	reader := ReadSchema(schema)
+	args, _ = args.named(refused.Tool, reader) // which has gone well, or nothing was sent
 	hint := "--no-validate sends the arguments as they are"
+	if usage := reader.usage(); usage != "" {
+		hint = usage + "; " + hint
+	}
 	for _, f := range refused.Faults {
 		texts = append(texts, args.subject(f, sent)+complaint(f, refused.Tool))
 		if path := f.Path(); f.Near != "" && f.Kind == host.FaultMissing { // a name was mistyped

@@ -35,17 +35,17 @@ func TestExplain(t *testing.T) {
 		{host.Fault{Kind: host.FaultUnknown, Pointer: "/token", Near: "tokens"}, `argument "token=…": tool "tool" has no argument of that name`, `did you mean "tokens"?`},
 		{host.Fault{Kind: host.FaultUnknown, Pointer: "/filter/a"}, `argument "filter:=…": tool "tool" knows nothing at /filter/a`, ""},
 	} {
-		err := args.Explain(sent, fmt.Errorf("call: %w", &host.ArgumentError{Tool: "tool", Faults: []host.Fault{test.fault}}))
+		err := args.Explain(nil, sent, fmt.Errorf("call: %w", &host.ArgumentError{Tool: "tool", Faults: []host.Fault{test.fault}}))
 		hint := exit.HintOf(err)
 		if err.Error() != test.want || exit.KindOf(t.Context(), err).Name != "usage" || test.hint != "" && hint != test.hint || hint == "" {
 			t.Errorf("%+v: %v, hint %s; want %s, hint %s", test.fault, err, hint, test.want, test.hint)
 		}
 	}
 	both := &host.ArgumentError{Tool: "tool", Faults: []host.Fault{{Want: "a"}, {Want: "b"}}, More: 3}
-	if err := args.Explain(sent, both); err.Error() != `tool "tool" wants a; tool "tool" wants b; and 3 more` {
+	if err := args.Explain(nil, sent, both); err.Error() != `tool "tool" wants a; tool "tool" wants b; and 3 more` {
 		t.Error(err)
 	}
-	if other := errors.New("other"); args.Explain(sent, other) != other {
+	if other := errors.New("other"); args.Explain(nil, sent, other) != other {
 		t.Error("an error about something else is changed")
 	}
 }

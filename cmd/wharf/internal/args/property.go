@@ -143,3 +143,25 @@ func (p Property) Example() string {
 	}
 	return plain.ShellWord(p.Name + "={}")
 }
+
+// usage says how the arguments are written, the required ones first: "write a=… [b=…]". It
+// is "" where the schema names none.
+func (s *Schema) usage() string {
+	var words []string
+	for _, name := range s.Names() {
+		word := plain.ShellWord(plain.Clip(plain.Line(name), 40) + "=…")
+		if !s.Required(name) {
+			word = "[" + word + "]"
+		}
+		if words = append(words, word); len(words) == usageWords {
+			words = append(words, "…")
+			break
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "write " + strings.Join(words, " ")
+}
+
+const usageWords = 8 // more of them explain nothing
