@@ -16,7 +16,7 @@ import (
 // ErrClosed is what calls of a closed session end with.
 var ErrClosed = errors.New("session is closed")
 
-// Values of [Config.Protocol] beside the revisions themselves.
+// Values of [ConnectOptions.Protocol] beside the revisions themselves.
 const (
 	Auto       = "auto"   // find out, by asking modern first
 	LegacyOnly = "legacy" // the newest revision of the legacy era, without asking
