@@ -87,7 +87,11 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 	case dash == 0:
 		add, err = r.command(args)
 	case dash > 0 || len(args) > 1:
-		return exit.Usage(fmt.Errorf("unexpected argument %q", args[min(1, len(args)-1)]), "usage: %s; a command goes behind --", cmd.UseLine())
+		err := fmt.Errorf("unexpected argument %q", args[min(1, len(args)-1)])
+		if hint := a.forgotten(cmd); hint != "" {
+			return exit.Usage(err, "%s", hint)
+		}
+		return exit.Usage(err, "usage: %s; a command goes behind --", cmd.UseLine())
 	case len(args) == 0:
 		return exit.Usage(errors.New("what to add is missing"), "usage: %s", cmd.UseLine())
 	default:

@@ -52,12 +52,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if argument := argumentOf(a.argv, err); argument != "" && (cmd == root && !strings.HasPrefix(a.argv[0], "-") || cmd.Name() == "call" || cmd.Name() == "prompt") {
-			return exit.Usage(err, "for an argument write %s; see `%s --help`", argument, cmd.CommandPath())
-		}
-		return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(a.flagError)
 	a.flags.register(root)
 	root.AddCommand(
 		newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a), newComplete(a),
@@ -95,25 +90,10 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if args = a.dotted(args); !s.has(args[0]) {
+		if hint := a.forgotten(cmd); hint != "" {
+			return exit.Usage(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), "%s", hint)
+		}
 		return unknownCommand(cmd, args[0], s.names())
 	}
 	return a.runCall(cmd, args)
-}
-
-// argumentOf returns what a flag that does not exist is called as an argument of a tool:
-// other programs take --key value, Wharf takes key=value.
-func argumentOf(argv []string, err error) string {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
-		return ""
-	}
-	for i, word := range argv {
-		if value, found := strings.CutPrefix(word, "--"+name+"="); found {
-			return plain.ShellWord(name + "=" + value)
-		}
-		if word == "--"+name && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
-			return plain.ShellWord(name + "=" + argv[i+1])
-		}
-	}
-	return plain.ShellWord(name + "=…")
 }

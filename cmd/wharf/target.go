@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +42,9 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	}
 	args = a.dotted(args)
 	server, err := a.named(args[0])
+	if hint := a.forgotten(cmd); err != nil && hint != "" {
+		return server, nil, exit.Usage(err, "%s", hint)
+	}
 	return server, args[1:], err
 }
 
@@ -106,23 +108,6 @@ func (f *flags) equip(server *host.Server) error {
 		server.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	return nil
-}
-
-// atAddress reports whether a word is the address of a server, and returns it with its
-// scheme in lower case: schemes are case-insensitive (RFC 3986, 3.1).
-func atAddress(word string) (address string, ok bool) {
-	scheme, rest, found := strings.Cut(word, "://")
-	scheme = strings.ToLower(scheme)
-	return scheme + "://" + rest, found && (scheme == "http" || scheme == "https" || scheme == "unix")
-}
-
-// remote is the server at an address. Its name is the host name, which holds no secret.
-func remote(address string) host.Server {
-	name := "remote"
-	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
-		name = u.Hostname()
-	}
-	return host.Server{Name: name, URL: address}.Literal()
 }
 
 // adHoc is the server that a command line starts. Its name is that of the program.

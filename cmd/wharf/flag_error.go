@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/registry"
+)
+
+// flagError is the error of a flag that cmd does not have, or that is written wrongly. The
+// flag may be one of a server whose command stands before it without a "--".
+func (a *app) flagError(cmd *cobra.Command, err error) error {
+	if flag := unknownFlag(err); flag != "" {
+		if hint := a.forgotten(cmd); hint != "" {
+			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "%s", hint)
+		}
+	}
+	root := !cmd.HasParent()
+	if argument := argumentOf(a.argv, err); argument != "" && (root && !strings.HasPrefix(a.argv[0], "-") || cmd.Name() == "call" || cmd.Name() == "prompt") {
+		return exit.Usage(err, "for an argument write %s; see `%s --help`", argument, cmd.CommandPath())
+	}
+	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
+}
+
+// unknownFlag returns the flag that an error of parsing says is unknown, or "".
+func unknownFlag(err error) string {
+	if _, word, found := strings.Cut(err.Error(), "unknown shorthand flag: "); found {
+		_, word, _ = strings.Cut(word, " in ")
+		return word
+	}
+	word, found := strings.CutPrefix(err.Error(), "unknown flag: ")
+	if !found {
+		return ""
+	}
+	return word
+}
+
+// forgotten returns a hint, with the command line that was probably meant, where the command
+// of a server stands without a "--", or its name without --name; "" where neither is so.
+// Other programs take both, as in claude mcp add NAME COMMAND….
+func (a *app) forgotten(cmd *cobra.Command) string {
+	line := []string{"wharf"}
+	names := strings.Fields(cmd.CommandPath())[1:] // that are still to come
+	if len(names) == 0 {
+		line = append(line, "tools")
+	}
+	adds, named := cmd.CommandPath() == "wharf add", ""
+	for rest := a.argv; len(rest) > 0 && a.shell == nil; {
+		word, taken := rest[0], 1
+		_, address := atAddress(word)
+		switch {
+		case len(names) > 0 && word == names[0]:
+			names, line = names[1:], append(line, word)
+		case word != "--" && strings.HasPrefix(word, "-"):
+			known, alone := flagOf(cmd, word)
+			if !alone {
+				taken = min(2, len(rest))
+			}
+			if known {
+				line = append(line, rest[:taken]...)
+			} else if !adds || !slices.Contains(foreign, word) {
+				return ""
+			}
+		case !address && word != "--" && a.isCommand(cmd, word, named):
+			return lineHint(line, named, append([]string{"--"}, rest...))
+		case named != "" && (address || registry.IsName(word) || word == "--" && len(rest) > 1):
+			return lineHint(line, named, rest)
+		case adds && named == "" && !address && word != "--":
+			named = word
+		default:
+			return ""
+		}
+		rest = rest[taken:]
+	}
+	return ""
+}
+
+// foreign are flags of claude mcp add that have a value and say nothing that Wharf needs.
+var foreign = []string{"--transport", "-t", "--scope", "-s"}
+
+// flagOf reports whether cmd has the flag that a word gives, and whether its value is in the
+// word, or it has none.
+func flagOf(cmd *cobra.Command, word string) (known, alone bool) {
+	name, _, given := strings.Cut(word, "=")
+	flag := cmd.Flag(strings.TrimLeft(name, "-"))
+	if !strings.HasPrefix(word, "--") {
+		if flag = cmd.Flags().ShorthandLookup(word[1:min(2, len(word))]); flag == nil && word == "-h" {
+			return true, true
+		}
+		given = len(word) > 2
+	}
+	if flag == nil {
+		return false, given
+	}
+	return true, given || flag.NoOptDefVal != ""
+}
+
+// runners are programs that servers are started with.
+var runners = []string{"npx", "bunx", "uvx", "dnx", "pipx", "node", "bun", "deno", "python", "python3", "uv", "docker", "podman", "java", "go"}
+
+// isCommand reports whether a word begins the command line of a server, and is not the name
+// of one. What follows a name is a command.
+func (a *app) isCommand(cmd *cobra.Command, word string, named string) bool {
+	if s, err := a.load(); err == nil && cmd.Name() != "add" && s.has(word) {
+		return false
+	}
+	return slices.Contains(runners, word) || strings.HasPrefix(word, ".") || strings.HasPrefix(word, "/") ||
+		named != "" && !registry.IsName(word)
+}
+
+// lineHint leads on to a command line, which may have --name before its last words. Those
+// are a url, or "--" and a command.
+func lineHint(line []string, named string, last []string) string {
+	where := "a name goes behind --name"
+	switch {
+	case named == "":
+		where = "a command goes behind --"
+	case last[0] == "--":
+		where = "a command goes behind --, and its name behind --name"
+	}
+	if named != "" {
+		line = append(line, "--name", named)
+	}
+	line = slices.Concat(line, last)
+	for i := range line {
+		line[i] = plain.ShellWord(line[i])
+	}
+	return where + ": `" + strings.Join(line, " ") + "`"
+}
+
+// argumentOf returns what a flag that does not exist is called as an argument of a tool:
+// other programs take --key value, Wharf takes key=value.
+func argumentOf(argv []string, err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return ""
+	}
+	for i, word := range argv {
+		if value, found := strings.CutPrefix(word, "--"+name+"="); found {
+			return plain.ShellWord(name + "=" + value)
+		}
+		if word == "--"+name && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
+			return plain.ShellWord(name + "=" + argv[i+1])
+		}
+	}
+	return plain.ShellWord(name + "=…")
+}
