@@ -159,7 +159,7 @@ func (s *settings) names() []string {
 	return names
 }
 
-// shown are the servers that commands about all servers are about: the user's own and
+// shown returns the servers that a command takes when it takes all: the user's own and
 // those of the project. The demo is one of them only where there is no other: its process
 // is of use to a person who has no server yet.
 func (s *settings) shown() []host.Server {

@@ -38,7 +38,7 @@ const (
 	Templates Kind = "resourceTemplates"
 )
 
-// kinds has them in the order in which a file has them.
+// kinds lists the kinds of lists in the order of a file.
 var kinds = []Kind{Tools, Prompts, Resources, Templates}
 
 // Snapshot is what is known of one server.

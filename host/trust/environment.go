@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// worstLoaders are the variables by which a program loads code of another's choice. A
-// project can set any number of those below that no program reads.
+// worstLoaders are the variables that most directly have a program load other code. They
+// are named first in a warning: a project may set many of the other loaders to hide one.
 var worstLoaders = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(LD_(PRELOAD|AUDIT|LIBRARY_PATH)|DYLD_(INSERT_LIBRARIES|LIBRARY_PATH|FRAMEWORK_PATH)|PATH|ENV|BASH_ENV|NODE_(OPTIONS|PATH|COMPILE_CACHE)|` +
 		`BUN_OPTIONS|PYTHON(PATH|HOME|STARTUP)|PERL5(OPT|LIB)|RUBY(OPT|LIB)|PHPRC|LUA_INIT|_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|DOTNET_STARTUP_HOOKS|GIT_SSH_COMMAND|HOME)$`)

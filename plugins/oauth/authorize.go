@@ -17,7 +17,7 @@ var errClientGone = auth.Misconfigured("the authorization server does not know t
 
 // signInByBrowser sends the person to the authorization server. A registration
 // that turns out to be gone is made anew, once; where there is no way to register,
-// the person may have a token.
+// the person is asked for a token.
 func (l *login) signInByBrowser(at *place) (*token, error) {
 	if err := at.Server.checkPKCE(); err != nil {
 		return nil, err

@@ -79,8 +79,8 @@ func (d *Dialer) Close() error {
 	return nil
 }
 
-// Prepare loads and compiles the plugins that an entry needs first, where that was not
-// done, and those of its account, which may be nil. The error is of the transport.
+// Prepare loads and compiles the plugins that an entry needs first, unless that was done
+// before, and those of its account, which may be nil. The error is that of the transport.
 func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *Account) error {
 	via := d.Routes(s)[0]
 	if !slices.Contains(d.config.Modules.Transports(), via) {
