@@ -9,7 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/plugintest"
 )
 
-// The module passes the conformance kit, as any plugin can be asked to.
+// Both modules pass the conformance kit, as any plugin can be asked to.
 func TestKit(t *testing.T) {
-	exampletest.Kit(t, files(t)["websocket"], plugintest.Options{})
+	each(t, func(t *testing.T, files map[string]string) {
+		exampletest.Kit(t, files["websocket"], plugintest.Options{})
+	})
 }

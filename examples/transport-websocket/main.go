@@ -14,7 +14,7 @@ func main() {}
 
 var manifest = abi.Manifest{
 	Name:        "websocket",
-	Version:     "1.0.0",
+	Version:     "1.1.0",
 	Summary:     "MCP over WebSocket",
 	Grants:      []abi.Grant{{Kind: abi.OpenHTTP, Name: "main"}},
 	Cancel:      abi.CancelByMessage,

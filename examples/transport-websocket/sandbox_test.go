@@ -18,17 +18,30 @@ import (
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
-func files(t *testing.T) map[string]string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("builds the module, which takes a while")
-	}
-	return map[string]string{"websocket": testenv.Plugin(t, ".")}
+// published is the module in C, which `wharf plugin add websocket` installs.
+const published = "../transport-websocket-c/websocket.wasm"
+
+// each runs a test with the published module, and with the one of this folder, which is
+// held to it host call by host call (host/internal/guest: FuzzWebSocketTwins).
+func each(t *testing.T, test func(t *testing.T, files map[string]string)) {
+	t.Run("C", func(t *testing.T) {
+		file, err := filepath.Abs(published)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, map[string]string{"websocket": file})
+	})
+	t.Run("Go", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("builds the module, which takes a while")
+		}
+		test(t, map[string]string{"websocket": testenv.Plugin(t, ".")})
+	})
 }
 
-func newHost(t *testing.T) *host.Host {
+func newHost(t *testing.T, files map[string]string) *host.Host {
 	t.Helper()
-	return exampletest.Host(t, exampletest.Config(t, files(t)))
+	return exampletest.Host(t, exampletest.Config(t, files))
 }
 
 // entry leads to the server as an entry of a configuration would.
@@ -56,8 +69,10 @@ func connect(t *testing.T, h *host.Host, entry host.Server) *host.Session {
 	return s
 }
 
-func TestSandbox(t *testing.T) {
-	h := newHost(t)
+func TestSandbox(t *testing.T) { each(t, sandbox) }
+
+func sandbox(t *testing.T, files map[string]string) {
+	h := newHost(t, files)
 	for _, size := range []int{7, 4096, 1 << 30} {
 		s := connect(t, h, entry(serve(t, false, speak(size))))
 		for range 3 {
@@ -76,8 +91,10 @@ func TestSandbox(t *testing.T) {
 }
 
 // A server that speaks HTTP/2 as well is asked in HTTP/1.1 all the same.
-func TestWSS(t *testing.T) {
-	h := newHost(t)
+func TestWSS(t *testing.T) { each(t, overTLS) }
+
+func overTLS(t *testing.T, files map[string]string) {
+	h := newHost(t, files)
 	peer := serve(t, true, speak(1000))
 	e := entry(peer)
 	e.TLS.CA = filepath.Join(t.TempDir(), "ca.pem")
@@ -90,8 +107,10 @@ func TestWSS(t *testing.T) {
 
 // Who signs in does so in the request that is upgraded, and the plugin knows of
 // nothing.
-func TestSignIn(t *testing.T) {
-	h := newHost(t)
+func TestSignIn(t *testing.T) { each(t, signIn) }
+
+func signIn(t *testing.T, files map[string]string) {
+	h := newHost(t, files)
 	peer := serve(t, false, speak(1000))
 	peer.token = "s3cr3t"
 	e := entry(peer)
@@ -104,11 +123,13 @@ func TestSignIn(t *testing.T) {
 }
 
 // A server is killed with all its connections, and comes back.
-func TestRestart(t *testing.T) {
+func TestRestart(t *testing.T) { each(t, restart) }
+
+func restart(t *testing.T, files map[string]string) {
 	address := exampletest.Address(t)
 	var peer *server
 	restarttest.Run(t, restarttest.Trial{
-		Config: exampletest.Config(t, files(t)),
+		Config: exampletest.Config(t, files),
 		Entry:  host.Server{Name: "board", Transport: "websocket", URL: "ws://" + address + "/mcp"},
 		Start:  func(t *testing.T) { peer = at(t, address) },
 		Kill:   func(*testing.T) { peer.kill() },
@@ -116,7 +137,9 @@ func TestRestart(t *testing.T) {
 }
 
 // The command of a user carries it, and says who was not let in.
-func TestCommand(t *testing.T) {
+func TestCommand(t *testing.T) { each(t, command) }
+
+func command(t *testing.T, files map[string]string) {
 	open, guarded := serve(t, false, speak(1000)), serve(t, false, speak(1000))
 	guarded.token = "s3cr3t"
 	c := exampletest.NewCommand(t, fmt.Sprintf(`
@@ -131,7 +154,7 @@ auth = "none"
 transport = "websocket"
 url = %[2]q
 auth = { provider = "bearer", token = "a guess" }
-`, entry(open).URL, entry(guarded).URL), files(t))
+`, entry(open).URL, entry(guarded).URL), files)
 	c.Carries(t, "board")
 	c.Unauthorized(t, "guarded", "HTTP 401: who are you?")
 	c.Unauthorized(t, "wrong", "does not take the token")
@@ -139,8 +162,10 @@ auth = { provider = "bearer", token = "a guess" }
 
 // Whatever a server does that it must not, the connection ends with a reason, the
 // server is told the code, and the host goes on.
-func TestHostileServers(t *testing.T) {
-	h := newHost(t)
+func TestHostileServers(t *testing.T) { each(t, hostileServers) }
+
+func hostileServers(t *testing.T, files map[string]string) {
+	h := newHost(t, files)
 	good := connect(t, h, host.Server{Name: "good", Transport: "websocket", URL: entry(serve(t, false, speak(99))).URL})
 	for _, s := range streams {
 		if s.fail == "" {
@@ -197,8 +222,10 @@ func ends(t *testing.T, h *host.Host, e host.Server) error {
 }
 
 // A server that does not upgrade is quoted.
-func TestNoWebSocket(t *testing.T) {
-	h := newHost(t)
+func TestNoWebSocket(t *testing.T) { each(t, noWebSocket) }
+
+func noWebSocket(t *testing.T, files map[string]string) {
+	h := newHost(t, files)
 	peer := serve(t, false, speak(1))
 	e := entry(peer)
 	e.URL = strings.Replace(e.URL, "ws:", "http:", 1) // the same server, by its other name

@@ -19,6 +19,7 @@ var modulesInC = []string{
 	"plugins/stdio/stdio.wasm",
 	"examples/auth-corp-sso/corp-sso.wasm",
 	"examples/transport-socket-c/socket.wasm",
+	"examples/transport-websocket-c/websocket.wasm",
 }
 
 // A module is what its source gives. A machine with another compiler, or none, takes the

@@ -90,7 +90,7 @@ func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []
 // twin returns one of two, loaded once.
 func twin(t *testing.T, which string) *wasm.Module {
 	t.Helper()
-	if which != shippedStdio && which != shippedHTTP {
+	if filepath.Ext(which) != ".wasm" {
 		return module(t, which)
 	}
 	if m, ok := modules.Load(which); ok {
