@@ -57,7 +57,7 @@ docs: ## write docs/REFERENCE.md and the manual pages anew
 	go test -count 1 -run '^TestReference$$' ./cmd/wharf -update
 
 # The extras are published as NAME-SHA256.wasm at the address in their index, which has the hashes.
-EXTRAS     = nats ssh websocket
+EXTRAS     = nats ssh
 EXTRAS_DIR = $(CURDIR)/bin/extras
 .PHONY: extras-built
 extras-built:
@@ -68,7 +68,7 @@ extras-built:
 
 .PHONY: extras
 extras: extras-built ## build the extras into bin/extras, and their hashes into the index
-	cp examples/transport-socket-c/socket.wasm plugins/extras/built/
+	cp examples/transport-socket-c/socket.wasm examples/transport-websocket-c/websocket.wasm plugins/extras/built/
 	go test -count 1 ./plugins/extras -built $(EXTRAS_DIR) -update
 
 .PHONY: extras-check
