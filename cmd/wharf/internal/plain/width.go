@@ -38,14 +38,19 @@ func Fit(text string, columns int) string {
 	return text
 }
 
-// Wrap breaks a line into rows of at most so many columns, at spaces where that
-// loses little. Rows after the first are indented.
+// Wrap breaks a line into rows of at most so many columns, at spaces where that loses
+// little, and where the word behind the space fits into a row of its own. Rows after the
+// first are indented.
 func Wrap(line string, columns, indent int) []string {
 	var rows []string
 	for before := ""; ; {
 		n := fitting(line, columns-len(before))
-		if n < len(line) {
-			if at := strings.LastIndexByte(line[:n], ' '); at > n/2 {
+		if n < len(line) && line[n] == ' ' { // the row ends with a word
+			n++
+		} else if n < len(line) {
+			at := strings.LastIndexByte(line[:n], ' ')
+			word, _, _ := strings.Cut(line[at+1:], " ")
+			if at > n/2 || strings.Trim(line[:at+1], " ") != "" && Width(word) <= columns-min(indent, columns/2) {
 				n = at + 1
 			}
 		}
