@@ -59,7 +59,7 @@ func newRoot(a *app) *cobra.Command {
 		newWatch(a), newPing(a), newRequest(a), newTask(a), newShell(a, newRoot),
 		newServers(a), newSearch(a), newAdd(a), newUpdate(a), newRemove(a), newImport(a),
 		newLogin(a), newLogout(a), newAuth(a),
-		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newDemoServer(a),
+		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newDemoServer(a), newAgents(),
 	)
 	refuseUnknownShells(root)
 	help := root.HelpFunc()
