@@ -15,13 +15,16 @@ import (
 // permits returns why a tool of a server may not be called, or nil: its entry names the
 // tools that may, or some that may not.
 func permits(entry *config.Server, tool string) error {
-	switch {
-	case entry.Permits(tool):
+	if entry.Permits(tool) {
 		return nil
-	case slices.Contains(entry.DisabledTools, tool):
+	}
+	for _, name := range entry.DisabledTools {
+		if one := (config.Server{DisabledTools: []string{name}}); one.Permits(tool) {
+			continue
+		}
 		return &hosterr.Error{
 			Kind: ErrDenied, Err: fmt.Errorf("call %s on %s: the tool is among the disabled_tools of its entry", tool, entry.Name),
-			Hint: fmt.Sprintf("take %q out of disabled_tools in the entry of %s", tool, entry.Name),
+			Hint: fmt.Sprintf("take %q out of disabled_tools in the entry of %s", name, entry.Name),
 		}
 	}
 	return &hosterr.Error{

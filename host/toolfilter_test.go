@@ -24,6 +24,7 @@ func TestPermittedTools(t *testing.T) {
 		says                    string
 	}{
 		"disabled":            {nil, []string{"echo", "absent"}, slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == "echo" }), "disabled_tools"},
+		"disabled by *":       {nil, []string{"ec*o"}, slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == "echo" }), "disabled_tools"},
 		"enabled":             {[]string{"fail", "absent"}, nil, []string{"fail"}, "enabled_tools"},
 		"none is enabled":     {[]string{}, nil, nil, "enabled_tools"},
 		"disabled goes first": {[]string{"echo", "fail"}, []string{"echo"}, []string{"fail"}, "disabled_tools"},
@@ -42,8 +43,12 @@ func TestPermittedTools(t *testing.T) {
 			_, err := s.CallTool(t.Context(), "echo", map[string]string{"text": "x"})
 			again := s.Call(t.Context(), mcp.MethodCallTool, map[string]any{"name": "echo", "arguments": map[string]string{"text": "x"}}, nil)
 			escaped := s.Call(t.Context(), mcp.MethodCallTool, json.RawMessage(`{"name":"ech\u006f"}`), nil)
+			named := `"echo"`
+			if name == "disabled by *" {
+				named = `"ec*o"`
+			}
 			for _, err := range []error{err, again, escaped} {
-				if !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(host.Hint(err), `"echo"`) {
+				if !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(host.Hint(err), named) {
 					t.Errorf("error %v, hint %q", err, host.Hint(err))
 				}
 			}

@@ -30,9 +30,9 @@ your configuration, and are written if you say yes. Comments and order of the fi
 stay. A value that is named like a secret goes to the vault, and the entry has
 ${secret:NAME} in its place.
 
-What a client forbids stays forbidden, such as tools that are disabled. What it allows
-without asking is not taken. A server that means the folder of a workspace is left out:
-here it would be any folder you stand in. The other client's file is not changed.`
+What a client forbids stays forbidden: servers and tools that its file disables. What it
+allows without asking is not taken. A server that means the folder of a workspace is left
+out: here it would be any folder you stand in. The other client's file is not changed.`
 
 func newImport(a *app) *cobra.Command {
 	var list, yes bool

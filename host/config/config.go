@@ -85,7 +85,8 @@ type Server struct {
 	Registry Registry
 
 	// Tools that may be listed and called; nil is all, and an empty list none. Those of
-	// DisabledTools may not, whatever the other list says. Names are compared as they are.
+	// DisabledTools may not, whatever the other list says; "*" in one of those stands for any
+	// characters. All else of a name is compared as it is.
 	EnabledTools  []string
 	DisabledTools []string
 
@@ -111,7 +112,8 @@ type Server struct {
 // Permits reports whether a tool of the server may be called: EnabledTools names it or is
 // nil, and DisabledTools does not.
 func (s *Server) Permits(tool string) bool {
-	return !slices.Contains(s.DisabledTools, tool) && (s.EnabledTools == nil || slices.Contains(s.EnabledTools, tool))
+	forbidden := slices.ContainsFunc(s.DisabledTools, func(pattern string) bool { return fitsPattern(pattern, tool) })
+	return !forbidden && (s.EnabledTools == nil || slices.Contains(s.EnabledTools, tool))
 }
 
 // TLS says how a server over TLS is known, and what it is shown: that of an https

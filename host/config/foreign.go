@@ -38,7 +38,7 @@ func parseForeign(doc *document, at place) (*File, error) {
 			elsewhere = append(elsewhere, fmt.Sprintf("%s: the servers of the project %s are used there, and imported with `wharf import`", doc.path, s.folder))
 			continue
 		}
-		f.addSection(doc, s, inputs, at)
+		f.addSection(doc, s, inputs, forbiddenIn(doc, s, at.cwd), at)
 	}
 	if len(f.Servers) == 0 {
 		f.Warnings = append(f.Warnings, elsewhere...)
@@ -49,7 +49,10 @@ func parseForeign(doc *document, at place) (*File, error) {
 }
 
 // addSection adds the servers of a table, or of a list.
-func (f *File) addSection(doc *document, sec section, inputs []Input, where place) {
+func (f *File) addSection(doc *document, sec section, inputs []Input, limits *forbidden, where place) {
+	for _, n := range limits.notes {
+		f.note("%v", n)
+	}
 	if list, ok := doc.at(sec.path).([]any); ok {
 		for i, item := range list {
 			values, table := item.(map[string]any)
@@ -61,13 +64,13 @@ func (f *File) addSection(doc *document, sec section, inputs []Input, where plac
 			name, _ := values["name"].(string)
 			at := append(slices.Clone(sec.path), strconv.Itoa(i))
 			e := &entry{doc: doc, path: at, subject: "server " + cmp.Or(name, strconv.Itoa(i+1)), values: values}
-			f.addForeign(e, sec, cmp.Or(name, "server-"+strconv.Itoa(i+1)), inputs, where)
+			f.addForeign(e, sec, cmp.Or(name, "server-"+strconv.Itoa(i+1)), inputs, limits, where)
 		}
 		return
 	}
 	for _, name := range doc.under(sec.path...) {
 		e := newEntry(doc, "server "+name, append(slices.Clone(sec.path), name)...)
-		f.addForeign(e, sec, name, inputs, where)
+		f.addForeign(e, sec, name, inputs, limits, where)
 	}
 }
 
@@ -81,12 +84,13 @@ func (e *entry) notServer(item any) *Error {
 }
 
 // addForeign adds a server if it can be used.
-func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, where place) {
+func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, limits *forbidden, where place) {
 	if sec.client.id == "goose" && e.ofGoose() {
 		f.note("%v", e.mistake("", "is part of Goose itself, and no server"))
 		return
 	}
 	s := e.foreign(sec.client, f.rename(e, name))
+	limits.apply(e, &s, name)
 	folder := where.words
 	if sec.folder != "" {
 		folder = filepath.FromSlash(sec.folder)
@@ -295,13 +299,15 @@ func noServers(doc *document) error {
 // nearestProject returns the innermost folder of the sections that holds a folder, or "".
 func nearestProject(sections []section, folder string) (nearest string) {
 	for _, s := range sections {
-		if s.folder == "" || folder == "" {
-			continue
-		}
-		rel, err := filepath.Rel(s.folder, folder)
-		if err == nil && filepath.IsLocal(rel) && len(s.folder) > len(nearest) {
+		if holds(s.folder, folder) && len(s.folder) > len(nearest) {
 			nearest = s.folder
 		}
 	}
 	return nearest
+}
+
+// holds reports whether a folder is another one or lies above it; "" is none.
+func holds(folder, other string) bool {
+	rel, err := filepath.Rel(folder, other)
+	return folder != "" && other != "" && err == nil && filepath.IsLocal(rel)
 }

@@ -103,23 +103,23 @@ func (e *entry) foreign(c *client, name string) Server {
 	e.normalize(c)
 	transport := e.text(e.first(foreignKeys.transport))
 	s := Server{
-		Name:         name,
-		Transport:    cmp.Or(foreignTransports[transport], transport),
-		Dir:          e.text(e.first(foreignKeys.dir)),
-		URL:          e.text(e.first(foreignKeys.url)),
-		Env:          e.foreignEnv(),
-		EnvFile:      e.text(e.first(foreignKeys.envFile)),
-		Headers:      e.foreignHeaders(),
-		Strategy:     e.oneOf("strategy", strategies...),
-		Auth:         e.foreignAuth(),
-		Address:      e.text("address"),
-		Resend:       e.flag("resend"),
-		MessageCap:   e.size(e.first(foreignKeys.cap)),
-		Framing:      e.oneOf("framing", framings...),
-		Protocol:     e.foreignProtocol(),
-		Settings:     e.texts(e.first(foreignKeys.settings)),
-		Disabled:     e.flag("disabled"),
-		EnabledTools: e.tools(c, foreignKeys.enabledTools), DisabledTools: e.tools(c, foreignKeys.disabledTools),
+		Name:          name,
+		Transport:     cmp.Or(foreignTransports[transport], transport),
+		Dir:           e.text(e.first(foreignKeys.dir)),
+		URL:           e.text(e.first(foreignKeys.url)),
+		Env:           e.foreignEnv(),
+		EnvFile:       e.text(e.first(foreignKeys.envFile)),
+		Headers:       e.foreignHeaders(),
+		Strategy:      e.oneOf("strategy", strategies...),
+		Auth:          e.foreignAuth(),
+		Address:       e.text("address"),
+		Resend:        e.flag("resend"),
+		MessageCap:    e.size(e.first(foreignKeys.cap)),
+		Framing:       e.oneOf("framing", framings...),
+		Protocol:      e.foreignProtocol(),
+		Settings:      e.texts(e.first(foreignKeys.settings)),
+		Disabled:      e.flag("disabled"),
+		DisabledTools: e.disabledTools(), EnabledTools: e.enabledTools(c), // in this order: both read the key tools
 		file: e.doc.path,
 		line: e.lineOf(""),
 	}
@@ -282,16 +282,28 @@ func (e *entry) foreignHeaders() map[string]string {
 	return headers
 }
 
-// tools reads a list of tools. "*" in it is all of them, as is an empty list to Goose.
-func (e *entry) tools(c *client, keys []string) []string {
+// enabledTools reads a list of tools. "*" in it is all of them, as is an empty list to Goose.
+func (e *entry) enabledTools(c *client) []string {
 	if _, table := e.values["tools"].(map[string]any); table { // of Codex: how each of them is approved
 		e.note("tools", "%s", notTaken)
 		delete(e.values, "tools")
 	}
-	key := e.first(keys)
-	list := e.list(key)
+	list := e.list(e.first(foreignKeys.enabledTools))
 	if slices.Contains(list, "*") || c.id == "goose" && len(list) == 0 {
 		return nil
+	}
+	return list
+}
+
+// disabledTools reads a list of tools, and those that a table of tools turns off.
+func (e *entry) disabledTools() []string {
+	list := e.list(e.first(foreignKeys.disabledTools))
+	table, _ := e.values["tools"].(map[string]any)
+	for _, tool := range slices.Sorted(maps.Keys(table)) {
+		how, _ := table[tool].(map[string]any)
+		if table[tool] == false || how["enabled"] == false {
+			list = append(list, tool)
+		}
 	}
 	return list
 }

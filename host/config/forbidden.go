@@ -1,0 +1,259 @@
+package config
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// forbidden is what a file of another client forbids beside the entries of its servers.
+// Each client has keys of its own for that, which no other has for something else: so they
+// count in a file of any name.
+type forbidden struct {
+	servers []string // by name
+	all     bool     // every server
+	only    []string // where limited: the servers that may be used
+	limited bool
+	rules   []toolRule // in order: a later one counts more
+	starts  []any      // Amp's rules about what a server is; the first that fits counts
+	notes   []*Error
+}
+
+// toolRule forbids tools of servers, or permits them after all.
+type toolRule struct {
+	key     string   // of the file
+	pattern string   // of the name that the client gives to a tool; "*" stands for any characters
+	before  []string // what such a name begins with: "%" is the name of the server
+	permits bool
+}
+
+// How clients write the name of a tool.
+var (
+	opencodeTool = []string{"%_"}
+	crushTool    = []string{"mcp_%_"}
+	doubleTool   = []string{"mcp__%__", ""}      // of Amp, which also takes the name alone
+	geminiTool   = []string{"%__", "mcp_%_", ""} // of all its versions
+	zedTool      = []string{"mcp:%:"}
+)
+
+// forbiddenIn reads what a file forbids to the servers of a section, for a program that runs
+// in the folder cwd.
+func forbiddenIn(doc *document, sec section, cwd string) *forbidden {
+	f := &forbidden{
+		servers: slices.Concat(
+			doc.texts("mcp", "excluded"), doc.texts("excludeMCPServers"), // Gemini, now and before
+		),
+		all: doc.root["chat.mcp.access"] == "none" || doc.root["chat.mcp.enabled"] == false, // VS Code
+	}
+	for _, path := range [][]string{{"mcp", "allowed"}, {"allowMCPServers"}} {
+		if _, list := doc.at(path).([]any); list {
+			f.only, f.limited = append(f.only, doc.texts(path...)...), true
+		}
+	}
+	for _, folder := range doc.under("projects") { // of Claude Code
+		if folder == sec.folder || sec.folder == "" && holds(folder, cwd) {
+			f.servers = append(f.servers, doc.texts("projects", folder, "disabledMcpServers")...)
+		}
+	}
+	f.opencode(doc)
+	f.forbid(crushTool, doc, "options", "disabled_tools")
+	f.forbid(geminiTool, doc, "tools", "exclude")
+	f.forbid(geminiTool, doc, "excludeTools")
+	f.forbid(doubleTool, doc, "amp.tools.disable")
+	f.amp(doc)
+	f.zed(doc)
+	return f
+}
+
+// texts returns the texts of a list, which may be one text.
+func (d *document) texts(path ...string) (texts []string) {
+	v := d.at(path)
+	list, _ := v.([]any)
+	if v, one := v.(string); one {
+		list = []any{v}
+	}
+	for _, item := range list {
+		if text, ok := item.(string); ok && text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// forbid adds the rules of a list. Names with a colon or a parenthesis are those of tools
+// that the client has itself.
+func (f *forbidden) forbid(before []string, doc *document, path ...string) {
+	for _, name := range doc.texts(path...) {
+		if !strings.ContainsAny(name, ":(") {
+			f.rules = append(f.rules, toolRule{key: strings.Join(path, "."), pattern: name, before: before})
+		}
+	}
+}
+
+// opencode reads its tables of tools and of permissions: of the second, "ask" permits.
+func (f *forbidden) opencode(doc *document) {
+	add := func(key, pattern string, permits bool) {
+		pattern = strings.ReplaceAll(pattern, "?", "*")
+		f.rules = append(f.rules, toolRule{key: key, pattern: pattern, before: opencodeTool, permits: permits})
+	}
+	for _, pattern := range doc.under("tools") {
+		if permits, ok := doc.at([]string{"tools", pattern}).(bool); ok {
+			add("tools", pattern, permits)
+		}
+	}
+	if doc.root["permission"] == "deny" {
+		add("permission", "*", false)
+	}
+	for _, pattern := range doc.under("permission") {
+		v := doc.at([]string{"permission", pattern})
+		if of, table := v.(map[string]any); table { // by arguments: "*" is any
+			v = of["*"]
+		}
+		if what, ok := v.(string); ok {
+			add("permission", pattern, what != "deny")
+		}
+	}
+}
+
+// amp reads the rules of Amp about tools, of which the first that fits counts, and those
+// about servers.
+func (f *forbidden) amp(doc *document) {
+	f.starts, _ = doc.root["amp.mcpPermissions"].([]any)
+	const key = "amp.permissions"
+	list, _ := doc.root[key].([]any)
+	for _, item := range slices.Backward(list) {
+		rule, _ := item.(map[string]any)
+		tool, _ := rule["tool"].(string)
+		rejects := rule["action"] == "reject"
+		switch {
+		case tool == "":
+		case rule["matches"] == nil:
+			f.rules = append(f.rules, toolRule{key: key, pattern: tool, before: doubleTool, permits: !rejects})
+		case rejects:
+			e := newEntry(doc, "")
+			f.notes = append(f.notes, e.mistake(key, "rejects %s by its arguments, which wharf does not do; forbid it with disabled_tools, if you mean all of it", tool))
+		}
+	}
+}
+
+// zed reads the permissions of tools in Zed, as far as they are not by arguments.
+func (f *forbidden) zed(doc *document) {
+	permissions := []string{"agent", "tool_permissions"}
+	add := func(pattern string, table []string) {
+		if what, ok := doc.at(append(table, "default")).(string); ok {
+			f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: pattern, before: zedTool, permits: what != "deny"})
+		}
+	}
+	add("mcp:*", slices.Clone(permissions))
+	tools := append(slices.Clone(permissions), "tools")
+	for _, name := range doc.under(tools...) {
+		add(name, append(slices.Clone(tools), name))
+	}
+}
+
+// apply has a server do no more than its client lets it do. name is what it is called there.
+func (f *forbidden) apply(e *entry, s *Server, name string) {
+	same := func(other string) bool { return strings.EqualFold(strings.TrimSpace(other), name) }
+	if f.all || slices.ContainsFunc(f.servers, same) || f.limited && !slices.ContainsFunc(f.only, same) || f.rejects(s) {
+		s.Disabled = true
+	}
+	forbids := make(map[string]int) // by what it says of the name of a tool: the longest pattern
+	var permits []string            // tools, where all the others are forbidden
+	for _, r := range f.rules {
+		for _, rest := range r.of(name) {
+			wild := strings.Contains(rest, "*")
+			switch most := forbids["*"]; {
+			case !r.permits:
+				forbids[rest] = max(forbids[rest], len(r.pattern))
+			case rest == "*":
+				maps.DeleteFunc(forbids, func(rest string, length int) bool { return strings.Contains(rest, "*") && length < len(r.pattern) })
+			case most > 0 && most < len(r.pattern) && !wild:
+				permits = append(permits, rest)
+			case wild && len(forbids) > 0:
+				e.note("", "%s permits %s, among tools that it forbids; wharf forbids all of those, unless you change the entry", r.key, r.pattern)
+			}
+		}
+	}
+	if forbids["*"] > 0 && len(permits) > 0 {
+		delete(forbids, "*")
+		s.EnabledTools = slices.DeleteFunc(permits, func(tool string) bool { return !s.Permits(tool) })
+	}
+	for _, rest := range slices.Sorted(maps.Keys(forbids)) {
+		if !slices.Contains(s.DisabledTools, rest) {
+			s.DisabledTools = append(s.DisabledTools, rest)
+		}
+	}
+}
+
+// rejects reports whether Amp would not start a server, by what it is.
+func (f *forbidden) rejects(s *Server) bool {
+	for _, item := range f.starts {
+		rule, _ := item.(map[string]any)
+		matches, _ := rule["matches"].(map[string]any)
+		fits := len(matches) > 0
+		for key, value := range map[string]string{"command": s.Command, "args": strings.Join(s.Args, " "), "url": s.URL} {
+			if pattern, ok := matches[key].(string); ok {
+				fits = fits && fitsPattern(pattern, value) && (value != "" || key == "args")
+			}
+		}
+		if fits {
+			return rule["action"] == "reject"
+		}
+	}
+	return false
+}
+
+// plainWord matches what opencode and others put "_" for in the name of a server.
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]`) })
+
+// of returns what a rule says of the tools of a server: patterns of their own names.
+func (r toolRule) of(server string) (rests []string) {
+	for _, before := range r.before {
+		if before == "" && strings.HasPrefix(r.pattern, "mcp__") { // it is of one server
+			continue
+		}
+		for _, word := range []string{server, plainWord().ReplaceAllString(server, "_")} {
+			prefix := strings.ReplaceAll(before, "%", word)
+			for at := range len(r.pattern) {
+				if !fitsPattern(r.pattern[:at], prefix) {
+					continue
+				}
+				rest := r.pattern[at:]
+				if at > 0 && r.pattern[at-1] == '*' {
+					rest = "*" + rest
+				}
+				rests = append(rests, rest)
+			}
+			if strings.HasSuffix(r.pattern, "*") && fitsPattern(r.pattern, prefix) {
+				rests = append(rests, "*")
+			}
+		}
+	}
+	for i, rest := range rests {
+		if strings.Trim(rest, "*") == "" {
+			rests[i] = "*"
+		}
+	}
+	slices.Sort(rests)
+	return slices.Compact(rests)
+}
+
+// fitsPattern reports whether a name fits a pattern, in which "*" stands for any characters.
+func fitsPattern(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	last := len(parts) - 1
+	if last == 0 {
+		return pattern == name
+	}
+	rest, fits := strings.CutPrefix(name, parts[0])
+	for _, part := range parts[1:last] {
+		at := strings.Index(rest, part)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(part):]
+	}
+	return fits && strings.HasSuffix(rest, parts[last])
+}

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestForbidden keeps forbidden what a client forbids beside the entries of its servers.
+func TestForbidden(t *testing.T) {
+	const x, tools = `"x": {"command": "y"}`, " get die get_all del_one del_two "
+	for _, c := range []struct{ file, text, want string }{
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_die": false, "write": false}}`, "get get_all del_one del_two"},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x*": false}}`, ""},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_*": false}}`, ""},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_del*": false}}`, "get die get_all"},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_di?": false}}`, "get get_all del_one del_two"},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"*_del_*": false}}`, "get die get_all"},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"y*": false, "xx_*": false}}`, "get die get_all del_one del_two"},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"*": false, "x_*": true}}`, "get die get_all del_one del_two"},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_*": true, "*": false}}`, ""},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_*": false, "x_get": true}}`, "get"},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_get": true, "x_*": false}}`, ""},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_*": false, "x_get*": true}}`, "note"},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_die": false}, "permission": {"*": "ask"}}`, "get get_all del_one del_two"},
+		{"opencode.json", `{"mcp": {` + x + `}, "permission": {"x_die": "deny", "x_get": "ask"}}`, "get get_all del_one del_two"},
+		{"opencode.json", `{"mcp": {` + x + `}, "permission": {"x_die": {"*": "deny"}}}`, "get get_all del_one del_two"},
+		{"opencode.json", `{"mcp": {` + x + `}, "permission": "deny"}`, ""},
+		{"opencode.json", `{"mcp": {"servers": {"x": {"type": "local", "command": ["y"]}}}, "tools": {"x_die": false}}`, "get get_all del_one del_two"},
+		{"crush.json", `{"mcp": {` + x + `}, "options": {"disabled_tools": ["bash", "mcp_x_die"]}}`, "get get_all del_one del_two"},
+		{"amp/settings.json", `{"amp.mcpServers": {` + x + `}, "amp.tools.disable": ["mcp__x__die", "get_*", "builtin:get"]}`, "get del_one del_two"},
+		{"amp/settings.json", `{"amp.mcpServers": {` + x + `}, "amp.permissions": [{"tool": "mcp__x__get", "action": "ask"}, {"tool": "mcp__x__*", "action": "reject"}]}`, "get"},
+		{"amp/settings.json", `{"amp.mcpServers": {` + x + `}, "amp.permissions": [{"tool": "mcp__x__get", "matches": {"a": "b"}, "action": "reject"}]}`, "note get die get_all del_one del_two"},
+		{"amp/settings.json", `{"amp.mcpServers": {` + x + `}, "amp.mcpPermissions": [{"matches": {"command": "z"}, "action": "allow"}, {"matches": {"command": "*"}, "action": "reject"}]}`, "disabled"},
+		{"amp/settings.json", `{"amp.mcpServers": {` + x + `}, "amp.mcpPermissions": [{"matches": {"command": "y"}, "action": "allow"}, {"matches": {"command": "*"}, "action": "reject"}]}`, "get die get_all del_one del_two"},
+		{"amp/settings.json", `{"amp.mcpServers": {` + x + `}, "amp.mcpPermissions": [{"matches": {"url": "*"}, "action": "reject"}]}`, "get die get_all del_one del_two"},
+		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "mcp": {"excluded": ["X"]}}`, "disabled"},
+		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "mcp": {"allowed": ["z"]}}`, "disabled"},
+		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "mcp": {"allowed": []}}`, "disabled"},
+		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "mcp": {"allowed": ["x"]}}`, "get die get_all del_one del_two"},
+		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "excludeMCPServers": ["x"]}`, "disabled"},
+		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "allowMCPServers": ["z"]}`, "disabled"},
+		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "tools": {"exclude": ["x__die", "mcp_x_get", "del_one", "ShellTool(rm)"]}}`, "get_all del_two"},
+		{"copy.json", `{"mcpServers": {` + x + `}, "mcp": {"excluded": ["x"]}}`, "disabled"},
+		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"tools": {"mcp:x:die": {"default": "deny"}, "mcp:x:get": {"default": "confirm"}}}}}`, "get get_all del_one del_two"},
+		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"default": "deny"}}}`, ""},
+		{"User/settings.json", `{"mcp": {"servers": {` + x + `}}, "chat.mcp.access": "none"}`, "disabled"},
+		{"User/settings.json", `{"mcp": {"servers": {` + x + `}}, "chat.mcp.enabled": false}`, "disabled"},
+		{".claude.json", `{"mcpServers": {` + x + `}, "projects": {"/p": {"disabledMcpServers": ["x"]}}}`, "disabled"},
+		{".claude.json", `{"mcpServers": {` + x + `}, "projects": {"/q": {"disabledMcpServers": ["x"]}}}`, "get die get_all del_one del_two"},
+		{".claude.json", `{"projects": {"/p": {"mcpServers": {` + x + `}, "disabledMcpServers": ["x"]}}}`, "disabled"},
+		{"mcp.json", `{"mcpServers": {"x": {"command": "y", "disabledTools": ["*"]}}}`, ""},
+		{"mcp.json", `{"mcpServers": {"x": {"command": "y", "enabledTools": ["get", "die"], "tools": {"die": false, "get": {"enabled": true}}}}}`, "note get"},
+	} {
+		f, err := parse(c.file, []byte(c.text), place{cwd: "/p"})
+		if err != nil || len(f.Servers) != 1 {
+			t.Errorf("%s: %v, %v", c.text, f, err)
+			continue
+		}
+		var got []string
+		if len(f.Notes) > 0 {
+			got = append(got, "note")
+		}
+		if f.Servers[0].Disabled {
+			got = append(got, "disabled")
+		} else {
+			got = append(got, slices.DeleteFunc(strings.Fields(tools), func(tool string) bool { return !f.Servers[0].Permits(tool) })...)
+		}
+		if fmt.Sprint(got) != "["+c.want+"]" {
+			t.Errorf("%s: %s %s\nhas %v %q, want %s", c.file, c.text, f.Servers[0].DisabledTools, got, f.Notes, c.want)
+		}
+	}
+}
