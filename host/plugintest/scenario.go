@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed scenarios/*.txt signin/*.txt
@@ -40,11 +41,17 @@ type Step struct {
 	Text string
 }
 
-// Scenarios returns those of the kit for transports, by their ids.
-func Scenarios() []*Scenario { return scenariosIn("scenarios", verbs) }
+// Scenarios returns those of the kit for transports, by their ids. They are read once, and
+// nothing may be written to them.
+func Scenarios() []*Scenario { return slices.Clone(transportScenarios()) }
 
-// ProviderScenarios returns those for auth providers.
-func ProviderScenarios() []*Scenario { return scenariosIn("signin", authVerbs) }
+// ProviderScenarios returns those for auth providers, as Scenarios does.
+func ProviderScenarios() []*Scenario { return slices.Clone(providerScenarios()) }
+
+var (
+	transportScenarios = sync.OnceValue(func() []*Scenario { return scenariosIn("scenarios", verbs) })
+	providerScenarios  = sync.OnceValue(func() []*Scenario { return scenariosIn("signin", authVerbs) })
+)
 
 func providerScenario(id string) *Scenario {
 	list := ProviderScenarios()
