@@ -225,6 +225,7 @@ func TestStepUpsEnd(t *testing.T) {
 // A refresh that the authorization server does not answer loses nothing, however
 // it fails; one that it refuses ends the login that it was for.
 func TestFailedRefresh(t *testing.T) {
+	h, v := signingIn(t)
 	faults := map[string]http.HandlerFunc{
 		"500":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", 500) },
 		"503":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusServiceUnavailable) },
@@ -241,8 +242,7 @@ func TestFailedRefresh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := oauthtest.New(t.Cleanup)
 			w := newProtectedServer(t, o)
-			h, v := signingIn(t)
-			s := connect(t, h, w.entry("protectedServer"))
+			s := connect(t, h, w.entry(name))
 			o.Expire()
 			o.Answer("/token", fault)
 			if _, err := s.CallTool(host.WithoutSignIn(t.Context()), "echo", nil); err == nil {
@@ -250,7 +250,7 @@ func TestFailedRefresh(t *testing.T) {
 			}
 			o.Answer("/token", nil)
 			say(t, s)
-			if n := len(v.saw("protectedServer")); n != 1 {
+			if n := len(v.saw(name)); n != 1 {
 				t.Errorf("the person was asked %d times", n)
 			}
 		})
@@ -333,13 +333,13 @@ func TestWhichClient(t *testing.T) {
 // Whose clock is wrong: tokens that are over when they arrive, or an hour before
 // they say, or that say nothing of use, cost a refresh and never a person.
 func TestClocks(t *testing.T) {
+	h, v := signingIn(t)
 	for name, life := range map[string]int{"an hour behind": 7200, "an hour ahead": 0, "for ever": 1 << 60, "a moment": 1} {
 		t.Run(name, func(t *testing.T) {
 			o := oauthtest.New(t.Cleanup)
 			o.Life = life
 			w := newProtectedServer(t, o)
-			h, v := signingIn(t)
-			s, err := h.Connect(t.Context(), w.entry("protectedServer"))
+			s, err := h.Connect(t.Context(), w.entry(name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -347,7 +347,7 @@ func TestClocks(t *testing.T) {
 				say(t, s)
 				o.Expire()
 			}
-			if n := len(v.saw("protectedServer")); n != 1 {
+			if n := len(v.saw(name)); n != 1 {
 				t.Errorf("the person was asked %d times", n)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
@@ -35,7 +36,9 @@ func TestMachinesAgree(t *testing.T) {
 	}
 	for name, c := range machines {
 		t.Run(name, func(t *testing.T) {
-			c.ABI = ABI()
+			if c.ABI = ABI(); !c.Interpreted {
+				c.CacheDir = testenv.CodeDir()
+			}
 			e, err := wasm.NewEngine(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)

@@ -75,7 +75,9 @@ func (r reader) Read(p []byte) (int, error) {
 // On the interpreter and without a meter, a guest does what it does otherwise.
 func TestOtherEngines(t *testing.T) {
 	for _, c := range []wasm.Config{{Interpreted: true}, {Unmetered: true}} {
-		c.ABI = ABI()
+		if c.ABI = ABI(); !c.Interpreted {
+			c.CacheDir = testenv.CodeDir()
+		}
 		e, err := wasm.NewEngine(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)

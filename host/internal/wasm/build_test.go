@@ -3,6 +3,8 @@ package wasm
 import (
 	"context"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // build is a module under construction, for tests that need what no compiler
@@ -137,7 +139,19 @@ var plain = ABI{Module: "host", Exports: []Export{{Name: "run", Params: 1, HasRe
 
 func newEngine(t testing.TB, s ABI) *Engine {
 	t.Helper()
-	e, err := NewEngine(context.Background(), Config{ABI: s})
+	return newEngineWith(t, Config{ABI: s})
+}
+
+// guestEngine returns an engine for the guest in testdata, which takes most of a second to
+// compile and is kept.
+func guestEngine(t testing.TB) *Engine {
+	t.Helper()
+	return newEngineWith(t, Config{ABI: guestABI(), CacheDir: testenv.CodeDir()})
+}
+
+func newEngineWith(t testing.TB, c Config) *Engine {
+	t.Helper()
+	e, err := NewEngine(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func TestEngineClosesAfterItsInstances(t *testing.T) {
 }
 
 func TestInstantiateLeavesAtDeadline(t *testing.T) {
-	m, err := newEngine(t, guestABI()).Load(t.Context(), "guest", guestBinary(t))
+	m, err := newEngine(t, guestABI()).Load(t.Context(), "guest", guestBinary(t)) // what is compiling is waited for
 	if err != nil {
 		t.Fatal(err)
 	}

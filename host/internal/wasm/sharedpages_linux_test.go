@@ -203,7 +203,7 @@ func files(t *testing.T) (n int) {
 // instances starts so many of the Go guest, in an engine of their own.
 func instances(t *testing.T, count int) []*Instance {
 	t.Helper()
-	e := newEngine(t, guestABI())
+	e := guestEngine(t)
 	all := make([]*Instance, count)
 	for i := range all {
 		all[i] = start(t, e, guestBinary(t))
