@@ -34,11 +34,11 @@ var authVerbs = map[string]func(o *authHost, text string) error{
 			n := len(o.given)
 			return o.flow.credentials != nil && n > 1 && o.given[n-1] == o.given[n-2]
 		}),
-	"asks-nobody": unless("it asked a person in a flow that is not interactive",
+	"never-asks": unless("it asked a person in a flow that is not interactive",
 		func(o *authHost) bool { return o.flow.asked > 0 }),
 	"kept": unless("it forgot a login because of a temporary error",
 		func(o *authHost) bool { return o.flow.kinds[step.ActionForget] > 0 }),
-	"believes-nothing": unless("it made credentials of an answer that holds none",
+	"believes-nothing": unless("it made credentials of an answer that has no credentials",
 		func(o *authHost) bool { return o.flow.kinds[step.ActionHTTP] > 0 && o.signedIn() }),
 }
 
@@ -67,8 +67,9 @@ func signIn(o *authHost, _ string) error {
 	return begins(o, step.ReasonChallenged+" interactive")
 }
 
-// unknown sends an event of an unknown kind in place of the first that is awaited, or as
-// the first if none is awaited. The provider must fail then, by an action or by an error.
+// unknown sends an event of an unknown kind in place of the first event that the provider
+// awaits, or as the first event if it awaits nothing. The provider must then fail, by an
+// action or by an error.
 func unknown(o *authHost, _ string) error {
 	o.strange = true
 	err := begins(o, step.ReasonChallenged+" interactive")

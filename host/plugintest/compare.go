@@ -38,7 +38,7 @@ func (k *kit) compare() {
 		switch {
 		case !k.wanted(c.ID):
 		case len(list) == 0 || k.stops > 0:
-			k.report.add(&c, Skipped, "none of the scenarios that are compared has passed, or the guest has used up its budget")
+			k.report.add(&c, Skipped, "no scenario that is compared has passed, or the guest has used up its budget")
 		default:
 			var record *recording
 			module, err := k.setup.module, error(nil)

@@ -18,7 +18,7 @@ type framing interface {
 
 	// say frames a message of the server. values are settings and what the rules of a
 	// profile have found. answers is what was found in the frame of the message that it
-	// answers, or nil if it answers none.
+	// answers; it is nil for a message that answers nothing.
 	say(message []byte, values, answers map[string]string) ([]byte, error)
 }
 

@@ -137,7 +137,7 @@ func (g *harness) open() error {
 
 func (g *harness) later(act func() error) { g.queue = append(g.queue, act) }
 
-// pump runs queued functions until none is left.
+// pump runs queued functions until the queue is empty.
 func (g *harness) pump() error {
 	for len(g.queue) > 0 {
 		act := g.queue[0]

@@ -15,16 +15,16 @@ type server interface {
 	opened(s *stream) error
 	wrote(s *stream) error
 
-	// message returns the bytes of a message that belongs to an exchange, or to none (0).
-	// If it is halved, its second half comes later, and so none of it comes with a head.
+	// message returns the bytes of a message. exchange is 0 for a message that belongs to no
+	// exchange. A halved message has its second half later, so no part of it comes with a head.
 	message(exchange uint32, text string, halved bool) (output, error)
 
 	// raw returns the stream for bytes that are no message.
 	raw() (*stream, error)
 }
 
-// output is bytes of a server on a stream, nil if there are none. If last, the stream ends
-// behind them.
+// output is what a server says on a stream. bytes may be nil. The stream ends behind them if
+// last is set.
 type output struct {
 	on    *stream
 	bytes []byte
