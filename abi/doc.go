@@ -79,8 +79,8 @@
 //
 // An answer ends the exchange of its request as well, wherever it is delivered. So
 // a guest that hears by another way whether a message arrived says LATER, and
-// FAILED if it did not; where it did, the answer says so, or DONE for a message
-// that has none.
+// FAILED if it did not arrive; if it did, the answer says so, or DONE for a message
+// that has no answer.
 //
 // A guest returns 0 from kinds that it does not know.
 //
@@ -96,7 +96,7 @@
 //	forward         queues it, whole or in parts, to the handle of the event; to
 //	                any other that is open: DENIED
 //
-// Every other call is as ever: none of them reaches a payload. This event is the
+// Every other call works as always: it does not reach a payload. This event is the
 // one chance; what has not been forwarded when the guest returns is gone, and
 // where that is all of it, the host warns its user. What is queued to a handle
 // leaves in the order of the calls, so a guest that wants it to come first queues
@@ -259,7 +259,7 @@
 // malformed: a block or field that is cut short, a field that stands twice, an
 // integer that does not have four bytes, a text, key, value or name that is not
 // UTF-8. What follows a block (the message after the facts, the body after the
-// head) is none of its business.
+// head) is not a part of it.
 //
 // The kind in facts is 1 request, 2 notification, 3 reply. The flags of an open
 // request are 1 ESSENTIAL (its end is the end of the connection) and 2 UPGRADE

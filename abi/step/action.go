@@ -57,7 +57,7 @@ func Awaits(action string) (event string) {
 }
 
 // Action is what the host shall do. The field that belongs to the kind is set;
-// run and done have none.
+// run and done have no field.
 type Action struct {
 	Kind        string       `json:"kind"`
 	Load        *Load        `json:"load,omitempty"`

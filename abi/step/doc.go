@@ -13,7 +13,7 @@
 // Extism's own HTTP, files and variables are off.
 //
 // A provider performs no I/O. It is asked to sign in to one server, says which
-// actions the host shall take, and is called again with what came of them. So
+// actions the host shall take, and is called again with the results. So
 // no call blocks, a flow survives the loss of the instance between two steps,
 // and a test is a table. The state is whatever the provider wants to remember
 // within a flow: the host hands it back unread, keeps it out of logs and files,
@@ -23,7 +23,7 @@
 // # One server
 //
 // One provider may sign in to several servers, and each of them has the provider to
-// itself. An instance that has taken a step for one server entry takes none for
+// itself. An instance that has taken a step for one server entry takes no step for
 // another, so what a provider keeps in its memory never meets another server. A
 // record belongs to the URL of a server, or to the server entry where there is no
 // URL, whether its key names a resource or not ([RecordKey]). A provider can so
@@ -41,7 +41,7 @@
 //	load          loaded                 reads a record of the vault; with lock, first takes the record's lock
 //	store         stored                 writes a record, to the disk and not only towards it, and unlocks it
 //	forget        stored                 removes a record, if it is still the one that was loaded, and unlocks it;
-//	                                     whatever it is, where the flow has loaded none
+//	                                     if the flow has not loaded it, removes it in any case
 //	http          http_response          one exchange, under the provider's grant
 //	listen        listening              opens the callback on the loopback interface
 //	open_browser  redirect               shows a page to the person and waits until it comes back to the callback
@@ -75,8 +75,8 @@
 //	login       the person asked to sign in, whatever is saved
 //	logout      the person asked to sign out: revoke and forget
 //
-// and says whether a person can be asked (interactive). A flow that needs one and
-// has none fails with class login. A flow that ends with done and without
+// and says whether a person can be asked (interactive). A flow that needs a person
+// and cannot ask one fails with class login. A flow that ends with done and without
 // credentials lets requests go as they are: that is right for initial, where a
 // server may not want any. A server that is a process or a stream has no way to ask
 // (there is no challenge), so there the same flow says that a sign-in is missing:
@@ -98,7 +98,7 @@
 // # Flows
 //
 // These are the flows that the contract was drawn from. Each line is a step:
-// what came in, then the actions.
+// the event, then the actions.
 //
 // A bearer token out of the settings:
 //
@@ -140,7 +140,7 @@
 //	http_response        → store token; store binding
 //	stored               → credentials, done
 //
-// Step-up is the same flow with the scopes of before and of the challenge. A
+// Step-up is the same flow with the old scopes and those of the challenge. A
 // device code differs after the metadata:
 //
 //	                     → http device authorization

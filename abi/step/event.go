@@ -46,8 +46,8 @@ const (
 	EventRequest   = "request"
 )
 
-// Event is what came about. A provider answers a kind that it does not know by
-// failing.
+// Event is what has happened. A provider fails for an event of a kind that it
+// does not know.
 type Event struct {
 	Kind    string `json:"kind"`
 	Now     int64  `json:"now"`     // Unix time in milliseconds

@@ -181,7 +181,7 @@ function space(s: string, at: i32): i32 {
   }
 }
 
-// skip returns where the value that begins at a place ends, or -1 where there is none.
+// skip returns where the value that begins at a place ends, or -1 where no value begins.
 function skip(s: string, at: i32, depth: i32): i32 {
   const open = code(s, at);
   if (open == QUOTE) return skipText(s, at);
@@ -218,7 +218,7 @@ function skipText(s: string, at: i32): i32 {
   return -1;
 }
 
-// skipWord takes a number or a word as it is: whoever wants one looks at it.
+// skipWord moves past a number or a word. The caller that reads one checks it.
 function skipWord(s: string, at: i32): i32 {
   const from = at;
   while (true) {

@@ -64,8 +64,8 @@ func (f *Flow) load(load step.Load, v any) (bool, error) {
 	if err != nil || e.Record == nil {
 		return false, err
 	}
-	// A record that cannot be read was written by another version. It is as
-	// good as none: the person signs in once more.
+	// A record that cannot be read was written by another version. It counts as
+	// missing: the person signs in once more.
 	return json.Unmarshal(e.Record.Value, v) == nil, nil
 }
 

@@ -40,8 +40,8 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Message }
 
-// NeedsLogin is the failure of a flow that needs a person and has none, or whose
-// person said no.
+// NeedsLogin is the failure of a flow that needs a person, where no person can be
+// asked or the person said no.
 func NeedsLogin(message, hint string) error {
 	return &Failure{Class: step.FailLogin, Message: message, Hint: hint}
 }

@@ -49,8 +49,8 @@ static inline bool skip_text(cursor *c) {
 
 static inline bool is_scalar(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == 'E' || c == '+' || c == '-' || c == '.'; }
 
-// skip moves past a value. A number or a word is taken as it is: whoever wants
-// one looks at it.
+// skip moves past a value. It does not check a number or a word: the caller that
+// reads one does.
 static inline bool skip(cursor *c, int depth) {
 	char open = peek_past_space(c);
 	if (open == '"') return skip_text(c);
@@ -133,8 +133,8 @@ static inline void text_rune(uint32_t r) {
 	text_byte(0x80 | (r & 0x3F));
 }
 
-// hex4 reads four hexadecimal digits; 0xFFFD, the sign for what cannot be read,
-// stands for what is none.
+// hex4 reads four hexadecimal digits. It returns 0xFFFD, the replacement character,
+// where they are not.
 static inline uint32_t hex4(cursor *c) {
 	uint32_t r = 0;
 	for (int i = 0; i < 4; i++) {

@@ -47,7 +47,7 @@ const shared = 0
 
 var newline = abi.PackNeedles("\n")
 
-// final is the last byte of a message so far that is no white space; 0 for none.
+// final is the last byte so far of a message that is not white space; 0 before it.
 type final struct {
 	last   byte
 	window [64]byte // what of a payload is looked at

@@ -78,7 +78,7 @@ func (l *Lines) skipMark(p sdk.Payload) sdk.Payload {
 	return p.From(n)
 }
 
-// release delivers what was withheld for a mark that turned out to be none.
+// release delivers bytes that were withheld, as they turned out not to be a mark.
 func (l *Lines) release(c *sdk.Conn, withheld int) {
 	l.begun = true
 	if withheld > 0 {

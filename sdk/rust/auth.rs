@@ -202,7 +202,7 @@ fn skip_text(text: &str) -> Option<&str> {
     None
 }
 
-// skip_word takes a number or a word as it is: whoever wants one looks at it.
+// skip_word moves past a number or a word. The caller that reads one checks it.
 fn skip_word(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c));
     if rest.len() < text.len() { Some(rest) } else { None }

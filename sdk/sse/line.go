@@ -216,8 +216,8 @@ func sendable(id []byte) bool {
 // longestRetry is a day, in milliseconds.
 const longestRetry = 24 * 60 * 60 * 1000
 
-// setRetry takes a time of digits alone. None at all is as good as nothing, so
-// the shortest is 1.
+// setRetry takes a time that has only digits. A time of 0 would mean that no time
+// was given, so the shortest is 1.
 func (r *Reader) setRetry(value []byte) {
 	ms := uint32(0)
 	for _, c := range value {

@@ -74,7 +74,7 @@ var (
 
 // Next reads p up to the end of an event and returns what follows it; ok is
 // false where p ends first. What the event was can be asked until Next is
-// called again. An event without any field is none, nor is a comment.
+// called again. A comment is not an event, and neither is one without a field.
 func (r *Reader) Next(p sdk.Payload) (rest sdk.Payload, ok bool) {
 	if r.event.over {
 		r.forget()
@@ -114,7 +114,7 @@ func (r *Reader) ID() []byte { return r.id }
 // HasID reports whether the event had an id.
 func (r *Reader) HasID() bool { return r.event.hasID }
 
-// SetID makes id the one to resume from, or none where it could not be sent.
+// SetID makes id the one to resume from. An id that cannot be sent is forgotten.
 func (r *Reader) SetID(id string) {
 	if r.id = append(r.id[:0], id...); !sendable(r.id) {
 		r.id = r.id[:0]

@@ -177,7 +177,7 @@ func (h *Host) ask(a *step.Action) *step.Event {
 		}
 		return problem(step.ProblemCancelled, "the person said no")
 	}
-	return problem(step.ProblemUnavailable, "there is nobody to ask")
+	return problem(step.ProblemUnavailable, "there is no person to ask")
 }
 
 func (h *Host) exchange(r *step.HTTP) *step.Event {

@@ -17,7 +17,7 @@
 //	stored                    → done
 //
 // A server that is a stream cannot say that it wants a key: there, a flow that ends
-// without one has Wharf say that nobody has signed in, and `wharf login` asks.
+// without one has Wharf say that a sign-in is missing, and `wharf login` asks.
 import { base64, broken, input, member, quote, reply, text, value } from "./auth";
 
 const manifest = `{"abi":"wharf-auth-0","name":"pigeon","version":"0.1.0","about":"an API key, asked for once",
@@ -45,7 +45,7 @@ function record(): string {
   return '"key":{"name":"key",' + (resource == "" ? '"client":' + quote(server()) : '"resource":' + resource) + "}";
 }
 
-// action is an action of a kind, with what it needs. done has none of that.
+// action is an action of a kind, with what it needs. done needs nothing.
 function action(kind: string, members: string): string {
   return '{"kind":"' + kind + '","' + kind + '":{' + members + "}}";
 }

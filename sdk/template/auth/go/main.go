@@ -34,7 +34,7 @@ type settings struct {
 type provider struct{}
 
 // SignIn is one flow, from the question to its end. It reads like a program that calls
-// and waits, and is none: each call of f that has an answer (Load, Prompt, Store,
+// and waits, and does not wait: each call of f that has an answer (Load, Prompt, Store,
 // Forget, HTTP, …) ends a step, and when the answer is there SignIn runs again from its
 // first line, with the answers it had so far. So it must do the same each time that it
 // gets the same answers, and keeps nothing in variables outside.

@@ -102,7 +102,7 @@ func (f flow) compare(t *testing.T, out *authtest.Outcome) {
 	}
 }
 
-// Each server has a key of its own, whether it has a url or none.
+// Each server has a key of its own, with a url or without.
 func TestRecords(t *testing.T) {
 	if a, b := record(coop), record(aerie); a == b {
 		t.Errorf("%+v is the record of both", a)

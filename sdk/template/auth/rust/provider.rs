@@ -17,7 +17,7 @@
 //	stored                    → done
 //
 // A server that is a stream cannot say that it wants a key: there, a flow that ends
-// without one has Wharf say that nobody has signed in, and `wharf login` asks.
+// without one has Wharf say that a sign-in is missing, and `wharf login` asks.
 mod auth;
 
 use auth::{base64, object, quote, Json};
