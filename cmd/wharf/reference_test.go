@@ -138,6 +138,7 @@ var environment = []struct{ name, meaning string }{
 	{"BROWSER", "The programs that open a page, with `:` between."},
 	{"WHARF_PICTURES", "How the terminal takes pictures: `kitty`, `iterm2`, `sixel` or `none`. By default it is known by its name, and not asked."},
 	{"NO_BROWSER", "If it is set, no page is opened; its address is printed."},
+	{"VISUAL, EDITOR", "The command of your editor, for `wharf edit`."},
 	{"NO_COLOR", "If it is set, the output has no colours."},
 	{"TERM", "`dumb` is a terminal without colours."},
 	{"GOGC", "The pace of Go's collector, if Wharf's own is not wanted."},

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+func newEdit(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "edit", Short: "Edit your configuration, and check what was written",
+		Long: `Open your configuration, or the file of --config, in your editor: the command in
+$VISUAL or $EDITOR, else vi, or notepad on Windows. When the editor ends, the file is
+read. If it has mistakes, they are shown, and on a terminal you may edit it again.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEdit(cmd.Context()) },
+	}
+}
+
+func (a *app) runEdit(ctx context.Context) error {
+	path := a.flags.config
+	if path == "" {
+		own, err := config.UserPath()
+		if err != nil {
+			return exit.Usage(err, "name a file with --config")
+		}
+		path = own
+	}
+	argv, err := editor()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	for {
+		cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], path)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return exit.Usage(fmt.Errorf("editor %s: %w", argv[0], err), "$VISUAL and $EDITOR name the editor")
+		}
+		wrong := a.checkEdited(path)
+		if wrong == nil || !a.CanAsk() {
+			return wrong
+		}
+		a.report(ctx, wrong)
+		if err := a.consent(ctx, term.Question{Prompt: "Edit it again? yes, [n]o: ", Consent: true}, errMistakes); err != nil {
+			return err
+		}
+	}
+}
+
+// errMistakes is how an edit ends whose mistakes were shown.
+var errMistakes = exit.Usage(errors.New("the configuration stays as you wrote it, with its mistakes"), "`wharf edit` opens it again")
+
+// editor returns the command of the person's editor.
+func editor() ([]string, error) {
+	usual := "vi"
+	if runtime.GOOS == "windows" {
+		usual = "notepad"
+	}
+	command := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), usual)
+	argv, err := words.Split(command)
+	if err != nil || len(argv) == 0 {
+		return nil, exit.Usage(fmt.Errorf("editor %q: expected a command", command), "$VISUAL and $EDITOR name the editor")
+	}
+	return argv, nil
+}
+
+// checkEdited reads the file that was edited, and tells what of it means nothing.
+func (a *app) checkEdited(path string) error {
+	f, err := config.Read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		fmt.Fprint(a.Err, a.Own("Nothing was written."))
+		return nil
+	case err != nil:
+		return exit.Usage(fmt.Errorf("configuration: %w", err), "")
+	}
+	s := &settings{warnings: f.Warnings, notes: f.Notes}
+	a.warnOf(s)
+	a.noteOf(s)
+	a.Place(counted(len(f.Servers), "server")+" in", path)
+	return nil
+}
