@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// `go doc host Policy` shows that it is a type of another package, and nothing of
+// `go doc host RequestOptions` shows that it is a type of another package, and nothing of
 // it: so the comments of such types name all fields and constants that they have.
 func TestAliasesNameTheirFields(t *testing.T) {
 	found := 0

@@ -29,7 +29,7 @@ import (
 //
 // A configuration that names a server twice changes nothing. Apply returns when the
 // connections that it ended are gone. It may be called from callbacks.
-func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect Policy) error {
+func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect config.Reconnect) error {
 	h.applying.Lock()
 	defer h.applying.Unlock()
 	wanted := make(map[string]Server)
@@ -52,7 +52,7 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect
 		errs = append(errs, h.update(entry, changed))
 	}
 	for _, s := range h.all() {
-		s.driver.Tune(reconnect)
+		s.driver.Tune(manager.Policy(reconnect))
 	}
 	return errors.Join(errs...)
 }

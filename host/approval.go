@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
+	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -148,7 +149,7 @@ func (h *Host) account(ctx context.Context, s Server) (*connect.Account, error) 
 // against the call: nothing was started by then.
 func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	var refused *trust.UnapprovedError
-	if !errors.As(err, &refused) || ctx.Value(quiet{}) != nil {
+	if !errors.As(err, &refused) || session.Unattended(ctx) {
 		return false
 	}
 	ctx, over := within(ctx, s.inner.Lifetime())
@@ -171,7 +172,7 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 func (s *Session) answers(ctx context.Context, err error) (again bool) {
 	var open *connect.InputError
 	h := s.host
-	if !errors.As(err, &open) || h.config.Input == nil || h.vault == nil || ctx.Value(quiet{}) != nil {
+	if !errors.As(err, &open) || h.config.Input == nil || h.vault == nil || session.Unattended(ctx) {
 		return false
 	}
 	ctx, over := within(ctx, s.inner.Lifetime())

@@ -109,7 +109,7 @@ func TestNothingShowsASecret(t *testing.T) {
 		s := connect(t, c.Host, e)
 		say(t, s)
 		for _, tool := range []string{"refuse", "forbid", "away"} {
-			_, err := s.CallTool(host.WithoutSignIn(t.Context()), tool, nil)
+			_, err := s.CallTool(host.WithOptions(t.Context(), host.RequestOptions{Unattended: true}), tool, nil)
 			if err == nil {
 				t.Errorf("%s: no error", tool)
 			}

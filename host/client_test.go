@@ -45,7 +45,7 @@ func TestAddClient(t *testing.T) {
 	server := curious()
 	h := newHost(t, host.Config{
 		Files: pluginFile("socket", socketFile), Client: host.Client{Roots: at("file:///host")},
-		Streams: map[string]host.Stream{"curious": func(context.Context) (io.ReadWriteCloser, error) {
+		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){"curious": func(context.Context) (io.ReadWriteCloser, error) {
 			near, far := net.Pipe()
 			_, err := server.Connect(t.Context(), &mcp.IOTransport{Reader: far, Writer: far}, nil)
 			return near, err

@@ -27,11 +27,17 @@
 // message stay in host buffers unless the plugin looks at them, JSON is parsed
 // once, in the host, and a plugin opens only what the server entry grants.
 //
+// # Client
+//
+// A [Host] is made of a [Config]: its plugins, the folders in which it keeps things, the
+// person behind it. The [Client] in it is what servers are told of the program, and what they
+// may ask of it; [Host.AddClient] is for a session with one of its own.
+//
 // # Sessions
 //
 // A session is a logical connection. Under it the host's manager keeps a real one:
 // it dials when the server is first wanted, and again when the connection is
-// lost for any reason, as its Policy says; it does not retry what only a person
+// lost for any reason, as [Config.Reconnect] says; it does not retry what only a person
 // can mend, such as a sign-in, see package signin. Each dial reads the entry,
 // its grants, its sign-in and its plugin anew.
 //
@@ -39,8 +45,8 @@
 //
 // The methods of a [Session] are the requests of the protocol: CallTool, ListTools,
 // ReadResource and so on, and Call for any other. Each waits for its answer, for as
-// long as its context and the Timeout of the server allow. [WithProgress] has a call
-// report its progress.
+// long as its context and the Timeout of the server allow. [WithOptions] has a call
+// report its progress, among other wishes.
 //
 // # Status
 //

@@ -47,7 +47,7 @@ func followJob(ctx context.Context, job *hostJob) (report hostReport) {
 	if err == nil {
 		steps := &choices{data: job.Steps[:min(len(job.Steps), stepsAtMost)]}
 		for !steps.done() {
-			report.Ends = append(report.Ends, nameEnd(takeStep(ctx, s, entry, steps)))
+			report.Ends = append(report.Ends, nameEnd(takeStep(ctx, h, s, entry, steps)))
 		}
 	}
 	if err := h.Close(); err != nil {
@@ -58,7 +58,7 @@ func followJob(ctx context.Context, job *hostJob) (report hostReport) {
 
 func (job *hostJob) config(dir string) (c host.Config, entry host.Server, err error) {
 	c = jobConfig()
-	entry = host.Server{Name: "fuzzed", URL: job.URL, Address: job.Address, Protocol: job.Protocol, MessageCap: jobCap}
+	entry = host.Server{Name: "fuzzed", URL: job.URL, Address: job.Address, Protocol: job.Protocol, MessageCap: jobCap, Resend: true}
 	entry.Auth.Provider = config.AuthNone
 	if job.URL != "" {
 		return c, entry, nil
@@ -83,7 +83,7 @@ func (job *hostJob) config(dir string) (c host.Config, entry host.Server, err er
 // jobConfig is a host that offers all there is, and answers at once.
 func jobConfig() host.Config {
 	c := host.Config{
-		Plugins: plugins.Builtin(), Timeout: jobTimeout, MaxTimeout: 2 * jobTimeout, StartTimeout: jobStart, Reconnect: onDemand, OneShot: true, Resend: true,
+		Plugins: plugins.Builtin(), Timeout: jobTimeout, MaxTimeout: 2 * jobTimeout, StartTimeout: jobStart, Reconnect: onDemand, OneShot: true,
 		Event: func(host.Event) {}, Client: host.Client{
 			Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
 				return mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada", "n": 1}}, nil
@@ -99,7 +99,7 @@ func jobConfig() host.Config {
 }
 
 // takeStep makes one call of the program.
-func takeStep(ctx context.Context, s *host.Session, entry host.Server, steps *choices) (err error) {
+func takeStep(ctx context.Context, h *host.Host, s *host.Session, entry host.Server, steps *choices) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout) // a task has no timeout of its own
 	defer cancel()
 	switch steps.next(18) {
@@ -128,7 +128,7 @@ func takeStep(ctx context.Context, s *host.Session, entry host.Server, steps *ch
 	case 12:
 		_, err = s.FinishTask(ctx, "1")
 	case 13:
-		err = errors.Join(s.RootsChanged(ctx), s.Ping(ctx))
+		err = errors.Join(h.RootsChanged(ctx), s.Ping(ctx))
 	case 14: // a caller that leaves
 		left, leave := context.WithCancel(ctx)
 		go leave()

@@ -20,7 +20,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
-	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/signin"
@@ -61,8 +60,12 @@ type Config struct {
 
 	// Streams lead to servers that are part of the program, by name: an entry with
 	// address = "memory:NAME" is connected by its transport over what the function
-	// of that name returns.
-	Streams map[string]Stream
+	// of that name returns: a byte stream, like one end of a [net.Pipe]. It is called each
+	// time that the server is connected, also after it was lost, perhaps by several
+	// goroutines, and returns when ctx ends; the stream may outlive ctx. The host reads and
+	// writes at the same time and closes the stream, which ends both. Where it has a
+	// CloseWrite, as those of net do, a transport can end its own side alone.
+	Streams map[string]func(ctx context.Context) (io.ReadWriteCloser, error)
 
 	// CacheDir keeps compiled plugins between runs; "" is no cache. What lies
 	// there is run as native code, so it must be the user's alone; see
@@ -105,13 +108,7 @@ type Config struct {
 	Ping, PingTimeout time.Duration
 
 	// Reconnect is when a server that failed is tried again.
-	Reconnect Policy
-
-	// Resend sends the call of a tool once more where the connection was lost before the
-	// answer, if the tool is marked as read-only or idempotent. Since the server sets these
-	// marks, the user decides whether they count: here for all servers, or in the entry of
-	// one. Requests that only read, such as lists, are always sent once more.
-	Resend bool
+	Reconnect config.Reconnect
 
 	// MaxTimeout bounds a request with progress, whose timeout begins anew with each
 	// notification of it; 0 is an hour, below zero is no limit.
@@ -141,7 +138,7 @@ type Config struct {
 	// asks a person is part of the call that needs the answer, and must not wait for Close
 	// of the host, which ends and awaits that call.
 
-	// Person lets the person sign in when a call needs it, see [WithoutSignIn].
+	// Person lets the person sign in when a call needs it, see [RequestOptions].
 	Person *signin.Person
 
 	// Approve shows the person a server that came with a project, and asks
@@ -159,14 +156,6 @@ type Config struct {
 	// waits of all connections but the newest two.
 	Event func(e Event)
 }
-
-// Stream makes a byte stream to a server that is part of the program, like one end
-// of a [net.Pipe]. It is called each time that the server is connected, also after
-// it was lost, perhaps by several goroutines, and returns when ctx ends; the stream
-// may outlive ctx. The host reads and writes at the same time and closes the
-// stream, which ends both. Where it has a CloseWrite, as those of net do, a
-// transport can end its own side alone.
-type Stream = func(ctx context.Context) (io.ReadWriteCloser, error)
 
 // Event is something that a server or a plugin said without being asked.
 type Event struct {
@@ -202,7 +191,7 @@ type Host struct {
 
 	mu        sync.Mutex
 	closed    bool
-	reconnect Policy              // of Config or the newest Apply
+	reconnect config.Reconnect    // of Config or the newest Apply
 	servers   map[string]*Session // by name: those of Apply
 	sessions  map[*Session]struct{}
 }
@@ -263,10 +252,6 @@ func DefaultCacheDir() (string, error) {
 	}
 	return filepath.Join(dir, "wharf"), nil
 }
-
-// Transports returns the names that the transport of a server entry may have,
-// sorted. Whether a file holds a transport is known only when it is read.
-func (h *Host) Transports() []string { return h.modules.Transports() }
 
 // Close ends what connects and closes every session and then the host, and with
 // it what was returned by [Host.Watch]. It returns when nothing is left. A second
@@ -335,7 +320,3 @@ func (h *Host) hear(e Event) {
 // logged, since servers and plugins may quote what they were given. It may be called after
 // Close.
 func (h *Host) Redact(text string) string { return h.dialer.Redact(text) }
-
-// SecretFlag reports whether a flag of a command line, or a variable, is called like a
-// secret, so that its value should not be shown.
-func SecretFlag(name string) bool { return secret.Flag(name) }

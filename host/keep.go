@@ -14,27 +14,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Policy says when a server that could not be reached, or whose connection was
-// lost, is tried again. Its zero value is the default: after 0.5, 1, 2 and 4 s, then
-// after a minute and more and more slowly up to 5 min. A server that fails 5 times
-// in a minute is left alone for a while, in which calls fail at once. All that is
-// forgiven once a connection has lasted a minute.
-//
-// Its fields:
-//
-//	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
-//	Slow    time.Duration // the wait after the backoff, which doubles: 60 s
-//	SlowMax time.Duration // up to this: 5 min
-//	// Calm is how long a connection has to last before the failures before it
-//	// are forgiven: 60 s. To have started well is no sign of health.
-//	Calm time.Duration
-//	// Failures in a Window trip the breaker: 5 in 60 s. Below zero nothing does.
-//	// Together with the backoff they are also how often a server is started in
-//	// any window, since every dial ends in a failure or lasts.
-//	Failures int
-//	Window   time.Duration
-type Policy = manager.Policy
-
 // connections is the driver of a session as [session.Connections].
 type connections struct{ *Session }
 

@@ -22,12 +22,12 @@ import (
 )
 
 // brisk is a policy that has all that the usual one has, and little patience.
-var brisk = host.Policy{
+var brisk = config.Reconnect{
 	Backoff: []time.Duration{time.Millisecond, time.Millisecond}, Slow: time.Hour, SlowMax: time.Hour, Failures: 5,
 }
 
 // watch returns the watch of a host, which the test ends.
-func watch(t *testing.T, h *host.Host) *host.Watch {
+func watch(t *testing.T, h *host.Host) status.Watch {
 	t.Helper()
 	w := h.Watch()
 	t.Cleanup(w.Close)
@@ -36,7 +36,7 @@ func watch(t *testing.T, h *host.Host) *host.Watch {
 
 // until reads news of a server until it is in that state. A reader may miss states
 // that pass quickly.
-func until(t *testing.T, w *host.Watch, name string, want status.State) status.Update {
+func until(t *testing.T, w status.Watch, name string, want status.State) status.Update {
 	t.Helper()
 	for {
 		n, err := w.Next(t.Context())
@@ -50,7 +50,7 @@ func until(t *testing.T, w *host.Watch, name string, want status.State) status.U
 }
 
 // begun reads news of a server until it is, or was, on its way.
-func begun(t *testing.T, w *host.Watch, name string) {
+func begun(t *testing.T, w status.Watch, name string) {
 	t.Helper()
 	for {
 		n, err := w.Next(t.Context())
@@ -210,7 +210,7 @@ func TestForgottenSessions(t *testing.T) {
 
 // A server that always fails is left alone after a while, and calls say so at once.
 func TestBreaker(t *testing.T) {
-	h := newHost(t, host.Config{Reconnect: host.Policy{Backoff: brisk.Backoff, Failures: 3}})
+	h := newHost(t, host.Config{Reconnect: config.Reconnect{Backoff: brisk.Backoff, Failures: 3}})
 	w := watch(t, h)
 	s := add(t, h, server("exits"))
 	s.Start()

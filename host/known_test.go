@@ -97,7 +97,7 @@ func TestKnownAfterChange(t *testing.T) {
 	server := curious()
 	h, err := host.New(t.Context(), host.Config{
 		CatalogueDir: dir, Plugins: plugins.Builtin(), Files: pluginFile("socket", socketFile), CacheDir: testenv.CodeDir(), Ping: -1,
-		Streams: map[string]host.Stream{"curious": func(context.Context) (io.ReadWriteCloser, error) {
+		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){"curious": func(context.Context) (io.ReadWriteCloser, error) {
 			near, far := net.Pipe()
 			_, err := server.Connect(t.Context(), &mcp.IOTransport{Reader: far, Writer: far}, nil)
 			return near, err

@@ -65,7 +65,7 @@ func TestLeavingAProcess(t *testing.T) {
 				}
 				defer cancel()
 				// The time is over when the server is at work, and not before.
-				_, err := s.CallTool(host.WithProgress(ctx, func(ours.Progress) { cancel() }), "wait", nil)
+				_, err := s.CallTool(host.WithOptions(ctx, host.RequestOptions{Progress: func(ours.Progress) { cancel() }}), "wait", nil)
 				if !errors.Is(err, want) {
 					t.Errorf("the call ended with %v", err)
 				}

@@ -35,7 +35,7 @@ func ExampleConfig_streams() {
 	ctx := context.Background()
 	h, err := host.New(ctx, host.Config{
 		Files: map[string]config.Plugin{"socket": {Name: "socket", File: socketFile}},
-		Streams: map[string]host.Stream{
+		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){
 			"greeter": func(context.Context) (io.ReadWriteCloser, error) {
 				ours, theirs := net.Pipe()
 				_, err := server.Connect(ctx, &mcp.IOTransport{Reader: theirs, Writer: theirs}, nil)
@@ -65,7 +65,7 @@ func ExampleConfig_streams() {
 func newMemoryHost(t testing.TB) (h *host.Host, ends <-chan net.Conn) {
 	t.Helper()
 	peers := make(chan net.Conn, 8)
-	h = newHost(t, host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]host.Stream{
+	h = newHost(t, host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){
 		"loft": func(context.Context) (io.ReadWriteCloser, error) {
 			ours, theirs := net.Pipe()
 			go serveConn(bufio.NewReader(theirs), bufio.NewWriter(theirs), true) // until either end is closed

@@ -57,7 +57,7 @@ func (a *inProcess) kill(*testing.T) {
 func TestRestartWithinTheProgram(t *testing.T) {
 	a := &inProcess{}
 	restarttest.Run(t, restarttest.Trial{
-		Config: host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]host.Stream{"loft": a.dial}},
+		Config: host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){"loft": a.dial}},
 		Entry:  host.Server{Name: "loft", Transport: "socket", Address: "memory:loft"},
 		Start:  a.start, Kill: a.kill,
 	})

@@ -245,7 +245,7 @@ func TestFailedRefresh(t *testing.T) {
 			s := connect(t, h, w.entry(name))
 			o.Expire()
 			o.Answer("/token", fault)
-			if _, err := s.CallTool(host.WithoutSignIn(t.Context()), "echo", nil); err == nil {
+			if _, err := s.CallTool(host.WithOptions(t.Context(), host.RequestOptions{Unattended: true}), "echo", nil); err == nil {
 				t.Error("a call went through")
 			}
 			o.Answer("/token", nil)
@@ -264,7 +264,7 @@ func TestRevokedLogin(t *testing.T) {
 	h, v := signingIn(t)
 	s := connect(t, h, w.entry("protectedServer"))
 	o.Revoke()
-	_, err := s.CallTool(host.WithoutSignIn(t.Context()), "echo", nil)
+	_, err := s.CallTool(host.WithOptions(t.Context(), host.RequestOptions{Unattended: true}), "echo", nil)
 	if !errors.Is(err, host.ErrAuthRequired) || strings.Contains(err.Error(), oauthtest.Canary) {
 		t.Errorf("error %v", err)
 	}
@@ -368,7 +368,7 @@ func TestNoPersonIsThere(t *testing.T) {
 		t.Errorf("%d requests: %v", n, o.Requests(""))
 	}
 	h, v := signingIn(t)
-	if _, err = h.Connect(host.WithoutSignIn(t.Context()), w.entry("protectedServer")); !errors.Is(err, host.ErrAuthRequired) {
+	if _, err = h.Connect(host.WithOptions(t.Context(), host.RequestOptions{Unattended: true}), w.entry("protectedServer")); !errors.Is(err, host.ErrAuthRequired) {
 		t.Errorf("error %v", err)
 	}
 	if pages := v.saw("protectedServer"); len(pages) != 0 {

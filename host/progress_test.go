@@ -15,20 +15,20 @@ import (
 func TestLongestCall(t *testing.T) {
 	h := newHost(t, host.Config{MaxTimeout: short})
 	s := connect(t, h, server("surface"))
-	_, err := s.CallTool(host.WithProgress(t.Context(), func(ours.Progress) {}), "count", nil)
+	_, err := s.CallTool(host.WithOptions(t.Context(), host.RequestOptions{Progress: func(ours.Progress) {}}), "count", nil)
 	if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "progress or not") {
 		t.Error(err)
 	}
 	entry := server("surface")
 	entry.MaxTimeout = short / 10
 	s = connect(t, newHost(t, host.Config{}), entry)
-	_, err = s.CallTool(host.WithProgress(t.Context(), func(ours.Progress) {}), "count", nil)
+	_, err = s.CallTool(host.WithOptions(t.Context(), host.RequestOptions{Progress: func(ours.Progress) {}}), "count", nil)
 	if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "progress or not") {
 		t.Errorf("with a limit of the entry: %v", err)
 	}
 	h = newHost(t, host.Config{Timeout: short, MaxTimeout: time.Hour})
 	s = connect(t, h, server("surface"))
-	_, err = s.CallTool(host.WithProgress(t.Context(), func(ours.Progress) {}), "count", nil)
+	_, err = s.CallTool(host.WithOptions(t.Context(), host.RequestOptions{Progress: func(ours.Progress) {}}), "count", nil)
 	if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "without progress") {
 		t.Error(err)
 	}

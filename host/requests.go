@@ -143,16 +143,11 @@ func (s *Session) Ping(ctx context.Context) error {
 	return err
 }
 
-// RootsChanged tells the server that what [Client.Roots] returns for it is not
-// what it was. Servers of the modern era ask for that whenever they need it, so
-// for them there is nothing to do, nor for those without a connection.
-func (s *Session) RootsChanged(ctx context.Context) error {
-	return explain(s.Name(), s.inner.RootsChanged(ctx))
-}
-
-// RootsChanged is [Session.RootsChanged] of all sessions, at the same time.
+// RootsChanged tells all servers, at the same time, that what [Client.Roots] returns for them is
+// not what it was. Servers of the modern era ask for that whenever they need it, so for them
+// there is nothing to do, nor for those without a connection.
 func (h *Host) RootsChanged(ctx context.Context) error {
-	return onAll(h.all(), func(s *Session) error { return s.RootsChanged(ctx) })
+	return onAll(h.all(), func(s *Session) error { return explain(s.Name(), s.inner.RootsChanged(ctx)) })
 }
 
 // Page returns one page of a list, for those who do not want all of it: the first page for

@@ -88,15 +88,12 @@ type harmlessTools struct {
 // mayRepeat reports whether a tool may be called again, by what the newest list of this
 // entry's server said of it and what the user decided.
 func (s *Session) mayRepeat(tool string) bool {
-	if !s.resends() {
+	if !s.entry.Load().Resend {
 		return false
 	}
 	known := s.harmless.Load()
 	return known != nil && known.of == s.entry.Load() && known.names[tool]
 }
-
-// resends reports whether the user lets the marks of the server's tools count.
-func (s *Session) resends() bool { return s.host.config.Resend || s.entry.Load().Resend }
 
 // learn takes a list of tools that was asked for while the session had the entry of. A list
 // of a server that was replaced meanwhile says nothing of the next one.
@@ -105,7 +102,7 @@ func (s *Session) learn(of *Server, tools []mcp.Tool) {
 		return
 	}
 	s.driver.Report(func(st *status.Status) { st.Tools, st.Stale = len(tools), false })
-	if !s.resends() {
+	if !s.entry.Load().Resend {
 		return
 	}
 	names := make(map[string]bool)

@@ -13,11 +13,11 @@ import (
 
 // A connection that is lost before the answer has what is harmless sent again,
 // once: what reads always, and a tool where it says so of itself and the user
-// listens to that, for all servers or for this one.
+// listens to that, for this server.
 func TestResend(t *testing.T) {
 	const list = `{"tools":[{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
 		`{"name":"repeats","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}},{"name":"writes","inputSchema":{"type":"object"}}],"resultType":"complete"}`
-	for n, c := range []struct {
+	for _, c := range []struct {
 		tool   string // "" is a list
 		resend bool
 		breaks int // how often the connection is lost
@@ -45,8 +45,8 @@ func TestResend(t *testing.T) {
 			site.tools[name] = func(w http.ResponseWriter, _ *http.Request, id string) { hangUp(w); result(w, id, good("done")) }
 		}
 		site.list = func(w http.ResponseWriter, _ *http.Request, id string) { hangUp(w); result(w, id, list) }
-		entry := host.Server{Name: "remote", URL: serve(t, site), Protocol: "2026-07-28", Resend: c.resend && n%2 == 0}
-		s := connect(t, newHost(t, host.Config{Resend: c.resend && n%2 == 1}), entry)
+		entry := host.Server{Name: "remote", URL: serve(t, site), Protocol: "2026-07-28", Resend: c.resend}
+		s := connect(t, newHost(t, host.Config{}), entry)
 		if _, err := s.ListTools(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ type resumeTrial struct {
 	file            string
 	heard           chan string // gets what the server tells
 	trace           *traceText
-	reconnect       host.Policy
+	reconnect       config.Reconnect
 }
 
 // traceText is the trace of a host, as text.

@@ -42,9 +42,8 @@ type ResultError = session.ResultError
 //	Near    string // the name that was probably meant, for Missing and Unknown; or ""
 type Fault = schema.Fault
 
-// Kinds of faults; see [Fault.Kind].
+// Kinds of faults; see [Fault.Kind]. Any other is a value that does not fit.
 const (
-	FaultWrong   = schema.Wrong   // a value that does not fit
 	FaultMissing = schema.Missing // a property that has to be there
 	FaultUnknown = schema.Unknown // a property that must not be there
 )

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/internal/mcptest"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -72,7 +73,7 @@ func server(name string) host.Server {
 
 // onDemand has a server started anew by each call that finds it gone, however often
 // that is: for tests of calls.
-var onDemand = host.Policy{Backoff: []time.Duration{}, Failures: -1}
+var onDemand = config.Reconnect{Backoff: []time.Duration{}, Failures: -1}
 
 // newHost returns a host that ends with the test. All of them share a cache, so
 // that a plugin is compiled once. Where the test says no more, servers come back

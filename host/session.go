@@ -17,7 +17,7 @@ import (
 
 // Session is a logical connection to one server, made by [Host.Connect] or
 // [Host.Add]. The process, socket and plugin under it may end and be replaced: it
-// connects when it is first needed, and is kept connected from then on, see [Policy].
+// connects when it is first needed, and is kept connected from then on, see [Config.Reconnect].
 // Close releases it.
 type Session struct {
 	host   *Host
@@ -88,7 +88,7 @@ func (h *Host) register(s *Session, entry *Server) (err error) {
 		return ErrClosed
 	}
 	s.driver, err = h.manager.Add(manager.Config{
-		Name: entry.Name, Dial: s.dial, Classify: classify, Pulse: s.pulse, Disabled: entry.Disabled, Policy: h.reconnect,
+		Name: entry.Name, Dial: s.dial, Classify: classify, Pulse: s.pulse, Disabled: entry.Disabled, Policy: manager.Policy(h.reconnect),
 	})
 	if err == nil {
 		h.sessions[s] = struct{}{}

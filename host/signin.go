@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
@@ -168,7 +169,7 @@ func wantsMore(err error) bool {
 // mayAsk reports whether a person can mend err by signing in, and may be asked. What a
 // transport plugin claims is no reason to ask them.
 func (h *Host) mayAsk(ctx context.Context, err error) bool {
-	if h.config.Person == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || ctx.Value(quiet{}) != nil {
+	if h.config.Person == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || session.Unattended(ctx) {
 		return false
 	}
 	var failed *auth.Error
@@ -176,14 +177,6 @@ func (h *Host) mayAsk(ctx context.Context, err error) bool {
 		return failed.Class == step.FailLogin
 	}
 	return !errors.As(err, new(*guest.StatusError))
-}
-
-type quiet struct{}
-
-// WithoutSignIn returns a context in which calls never ask the person: one that
-// needs them to sign in fails with [ErrAuthRequired].
-func WithoutSignIn(ctx context.Context) context.Context {
-	return context.WithValue(ctx, quiet{}, true)
 }
 
 // SignInURL returns where a person has to sign in after a request failed with err: the

@@ -199,7 +199,7 @@ func TestRefusedCredentials(t *testing.T) {
 		"look at auth in the entry of guarded, or sign in anew with: wharf login guarded": signed(url, "corp", map[string]any{"do": "same"}),
 		"does not take the Authorization in the headers of guarded":                       headers,
 	} {
-		_, err := h.Connect(host.WithoutSignIn(t.Context()), entry)
+		_, err := h.Connect(host.WithOptions(t.Context(), host.RequestOptions{Unattended: true}), entry)
 		if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(host.Hint(err), want) {
 			t.Errorf("%v (hint %q), want %q", err, host.Hint(err), want)
 		}

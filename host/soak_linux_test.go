@@ -87,7 +87,7 @@ type soak struct {
 	temp      string // where temporary files go
 	samples   []sample
 	tally     struct{ losses, reloads, refreshes, logins, attacks, misdeeds int } // each with one writer
-	reconnect host.Policy
+	reconnect config.Reconnect
 }
 
 // TestSoak has one host work with servers of all transports, while servers, workers
@@ -145,7 +145,7 @@ func TestSoak(t *testing.T) {
 
 // setUp starts the servers that are not started by the host, and the host.
 func (s *soak) setUp(t *testing.T, websocket, cache string) {
-	streams := map[string]host.Stream{}
+	streams := map[string]func(context.Context) (io.ReadWriteCloser, error){}
 	for _, b := range soakServers {
 		for n := range min(b.count, s.each) {
 			server, entry := s.lossTrial.prepare(t, b.kind, b.network)
@@ -174,7 +174,7 @@ func (s *soak) setUp(t *testing.T, websocket, cache string) {
 	maps.Copy(s.files, pluginFile("socket", filepath.Join(t.TempDir(), "socket.wasm")))
 	s.files["isolated"] = config.Plugin{Name: "isolated", File: "../plugins/stdio/stdio.wasm", Isolation: config.IsolationProcess}
 	soon := []time.Duration{time.Millisecond}
-	s.reconnect = host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1}
+	s.reconnect = config.Reconnect{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1}
 	s.host = newHost(t, host.Config{
 		Files: s.files, CacheDir: cache, VaultDir: vaultDir(t), Worker: workerCommand(t), Streams: streams, Person: &signin.Person{OpenURL: visit},
 		Timeout: 2 * time.Minute, StartTimeout: time.Minute, // of a busy machine

@@ -212,11 +212,11 @@ func TestProgressAndCancel(t *testing.T) {
 	overAll(t, func(t *testing.T, s *host.Session, _ func() ours.LogMessage) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var heard []ours.Progress
-		_, err := s.CallTool(host.WithProgress(ctx, func(p ours.Progress) {
+		_, err := s.CallTool(host.WithOptions(ctx, host.RequestOptions{Progress: func(p ours.Progress) {
 			if heard = append(heard, p); p.Done == p.Total {
 				cancel()
 			}
-		}), "count", nil)
+		}}), "count", nil)
 		if !errors.Is(err, context.Canceled) || len(heard) != 3 || heard[0] != (ours.Progress{Done: 1, Total: 3, Message: "counting"}) {
 			t.Errorf("%v after %+v", err, heard)
 		}

@@ -110,7 +110,7 @@ func TestWaitingForTheAnswerEnds(t *testing.T) {
 func TestQuietCallsAskNoQuestion(t *testing.T) {
 	r := newRepo(t)
 	h := r.host(func(trust.Approval) trust.Decision { t.Error("asked"); return trust.Always })
-	if _, err := h.Connect(host.WithoutSignIn(t.Context()), r.server()); !errors.Is(err, host.ErrDenied) {
+	if _, err := h.Connect(host.WithOptions(t.Context(), host.RequestOptions{Unattended: true}), r.server()); !errors.Is(err, host.ErrDenied) {
 		t.Error(err)
 	}
 	for what, f := range map[string]func(context.Context, host.Server) error{"login": r.host(nil).Login, "logout": r.host(nil).Logout} {

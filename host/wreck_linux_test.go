@@ -181,7 +181,7 @@ func (v *lossTrial) run(t *testing.T, built map[string][]byte, each int) {
 	soon := []time.Duration{time.Millisecond}
 	h := newHost(t, host.Config{
 		Plugins:   built,
-		Reconnect: host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
+		Reconnect: config.Reconnect{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
 	})
 	for kind, overTCP := range logServers {
 		v.servers = append(v.servers, v.connect(t, h, kind, overTCP))

@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
@@ -52,7 +53,7 @@ func (a *app) plainSecrets(server host.Server) (warnings string) {
 	for _, kind := range []string{"env", "headers"} {
 		values := map[string]map[string]string{"env": server.Env, "headers": server.Headers}[kind]
 		for _, name := range sortedNames(values) {
-			if host.SecretFlag(name) && !strings.Contains(values[name], "${") {
+			if config.SecretFlag(name) && !strings.Contains(values[name], "${") {
 				warnings += a.Own("! %s.%s looks like a secret and is in the file as it is; `wharf auth secret NAME` keeps it in the vault, and \"${secret:NAME}\" means it", kind, plain.Name(name, plain.NameColumns))
 			}
 		}

@@ -54,7 +54,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 		return nil, err
 	}
 	c.Files = configured.plugins
-	c.Reconnect, c.MaxTimeout = host.Policy(configured.reconnect), configured.maxTimeout
+	c.Reconnect, c.MaxTimeout = configured.reconnect, configured.maxTimeout
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
 	c.CatalogueDir = catalogueDir()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // What a configuration says of all servers reaches the host.
@@ -29,7 +30,7 @@ func TestSettingsReachTheHost(t *testing.T) {
 	}
 	defer h.Close()
 	const s = time.Second
-	want := host.Policy{Backoff: []time.Duration{2 * s, 3 * s}, Slow: 4 * s, SlowMax: 5 * s, Calm: 6 * s, Failures: 7, Window: 8 * s}
+	want := config.Reconnect{Backoff: []time.Duration{2 * s, 3 * s}, Slow: 4 * s, SlowMax: 5 * s, Calm: 6 * s, Failures: 7, Window: 8 * s}
 	if !reflect.DeepEqual(got.Reconnect, want) || got.MaxTimeout != 7*time.Minute {
 		t.Errorf("reconnects by %+v, and at most %v", got.Reconnect, got.MaxTimeout)
 	}

@@ -219,7 +219,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		}
 		s := item.server
 		s.Name = item.Name
-		s, asked := s.Adopt(host.SecretFlag, secrets)
+		s, asked := s.Adopt(secrets)
 		questions = append(questions, asked...)
 		if text, err = tomledit.AddTables(text, tomledit.Server(s)); err != nil {
 			return exit.Usage(err, "")

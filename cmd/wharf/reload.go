@@ -69,7 +69,7 @@ func (c *client) refresh() {
 	if !ok {
 		return
 	}
-	if err := c.host.Apply(nil, s.plugins, host.Policy(s.reconnect)); err != nil {
+	if err := c.host.Apply(nil, s.plugins, s.reconnect); err != nil {
 		c.app.Warn("[reconnect] and the plugins are as before: %v", err)
 	}
 	entry := c.configured(s)

@@ -31,7 +31,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	defer h.Close()
 	shown := func(s *settings) status.Config {
 		defer a.warnOf(s)
-		c := status.Config{Servers: s.shown(), Plugins: s.plugins, Reconnect: host.Policy(s.reconnect)}
+		c := status.Config{Servers: s.shown(), Plugins: s.plugins, Reconnect: s.reconnect}
 		if !follow {
 			c.Reconnect.Backoff = []time.Duration{} // see unattended
 		}

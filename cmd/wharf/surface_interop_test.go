@@ -42,6 +42,7 @@ var everythingTools = map[string]map[string]any{
 
 // visitor is a client that offers everything, and what it was asked and told.
 type visitor struct {
+	host    *host.Host
 	session *host.Session
 	asked   chan string
 	logged  chan mcp.LogMessage
@@ -109,6 +110,7 @@ func newVisitor(t *testing.T, entry host.Server) *visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
+	v.host = h
 	t.Cleanup(func() { h.Close() })
 	if v.session, err = h.Connect(t.Context(), entry); err != nil {
 		t.Fatal(err)
@@ -212,7 +214,7 @@ func (v *visitor) goToPages(t *testing.T) {
 // changeRoots tells the server that the roots are others.
 func (v *visitor) changeRoots(t *testing.T) {
 	v.roots.Store(&[]mcp.Root{{URI: "file:///"}, {URI: "file:///new"}})
-	if err := v.session.RootsChanged(t.Context()); err != nil {
+	if err := v.host.RootsChanged(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for m := range v.logged {
@@ -286,14 +288,14 @@ func (v *visitor) followProgress(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var heard []mcp.Progress
-	_, err := v.session.CallTool(host.WithProgress(ctx, func(p mcp.Progress) {
+	_, err := v.session.CallTool(host.WithOptions(ctx, host.RequestOptions{Progress: func(p mcp.Progress) {
 		if len(heard) == 2 {
 			return // the call has not heard yet that we have left
 		}
 		if heard = append(heard, p); len(heard) == 2 {
 			cancel()
 		}
-	}), "trigger-long-running-operation", map[string]any{"duration": 60, "steps": 120})
+	}}), "trigger-long-running-operation", map[string]any{"duration": 60, "steps": 120})
 	want := []mcp.Progress{{Done: 1, Total: 120}, {Done: 2, Total: 120}}
 	if !errors.Is(err, context.Canceled) || !slices.Equal(heard, want) {
 		t.Errorf("heard %+v, %v", heard, err)

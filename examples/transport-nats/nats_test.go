@@ -285,7 +285,7 @@ func TestCalls(t *testing.T) {
 		t.Errorf("tools: %v (%v)", list, err)
 	}
 	var heard []float64
-	ctx := host.WithProgress(t.Context(), func(p mcp.Progress) { heard = append(heard, p.Done) })
+	ctx := host.WithOptions(t.Context(), host.RequestOptions{Progress: func(p mcp.Progress) { heard = append(heard, p.Done) }})
 	if got, err := call(ctx, s, "count", nil); got != "three" || len(heard) == 0 || heard[len(heard)-1] != 3 {
 		t.Errorf("counted %q, heard %v (%v)", got, heard, err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/internal/testenv"
@@ -234,7 +235,7 @@ func TestLastWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := exampletest.Config(t, files(t))
-	c.Reconnect = host.Policy{Backoff: slices.Repeat([]time.Duration{1}, 100), Failures: -1}
+	c.Reconnect = config.Reconnect{Backoff: slices.Repeat([]time.Duration{1}, 100), Failures: -1}
 	h, err := host.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -73,12 +73,17 @@ type Server struct {
 	MaxTimeout   time.Duration     // of a request that tells its progress, in all; as Timeout
 	Ping         time.Duration     // without a message, after which it is asked for a sign of life; as Timeout
 	PingTimeout  time.Duration     // for that; 0 is the host's default
-	Resend       bool              // the calls of tools that say they are harmless; see the host's Config
 	MessageCap   int               // bytes of the longest inbound message; 0 is the host's default
 	Framing      string            // "ndjson", "content-length", "auto"; "" is the plugin's default
 	Protocol     string            // "auto", "legacy", "2026-07-28"; "" is auto
 	Settings     map[string]string // what else the plugin reads
 	Disabled     bool              // listed, and not connected
+
+	// Resend has the call of a tool sent once more where the connection was lost before the
+	// answer, if the tool is marked as read-only or idempotent. Since the server sets these
+	// marks, the user decides whether they count. Requests that only read, such as lists, are
+	// always sent once more.
+	Resend bool
 
 	// Registry is where an entry was made from, for its updates; its zero is an entry that
 	// was written by hand.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
 // Input is what a file of VS Code has the person asked for, once: ${input:id}.
@@ -109,19 +111,22 @@ func inputsIn(value string) (ids []string) {
 	return ids
 }
 
+// SecretFlag reports whether a flag of a command line, or a variable, is called like a
+// secret, so that its value should not be shown.
+func SecretFlag(name string) bool { return secret.Flag(name) }
+
 // Adopt returns an entry of another client as one of the user's own file. Values of its
-// variables and headers that are secrets, by the name that isSecret is asked for, are
-// added to secrets, by the names under which the vault is to keep them; questions are
+// variables and headers that are secrets, by their names, are added to secrets, by the names under which the vault is to keep them; questions are
 // those that the vault is to have the answers to. The entry means all of them by
 // ${secret:NAME}.
-func (s Server) Adopt(isSecret func(name string) bool, secrets map[string]string) (out Server, questions []Input) {
+func (s Server) Adopt(secrets map[string]string) (out Server, questions []Input) {
 	inputs := slices.Clone(s.Inputs)
 	for i := range inputs {
 		inputs[i].Secret = s.Name + "/" + secretWord(inputs[i].ID)
 	}
 	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
 		kind, name, _ := strings.Cut(field, ".")
-		private := kind == "env" && isSecret(name) || kind == "headers" && (isSecret(name) || strings.EqualFold(name, "Authorization"))
+		private := kind == "env" && secret.Flag(name) || kind == "headers" && (secret.Flag(name) || strings.EqualFold(name, "Authorization"))
 		varies := false
 		pieces, errs := split(value, vars{lookup: func(string) (string, bool) { varies = true; return "", true }})
 		if private && value != "" && !varies && len(errs) == 0 && !slices.ContainsFunc(pieces, piece.isSecret) {

@@ -5,17 +5,23 @@ import (
 	"time"
 )
 
-// Reconnect is when a server is tried again that failed. What is zero has the default of
-// the host, whose Policy has the same fields and says more of each.
+// Reconnect says when a server that could not be reached, or whose connection was lost, is
+// tried again. Its zero value is the default: after 0.5, 1, 2 and 4 s, then after a minute
+// and more and more slowly up to 5 min. A server that fails 5 times in a minute is left alone
+// for a while, in which calls fail at once. All that is forgiven once a connection has lasted
+// a minute. What is zero has the default that is named beside it.
 type Reconnect struct {
-	Backoff []time.Duration // the first waits; an empty list has none of them
-	Slow    time.Duration   // the wait after them, which doubles
-	SlowMax time.Duration   // up to this
+	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s; an empty list has none
+	Slow    time.Duration   // the wait after them, which doubles: 60 s
+	SlowMax time.Duration   // up to this: 5 min
 
-	// Calm is how long a connection has to last before the failures before it are forgiven.
+	// Calm is how long a connection has to last before the failures before it are forgiven:
+	// 60 s. To have started well is no sign of health.
 	Calm time.Duration
 
-	// Failures in a Window are too many; below zero they never are.
+	// Failures in a Window are too many: 5 in 60 s. Below zero they never are. Together with
+	// the backoff they are also how often a server is started in any window, since every dial
+	// ends in a failure or lasts.
 	Failures int
 	Window   time.Duration
 }

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -134,4 +135,16 @@ type Update struct {
 	Seq  uint64 // grows from one change to the next, of all servers
 	Gone bool   // the session was closed; the status is its last
 	Status
+}
+
+// Watch is one reader's view of the status of all servers, which Host.Watch begins. It begins
+// with every server that there is. A slow reader blocks no one: it gets only the newest update
+// of each server.
+type Watch interface {
+	// Next waits for an update. After Close of the watch, and after the last update of a host
+	// that was closed, the error is ErrClosed of package host.
+	Next(ctx context.Context) (Update, error)
+
+	// Close ends the watch. A Next that waits returns.
+	Close()
 }

@@ -89,7 +89,7 @@ func meets(t *testing.T, cache, file, answer string, want error) {
 	go peer(ctx, l, answer, greeted)
 	h, err := host.New(t.Context(), host.Config{
 		Plugins: plugins.Builtin(), Files: map[string]config.Plugin{"pigeon": {Name: "pigeon", File: file}},
-		Reconnect: host.Policy{Backoff: []time.Duration{}, Failures: -1}, OneShot: true, CacheDir: cache,
+		Reconnect: config.Reconnect{Backoff: []time.Duration{}, Failures: -1}, OneShot: true, CacheDir: cache,
 	})
 	if err != nil {
 		t.Fatal(err)

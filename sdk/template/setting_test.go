@@ -104,7 +104,7 @@ func failure(t *testing.T, file string, settings map[string]string) string {
 	t.Helper()
 	h, err := host.New(t.Context(), host.Config{
 		Files:     map[string]config.Plugin{"pigeon": {Name: "pigeon", File: file}},
-		Reconnect: host.Policy{Backoff: []time.Duration{}, Failures: -1}, OneShot: true,
+		Reconnect: config.Reconnect{Backoff: []time.Duration{}, Failures: -1}, OneShot: true,
 	})
 	if err != nil {
 		t.Fatal(err)

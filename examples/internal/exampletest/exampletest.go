@@ -35,7 +35,7 @@ func Config(t testing.TB, files map[string]string) host.Config {
 // closed when the test ends.
 func Host(t testing.TB, c host.Config) *host.Host {
 	t.Helper()
-	c.Reconnect = host.Policy{Backoff: []time.Duration{}, Failures: -1}
+	c.Reconnect = config.Reconnect{Backoff: []time.Duration{}, Failures: -1}
 	h, err := host.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -26,9 +26,23 @@ type RequestOptions struct {
 	// has only [Session.SetLevel], for all requests.
 	Level mcp.Level
 
-	// Label is the caller's name for the request in the events that tell its progress, see
-	// [WithProgress].
+	// Label is the caller's name for the request in the events that tell its progress.
 	Label string
+
+	// Progress has the server asked for notifications of the progress of calls, and hears them
+	// (2026-07-28/basic/patterns/progress). Each one begins the timeout of the request anew,
+	// up to [Config.MaxTimeout] in all.
+	//
+	// It is called for one notification after the other, on a goroutine of its own, and delays
+	// neither other calls nor other notifications. If it is slower than the server, the newest
+	// notification takes the place of the one before. It may use the session. A call returns
+	// only when it has returned for what came before the answer, so it must not wait for the
+	// call. After a call was cancelled, it is not called again.
+	Progress func(mcp.Progress)
+
+	// Unattended has the person asked for nothing: a call that would need their sign-in or
+	// approval fails.
+	Unattended bool
 
 	// KeepTask leaves a task to the server when the context ends, which else cancels it.
 	KeepTask bool
@@ -36,10 +50,13 @@ type RequestOptions struct {
 
 type optionsKey struct{} // holds the *RequestOptions of WithOptions
 
-// WithOptions returns a context whose requests have options.
+// WithOptions returns a context whose requests have options, in place of those that ctx has.
 func WithOptions(ctx context.Context, o RequestOptions) context.Context {
 	return context.WithValue(ctx, optionsKey{}, &o)
 }
+
+// Unattended reports whether the options of a context say so.
+func Unattended(ctx context.Context) bool { return optionsOf(ctx).Unattended }
 
 var noOptions = &RequestOptions{}
 

@@ -29,7 +29,7 @@ func TestMetaOfTheCaller(t *testing.T) {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			d := launcher(able(era, everything).with("prompts/list", answer(`{"prompts":[]}`)))
 			s := d.open()
-			ctx := WithOptions(WithProgress(t.Context(), func(mcp.Progress) {}), options)
+			ctx := WithProgress(WithOptions(t.Context(), options), func(mcp.Progress) {})
 			ways := map[string]func() error{
 				"call":  func() error { _, err := s.CallTool(ctx, "echo", nil); return err },
 				"raw":   func() error { return s.Call(ctx, "tools/call", map[string]any{"name": "echo"}, nil) },
@@ -119,7 +119,7 @@ func TestOrigin(t *testing.T) {
 				}
 			})
 			for _, label := range []string{"first", "", "third"} {
-				ctx := WithOptions(WithProgress(t.Context(), func(mcp.Progress) {}), RequestOptions{Label: label})
+				ctx := WithOptions(t.Context(), RequestOptions{Label: label, Progress: func(mcp.Progress) {}})
 				if _, err := s.CallTool(ctx, "echo", nil); err != nil {
 					t.Fatal(err)
 				}
@@ -137,7 +137,7 @@ func TestOrigin(t *testing.T) {
 		s := Session{}
 		s.trackers.last = n
 		s.trackers.labels = all.labels
-		_, over := s.track(WithOptions(WithProgress(t.Context(), func(mcp.Progress) {}), RequestOptions{Label: "x"}))
+		_, over := s.track(WithOptions(t.Context(), RequestOptions{Label: "x", Progress: func(mcp.Progress) {}}))
 		over()
 		all.labels = s.trackers.labels
 	}

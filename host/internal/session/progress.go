@@ -14,23 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// WithProgress returns a context whose calls ask the server for notifications of their
-// progress, and pass them to f (2026-07-28/basic/patterns/progress). Each one begins the
-// timeout of the request anew, up to [Config.MaxTimeout] in all.
-//
-// f is called for one notification after the other, on a goroutine of its own, and delays
-// neither other calls nor other notifications. If f is slower than the server, the newest
-// notification takes the place of the one before. f may use the session. A call returns
-// only when f has returned for what came before the answer, so f must not wait for the
-// call. After a call was cancelled, f is not called again.
-func WithProgress(ctx context.Context, f func(mcp.Progress)) context.Context {
-	return context.WithValue(ctx, progressKey{}, f)
-}
-
-type (
-	progressKey struct{} // holds what WithProgress was given
-	trackerKey  struct{} // holds the *tracker of a call
-)
+type trackerKey struct{} // holds the *tracker of a call
 
 // trackers are the calls whose callers want to know their progress.
 type trackers struct {
@@ -67,7 +51,7 @@ func (t *trackers) label(params []byte) string {
 // track gives a call a token, if its caller wants to know its progress, for all
 // the requests that it takes. The caller says when it is over.
 func (s *Session) track(ctx context.Context) (context.Context, func()) {
-	f, _ := ctx.Value(progressKey{}).(func(mcp.Progress))
+	f := optionsOf(ctx).Progress
 	if f == nil {
 		return ctx, func() {}
 	}

@@ -171,3 +171,10 @@ func TestProgressAfterTheCall(t *testing.T) {
 	found.hear(mcp.Progress{Done: 1})
 	s.trackers.hear([]byte(`{"progressToken":1,"progress":1}`))
 }
+
+// WithProgress adds to the options of a context.
+func WithProgress(ctx context.Context, f func(mcp.Progress)) context.Context {
+	o := *optionsOf(ctx)
+	o.Progress = f
+	return WithOptions(ctx, o)
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/status"
 )
@@ -52,7 +53,7 @@ func (trial *Trial) session(t *testing.T) *trialSession {
 	t.Helper()
 	const soon = 10 * time.Millisecond
 	c := trial.Config
-	c.Reconnect = host.Policy{Backoff: []time.Duration{}, Slow: soon, SlowMax: soon, Failures: -1}
+	c.Reconnect = config.Reconnect{Backoff: []time.Duration{}, Slow: soon, SlowMax: soon, Failures: -1}
 	h, err := host.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func (trial *Trial) absentAtFirst(t *testing.T) {
 type trialSession struct {
 	t       *testing.T
 	session *host.Session
-	watch   *host.Watch
+	watch   status.Watch
 }
 
 // echo makes a call that succeeds.
@@ -216,7 +217,7 @@ func (v *trialSession) longCalls(ctx context.Context, calls int) <-chan error {
 	ended, begun := make(chan error, calls), make(chan struct{}, calls)
 	for range calls {
 		once := sync.OnceFunc(func() { begun <- struct{}{} })
-		ctx := host.WithProgress(ctx, func(mcp.Progress) { once() })
+		ctx := host.WithOptions(ctx, host.RequestOptions{Progress: func(mcp.Progress) { once() }})
 		go func() {
 			_, err := v.session.CallTool(ctx, longTool, map[string]any{"duration": 3600, "steps": 36_000})
 			ended <- err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // How many columns foreign words may take within a row of our own.
@@ -46,10 +47,10 @@ func commandLine(command string, args []string) string {
 		switch {
 		case secret && !strings.HasPrefix(arg, "-"):
 			arg = mask(arg)
-		case assigned && host.SecretFlag(name):
+		case assigned && config.SecretFlag(name):
 			arg = name + "=" + mask(value)
 		}
-		secret = !assigned && strings.HasPrefix(arg, "-") && host.SecretFlag(arg)
+		secret = !assigned && strings.HasPrefix(arg, "-") && config.SecretFlag(arg)
 		words = append(words, Word(arg))
 	}
 	return strings.Join(words, " ")

@@ -24,7 +24,7 @@ type Config struct {
 	Servers []host.Server // in the order of the rows
 	Plugins map[string]config.Plugin
 
-	Reconnect host.Policy
+	Reconnect config.Reconnect
 }
 
 // View shows the state of all servers. Its fields are set before Run.
