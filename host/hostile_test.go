@@ -59,6 +59,7 @@ func TestBadAnswers(t *testing.T) {
 		{"array", ""},
 		{"pretty lines", "late"},
 		{"garbage", ""},
+		{"rubbish", "100 malformed messages in a row"},
 		{"twice", ""},
 		{"strangers", ""},
 		{"stderr", ""},

@@ -175,3 +175,13 @@ func TestHTTPErrors(t *testing.T) {
 		t.Errorf("without a listener: %v", err)
 	}
 }
+
+// An error of the server has the status of the response that it came in.
+func TestStatusOfAnError(t *testing.T) {
+	site := &site{tools: map[string]answer{"no": page(400, mediaJSON, `{"jsonrpc":"2.0","id":%ID%,"error":{"code":-32602,"message":"no"}}`)}}
+	s := connect(t, newHost(t, host.Config{}), host.Server{Name: "remote", URL: serve(t, site), Protocol: "2026-07-28"})
+	var no *host.RPCError
+	if _, err := s.CallTool(t.Context(), "no", nil); !errors.As(err, &no) || no.HTTP != 400 || no.Code != -32602 {
+		t.Errorf("%v, %+v", err, no)
+	}
+}

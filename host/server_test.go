@@ -191,6 +191,7 @@ var tools = map[string]string{
 	"new type":     `{"jsonrpc":"2.0","id":%ID%,"result":{"resultType":"surprise"}}`,
 	"array":        `[{"jsonrpc":"2.0","id":%ID%,"result":{}}]`,
 	"garbage":      "\x00\xff<html>\n{[\n\n\r\nnull\n42\n" + `{"jsonrpc":"2.0","id":%ID%,"result":` + good("still here") + `}`,
+	"rubbish":      strings.Repeat("rubbish\n", 100), // and no answer
 	"twice":        `{"jsonrpc":"2.0","id":%ID%,"result":` + good("first") + "}\n" + `{"jsonrpc":"2.0","id":%ID%,"result":` + good("second") + `}`,
 	"asks":         `{"jsonrpc":"2.0","id":"s1","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":"s2","method":"no/such"}` + "\n" + `{"jsonrpc":"2.0","id":%ID%,"result":` + good("asked") + `}`,
 	"long":         "", // 100 MB in one line
