@@ -42,7 +42,7 @@ type addRequest struct {
 	name, registry, prefer string
 	env, headers           []string // of -e and -H
 	set                    []string
-	yes                    bool
+	replace, yes           bool
 }
 
 func newAdd(a *app) *cobra.Command {
@@ -64,16 +64,9 @@ func newAdd(a *app) *cobra.Command {
 	f.StringVar(&r.name, "name", "", "what the server is called here (default: a `NAME` made of what is added)")
 	f.StringArrayVar(&r.set, "set", nil, "the answer to what a server of the registry needs, `INPUT=VALUE`")
 	f.StringVar(&r.prefer, "prefer", "", "the `KIND` of package that is run: npm, pypi, nuget, oci, cargo, mcpb, or remote")
+	f.BoolVar(&r.replace, "replace", false, "put it in the place of the server of that name, if there is one")
 	f.BoolVar(&r.yes, "yes", false, "do not ask")
 	return cmd
-}
-
-// addition is an entry that is about to be added.
-type addition struct {
-	server   host.Server
-	inputs   *inputs
-	about    string   // rows on what it is
-	cautions []string // of the registry's option
 }
 
 func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
@@ -104,16 +97,17 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 	if err != nil {
 		return err
 	}
-	return a.add(cmd.Context(), f, add, r.yes)
+	return a.add(cmd.Context(), f, add, r)
 }
 
 // add shows an entry, and writes it if the user agrees.
-func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, yes bool) error {
+func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, r *addRequest) error {
 	s := add.server
 	a.server = s.Name
-	if err := free(f, s.Name); err != nil {
+	if err := r.free(f, s.Name); err != nil {
 		return err
 	}
+	before, replaces := among(f.Read.Servers, s.Name)
 	text, err := tomledit.AddTables(f.Text, tomledit.Server(s))
 	if err == nil {
 		_, err = config.Parse(f.Path, text)
@@ -121,22 +115,11 @@ func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, yes bool
 	if err != nil {
 		return exit.Usage(err, "")
 	}
-	rows, err := a.entryRows(s)
+	above, agree, err := a.additionSummary(f, add)
 	if err != nil {
 		return err
 	}
-	above := a.StyleErr(term.Bold, a.Own("%s would be added to %s:", plain.Name(s.Name, plain.NameColumns), cleantext.Visible(f.Path)))
-	if add.about != "" {
-		above += add.about + a.Own("The entry:")
-	}
-	above += rows + a.effects(s) + a.plainSecrets(s)
-	for _, c := range add.cautions {
-		above += a.Own("! %s", c)
-	}
-	for _, name := range add.inputs.unset {
-		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
-	}
-	if err := a.agreeTo(ctx, above, "Add it? yes, [n]o: ", yes); err != nil {
+	if err := a.agreeTo(ctx, above, agree, r.yes); err != nil {
 		a.forgetBundles(f, s)
 		return fmt.Errorf("add %s: %w", s.Name, err)
 	}
@@ -148,27 +131,25 @@ func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, yes bool
 		undo()
 		return err
 	}
-	fmt.Fprint(a.Err, a.Own("%s is added; `wharf tools %[1]s` lists what it can do.", s.Name))
+	state := "added"
+	if replaces {
+		state = "updated"
+		a.forgetBundles(f, before)
+		if err := a.forgetSecrets(ctx, f, before); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(a.Err, a.Own("%s is %s; `wharf tools %[1]s` lists what it can do.", s.Name, state))
 	if a.forPeople() {
 		return nil
 	}
-	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: "added", Needs: add.inputs.unset})
+	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: state, Needs: add.inputs.unset})
 }
 
-// changed says what was done to an entry, for programs.
-type changed struct {
-	Name  string   `json:"name"`
-	File  string   `json:"file"`
-	State string   `json:"state"` // "added", "removed", "current", "updated"
-	From  string   `json:"from,omitempty"`
-	To    string   `json:"to,omitempty"`    // the version in the registry
-	Needs []string `json:"needs,omitempty"` // variables of the environment
-}
-
-// free refuses a name that is taken in the file.
-func free(f *tomledit.File, name string) error {
-	if _, taken := among(f.Read.Servers, name); taken {
-		return exit.Usage(fmt.Errorf("there is a server %q in %s already", name, f.Path), "--name gives this one another name; `wharf remove %s` removes the other", name)
+// free refuses a name that is taken in the file, unless that server is to be replaced.
+func (r *addRequest) free(f *tomledit.File, name string) error {
+	if _, taken := among(f.Read.Servers, name); taken && !r.replace {
+		return exit.Usage(fmt.Errorf("there is a server %q in %s already", name, f.Path), "--name gives this one another name; `wharf remove %s` removes the other, and --replace does both", name)
 	}
 	return nil
 }
@@ -294,7 +275,7 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 		return nil, fmt.Errorf("%s was deleted from the registry: %w", name, host.ErrDenied)
 	}
 	entry := r.named(path.Base(name))
-	if err := free(f, entry); err != nil {
+	if err := r.free(f, entry); err != nil {
 		return nil, err
 	}
 	o, err := choose(&l.Server, r.prefer)

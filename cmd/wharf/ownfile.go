@@ -75,3 +75,13 @@ func (a *app) consent(ctx context.Context, q term.Question, no error) error {
 	}
 	return nil
 }
+
+// changed says what was done to an entry, for programs.
+type changed struct {
+	Name  string   `json:"name"`
+	File  string   `json:"file"`
+	State string   `json:"state"` // "added", "removed", "current", "updated"
+	From  string   `json:"from,omitempty"`
+	To    string   `json:"to,omitempty"`    // the version in the registry
+	Needs []string `json:"needs,omitempty"` // variables of the environment
+}
