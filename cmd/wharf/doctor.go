@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -64,7 +65,7 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 	}
 	findings = append(findings, cacheFinding(), a.vaultFinding())
 	if err == nil {
-		findings = append(findings, entryFindings(s)...)
+		findings = append(findings, a.entryFindings(s)...)
 	}
 	findings = append(findings, clientFindings()...)
 	var problems problemError
@@ -92,7 +93,7 @@ func (e problemError) Error() string { return "there is a problem with: " + stri
 func (e problemError) Is(target error) bool { return target == host.ErrConfig }
 
 // entryFindings are the servers of the configuration and of the project, and the plugins.
-func entryFindings(s *settings) (findings []finding) {
+func (a *app) entryFindings(s *settings) (findings []finding) {
 	for _, server := range s.shown() {
 		f := finding{What: "server " + server.Name, Value: plain.Target(server)}
 		if server.Project != nil {
@@ -101,7 +102,7 @@ func entryFindings(s *settings) (findings []finding) {
 		if server.Disabled {
 			f.Value += " (disabled)"
 		} else if server.Project == nil { // those of a project are not the user's to mend
-			f.Problem = entryProblem(s, server)
+			f.Problem = a.entryProblem(s, server)
 		}
 		findings = append(findings, f)
 	}
@@ -117,8 +118,12 @@ func entryFindings(s *settings) (findings []finding) {
 	return findings
 }
 
-// entryProblem says what of an entry cannot work, "" if nothing is seen. It starts nothing.
-func entryProblem(s *settings, server host.Server) string {
+// entryProblem says what of an entry cannot work, "" if nothing is seen. It starts nothing,
+// and opens no secret.
+func (a *app) entryProblem(s *settings, server host.Server) string {
+	if err := server.CheckVariables(os.LookupEnv); err != nil {
+		return err.Error()
+	}
 	server, err := server.Expand(os.LookupEnv)
 	if err != nil {
 		return err.Error()
@@ -129,10 +134,62 @@ func entryProblem(s *settings, server host.Server) string {
 	if server.Command != "" {
 		_, err = host.Locate(server)
 	}
+	if len(server.Auth.Command) > 0 && err == nil {
+		_, err = host.Locate(host.Server{Command: server.Auth.Command[0], Args: server.Auth.Command[1:]})
+	}
 	if err != nil {
 		return err.Error()
 	}
+	return cmp.Or(missingFile(server), a.missingSecret(server))
+}
+
+// missingFile names the first file that an entry means and that is not there.
+func missingFile(server host.Server) string {
+	files := [][2]string{{"dir", server.Dir}, {"tls.ca", server.TLS.CA}, {"tls.cert", server.TLS.Cert}, {"tls.key", server.TLS.Key}}
+	if server.EnvFile != "" {
+		files = append(files, [2]string{"env_file", server.EnvPath()})
+	}
+	for _, r := range referencesOf(server) {
+		files = append(files, [2]string{"${file:" + r.File + "}", r.File})
+	}
+	for _, file := range files {
+		if file[1] == "" {
+			continue
+		}
+		if _, err := os.Stat(file[1]); err != nil {
+			return fmt.Sprintf("%s: %v", file[0], err)
+		}
+	}
 	return ""
+}
+
+// missingSecret names the first secret that an entry means and the vault does not have. What
+// is asked for on a terminal need not be there yet.
+func (a *app) missingSecret(server host.Server) string {
+	for _, r := range referencesOf(server) {
+		if r.Secret == "" || slices.ContainsFunc(server.Inputs, func(in config.Input) bool { return in.Secret == r.Secret }) {
+			continue
+		}
+		v, err := a.vault()
+		if err != nil {
+			return err.Error()
+		}
+		if kept, err := v.Secrets(); err == nil && !slices.Contains(kept, r.Secret) { // what is wrong with the vault is a finding of its own
+			return fmt.Sprintf("there is no secret %q; store it with: wharf auth secret %s", r.Secret, plain.Word(r.Secret))
+		}
+	}
+	return ""
+}
+
+// referencesOf returns where an entry finds its secrets, in its values and in its auth table.
+func referencesOf(server host.Server) []config.Reference {
+	found := server.Secrets()
+	for _, key := range slices.Sorted(maps.Keys(server.Auth.Settings)) {
+		if r, ok := server.Auth.Settings[key].(config.Reference); ok {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // clientFindings are the files of other clients. What is wrong with those is no problem of

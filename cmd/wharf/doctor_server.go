@@ -162,6 +162,8 @@ func (d *diagnosis) failed(ctx context.Context) string {
 	switch {
 	case d.info.Protocol != "":
 		return stepTools
+	case errors.Is(d.err, host.ErrConfig) && strings.Contains(said, "sign in: "): // such as a helper that is not found: nothing was sent
+		return stepEntry
 	case errors.Is(d.err, host.ErrAuthRequired):
 		return d.orElse(stepSignIn, stepHandshake)
 	case !opened && d.server.Project != nil && errors.Is(d.err, host.ErrDenied):

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
@@ -134,6 +136,13 @@ func (a *app) letApprove(c *host.Config) {
 			return trust.NotNow, nil
 		}
 	case a.CanAsk():
-		c.Approve = a.askApproval
+		c.Approve = func(ctx context.Context, p trust.Approval) (trust.Decision, error) {
+			if server, found := a.settings.find(p.Server); found { // what cannot start is not worth a question
+				if err := server.CheckVariables(os.LookupEnv); err != nil {
+					return trust.NotNow, exit.Usage(err, "")
+				}
+			}
+			return a.askApproval(ctx, p)
+		}
 	}
 }

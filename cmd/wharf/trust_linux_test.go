@@ -87,6 +87,17 @@ func TestTerminalAsksAboutAProject(t *testing.T) {
 	s.ends(exit.CodeDenied, "error: files of "+c.dir+"/.mcp.json has changed since you decided about it (environment A), and is not approved\n")
 }
 
+// A server that cannot start as long as a variable is not set is not asked about.
+func TestTerminalAsksAfterVariables(t *testing.T) {
+	c := newCheckout(t)
+	c.file(strings.Replace(checkedOut, `a\u001b[2J`, "${NO_SUCH_VARIABLE}", 1))
+	s := c.run("tools", "files")
+	s.ends(exit.CodeUsage, "server files: env.A: the variable NO_SUCH_VARIABLE is not set")
+	if strings.Contains(s.seen, "came with a project") {
+		t.Errorf("asked: %q", s.seen)
+	}
+}
+
 // Everything but a yes is a no.
 func TestTerminalTakesNoForAnAnswer(t *testing.T) {
 	for _, keys := range []string{"\r", "n\r", "no\r", "yep\r", "yes please\r", "\x04", "\x1b", "yes\x1b"} {

@@ -150,6 +150,25 @@ func (s Server) Variables() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// CheckVariables returns all that is wrong with the variables of an entry, that of a project
+// too: what Expand would return for one of the user's own, and the variables of auth that are
+// not set. It opens nothing.
+func (s Server) CheckVariables(lookup func(string) (string, bool)) error {
+	var errs []error
+	if s.secrets == nil {
+		_, err := s.expand(lookup)
+		errs = append(errs, err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Auth.Settings)) {
+		if r, ok := s.Auth.Settings[key].(Reference); ok && r.Env != "" {
+			if _, set := lookup(r.Env); !set {
+				errs = append(errs, s.mistake("auth."+key, "the variable %s is not set", r.Env))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // expansion replaces something in the values of one server, which is the
 // caller's own copy: its lists and tables are replaced, not changed.
 type expansion struct {

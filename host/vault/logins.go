@@ -38,6 +38,19 @@ func (v *Vault) Logins(ctx context.Context) ([]Entry, error) {
 	return logins, nil
 }
 
+// Secrets returns the names of the user's own secrets, sorted. It needs no key, and shows no
+// secret.
+func (v *Vault) Secrets() ([]string, error) {
+	entries, err := v.List(context.Background())
+	var names []string
+	for _, e := range entries {
+		if e.Provider == userSecrets {
+			names = append(names, e.Name)
+		}
+	}
+	return names, err
+}
+
 // StoreSecret stores a secret of the user, for entries that say { secret = "name" }.
 func (v *Vault) StoreSecret(ctx context.Context, name, value string) error {
 	_, err := v.Store(ctx, secretKey(name), secret.New(value))

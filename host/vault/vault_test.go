@@ -316,6 +316,9 @@ func TestOwners(t *testing.T) {
 	if value, found, err := v.LoadSecret(t.Context(), "token"); value != "the user's" || !found || err != nil || logins() != 1 {
 		t.Errorf("%q, %v, %v", value, found, err)
 	}
+	if names, err := v.Secrets(); err != nil || len(names) != 1 || names[0] != "token" {
+		t.Errorf("%q, %v", names, err)
+	}
 	if err := os.WriteFile(v.folder.Path(recordsFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
