@@ -11,6 +11,8 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -41,6 +43,8 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 		Trace:  tracer,
 		Record: recorder,
 
+		Client: host.Client{Info: mcp.Implementation{Name: "wharf", Version: version()}},
+
 		Stderr:  log,
 		OneShot: true,
 		Event:   a.hear,
@@ -65,7 +69,9 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	c.Worker, c.CompileTimeout = worker(), max(limit, 0)
 	a.letApprove(&c)
 	if a.CanAsk() {
-		c.Input = a.askQuestion
+		c.Input = func(ctx context.Context, server string, in config.Input) (string, error) {
+			return a.askQuestion(ctx, question{in, []string{server}})
+		}
 	}
 	for _, option := range options {
 		option(&c)

@@ -209,7 +209,8 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	var added []importItem
 	var above strings.Builder
 	secrets := make(map[string]string)
-	var questions []config.Input
+	var questions []question
+	answers := make(map[string]string) // the secrets of the questions that were seen
 	for _, item := range items {
 		if item.State != importNew {
 			if item.State == importTaken {
@@ -219,8 +220,14 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		}
 		s := item.server
 		s.Name = item.Name
-		s, asked := s.Adopt(secrets)
-		questions = append(questions, asked...)
+		s, asked := s.Adopt(secrets, answers)
+		for _, in := range asked {
+			at := slices.IndexFunc(questions, func(q question) bool { return q.Secret == in.Secret })
+			if at < 0 {
+				at, questions = len(questions), append(questions, question{Input: in})
+			}
+			questions[at].servers = append(questions[at].servers, s.Name)
+		}
 		if text, err = tomledit.AddTables(text, tomledit.Server(s)); err != nil {
 			return exit.Usage(err, "")
 		}

@@ -18,10 +18,16 @@ const asking = `{"inputs": [
 // importing runs wharf on a terminal of a user who has VS Code.
 func importing(t *testing.T, home string, args ...string) *screen {
 	t.Helper()
+	return importingFrom(t, asking, home, args...)
+}
+
+// importingFrom is [importing] for a file with that text.
+func importingFrom(t *testing.T, text, home string, args ...string) *screen {
+	t.Helper()
 	path := filepath.Join(home, "Code", "User", "mcp.json")
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
-		err = os.WriteFile(path, []byte(asking), 0o600)
+		err = os.WriteFile(path, []byte(text), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +44,7 @@ func TestTerminalImports(t *testing.T) {
 	file := filepath.Join(home, "wharf", "wharf.toml")
 	for _, answer := range []string{"\r", "n\r", "\x04"} {
 		s := importing(t, home, "import")
-		if shown := s.await("yes, [n]o: "); !strings.Contains(shown, "│ [servers.asking]\n│ command = \"wharf\"\n") || !strings.Contains(shown, "1 server would be added to ") {
+		if shown := s.await("yes, [n]o: "); !strings.Contains(shown, "│ [servers.asking]\n│ command = \"wharf\"\n") || !strings.Contains(shown, "1 server would be added to") {
 			t.Errorf("shown is %q", shown)
 		}
 		s.answer("", answer)
@@ -58,6 +64,27 @@ func TestTerminalImports(t *testing.T) {
 	s.ends(exit.CodeOK, "asking is added")
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), "${secret:asking/key}") || strings.Contains(string(text), "k3y-of-mine") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// An input that two servers of a file share is asked for once, and kept once.
+func TestTerminalAsksOnceForTwo(t *testing.T) {
+	home := t.TempDir()
+	two := strings.Replace(asking, `"servers": {`, `"servers": {"also": {"command": "wharf", "env": {"KEY": "${input:key}"}}, `, 1)
+	s := importingFrom(t, two, home, "import")
+	s.answer("yes, [n]o: ", "yes\r")
+	if asked := s.await("key: "); !strings.Contains(asked, "also and asking need the input key, which is kept in the vault:") {
+		t.Errorf("asked %q", asked)
+	}
+	s.answer("", "k3y-of-mine\r")
+	if asked := s.await("region [eu]: "); !strings.Contains(asked, "asking needs the input region,") {
+		t.Errorf("asked %q", asked)
+	}
+	s.answer("", "\r")
+	s.ends(exit.CodeOK, "asking is added")
+	text, err := os.ReadFile(filepath.Join(home, "wharf", "wharf.toml"))
+	if err != nil || strings.Count(string(text), "${secret:also/key}") != 2 {
 		t.Errorf("%s, %v", text, err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,9 +12,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
+// question is an input of a file of VS Code, and the servers that mean it.
+type question struct {
+	config.Input
+	servers []string
+}
+
 // askQuestions asks the questions of a file of VS Code whose answers are not in the vault,
 // and keeps them there. Where it cannot ask, it says how to give them.
-func (a *app) askQuestions(ctx context.Context, questions []config.Input) error {
+func (a *app) askQuestions(ctx context.Context, questions []question) error {
 	if len(questions) == 0 {
 		return nil
 	}
@@ -32,7 +39,7 @@ func (a *app) askQuestions(ctx context.Context, questions []config.Input) error 
 			a.Warn("${secret:%s} has no value yet; give it with: wharf auth secret %[1]s", q.Secret)
 			continue
 		}
-		text, err := a.askQuestion(ctx, "", q)
+		text, err := a.askQuestion(ctx, q)
 		if errors.Is(err, term.ErrDeclined) {
 			a.Warn("${secret:%s} has no value yet; give it with: wharf auth secret %[1]s", q.Secret)
 			continue
@@ -49,18 +56,20 @@ func (a *app) askQuestions(ctx context.Context, questions []config.Input) error 
 
 // askQuestion asks one question. What the file says of it is quoted, since others may have
 // written it.
-func (a *app) askQuestion(ctx context.Context, server string, q config.Input) (string, error) {
+func (a *app) askQuestion(ctx context.Context, q question) (string, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer leave()
 	var above strings.Builder
-	who := "A server that you copy"
-	if server != "" {
-		who = plain.Name(server, plain.NameColumns)
+	who, need := plain.Name(q.servers[0], plain.NameColumns), "needs"
+	if others := q.servers[1:]; len(others) == 1 {
+		who, need = who+" and "+plain.Name(others[0], plain.NameColumns), "need"
+	} else if len(others) > 1 {
+		who, need = fmt.Sprintf("%s and %d other servers", who, len(others)), "need"
 	}
-	above.WriteString(a.Own("%s needs the input %s, which is kept in the vault:", who, plain.Name(q.ID, plain.NameColumns)))
+	above.WriteString(a.Own("%s %s the input %s, which is kept in the vault:", who, need, plain.Name(q.ID, plain.NameColumns)))
 	if q.Description != "" {
 		above.WriteString(a.Quote(q.Description, term.OfMessage, ""))
 	}

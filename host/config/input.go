@@ -116,13 +116,18 @@ func inputsIn(value string) (ids []string) {
 func SecretFlag(name string) bool { return secret.Flag(name) }
 
 // Adopt returns an entry of another client as one of the user's own file. Values of its
-// variables and headers that are secrets, by their names, are added to secrets, by the names under which the vault is to keep them; questions are
-// those that the vault is to have the answers to. The entry means all of them by
-// ${secret:NAME}.
-func (s Server) Adopt(secrets map[string]string) (out Server, questions []Input) {
+// variables and headers that are secrets, by their names, are added to secrets, by the names
+// under which the vault is to keep them; questions are those that the vault is to have the
+// answers to. The entry means all of them by ${secret:NAME}. answers has that name for each [Input.Secret] of the entries that were
+// adopted before: what several servers of a file ask for is one secret. Adopt adds to it.
+func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions []Input) {
 	inputs := slices.Clone(s.Inputs)
 	for i := range inputs {
-		inputs[i].Secret = s.Name + "/" + secretWord(inputs[i].ID)
+		before := inputs[i].Secret
+		if answers[before] == "" {
+			answers[before] = s.Name + "/" + secretWord(inputs[i].ID)
+		}
+		inputs[i].Secret = answers[before]
 	}
 	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
 		kind, name, _ := strings.Cut(field, ".")
