@@ -22,7 +22,8 @@ secret is not shown. On a terminal it also tells which file they come from.
 With --status all enabled servers are started at once, looked at, and stopped
 again: their state, era and revision of the protocol, transport, latency, number of
 tools, and error. No question is asked: a server that needs a sign-in or an
-approval is shown as such. The exit code is 4 if one is not connected.
+approval is shown as such. The exit code is 4 if one is not connected that you have
+not denied.
 
 With --watch they are kept, and their states followed until it is interrupted: in
 place on a terminal, else a JSON object for each change. When the configuration

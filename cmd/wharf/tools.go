@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 func newTools(a *app) *cobra.Command {
@@ -141,13 +142,16 @@ func (a *app) allTools(ctx context.Context, search string) error {
 	if err := a.printList(found, rows); err != nil {
 		return err
 	}
+	absent := 0
 	for _, l := range lists {
-		if l.err != nil {
-			a.Warn("%s: %v", plain.Line(l.Server), l.err)
+		if refused := (*trust.UnapprovedError)(nil); l.err == nil || errors.As(l.err, &refused) && refused.Approval.State == trust.Denied {
+			continue // that the user has denied a server is no trouble
 		}
+		absent++
+		a.Warn("%s: %v", plain.Line(l.Server), l.err)
 	}
-	if absent := len(lists) - len(found); absent > 0 {
-		return &status.AbsentError{Absent: absent, Of: len(lists)}
+	if absent > 0 {
+		return &status.AbsentError{Absent: absent, Of: len(found) + absent}
 	}
 	return nil
 }

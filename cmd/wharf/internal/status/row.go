@@ -11,14 +11,38 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
+
+// State is the state of a server as it is shown: that of [status.State], or one of these.
+type State string
+
+// The states of a server that came with a project and may not be used.
+const (
+	Unapproved State = "unapproved" // it waits for the user's approval
+	Denied     State = "denied"     // the user has denied it
+)
+
+func stateOf(s status.State, err error) State {
+	var refused *trust.UnapprovedError
+	switch {
+	case s != status.Failed || !errors.As(err, &refused):
+		return State(s.String())
+	case refused.Approval.State == trust.Denied:
+		return Denied
+	}
+	return Unapproved
+}
+
+// connected is the state of a server that can be used.
+var connected = State(status.Connected.String())
 
 // Info is the state of a server, as programs read it. Members are added to it, and
 // never renamed or removed.
 type Info struct {
 	Name      string        `json:"name"`
 	Enabled   bool          `json:"enabled"`
-	State     status.State  `json:"state"`
+	State     State         `json:"state"`
 	Reason    status.Reason `json:"reason"`
 	Since     time.Time     `json:"since,omitzero"` // when the state began
 	Transport string        `json:"transport"`      // the plugin that carries it
@@ -50,7 +74,7 @@ type row struct {
 
 // set takes over a status.
 func (r *row) set(s status.Status) {
-	r.State, r.Reason, r.Since = s.State, s.Reason, s.Since
+	r.State, r.Reason, r.Since = stateOf(s.State, s.Err), s.Reason, s.Since
 	r.Era, r.Protocol, r.Stale = s.Era, s.Protocol, s.Stale
 	r.Millis = math.Round(float64(s.Latency)/float64(time.Microsecond)) / 1000
 	if s.Transport != "" {
@@ -83,7 +107,7 @@ func (r *row) checked(err error) {
 
 // fail says that the entry of the server cannot be used.
 func (r *row) fail(reason status.Reason, err error) {
-	r.State, r.Reason, r.Error, r.final, r.Tools = status.Failed, reason, r.reason(err), true, nil
+	r.State, r.Reason, r.Error, r.final, r.Tools = stateOf(status.Failed, err), reason, r.reason(err), true, nil
 }
 
 // reason is an error in the row of its server, which need not be named again.
@@ -107,7 +131,7 @@ func (r *row) cells() []string {
 	if about == "" && r.Server != "" {
 		about = r.Server + " " + r.Version
 	}
-	return []string{plain.Line(r.Name), r.State.String(), plain.Line(r.Transport), r.Era, plain.Line(r.Protocol), latency, tools, plain.Line(about)}
+	return []string{plain.Line(r.Name), string(r.State), plain.Line(r.Transport), r.Era, plain.Line(r.Protocol), latency, tools, plain.Line(about)}
 }
 
 var headings = []string{"SERVER", "STATE", "TRANSPORT", "ERA", "PROTOCOL", "LATENCY", "TOOLS", "ABOUT"}

@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files anew")
@@ -24,11 +25,11 @@ func TestServerJSON(t *testing.T) {
 	at := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
 	tools := 7
 	all := []Info{
-		{Name: "files", Enabled: true, State: status.Connected, Reason: status.Ready, Since: at, Transport: "stdio", Target: "mcp-files",
+		{Name: "files", Enabled: true, State: stateOf(status.Connected, nil), Reason: status.Ready, Since: at, Transport: "stdio", Target: "mcp-files",
 			Era: "modern", Protocol: "2026-07-28", Server: "files", Version: "1.2", Millis: 1.25, Tools: &tools, Attempt: 1},
-		{Name: "tracker", Enabled: true, State: status.Reconnecting, Reason: status.Lost, Since: at, Transport: "http", Target: "https://tracker.example/mcp",
+		{Name: "tracker", Enabled: true, State: stateOf(status.Reconnecting, nil), Reason: status.Lost, Since: at, Transport: "http", Target: "https://tracker.example/mcp",
 			Era: "legacy", Protocol: "2025-11-25", Tools: &tools, Stale: true, Attempt: 2, Next: at.Add(time.Second), Error: "the connection was lost"},
-		{Name: "off", State: status.Disabled, Reason: status.TurnedOff, Since: at, Transport: "stdio", Target: "x", Gone: true},
+		{Name: "off", State: stateOf(status.Disabled, nil), Reason: status.TurnedOff, Since: at, Transport: "stdio", Target: "x", Gone: true},
 	}
 	got, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
@@ -48,13 +49,21 @@ func TestServerJSON(t *testing.T) {
 
 func TestAbsentServers(t *testing.T) {
 	rows := []*row{
-		{Info: Info{Enabled: true, State: status.Connected}},
-		{Info: Info{State: status.Disabled}},
+		{Info: Info{Enabled: true, State: stateOf(status.Connected, nil)}},
+		{Info: Info{State: stateOf(status.Disabled, nil)}},
 	}
 	if err := (&View{rows: rows}).absent(); err != nil {
 		t.Error(err)
 	}
-	rows = append(rows, &row{Info: Info{Enabled: true, State: status.Connected, Error: "no ping"}}, &row{Info: Info{Enabled: true, State: status.AuthRequired}})
+	rows = append(rows, &row{Info: Info{Enabled: true, State: stateOf(status.Connected, nil), Error: "no ping"}}, &row{Info: Info{Enabled: true, State: stateOf(status.AuthRequired, nil)}})
+	denied := &row{Info: Info{Name: "files", Enabled: true}}
+	denied.fail(status.Denied, &trust.UnapprovedError{Approval: trust.Approval{State: trust.Denied}})
+	waits := &row{Info: Info{Name: "files"}}
+	waits.fail(status.Denied, &trust.UnapprovedError{Approval: trust.Approval{State: trust.New}})
+	if denied.State != "denied" || waits.State != "unapproved" {
+		t.Errorf("denied is shown as %q, and one that waits as %q", denied.State, waits.State)
+	}
+	rows = append(rows, denied)
 	err := (&View{rows: rows}).absent()
 	if err == nil || err.Error() != "2 of 3 enabled servers are not connected" || exit.KindOf(t.Context(), err).Code != exit.CodeUnreachable {
 		t.Error(err)

@@ -142,7 +142,7 @@ func (v *View) apply(c Config) error {
 		case r.Enabled:
 			r.fail(status.BadConfig, err)
 		default:
-			r.State, r.Reason, r.final = status.Disabled, status.TurnedOff, true
+			r.State, r.Reason, r.final = stateOf(status.Disabled, nil), status.TurnedOff, true
 		}
 	}
 	if err := v.Host.Apply(usable, c.Plugins, c.Reconnect); err != nil {
@@ -157,7 +157,7 @@ func (v *View) replace(rows []*row) error {
 	v.rows = rows
 	for _, old := range before {
 		if old.Gone = v.named(old.Name) == nil; old.Gone {
-			old.State, old.Reason = status.Disconnected, status.Closed
+			old.State, old.Reason = stateOf(status.Disconnected, nil), status.Closed
 			if err := v.tell(old); err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ func (v *View) take(ctx context.Context, u update) error {
 	if u.checked != nil {
 		r.checked(u.err)
 	}
-	if r.State == status.Connected && !r.checking && !r.checkedSince.Equal(r.Since) {
+	if r.State == connected && !r.checking && !r.checkedSince.Equal(r.Since) {
 		r.checkedSince, r.checking = r.Since, true
 		session := r.session
 		v.tasks.Go(func() { v.send(ctx, update{checked: r, err: check(ctx, session)}) })
@@ -269,13 +269,13 @@ func (v *View) tell(r *row) error {
 	return v.Terminal.Print(time.Now().Format(time.TimeOnly) + " " + words + "\n")
 }
 
-// absent is an error if an enabled server is not connected.
+// absent is an error if an enabled server is not connected that the user has not denied.
 func (v *View) absent() error {
 	absent, of := 0, 0
 	for _, r := range v.rows {
-		if r.Enabled {
+		if r.Enabled && r.State != Denied {
 			of++
-			if r.State != status.Connected || r.Error != "" {
+			if r.State != connected || r.Error != "" {
 				absent++
 			}
 		}
