@@ -40,8 +40,9 @@ SERVER TOOL, and TOOL(key: JSON, …) gives the arguments in one word.
 The arguments are compared with the tool's input schema before they are sent, and
 the result with its output schema; --no-validate leaves both to the server.
 
-The exit code is 2 when the arguments do not fit, and 5 when the tool or the
-server answers with an error, or with a result that does not fit.
+The exit code is 2 when the arguments do not fit, or the server lists no such tool
+and refuses the call, and 5 when the tool or the server answers with an error, or with
+a result that does not fit.
 
 A tool that the server can run as a task goes on without Wharf: --detach begins one
 and prints it, and ` + "`wharf task`" + ` asks for it later.`
@@ -228,6 +229,15 @@ func (e *strangeTool) Error() string {
 }
 
 func (e *strangeTool) Unwrap() error { return e.err }
+
+// ExitKind implements [exit.Kinder]: what the server refuses is a mistake of the command line,
+// as it is for [unlistedError]. A tool that answered is there.
+func (e *strangeTool) ExitKind() exit.Kind {
+	if answer := (*host.RPCError)(nil); errors.As(e.err, &answer) {
+		return exit.Kind{Code: exit.CodeUsage, Name: "usage"}
+	}
+	return (*toolError)(nil).ExitKind()
+}
 
 // unlistedError says that a tool that is to be shown is not in the list of its server.
 type unlistedError struct {

@@ -11,40 +11,68 @@ import (
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
-// unknownCommand is the error for a word that is neither a subcommand of cmd nor one of
-// the other names that are allowed in its place.
-func unknownCommand(cmd *cobra.Command, word string, others []string) error {
+// unknownCommand is the error for a word that is no subcommand of cmd.
+func unknownCommand(cmd *cobra.Command, word string) error {
 	err := fmt.Errorf("unknown command %q for %q", word, cmd.CommandPath())
-	names := others
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
-		}
-	}
-	near := meant(word, names)
-	if hint := elsewhere[word]; hint != "" && !cmd.HasParent() && near == "" {
-		return exit.Usage(err, "%s", hint)
-	}
-	if near != "" {
+	if near := meant(word, subcommands(cmd)); near != "" {
 		return exit.Usage(err, "did you mean %q?", near)
 	}
 	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 }
 
+func noSuchWord(word string) error { return fmt.Errorf("there is no command and no server %q", word) }
+
+// unknownWord is the error for a first word that is neither a command nor one of the servers.
+func unknownWord(root *cobra.Command, word string, servers []string) error {
+	err := noSuchWord(word)
+	command, server := meant(word, subcommands(root)), meant(word, servers)
+	hint := elsewhere[word]
+	switch {
+	case hint != "" && nearest.Edits(word, command) > 1 && nearest.Edits(word, server) > 1:
+		return exit.Usage(err, "%s", hint)
+	case command != "" && server != "":
+		return exit.Usage(err, "did you mean the command %q, or the server %q?", command, server)
+	case command != "" || server != "":
+		return exit.Usage(err, "did you mean %q?", command+server)
+	}
+	return exit.Usage(err, "`wharf servers` lists the servers, and `wharf --help` the commands")
+}
+
+// subcommands returns the names of the commands of cmd that help shows.
+func subcommands(cmd *cobra.Command) (names []string) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
 // elsewhere are what commands of other programs are called here.
 var elsewhere = map[string]string{
-	"list":   "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
-	"ls":     "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
-	"config": "`wharf doctor` says which configuration is read; `wharf add` writes to it",
-	"status": "`wharf servers --status` starts the servers and shows their states",
-	"run":    "`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one",
-	"exec":   "`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one",
+	"list":      "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
+	"ls":        "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
+	"config":    "`wharf doctor` says which configuration is read; `wharf add` writes to it",
+	"status":    "`wharf servers --status` starts the servers and shows their states",
+	"run":       "`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one",
+	"exec":      "`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one",
+	"install":   "`wharf add` adds a server, and `wharf plugin add` installs a plugin",
+	"uninstall": "`wharf remove SERVER` removes a server, and `wharf plugin remove NAME` a plugin",
+	"get":       "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",
+	"inspect":   "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",
+	"describe":  "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",
+	"repl":      "`wharf shell SERVER` keeps a server open for many calls",
+	"serve":     "wharf is a client, and serves nothing; `wharf shell SERVER` keeps a server open for many calls",
+	"daemon":    "`wharf shell SERVER` keeps a server open for many calls",
+	"logs":      "`wharf watch SERVER --log info` follows what a server logs; --stderr shows what it writes there",
+	"secret":    "`wharf auth secret NAME` keeps a secret in the vault",
+	"secrets":   "`wharf auth secret NAME` keeps a secret in the vault",
 }
 
 // runGroup is the run of a command that only has subcommands: its help.
 func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return unknownCommand(cmd, args[0], nil)
+		return unknownCommand(cmd, args[0])
 	}
 	return cmd.Help()
 }

@@ -45,7 +45,7 @@ func run(args []string, std *term.Terminal) int {
 	defer interruption.Stop()
 	std.Life, std.Interrupt, a.interrupt = ctx, interruption.Raise, interruption
 	root := newRoot(a)
-	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v" || args[0] == "-V") {
 		args = []string{"version"}
 	}
 	root.SetArgs(args)

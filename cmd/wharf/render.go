@@ -74,7 +74,7 @@ func (r *renderer) result(result *mcp.CallToolResult) string {
 func (r *renderer) block(block *mcp.Content) string {
 	switch block.Type {
 	case mcp.ContentText:
-		return block.Text
+		return r.text(block.Text)
 	case mcp.ContentImage, mcp.ContentAudio:
 		r.show(block.Data)
 		return r.bytes("", block.Type, block.MIMEType, block.Data)
@@ -102,6 +102,15 @@ func (r *renderer) show(data string) {
 	if shown := r.terminal.Sequence(data, r.app.Width); shown != "" {
 		r.pictures.WriteString(shown + "\n")
 	}
+}
+
+// text is a text as it is, except that one JSON object or array is indented on a terminal.
+func (r *renderer) text(text string) string {
+	document := json.RawMessage(strings.TrimSpace(text))
+	if r.app.OutTTY && r.app.flags.output != formatMarkdown && len(document) > 0 && (document[0] == '{' || document[0] == '[') && json.Valid(document) {
+		return term.Indented(document)
+	}
+	return text
 }
 
 func (r *renderer) resource(resource *mcp.ResourceContents) string {

@@ -16,6 +16,8 @@ func TestResultForPeople(t *testing.T) {
 	tests := []struct{ name, result, want string }{
 		{"text", `{"content":[{"type":"text","text":"hello"}]}`, "hello\n"},
 		{"text with newline", `{"content":[{"type":"text","text":"hello\n"}]}`, "hello\n"},
+		{"JSON", `{"content":[{"type":"text","text":" {\"a\":[1.0]}"}]}`, "{\n  \"a\": [\n    1.0\n  ]\n}\n"},
+		{"no JSON", `{"content":[{"type":"text","text":"{a}"}]}`, "{a}\n"},
 		{"two blocks", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "a\nb\n"},
 		{"image", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}]}`, "[image/png, 5 bytes; --save DIR writes it to a file]\n"},
 		{"audio", `{"content":[{"type":"audio","data":"aA==","mimeType":"audio/wav"}]}`, "[audio/wav, 1 byte; --save DIR writes it to a file]\n"},
@@ -43,6 +45,15 @@ func TestResultForPeople(t *testing.T) {
 				t.Errorf("on stderr: %q", note)
 			}
 		})
+	}
+}
+
+// A program that asks for the text gets it as it is.
+func TestTextOfJSONForAProgram(t *testing.T) {
+	var out strings.Builder
+	a := &app{Terminal: &term.Terminal{Out: &out, Err: io.Discard}, flags: flags{output: formatText}}
+	if _, err := a.printResult(json.RawMessage(`{"content":[{"type":"text","text":"{\"a\":1}"}]}`)); err != nil || out.String() != "{\"a\":1}\n" {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }
 

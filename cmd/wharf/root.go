@@ -91,9 +91,9 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	}
 	if args = a.dotted(args); !s.has(args[0]) {
 		if hint := a.forgotten(cmd); hint != "" {
-			return exit.Usage(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), "%s", hint)
+			return exit.Usage(noSuchWord(args[0]), "%s", hint)
 		}
-		return unknownCommand(cmd, args[0], s.names())
+		return unknownWord(cmd, args[0], s.names())
 	}
 	return a.runCall(cmd, args)
 }

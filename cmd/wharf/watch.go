@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,6 +72,11 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 	if err := a.checkHonoured(uris, sub.Honoured()); err != nil {
 		return err
 	}
+	c.warnOfAbsent(ctx, uris)
+	if a.ErrTTY && !a.Quiet {
+		what := plain.Clip(plain.Line(strings.Join(append(slices.Clone(uris), ""), ", ")), 300)
+		fmt.Fprint(a.Err, a.Own("Following %sthe lists of %s; Ctrl-C ends it.", what, plain.Name(a.server, plain.NameColumns)))
+	}
 	defer c.followConfig(ctx)()
 	for n := 0; w.count == 0 || n < w.count; n++ {
 		change, err := sub.Next(ctx)
@@ -82,6 +88,33 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		}
 	}
 	return nil
+}
+
+// warnOfAbsent warns of resources that are neither listed nor can be read. They are followed
+// all the same, because they may appear.
+func (c *client) warnOfAbsent(ctx context.Context, uris []string) {
+	if len(uris) == 0 {
+		return
+	}
+	defer c.app.Busy("looking for what is followed")()
+	var listed []string
+	resources, _ := c.session.ListResources(ctx) // a server that refuses the list may still have them
+	for _, r := range resources {
+		listed = append(listed, r.URI)
+	}
+	for _, uri := range uris {
+		if slices.Contains(listed, uri) {
+			continue
+		}
+		_, err := c.session.ReadResource(ctx, uri)
+		if answer := (*host.RPCError)(nil); errors.As(err, &answer) {
+			text := fmt.Sprintf("%s is followed in case it appears: the server does not list it, and answers %v", uri, answer)
+			if near := meant(uri, listed); near != "" {
+				text += fmt.Sprintf("; did you mean %s?", near)
+			}
+			c.app.Warn("%s", text)
+		}
+	}
 }
 
 // checkHonoured says which changes the server will not report. For a resource that was
