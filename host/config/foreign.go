@@ -118,6 +118,7 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		s.noteScript(e)
 	}
 	s.place(folder)
+	s.settleSecrets(where.folder)
 	s.takeInputs(inputs)
 	f.Servers = append(f.Servers, s)
 	for _, n := range append(e.noted, e.unused()...) {

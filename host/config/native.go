@@ -39,6 +39,7 @@ func parseNative(doc *document, at place) (*File, error) {
 			s.noteScript(e)
 			s.settle(literal(at.words))
 		}
+		s.settleSecrets(at.folder)
 		f.Servers = append(f.Servers, s)
 		wrong = append(wrong, e.wrong...)
 		for _, n := range e.noted {

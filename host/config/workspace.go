@@ -15,6 +15,7 @@ import (
 // place is where a file is read for.
 type place struct {
 	words  string // the absolute folder that is meant by the words of editors; "" leaves them as they are
+	folder string // the absolute folder of the file, from which files of secrets count; "" leaves them as they are
 	cwd    string // the working folder, of which some files hold the project; "" for none
 	isUser bool   // the file is the user's own, of no workspace: an entry that means one is left out
 }
@@ -23,8 +24,10 @@ type place struct {
 // the absolute path of the file: that of the project in which it is, none for a user's own
 // file of a client, and else its own folder.
 func placeOf(path, cwd string) place {
-	if isUserFile(path) {
-		return place{isUser: true, cwd: cwd}
+	at := place{words: filepath.Dir(path), folder: filepath.Dir(path), cwd: cwd}
+	if at.isUser = isUserFile(path); at.isUser {
+		at.words = ""
+		return at
 	}
 	home, _ := os.UserHomeDir()
 	if c := clientOf(path); c != nil {
@@ -33,13 +36,13 @@ func placeOf(path, cwd string) place {
 			if !ok || !strings.HasPrefix(end, ".") {
 				continue
 			}
-			if folder = filepath.FromSlash(folder); folder == home {
-				return place{isUser: true, cwd: cwd}
+			if at.words = filepath.FromSlash(folder); at.words == home {
+				at.words, at.isUser = "", true
 			}
-			return place{words: folder, cwd: cwd}
+			return at
 		}
 	}
-	return place{words: filepath.Dir(path), cwd: cwd}
+	return at
 }
 
 // isUserFile reports whether a path leads to the user's own file of a client.
@@ -140,6 +143,37 @@ func (s *Server) settle(folder string) {
 		if len(*argv) > 0 && filepath.Base((*argv)[0]) != (*argv)[0] {
 			*argv = slices.Clone(*argv)
 			(*argv)[0] = within(folder, (*argv)[0])
+		}
+	}
+}
+
+// meantFile matches ${file:PATH} in a value, and a dollar sign that is escaped.
+var meantFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$|\$\{file:([^}]+)\}`) })
+
+// settleSecrets has the relative paths of files that hold secrets or certificates count from
+// a folder.
+func (s *Server) settleSecrets(folder string) {
+	if folder == "" || strings.Contains(folder, "}") {
+		return
+	}
+	x := &expansion{server: s, replace: func(_, value string) (string, []error) {
+		return meantFile().ReplaceAllStringFunc(value, func(meant string) string {
+			if meant == "$$" {
+				return meant
+			}
+			return "${file:" + within(folder, meantFile().FindStringSubmatch(meant)[1]) + "}"
+		}), nil
+	}}
+	x.all()
+	for key, setting := range s.Auth.Settings { // which x has cloned
+		if r, ok := setting.(Reference); ok && r.File != "" {
+			r.File = within(literal(folder), r.File)
+			s.Auth.Settings[key] = r
+		}
+	}
+	for _, path := range []*string{&s.TLS.CA, &s.TLS.Cert, &s.TLS.Key} {
+		if *path != "" {
+			*path = within(literal(folder), *path)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -83,6 +84,53 @@ func TestPathsCountFromTheFile(t *testing.T) {
 	}
 	if s := f.Servers[0]; s.Command != filepath.Join(dir, "run") || s.Args[0] != dir || s.EnvFile != filepath.Join(dir, ".env") {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestSecretFilesCountFromTheFile holds the same of files that hold secrets or certificates,
+// also in a user's own file of a client.
+func TestSecretFilesCountFromTheFile(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "a$b")
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Chdir(t.TempDir())
+	abs := filepath.ToSlash(t.TempDir())
+	entry := `"type": "remote", "url": "https://a.example", "headers": {"A": "Bearer {file:./k}", "B": "$${file:k}", "C": "{file:~/k}", "D": "{file:` + abs + `/k}"}`
+	opencode := filepath.Join(home, ".config", "opencode", "opencode.json")
+	named := filepath.Join(home, "elsewhere", "opencode.json")
+	own := filepath.Join(home, "own", "wharf.toml")
+	write(t, opencode, `{"mcp": {"a": {`+entry+`}}}`)
+	write(t, named, `{"mcp": {"a": {`+entry+`}}}`)
+	write(t, own, `
+[servers.a]
+url = "https://a.example"
+headers = { A = "Bearer ${file:./k}", B = "$${file:k}", C = "${file:~/k}", D = "${file:`+abs+`/k}" }
+tls = { ca = "ca.pem", cert = "`+abs+`/cert.pem", key = "${HOME}/key.pem" }
+auth = { provider = "bearer", token = { file = "token" } }
+`)
+	for _, path := range []string{opencode, named, own} {
+		f, err := Read(path)
+		if err != nil || len(f.Servers) != 1 {
+			t.Fatalf("%s: %+v, %v", path, f, err)
+		}
+		s, err := f.Servers[0].Expand(os.LookupEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := filepath.Dir(path)
+		want := []Reference{{File: abs + "/k"}, {File: filepath.Join(folder, "k")}, {File: filepath.Join(home, "k")}}
+		got := s.Secrets()
+		for _, w := range want {
+			if !slices.Contains(got, w) || len(got) != len(want) {
+				t.Errorf("%s: secrets %v, want %v", path, got, want)
+			}
+		}
+		if path == own {
+			want := TLS{CA: filepath.Join(folder, "ca.pem"), Cert: abs + "/cert.pem", Key: home + "/key.pem"}
+			if token := s.Auth.Settings["token"]; s.TLS != want || token != (Reference{File: filepath.Join(folder, "token")}) {
+				t.Errorf("%+v, %v", s.TLS, token)
+			}
+		}
 	}
 }
 
