@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -47,19 +46,8 @@ func TestMain(m *testing.M) {
 		serve()
 		os.Exit(0)
 	}
-	atOnce()
+	testenv.Parallel(4)
 	goleak.VerifyTestMain(m)
-}
-
-// atOnce has more parallel tests run at once than there are processors, unless the command
-// line says how many: they are those that wait.
-func atOnce() {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		flag.Set("test.parallel", "4")
-	}
 }
 
 // server returns the entry of one of the servers.

@@ -62,6 +62,7 @@ func (s suite) Run() int {
 			return 1
 		}
 	}
+	testenv.Parallel(4)
 	code := s.tests.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)

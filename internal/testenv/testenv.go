@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"iter"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +31,18 @@ func NeedsLong(t testing.TB) {
 	t.Helper()
 	if !Long() {
 		t.Skip("takes long: WHARF_LONG=1 has it run")
+	}
+}
+
+// Parallel has n parallel tests run at once, unless the command line says how many. By
+// default that is the number of processors, which is too few for tests that wait. It is
+// called by TestMain.
+func Parallel(n int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		flag.Set("test.parallel", strconv.Itoa(n))
 	}
 }
 
