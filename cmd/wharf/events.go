@@ -22,7 +22,7 @@ func (a *app) hear(e host.Event) {
 		}
 		a.Warn("%s", about+plain.Line(e.Warning))
 	}
-	if a.follows && a.InTTY { // a script reads results only; for the rest there is watch
+	if a.greeted.Load() { // a script reads results only; for the rest there is watch
 		a.tellEvent(e)
 	}
 	a.hearLog(e)

@@ -132,6 +132,8 @@ var apart = map[string]string{
 	"`wharf plugin extras` lists the names; a file that has no dot goes by ./NAME":                                                                                        "plugin-extras.txtar",
 	"`wharf plugin extras` lists the plugins that are not":                                                                                                                "plugin-extras.txtar",
 	"a command goes behind --, and its name behind --name":                                                                                                                "usage.txtar",
+	"TOOL --help":                               "shell.txtar",
+	"COMMAND --help":                            "shell.txtar",
 	"a name goes behind --name":                 "usage.txtar",
 	"wharf add":                                 "no text: what a command is called",
 	"try `wharf tools -- COMMAND…`":             "usage.txtar",

@@ -59,7 +59,9 @@ func (a *app) report(ctx context.Context, err error) int {
 	if kind.Code == exit.CodeInterrupted {
 		message, hint = exit.ErrInterrupted.Error(), ""
 	}
-	a.Tell(term.Red, "error:", message, "; the JSON form has all of it")
+	if kind.Code != exit.CodeInterrupted || !a.endless {
+		a.Tell(term.Red, "error:", message, "; the JSON form has all of it")
+	}
 	if hint != "" {
 		a.Hint(hint)
 	}

@@ -67,6 +67,10 @@ func newRoot(a *app) *cobra.Command {
 		if a.helpOfTool(cmd) {
 			return
 		}
+		if a.shell != nil {
+			a.Print(plain.Help(lineHelp(cmd), a.Width))
+			return
+		}
 		var text strings.Builder
 		cmd.SetOut(&text)
 		help(cmd, words)

@@ -63,7 +63,8 @@ func (a *app) runShell(cmd *cobra.Command, argv []string, tree func(*app) *cobra
 			s.lines.Buffer(nil, longestLine)
 		} else {
 			s.learn(ctx)
-			a.Tell(term.Bold, c.session.Name()+":", fmt.Sprintf("%d tools; \"tools\" lists them, Tab completes, Ctrl-D ends", len(s.known.tools)), "")
+			a.Tell(term.Bold, c.session.Name()+":", fmt.Sprintf("%s; \"tools\" lists them, Tab completes, \"help\" says more, Ctrl-D ends", counted(len(s.known.tools), "tool")), "")
+			a.greeted.Store(true)
 		}
 		return s.run(ctx)
 	})(cmd, argv)
@@ -175,8 +176,8 @@ func split(line string) ([]string, error) {
 // do runs one line, as a command of its own on the connection of the shell.
 func (s *shell) do(ctx context.Context, argv []string) error {
 	switch {
-	case argv[0] == "help":
-		argv = []string{"shell", "--help"}
+	case argv[0] == "help" && len(argv) == 1:
+		return s.app.shellHelp(s.tree(&app{Terminal: s.app.Terminal}))
 	case strings.HasPrefix(argv[0], "-"): // any command of the program might follow
 		return exit.Usage(fmt.Errorf("%s: expected a tool, or one of the commands of the shell", cleantext.Word(argv[0])), "write flags behind it")
 	case !slices.Contains(lineCommands, argv[0]):
@@ -193,6 +194,9 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 	err := cmp.Or(root.ExecuteContext(ctx), line.late)
 	if err != nil && errors.Is(context.Cause(ctx), errLineEnded) {
 		err = errLineEnded
+		if line.endless {
+			err = nil
+		}
 	}
 	return err
 }

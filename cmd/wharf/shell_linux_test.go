@@ -30,6 +30,11 @@ func TestShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.await("error: interrupted")
+	s.answer("demo> ", "watch demo://clock\r") // which ends so, and has not failed
+	s.await("changed: ")
+	if err := s.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
 	s.answer("demo> ", "a\t")
 	s.await("add ")
 	s.answer("", "\x03")

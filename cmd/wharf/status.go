@@ -19,7 +19,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	if err != nil {
 		return err
 	}
-	a.OneLine = a.OneLine || follow
+	a.OneLine, a.endless = a.OneLine || follow, follow
 	h, err := a.newHost(ctx, nil, a.unattended, func(c *host.Config) {
 		if follow {
 			c.Ping = time.Minute

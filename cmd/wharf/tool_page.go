@@ -34,7 +34,10 @@ func (a *app) toolPage(tool mcp.Tool) string {
 		out.WriteString("\n" + a.StyleOut(term.Bold, "THE SERVER SAYS") + "\n" + a.paragraph(strings.Join(claims, "; "), 2))
 	}
 	words := []string{"wharf call"}
-	if a.known() {
+	switch {
+	case a.shell != nil:
+		words = nil
+	case a.known():
 		words = append(words, plain.ShellWord(cmp.Or(a.address, a.server)))
 	}
 	words = append(words, plain.ShellWord(tool.Name))
@@ -43,7 +46,7 @@ func (a *app) toolPage(tool mcp.Tool) string {
 			words = append(words, p.Example())
 		}
 	}
-	if !a.known() {
+	if a.shell == nil && !a.known() {
 		words = append(words, "-- COMMAND…")
 	}
 	out.WriteString("\n" + a.StyleOut(term.Bold, "EXAMPLE") + "\n  " + strings.Join(words, " ") + "\n")

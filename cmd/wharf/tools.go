@@ -197,7 +197,7 @@ func (a *app) helpOfTool(cmd *cobra.Command) bool {
 	if cmd.HasParent() && cmd.Name() != "call" || len(words) == 0 || dash == 0 {
 		return false
 	}
-	if _, address := atAddress(words[0]); dash < 0 && !address {
+	if _, address := atAddress(words[0]); dash < 0 && !address && a.shell == nil {
 		words = a.dotted(words)
 		s, err := a.load()
 		if err != nil || len(words) < 2 || !s.has(words[0]) {

@@ -259,7 +259,7 @@ func TestClosedTerminalEndsWatching(t *testing.T) {
 	if err := s.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	if shown, code := s.end(); code != exit.CodeInterrupted {
+	if shown, code := s.end(); code != exit.CodeInterrupted || strings.Contains(shown, "error:") {
 		t.Errorf("exit code %d, shown %q", code, shown)
 	}
 }

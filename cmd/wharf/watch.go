@@ -78,6 +78,7 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		fmt.Fprint(a.Err, a.Own("Following %sthe lists of %s; Ctrl-C ends it.", what, plain.Name(a.server, plain.NameColumns)))
 	}
 	defer c.followConfig(ctx)()
+	a.endless = w.count == 0
 	for n := 0; w.count == 0 || n < w.count; n++ {
 		change, err := sub.Next(ctx)
 		if err != nil {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+)
+
+// shellHelp prints what a line of a shell may be. root has its commands.
+func (a *app) shellHelp(root *cobra.Command) error {
+	var out strings.Builder
+	out.WriteString("A line is a tool with its arguments, or one of the commands below.\n\n")
+	rows := [][2]string{{"TOOL [ARGUMENT…]", "call a tool"}, {"TOOL --help", "show its arguments"}}
+	for _, name := range lineCommands {
+		if cmd, _, err := root.Find([]string{name}); err == nil {
+			does := strings.NewReplacer(" of a server, or of all", "", " of a server", "", "a server", "the server").Replace(cmd.Short)
+			rows = append(rows, [2]string{name, strings.ToLower(does[:1]) + does[1:]})
+		}
+	}
+	rows = append(rows, [2]string{"COMMAND --help", "show what it takes"}, [2]string{"exit", "end the shell, as Ctrl-D does"})
+	widest := 0
+	for _, row := range rows {
+		widest = max(widest, plain.Width(row[0]))
+	}
+	for _, row := range rows {
+		out.WriteString("  " + row[0] + strings.Repeat(" ", widest-plain.Width(row[0])+2) + row[1] + "\n")
+	}
+	out.WriteString("\nTab completes, the arrow keys bring lines back, and Ctrl-C ends a line.\n")
+	return a.Print(plain.Help(out.String(), a.Width))
+}
+
+// lineUse is how a command is written in a shell, whose lines name no server.
+func lineUse(cmd *cobra.Command) string {
+	use, _, _ := strings.Cut(cmd.Use, " | ")
+	return strings.NewReplacer("[SERVER [TOOL]]", "[TOOL]", " SERVER", "").Replace(use)
+}
+
+// lineHelp is the help of a command in a shell: without the flags of the whole program, which
+// the shell was started with.
+func lineHelp(cmd *cobra.Command) string {
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short + "."
+	}
+	text += "\n\nUsage:\n  " + lineUse(cmd) + "\n"
+	if flags := cmd.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
+		text += "\nFlags:\n" + flags.FlagUsages()
+	}
+	return text
+}
