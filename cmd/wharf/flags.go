@@ -47,7 +47,7 @@ func (f *flags) register(root *cobra.Command) {
 	global.Var(fileName{&f.config}, "config", "configuration `FILE`: wharf.toml, or that of another client, as it is (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, and for an answer or a progress report, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
 	global.Var(fileName{&f.trace}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
-	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again")
+	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again, and `wharf plugin test` its sign-ins")
 	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", f.json, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
 	global.VarP(&f.output, "output", "o", "print `FORMAT`: "+strings.Join(formats, ", ")+" (default: text on a terminal, else json)")

@@ -32,6 +32,7 @@ var asked = []step.Action{
 	{Kind: step.ActionOpenBrowser, OpenBrowser: &step.OpenBrowser{URL: "https://sso.example/page"}},
 	{Kind: step.ActionPrompt, Prompt: &step.Prompt{Label: "code"}},
 	{Kind: step.ActionRun},
+	{Kind: step.ActionWait, Wait: &step.Wait{}},
 	{Kind: step.ActionSign, Sign: &step.Sign{Key: "k", Claims: json.RawMessage("{}")}},
 }
 
@@ -82,6 +83,7 @@ func events() []step.Event {
 		{Kind: step.EventRedirect, Redirect: &step.Redirect{Params: map[string]string{"code": "CANARY-code", "iss": "https://sso.example", "user": "CANARY-user"}}},
 		{Kind: step.EventInput, Input: &step.Input{Text: "CANARY-typed"}},
 		{Kind: step.EventRun, Run: &step.RunResult{Stdout: `{"Authorization":"Bearer CANARY-helper"}`, Stderr: "used CANARY-helper-key"}},
+		{Kind: step.EventTimer, Problem: &step.Problem{Code: step.ProblemNetwork, Text: "lookup CANARY on CANARY"}},
 		{Kind: step.EventSigned, Signed: &step.Signed{JWT: jwt(`{"jti":"CANARY-jti"}`)}},
 	}
 	for i := range out {
@@ -99,6 +101,9 @@ func record(t *testing.T, secrets *redact.Set, rehearsal *clerk, events []step.E
 	}
 	var state json.RawMessage
 	for _, e := range events {
+		if e.Kind == step.EventStart {
+			state = nil
+		}
 		reply, err := r.Step(t.Context(), &step.Call{State: state, Event: e})
 		if err != nil {
 			t.Fatal(err)
@@ -173,6 +178,30 @@ func TestRecord(t *testing.T) {
 				t.Errorf("the same flow is recorded in two ways:\n%s\n%s", lines[0], again[0])
 			}
 		})
+	}
+}
+
+// A name alone makes no text public: one that looks random is a secret whatever it is called.
+func TestPublicTexts(t *testing.T) {
+	for text, want := range map[string]bool{
+		"authorization_code": true, "urn:ietf:params:oauth:grant-type:jwt-bearer": true, "read write tools:call": true,
+		"self_signed_tls_client_auth": true, "https://www.example.com/auth/userinfo.email": true, "2026-07-28": true,
+		"abcdefghij0123456789xyz": false, "8f14e45fceea167a5a36dedd4bea2543": false, "read eyJhbGciOiJFUzI1NiJ9x": false,
+		"AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGhIjKlMnOpQr": false, strings.Repeat("a b ", 60): false,
+	} {
+		if got := isPublic("grant", text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// A flow that is too long for a line is not recorded, and the next one is.
+func TestALongFlow(t *testing.T) {
+	long := events()
+	long[2].Response.Body = `{"a":"` + strings.Repeat("x", maxLine) + `"}`
+	lines, warnings := record(t, nil, &clerk{name: "clerk"}, append(long, events()...))
+	if len(lines) != 1 || len(warnings) != 1 || !strings.Contains(warnings[0], "and a flow may have 4194304") {
+		t.Errorf("%d lines, %q", len(lines), warnings)
 	}
 }
 

@@ -79,17 +79,20 @@ func (r *Recorder) note(call *step.Call, reply *step.Reply) []taken {
 	case isRequest != r.over:
 		return nil // a later request, or one that is signed while a flow runs
 	}
-	text, err := json.Marshal(call.Event)
-	if r.bytes += len(text); err != nil || r.bytes > 2*maxLine {
-		return nil
+	text, _ := json.Marshal(call.Event) // the provider has had it as JSON
+	if r.bytes += len(text); r.bytes <= maxLine {
+		r.taken = append(r.taken, taken{call.Event, shape(reply.Actions)})
 	}
-	r.taken = append(r.taken, taken{call.Event, shape(reply.Actions)})
 	last := reply.Actions[len(reply.Actions)-1].Kind
 	r.over = step.Awaits(last) == "" && !isRequest
 	switch {
 	case isRequest:
 		defer func() { r.taken = nil }()
 	case !r.over:
+		return nil
+	}
+	if r.bytes > maxLine {
+		r.Warn(fmt.Sprintf("a sign-in with %s is not recorded: its events have %d bytes, and a flow may have %d", r.Manifest().Name, r.bytes, maxLine))
 		return nil
 	}
 	return slices.Clone(r.taken)

@@ -55,7 +55,17 @@ var (
 // isPublic reports whether a text under a name is defined by a standard.
 func isPublic(name, text string) bool {
 	isNamed := slices.Contains(publicNames, name) || strings.HasSuffix(name, "_supported")
-	return isNamed && len(text) <= longestPublic || slices.Contains(publicTexts, text)
+	return isNamed && len(text) <= longestPublic && !isRandom(text) || slices.Contains(publicTexts, text)
+}
+
+// isRandom reports whether a text has a word that no standard defines, and that may be a
+// token whatever its name is.
+func isRandom(text string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool {
+		return c != '-' && c != '_' && c != '+' && c != '=' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}), func(word string) bool {
+		return len(word) >= longWord && strings.ContainsFunc(word, unicode.IsDigit) || len(word) >= 2*longWord
+	})
 }
 
 // Lengths, in bytes.
@@ -63,6 +73,7 @@ const (
 	longestPublic = 200 // a longer text is no name of anything
 	surelySecret  = 16  // a text of unknown meaning from this length on is replaced wherever it stands
 	leastSwept    = 6   // a secret that is shorter is replaced only where it stands alone
+	longWord      = 20  // a word with a digit is random from this length on, and any word at twice that
 )
 
 // of returns the stand-in for a text. A text that is certain to be a secret is replaced
@@ -144,10 +155,8 @@ func (s *standIns) json(text []byte) (json.RawMessage, bool) {
 	return out, err == nil
 }
 
-// longPart is a part of a path that may be random: a key of an API, a webhook, an account.
-const longPart = 20
-
-// url rewrites an http URL.
+// url rewrites an http URL. A part of its path that looks random may be the key of an API,
+// a webhook or an account.
 func (s *standIns) url(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -155,7 +164,7 @@ func (s *standIns) url(text string) (string, bool) {
 	}
 	parts := strings.Split(u.EscapedPath(), "/")
 	for i, part := range parts {
-		if len(part) >= longPart && strings.ContainsFunc(part, unicode.IsDigit) {
+		if isRandom(part) {
 			parts[i] = s.of(part, true)
 		}
 	}
@@ -247,8 +256,10 @@ func (s *standIns) headers(values map[string]string) map[string]string {
 
 // event rewrites the nth event of a flow.
 func (s *standIns) event(n int, e *step.Event) step.Event {
-	out := step.Event{Kind: e.Kind, Now: e.Now, Entropy: entropy(n), Problem: e.Problem, Listening: e.Listening, Key: e.Key}
+	out := step.Event{Kind: e.Kind, Now: e.Now, Entropy: entropy(n), Listening: e.Listening, Key: e.Key}
 	switch {
+	case e.Problem != nil: // its text may name what there is in the user's network
+		out.Problem = &step.Problem{Code: e.Problem.Code, Text: "it could not be done"}
 	case e.Start != nil:
 		out.Start = s.start(e.Start)
 	case e.Record != nil:
