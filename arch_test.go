@@ -86,6 +86,7 @@ var arrows = map[string][]string{
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins", "host/signin"},
 	"cmd/wharf":                   {"abi" + below, "host", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK, "internal/nearest", "host/status", "host/signin"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain"},
+	"cmd/wharf/internal/editor":   {"cmd/wharf/internal/exit", "cmd/wharf/internal/words"},
 	"cmd/wharf/internal/exit":     {"host"},
 	"cmd/wharf/internal/files":    {},
 	"cmd/wharf/internal/generate": {"host/cleantext", "host/mcp"},
@@ -144,10 +145,11 @@ var walls = map[string][]string{
 	// The command connects to no server by itself. It runs one: the demo
 	// server, and the examples have peers of their own to talk to. The client
 	// of the conformance suite plays the browser of the person who signs in. The program
-	// that --sampler names is the user's own, and gets nothing but the request.
+	// that --sampler names is the user's own, and gets nothing but the request; so is the
+	// editor, which gets a path.
 	"net":              {"host/internal/capability" + below, "host/internal/egress", "examples" + below},
 	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest"},
-	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/elicit", "examples" + below, "internal/testenv"},
+	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/elicit", "cmd/wharf/internal/editor", "examples" + below, "internal/testenv"},
 
 	extism + below:  {"host/internal/auth"},
 	keyring:         {"host/vault"},

@@ -1,21 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/editor"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
@@ -39,7 +36,7 @@ func (a *app) runEdit(ctx context.Context) error {
 		}
 		path = own
 	}
-	argv, err := editor()
+	with, err := editor.Find()
 	if err != nil {
 		return err
 	}
@@ -47,10 +44,8 @@ func (a *app) runEdit(ctx context.Context) error {
 		return err
 	}
 	for {
-		cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], path)...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return exit.Usage(fmt.Errorf("editor %s: %w", argv[0], err), "$VISUAL and $EDITOR name the editor")
+		if err := with.Edit(ctx, path); err != nil {
+			return err
 		}
 		wrong := a.checkEdited(path)
 		if wrong == nil || !a.CanAsk() {
@@ -65,20 +60,6 @@ func (a *app) runEdit(ctx context.Context) error {
 
 // errMistakes is how an edit ends whose mistakes were shown.
 var errMistakes = exit.Usage(errors.New("the configuration stays as you wrote it, with its mistakes"), "`wharf edit` opens it again")
-
-// editor returns the command of the person's editor.
-func editor() ([]string, error) {
-	usual := "vi"
-	if runtime.GOOS == "windows" {
-		usual = "notepad"
-	}
-	command := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), usual)
-	argv, err := words.Split(command)
-	if err != nil || len(argv) == 0 {
-		return nil, exit.Usage(fmt.Errorf("editor %q: expected a command", command), "$VISUAL and $EDITOR name the editor")
-	}
-	return argv, nil
-}
 
 // checkEdited reads the file that was edited, and tells what of it means nothing.
 func (a *app) checkEdited(path string) error {
