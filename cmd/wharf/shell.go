@@ -39,10 +39,6 @@ shell, with its exit code. A "#" begins a comment.`,
 	}
 }
 
-// lineCommands are the commands that a line may begin with. A tool of the same name is
-// called with "call".
-var lineCommands = []string{"call", "complete", "ping", "prompt", "prompts", "read", "request", "resources", "tools", "watch"}
-
 // shell is a session with a person, or with a script.
 type shell struct {
 	app    *app

@@ -8,6 +8,10 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
+// lineCommands are the commands that a line may begin with. A tool of the same name is
+// called with "call".
+var lineCommands = []string{"call", "complete", "ping", "prompt", "prompts", "read", "request", "resources", "tools", "watch"}
+
 // shellHelp prints what a line of a shell may be. root has its commands.
 func (a *app) shellHelp(root *cobra.Command) error {
 	var out strings.Builder
