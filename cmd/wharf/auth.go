@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func newAuth(a *app) *cobra.Command {
 func newAuthStatus(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "List what is saved of sign-ins, and where",
+		Short: "List what is saved of sign-ins, the names of your secrets, and where they are",
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v, err := a.vault()
@@ -55,8 +56,9 @@ type savedLogin struct {
 
 // savedLogins are all of them, and where they are.
 type savedLogins struct {
-	Vault  savedVault   `json:"vault"`
-	Logins []savedLogin `json:"logins"`
+	Vault   savedVault   `json:"vault"`
+	Logins  []savedLogin `json:"logins"`
+	Secrets []string     `json:"secrets,omitempty"` // that entries mean by ${secret:NAME}
 }
 
 // savedVault is where sign-ins are saved.
@@ -97,14 +99,21 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 	for i, l := range logins {
 		list[i] = savedLogin{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
 	}
+	secrets, err := v.Secrets()
+	if err != nil {
+		return err
+	}
 	if !a.forPeople() {
-		return a.PrintJSON(savedLogins{savedVault{status.Path, status.KeySource, status.Problem}, list})
+		return a.PrintJSON(savedLogins{savedVault{status.Path, status.KeySource, status.Problem}, list, secrets})
 	}
 	a.Tell(term.Bold, "vault:", vaultLine(status), "")
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
 	for _, l := range list {
 		where := cmp.Or(l.Resource, l.Issuer, l.Client)
 		rows = append(rows, []string{plain.Line(l.Provider), plain.Line(l.Record), l.Stored.Local().Format(time.DateTime), plain.Line(where)})
+	}
+	for _, name := range secrets {
+		rows = append(rows, []string{"", "secret", "", "${secret:" + plain.Line(name) + "}"})
 	}
 	return a.PrintTable(rows)
 }
@@ -149,6 +158,9 @@ The secret is asked for, or read from stdin.`,
 				return err
 			}
 			if forget {
+				if kept, err := v.Secrets(); err == nil && !slices.Contains(kept, args[0]) {
+					a.Warn("there was no secret %q", args[0])
+				}
 				return v.ForgetSecret(cmd.Context(), args[0])
 			}
 			text, err := a.secret(cmd.Context(), args[0])
@@ -158,7 +170,13 @@ The secret is asked for, or read from stdin.`,
 			if err != nil {
 				return err
 			}
-			return v.StoreSecret(cmd.Context(), args[0], strings.TrimSpace(text))
+			if err := v.StoreSecret(cmd.Context(), args[0], strings.TrimSpace(text)); err != nil {
+				return err
+			}
+			if a.ErrTTY && !a.Quiet {
+				fmt.Fprint(a.Err, a.Own("It is kept; an entry means it by ${secret:%s}.", args[0]))
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "remove the secret")

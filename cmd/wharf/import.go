@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -37,6 +39,7 @@ out: here it would be any folder you stand in. The other client's file is not ch
 func newImport(a *app) *cobra.Command {
 	var list, yes bool
 	var only []string
+	var name string
 	cmd := &cobra.Command{
 		Use:     "import [CLIENT…]",
 		Short:   "Copy servers of other clients into your configuration",
@@ -48,7 +51,10 @@ func newImport(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			items, found, err := importable(own, args, only)
+			if name != "" && len(only) != 1 {
+				return exit.Usage(errors.New("--name is for one server"), "name that with --server")
+			}
+			items, found, err := importable(own, args, only, name)
 			if err != nil {
 				return err
 			}
@@ -74,6 +80,7 @@ func newImport(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&list, "list", false, "list what was found, and write nothing")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.Flags().StringArrayVar(&only, "server", nil, "the `NAME` of a server to copy, and no others; may be given more than once")
+	cmd.Flags().StringVar(&name, "name", "", "what the server of --server is called here (default: its `NAME` there)")
 	return cmd
 }
 
@@ -97,8 +104,8 @@ type importItem struct {
 }
 
 // importable returns the servers that were found, by the names that they would get in a
-// file.
-func importable(own *tomledit.File, ids, only []string) (items []importItem, found []config.Found, err error) {
+// file: name, if it is not "".
+func importable(own *tomledit.File, ids, only []string, name string) (items []importItem, found []config.Found, err error) {
 	cwd, err := os.Getwd()
 	if err == nil {
 		found, err = config.FindClients(cwd, ids...)
@@ -112,7 +119,7 @@ func importable(own *tomledit.File, ids, only []string) (items []importItem, fou
 		}
 		for _, s := range f.File.Servers {
 			if len(only) == 0 || slices.Contains(only, s.Name) {
-				items = append(items, itemOf(own.Read.Servers, items, f, s))
+				items = append(items, itemOf(own.Read.Servers, items, f, s, name))
 			}
 		}
 	}
@@ -126,15 +133,15 @@ func importable(own *tomledit.File, ids, only []string) (items []importItem, fou
 
 // itemOf compares a server with the user's own, and with those found before it. One that
 // has the name of another, and is not the same, is called after its client too.
-func itemOf(own []host.Server, before []importItem, f config.Found, s host.Server) importItem {
-	item := importItem{Name: s.Name, Client: f.ID, File: f.Path, State: importNew, Target: plain.Target(s), server: s}
+func itemOf(own []host.Server, before []importItem, f config.Found, s host.Server, name string) importItem {
+	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: plain.Target(s), server: s}
 	for _, other := range before {
-		if strings.EqualFold(other.Name, s.Name) {
+		if strings.EqualFold(other.Name, item.Name) {
 			if other.Target == item.Target && reflect.DeepEqual(other.server.Args, s.Args) {
 				item.State = importTwice
 				return item
 			}
-			item.Name = s.Name + "-" + f.ID
+			item.Name += "-" + f.ID
 		}
 	}
 	for _, mine := range own {
@@ -214,7 +221,8 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	for _, item := range items {
 		if item.State != importNew {
 			if item.State == importTaken {
-				a.Warn("%s of %s is not copied: there is another server of that name in %s", plain.Line(item.Name), item.Client, own.Path)
+				a.Warn("%s of %s is not copied: there is another server of that name in %s; `wharf import %[2]s --server %[4]s --name NAME` gives it another",
+					plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name))
 			}
 			continue
 		}

@@ -30,6 +30,9 @@ func parseForeign(doc *document, at place) (*File, error) {
 		return nil, noServers(doc)
 	}
 	f.Client = sections[0].client.name
+	if clientOf(doc.path) == nil && sections[0].client.id != "" && slices.Equal(sections[0].path, rootMCPServers) {
+		f.note("%s: is read as a file of %s, by the keys of its servers", doc.path, f.Client)
+	}
 	inputs := f.inputs(doc)
 	var elsewhere []string
 	here := nearestProject(sections, at.cwd)
@@ -212,7 +215,7 @@ func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 	case slices.Equal(root, rootMCPServers) && doc.format == formatYAML:
 		return byID("continue")
 	case slices.Equal(root, rootMCPServers) && owner == nil:
-		return &unknownClient
+		return doc.ownerByMarks(root)
 	case slices.Equal(root, rootMCPServers):
 		return owner
 	case slices.Equal(root, rootNested) && !doc.anyEntry(root, isOpencode):
@@ -223,6 +226,22 @@ func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 		return byID("opencode")
 	}
 	return c
+}
+
+// ownerByMarks returns the client whose entries alone have some key that one of these has.
+func (d *document) ownerByMarks(root []string) *client {
+	gemini := d.anyEntry(root, func(t map[string]any) bool {
+		_, trusted := t["trust"].(bool)
+		return trusted || t["httpUrl"] != nil
+	})
+	mcporter := d.anyEntry(root, func(t map[string]any) bool { return t["baseUrl"] != nil })
+	switch {
+	case gemini && !mcporter:
+		return byID("gemini")
+	case mcporter && !gemini:
+		return byID("mcporter")
+	}
+	return &unknownClient
 }
 
 // hasServers reports whether there is a table of servers at a path, or a list of them.

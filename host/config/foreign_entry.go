@@ -135,7 +135,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		}
 	}
 	e.oneCredential(&s)
-	s.translate(e, c.syntax)
+	s.translate(e, c.syntax, c == &unknownClient)
 	if len(e.wrong) == 0 {
 		e.checkName(name)
 		e.checkTarget(&s)
@@ -388,10 +388,14 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 }
 
 // translate writes the variables in the values of an entry as Expand reads them, and "~"
-// as the folder that it means.
-func (s *Server) translate(e *entry, y syntax) {
+// as the folder that it means. In a file of an unknown client, what looks like a variable and
+// is none is noted.
+func (s *Server) translate(e *entry, y syntax, unknown bool) {
 	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
 		if y == nil || slices.Contains(e.raw, field) {
+			if name, ok := strings.CutPrefix(value, "$"); ok && unknown && variable().MatchString(strings.TrimPrefix(name, "env:")) {
+				e.note(field, "is the text %s, and no variable; write ${%s} for that", value, strings.TrimPrefix(name, "env:"))
+			}
 			return value, nil
 		}
 		out, err := y(field, value)

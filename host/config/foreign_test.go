@@ -71,3 +71,25 @@ func TestDashesOfYAML(t *testing.T) {
 		}
 	}
 }
+
+// A copy of a file under another name is read as the client does whose keys it has; where
+// that is not clear, what looks like a variable and is none is noted.
+func TestFilesByTheirMarks(t *testing.T) {
+	t.Setenv("MY_KEY", "sesame")
+	for _, tt := range []struct{ file, client, value, note string }{
+		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$MY_KEY"}, "trust": true}}}`, "Gemini CLI", "sesame", "is read as a file of Gemini CLI"},
+		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$MY_KEY"}}, "h": {"httpUrl": "https://h.example/mcp"}}}`, "Gemini CLI", "sesame", "is read as"},
+		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$env:MY_KEY"}}, "h": {"baseUrl": "https://h.example/mcp"}}}`, "mcporter", "sesame", "is read as"},
+		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$MY_KEY"}}}}`, "another client", "$MY_KEY", "env.KEY: is the text $MY_KEY, and no variable; write ${MY_KEY} for that"},
+		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$MY_KEY"}}, "h": {"httpUrl": "https://h.example/mcp"}, "b": {"baseUrl": "https://h.example/mcp"}}}`, "another client", "$MY_KEY", "is the text"},
+	} {
+		f, err := Parse("copy.json", []byte(tt.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.Servers[0].Expand(os.LookupEnv)
+		if err != nil || f.Client != tt.client || s.Env["KEY"] != tt.value || !strings.Contains(strings.Join(f.Notes, "\n"), tt.note) {
+			t.Errorf("%s: client %q, value %q, notes %q, %v", tt.file, f.Client, s.Env["KEY"], f.Notes, err)
+		}
+	}
+}

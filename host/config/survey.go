@@ -36,7 +36,16 @@ func ClientIDs() (ids []string) {
 func FindClients(cwd string, ids ...string) (all []Found, err error) {
 	for _, id := range ids {
 		if !slices.Contains(ClientIDs(), id) {
-			return nil, fmt.Errorf("no client %q is known; there are %s", id, strings.Join(ClientIDs(), ", "))
+			var near []string
+			for _, known := range ClientIDs() {
+				if strings.HasPrefix(known, id) {
+					near = append(near, known)
+				}
+			}
+			if len(near) == 0 {
+				near = ClientIDs()
+			}
+			return nil, fmt.Errorf("no client %q is known; there are %s", id, strings.Join(near, ", "))
 		}
 	}
 	seen := make(map[string]bool)
