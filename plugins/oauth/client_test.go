@@ -84,7 +84,7 @@ func TestRegistrationThatIsRefused(t *testing.T) {
 		{201, object{}, step.FailRetry, "client_id"},
 		{201, object{"client_id": 7}, step.FailRetry, "client_id"},
 		{201, object{"client_id": "x", "token_endpoint_auth_method": "tls_client_auth"}, step.FailRetry, "tls_client_auth"},
-		{403, object{}, step.FailConfig, "nobody to ask"}, // no prompt in this world
+		{403, object{}, step.FailConfig, "no person to ask"}, // no prompt in this world
 	} {
 		w := newWorld(t)
 		w.answers[as+"/register"] = func(*step.HTTP) *step.Response { return reply(tt.status, tt.body) }

@@ -236,7 +236,7 @@ func TestLoginAnew(t *testing.T) {
 func TestPersonSaysNo(t *testing.T) {
 	w := newWorld(t)
 	w.host.Browse = nil
-	w.mustFail(w.run(step.ReasonLogin, nil), step.FailConfig, "nobody")
+	w.mustFail(w.run(step.ReasonLogin, nil), step.FailConfig, "no person")
 
 	// A person who closes the page may have read there that the client is unknown.
 	w = signedIn(t)
