@@ -24,7 +24,7 @@ func TestSampleByHand(t *testing.T) {
 	}
 	s.answer("", "forty-two\r")
 	text, code := s.end()
-	if want := `{"content":{"text":"forty-two","type":"text"},"model":"person","role":"assistant","stopReason":"endTurn"}`; code != exit.CodeOK || !strings.Contains(text, want) {
+	if want := "{\n  \"content\": {\n    \"text\": \"forty-two\",\n    \"type\": \"text\"\n  },\n  \"model\": \"person\",\n  \"role\": \"assistant\",\n  \"stopReason\": \"endTurn\"\n}\n"; code != exit.CodeOK || !strings.Contains(text, want) {
 		t.Errorf("exit code %d, shown %q", code, text)
 	}
 }
@@ -35,7 +35,7 @@ func TestSampleIsRejected(t *testing.T) {
 		s := asked(t, "sampling/createMessage", sampled)
 		s.answer("Your answer: ", keys)
 		text, code := s.end()
-		if !strings.Contains(text, `"code":-1`) || !strings.Contains(text, "Declined. Nothing was sent to server-asks.") || code != exit.CodeOK {
+		if !strings.Contains(text, `"code": -1`) || !strings.Contains(text, "Declined. Nothing was sent to server-asks.") || code != exit.CodeOK {
 			t.Errorf("%q: exit code %d, shown %q", keys, code, text)
 		}
 	}
@@ -48,7 +48,7 @@ func TestSamplerNeedsConsent(t *testing.T) {
 		first, second string
 		want          string
 	}{
-		{"y\r", "y\r", `"text":"forty-two"`}, {"n\r", "", `"code":-1`}, {"what\r", "", ""}, {"y\r", "n\r", `"code":-1`},
+		{"y\r", "y\r", `"text": "forty-two"`}, {"n\r", "", `"code": -1`}, {"what\r", "", ""}, {"y\r", "n\r", `"code": -1`},
 	} {
 		s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "call", "sampling/createMessage", "--args", sampled,
 			"--sampler", `echo '{"role":"assistant","model":"m","content":{"type":"text","text":"forty-two"}}'`, "--", "server-asks")
@@ -56,7 +56,7 @@ func TestSamplerNeedsConsent(t *testing.T) {
 		s.answer("The command echo would be given all of it.\nAsk it? [y]es, [n]o: ", tt.first)
 		if tt.first == "what\r" {
 			s.answer("Ask it? [y]es, [n]o: ", "n\r")
-			tt.want = `"code":-1`
+			tt.want = `"code": -1`
 		}
 		if tt.second != "" {
 			s.answer("│ forty-two\nThat is its answer.\nSend it to server-asks? [y]es, [n]o: ", tt.second)
