@@ -96,7 +96,7 @@ func TestForm(t *testing.T) {
 	}
 	s.answer("Send this to", "yes\r")
 	shown, code := s.end()
-	if want := `{"action":"accept","content":{"age":41,"kind":"s","name":"Alan","sure":true,"wants":["tea","sugar"]}}` + "\n"; code != exit.CodeOK || !strings.Contains(shown, want) {
+	if want := term.Indented(json.RawMessage(`{"action":"accept","content":{"age":41,"kind":"s","name":"Alan","sure":true,"wants":["tea","sugar"]}}`)) + "\n"; code != exit.CodeOK || !strings.Contains(shown, want) {
 		t.Errorf("exit code %d, shown %q, want %q", code, shown, want)
 	}
 }
