@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -143,14 +144,23 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 	return cmp.Or(missingFile(server), a.missingSecret(server))
 }
 
+// runsFirst are programs that run their first argument if it is no flag, and how such a file
+// ends. Of other arguments it is not certain that they are files that have to be there.
+var runsFirst = map[string]string{"node": ".js", "bun": ".ts", "python": ".py", "python3": ".py", "ruby": ".rb", "sh": ".sh", "bash": ".sh"}
+
 // missingFile names the first file that an entry means and that is not there.
 func missingFile(server host.Server) string {
 	files := [][2]string{{"dir", server.Dir}, {"tls.ca", server.TLS.CA}, {"tls.cert", server.TLS.Cert}, {"tls.key", server.TLS.Key}}
 	if server.EnvFile != "" {
-		files = append(files, [2]string{"env_file", server.EnvPath()})
+		if _, err := os.Stat(server.EnvPath()); err != nil {
+			return server.EnvError(err).Error()
+		}
 	}
 	for _, r := range referencesOf(server) {
 		files = append(files, [2]string{"${file:" + r.File + "}", r.File})
+	}
+	if len(server.Args) > 0 && filepath.IsAbs(server.Args[0]) && runsFirst[strings.TrimSuffix(filepath.Base(server.Command), ".exe")] == filepath.Ext(server.Args[0]) {
+		files = append(files, [2]string{"args[0]", server.Args[0]})
 	}
 	for _, file := range files {
 		if file[1] == "" {

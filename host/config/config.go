@@ -110,8 +110,9 @@ type Server struct {
 
 	secrets map[string][]piece // by field: the values that Expand left for Resolve
 
-	file string // where the entry comes from, for errors
-	line int
+	file    string // where the entry comes from, for errors
+	line    int
+	envFile string // the key of EnvFile there; "" is env_file
 }
 
 // Permits reports whether a tool of the server may be called: EnabledTools names it or is
@@ -269,6 +270,9 @@ func parse(path string, data []byte, at place) (*File, error) {
 		return nil, err
 	}
 	if doc.format == formatTOML && !isForeignTOML(doc) {
+		if isMisshapen(doc) {
+			return nil, noServers(doc)
+		}
 		return parseNative(doc, at)
 	}
 	return parseForeign(doc, at)

@@ -1,6 +1,10 @@
 package config
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 )
@@ -16,6 +20,15 @@ func (s Server) EnvPath() string {
 		return filepath.Join(s.Dir, s.EnvFile)
 	}
 	return filepath.Join(filepath.Dir(s.file), s.EnvFile)
+}
+
+// EnvError is an error of the file of EnvFile, with its path and under the key that it has in
+// the configuration.
+func (s Server) EnvError(err error) error {
+	if of := (*fs.PathError)(nil); errors.As(err, &of) { // its path may be relative
+		err = fmt.Errorf("%s: %w", s.EnvPath(), of.Err)
+	}
+	return fmt.Errorf("%s: %w", cmp.Or(s.envFile, "env_file"), err)
 }
 
 // ParseEnv reads a file of variables, as editors take them from .env files: NAME=value in

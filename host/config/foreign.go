@@ -33,6 +33,9 @@ func parseForeign(doc *document, at place) (*File, error) {
 	if clientOf(doc.path) == nil && sections[0].client.id != "" && slices.Equal(sections[0].path, rootMCPServers) {
 		f.note("%s: is read as a file of %s, by the keys of its servers", doc.path, f.Client)
 	}
+	if imports, ok := doc.root["imports"].([]any); ok && f.Client == byID("mcporter").name && len(imports) > 0 {
+		f.note("%v", newEntry(doc, "").mistake("imports", "mcporter adds servers of other clients' files by it; `wharf import` copies those"))
+	}
 	inputs := f.inputs(doc)
 	var elsewhere []string
 	here := nearestProject(sections, at.cwd)
@@ -174,6 +177,20 @@ func isForeignTOML(doc *document) bool {
 		return false
 	}
 	return len(sectionsOf(doc)) > 0
+}
+
+// isMisshapen tells a file in TOML that has the key of a client, and no tables of servers
+// under it, from one of Wharf's own with mistakes.
+func isMisshapen(doc *document) bool {
+	if doc.root["servers"] != nil || doc.root["plugins"] != nil || filepath.Base(doc.path) == "wharf.toml" {
+		return false
+	}
+	for i := range clients {
+		if slices.ContainsFunc(clients[i].rootPaths(), func(root []string) bool { return doc.at(root) != nil }) {
+			return true
+		}
+	}
+	return false
 }
 
 // sectionsOf finds the tables of servers in a file: those that its path tells of first,

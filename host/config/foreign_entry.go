@@ -120,8 +120,9 @@ func (e *entry) foreign(c *client, name string) Server {
 		Settings:      e.texts(e.first(foreignKeys.settings)),
 		Disabled:      e.flag("disabled"),
 		DisabledTools: e.disabledTools(), EnabledTools: e.enabledTools(c), // in this order: both read the key tools
-		file: e.doc.path,
-		line: e.lineOf(""),
+		file:    e.doc.path,
+		line:    e.lineOf(""),
+		envFile: e.first(foreignKeys.envFile),
 	}
 	s.Command, s.Args = e.foreignCommand(c)
 	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
@@ -135,7 +136,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		}
 	}
 	e.oneCredential(&s)
-	s.translate(e, c.syntax, c == &unknownClient)
+	s.translate(e, c.syntax)
 	if len(e.wrong) == 0 {
 		e.checkName(name)
 		e.checkTarget(&s)
@@ -387,14 +388,20 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 	return time.Duration(n * float64(unit))
 }
 
+// unbraced matches a value that a shell would take for a variable, and a header that ends
+// with one.
+var unbraced = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[A-Za-z]+ )?(\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*))$`)
+})
+
 // translate writes the variables in the values of an entry as Expand reads them, and "~"
-// as the folder that it means. In a file of an unknown client, what looks like a variable and
-// is none is noted.
-func (s *Server) translate(e *entry, y syntax, unknown bool) {
+// as the folder that it means. Of a client that writes them as Expand reads them, what looks
+// like a variable and is none is noted.
+func (s *Server) translate(e *entry, y syntax) {
 	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
 		if y == nil || slices.Contains(e.raw, field) {
-			if name, ok := strings.CutPrefix(value, "$"); ok && unknown && variable().MatchString(strings.TrimPrefix(name, "env:")) {
-				e.note(field, "is the text %s, and no variable; write ${%s} for that", value, strings.TrimPrefix(name, "env:"))
+			if m := unbraced().FindStringSubmatch(value); m != nil {
+				e.note(field, "is the text %s, and no variable; write ${%s} for that", m[1], m[2])
 			}
 			return value, nil
 		}

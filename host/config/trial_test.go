@@ -1,6 +1,10 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +51,11 @@ func TestFilesOfUsers(t *testing.T) {
 		{"a name with brackets", "mcp.json", `{"mcpServers": {"GitHub (official)": ` + remote + `}}`, "GitHub-official", 0, "is called GitHub-official here"},
 		{"YAML of something else", "compose.yaml", "services:\n  web: {}\n", "", 0, "has no servers: it has services; servers are found under mcpServers"},
 		{"Zed without servers", "zed/settings.json", `{"theme": "One"}`, "", 0, "is a file of Zed, and has no servers: expected them under context_servers; it has theme"},
+		{"mcporter, with imports", "mcporter.json", `{"mcpServers": {"a": ` + local + `}, "imports": ["cursor"]}`, "a", 0, "imports: mcporter adds servers"},
+		{"a variable without braces", "my.json", `{"mcpServers": {"a": {"command": "x", "env": {"K": "$MY_KEY"}}}}`, "a", 0, "env.K: is the text $MY_KEY, and no variable; write ${MY_KEY} for that"},
+		{"a header without braces", ".cursor/mcp.json", `{"mcpServers": {"a": {"url": "https://a.example", "headers": {"K": "Bearer $MY_KEY"}}}}`, "a", 0, "headers.K: is the text $MY_KEY, and no variable"},
+		{"a price", "my.json", `{"mcpServers": {"a": {"command": "x", "env": {"K": "$5", "L": "a$B", "M": "$(x)"}}}}`, "a", 0, ""},
+		{"TOML with a list of servers", "a.toml", "[[mcp.servers]]\nname = \"a\"\ncommand = \"x\"\n", "", 0, "has no servers: it has mcp; servers are found under mcpServers"},
 		{"TOML of something else", "Cargo.toml", "[package]\nname = \"x\"\n", "", 0, "package: there is no such key; there are servers, plugins"},
 	} {
 		file, err := Parse(tt.path, []byte(tt.text))
@@ -62,6 +71,23 @@ func TestFilesOfUsers(t *testing.T) {
 		}
 		if tt.servers != "" && file.Servers[0].Timeout != tt.timeout {
 			t.Errorf("%s: a timeout of %v, want %v", tt.name, file.Servers[0].Timeout, tt.timeout)
+		}
+	}
+}
+
+// TestErrorsOfEnvFile have the whole path, and the key that the file has.
+func TestErrorsOfEnvFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "my.json")
+	write(t, path, `{"mcpServers": {"a": {"command": "x", "envFile": "k.env"}, "b": {"command": "x", "env_file": "k.env"}}}`)
+	f, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, key := range []string{"envFile", "env_file"} {
+		_, err := os.Open("k.env")
+		want := key + ": " + filepath.Join(filepath.Dir(path), "k.env") + ": "
+		if got := f.Servers[i].EnvError(err); !strings.HasPrefix(got.Error(), want) || !errors.Is(got, fs.ErrNotExist) {
+			t.Errorf("%v, want %s", got, want)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (a *Approval) envFile(s config.Server, b *budget) (pin fileHash, err error)
 		a.FileEnv, err = config.ParseEnv(s.EnvFile, text)
 	}
 	if err != nil {
-		return fileHash{}, hosterr.Configf("env_file: %w", err)
+		return fileHash{}, hosterr.Configf("%w", s.EnvError(err))
 	}
 	pin.hash = digestOf(text)
 	return pin, b.spend(int64(len(text)))

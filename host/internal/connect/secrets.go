@@ -101,11 +101,11 @@ func withEnvFile(s config.Server) (config.Server, error) {
 	path := s.EnvPath()
 	text, err := readSmall(path)
 	if err != nil {
-		return s, fmt.Errorf("env_file: %w", err)
+		return s, s.EnvError(err)
 	}
 	env, err := config.ParseEnv(path, text)
 	if err != nil {
-		return s, fmt.Errorf("env_file: %w", err)
+		return s, s.EnvError(err)
 	}
 	maps.Copy(env, s.Env)
 	s.Env, s.EnvFile = env, ""
@@ -126,7 +126,7 @@ func (as *Accounts) lookUp(ctx context.Context, s config.Server, r config.Refere
 		}
 		text, set := lookup(r.Env)
 		if !set {
-			return "", fmt.Errorf("the variable %s is not set", r.Env)
+			return "", &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("the variable %s is not set", r.Env), Hint: fmt.Sprintf("set %s where you start wharf", r.Env)}
 		}
 		return text, nil
 	case r.File != "":
