@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
@@ -56,9 +57,15 @@ type savedLogin struct {
 
 // savedLogins are all of them, and where they are.
 type savedLogins struct {
-	Vault   savedVault   `json:"vault"`
-	Logins  []savedLogin `json:"logins"`
-	Secrets []string     `json:"secrets,omitempty"` // that entries mean by ${secret:NAME}
+	Vault   savedVault    `json:"vault"`
+	Logins  []savedLogin  `json:"logins"`
+	Secrets []savedSecret `json:"secrets,omitempty"`
+}
+
+// savedSecret is a secret of the user, without its value.
+type savedSecret struct {
+	Name    string   `json:"name"`    // by which entries mean it, as ${secret:NAME}
+	Servers []string `json:"servers"` // of the configuration, that use it
 }
 
 // savedVault is where sign-ins are saved.
@@ -99,7 +106,7 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 	for i, l := range logins {
 		list[i] = savedLogin{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
 	}
-	secrets, err := v.Secrets()
+	secrets, err := a.savedSecrets(v)
 	if err != nil {
 		return err
 	}
@@ -112,10 +119,32 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 		where := cmp.Or(l.Resource, l.Issuer, l.Client)
 		rows = append(rows, []string{plain.Line(l.Provider), plain.Line(l.Record), l.Stored.Local().Format(time.DateTime), plain.Line(where)})
 	}
-	for _, name := range secrets {
-		rows = append(rows, []string{"", "secret", "", "${secret:" + plain.Line(name) + "}"})
+	for _, s := range secrets {
+		rows = append(rows, []string{"", "${secret:" + plain.Line(s.Name) + "}", "", plain.Line(cmp.Or(strings.Join(s.Servers, ", "), "no server uses it"))})
 	}
 	return a.PrintTable(rows)
+}
+
+// savedSecrets are the names of the user's secrets, and who uses them.
+func (a *app) savedSecrets(v *vault.Vault) ([]savedSecret, error) {
+	names, err := v.Secrets()
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]savedSecret, len(names))
+	for i, name := range names {
+		list[i] = savedSecret{name, []string{}} // [] and not null
+		for _, server := range s.shown() {
+			if slices.ContainsFunc(referencesOf(server), func(r config.Reference) bool { return r.Secret == name }) {
+				list[i].Servers = append(list[i].Servers, server.Name)
+			}
+		}
+	}
+	return list, nil
 }
 
 // vaultLine says where secrets are kept, and what protects them.
@@ -158,10 +187,7 @@ The secret is asked for, or read from stdin.`,
 				return err
 			}
 			if forget {
-				if kept, err := v.Secrets(); err == nil && !slices.Contains(kept, args[0]) {
-					a.Warn("there was no secret %q", args[0])
-				}
-				return v.ForgetSecret(cmd.Context(), args[0])
+				return forgetSecret(cmd.Context(), v, args[0])
 			}
 			text, err := a.secret(cmd.Context(), args[0])
 			if errors.Is(err, signin.ErrDeclined) {
@@ -181,6 +207,23 @@ The secret is asked for, or read from stdin.`,
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "remove the secret")
 	return cmd
+}
+
+// forgetSecret removes a secret. That there is none of the name is an error: the name may be
+// misspelt, and the secret still be there.
+func forgetSecret(ctx context.Context, v *vault.Vault, name string) error {
+	names, err := v.Secrets()
+	if err != nil {
+		return err
+	}
+	if slices.Contains(names, name) {
+		return v.ForgetSecret(ctx, name)
+	}
+	err = fmt.Errorf("there is no secret %q", name)
+	if near := meant(name, names); near != "" {
+		return exit.Usage(err, "did you mean %q?", near)
+	}
+	return exit.Usage(err, "`wharf auth status` lists the names")
 }
 
 // secret reads a secret. It shows a prompt only if stdin is a terminal.

@@ -191,17 +191,6 @@ func (a *app) missingSecret(server host.Server) string {
 	return ""
 }
 
-// referencesOf returns where an entry finds its secrets, in its values and in its auth table.
-func referencesOf(server host.Server) []config.Reference {
-	found := server.Secrets()
-	for _, key := range slices.Sorted(maps.Keys(server.Auth.Settings)) {
-		if r, ok := server.Auth.Settings[key].(config.Reference); ok {
-			found = append(found, r)
-		}
-	}
-	return found
-}
-
 // clientFindings are the files of other clients. What is wrong with those is no problem of
 // this configuration.
 func clientFindings() (findings []finding) {

@@ -62,3 +62,14 @@ func (a *app) plainSecrets(server host.Server) (warnings string) {
 }
 
 func sortedNames(table map[string]string) []string { return slices.Sorted(maps.Keys(table)) }
+
+// referencesOf returns where an entry finds its secrets, in its values and in its auth table.
+func referencesOf(server host.Server) []config.Reference {
+	found := server.Secrets()
+	for _, key := range slices.Sorted(maps.Keys(server.Auth.Settings)) {
+		if r, ok := server.Auth.Settings[key].(config.Reference); ok {
+			found = append(found, r)
+		}
+	}
+	return found
+}

@@ -134,6 +134,7 @@ var apart = map[string]string{
 	"a command goes behind --, and its name behind --name":                                                                                                                "usage.txtar",
 	"TOOL --help":                               "shell.txtar",
 	"COMMAND --help":                            "shell.txtar",
+	"`wharf auth status` lists the names":       "signin.txtar",
 	"a name goes behind --name":                 "usage.txtar",
 	"wharf add":                                 "no text: what a command is called",
 	"try `wharf tools -- COMMAND…`":             "usage.txtar",
