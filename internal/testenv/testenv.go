@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -70,10 +71,21 @@ func Part[V any](cases map[string]V, n int) iter.Seq2[string, V] {
 
 // CodeDir returns the folder that keeps compiled plugins from one run to the next. The
 // tests of each package have their own: a host that compiles removes what was not used for
-// longest, and keeps less than the plugins of all tests together.
-func CodeDir() string {
-	return folder(filepath.Join("code", strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")))
-}
+// longest, and keeps less than the plugins of all tests together. What was not used for a
+// week goes.
+func CodeDir() string { return codeDir() }
+
+var codeDir = sync.OnceValue(func() string {
+	dir := folder(filepath.Join("code", strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")))
+	apart := filepath.Join(dir, "apart")
+	entries, _ := os.ReadDir(apart) // or there are none yet
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.IsDir() && time.Since(info.ModTime()) > 7*24*time.Hour {
+			os.RemoveAll(filepath.Join(apart, e.Name()))
+		}
+	}
+	return dir
+})
 
 // Plugin builds a Go package, named as for go build, for the sandbox, and returns its
 // file. It is linked only when its source has changed since the last run. More flags of
