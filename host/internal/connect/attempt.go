@@ -187,7 +187,7 @@ func (a *attempt) settings(m *abi.Manifest) (*abi.Settings, error) {
 // table makes what a connection may open, and says how it ends. The variables of a
 // process have in them what signs it in.
 func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.Table, error) {
-	c := capability.Config{Grants: slices.Clone(a.grants)}
+	c := capability.Config{Grants: slices.Clone(a.grants), Grace: a.dialer.config.grace()}
 	if a.account != nil && len(a.server.Auth.Variables) > 0 {
 		m, err := a.account.Material(ctx) // each time that the process is started
 		if err != nil {
@@ -204,9 +204,6 @@ func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.
 		}
 	}
 	c.Limits.Answer = max(2*int64(a.server.MessageCap), 1<<20) // room for what is no message
-	if a.dialer.config.OneShot {
-		c.Grace = capability.OneShot()
-	}
 	if stderr != nil {
 		c.Stderr = stderr
 	}

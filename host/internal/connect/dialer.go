@@ -16,6 +16,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -47,6 +48,14 @@ type Config struct {
 	// Warn tells of something odd about a server, for people. It may be called from any
 	// goroutine, and returns at once.
 	Warn func(server, text string)
+}
+
+// grace is how long servers get to end.
+func (c *Config) grace() capability.Grace {
+	if c.OneShot {
+		return capability.OneShot()
+	}
+	return capability.Grace{}
 }
 
 // Dialer makes connections. All methods are safe for concurrent use.
