@@ -12,14 +12,24 @@ import (
 // Each client has keys of its own for that, which no other has for something else: so they
 // count in a file of any name.
 type forbidden struct {
-	servers []string // by name
-	all     bool     // every server
-	only    []string // where limited: the servers that may be used
-	limited bool
-	rules   []toolRule // in order: a later one counts more
-	starts  []any      // Amp's rules about what a server is; the first that fits counts
+	servers map[string]bool // by name, as foldName has it
+	all     bool            // every server
+	only    map[string]bool // the servers that may be used, as servers; nil is all
+	rules   []toolRule      // in order: a later one counts more
+	starts  []any           // Amp's rules about what a server is; the first that fits counts
 	notes   []*Error
+	work    int // left for comparing rules with servers
 }
+
+// Bounds of the rules of a file, which may come with a project. What is beyond them is not
+// compared, and forbids all.
+const (
+	maxRules   = 1000
+	maxPattern = 512     // bytes
+	maxCompare = 1 << 19 // bytes of patterns, each as often as there are servers
+)
+
+func foldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // toolRule forbids tools of servers, or permits them after all.
 type toolRule struct {
@@ -42,19 +52,28 @@ var (
 // in the folder cwd.
 func forbiddenIn(doc *document, sec section, cwd string) *forbidden {
 	f := &forbidden{
-		servers: slices.Concat(
-			doc.texts("mcp", "excluded"), doc.texts("excludeMCPServers"), // Gemini, now and before
-		),
-		all: doc.root["chat.mcp.access"] == "none" || doc.root["chat.mcp.enabled"] == false, // VS Code
+		servers: make(map[string]bool),
+		all:     doc.root["chat.mcp.access"] == "none" || doc.root["chat.mcp.enabled"] == false, // VS Code
+		work:    maxCompare,
 	}
+	add := func(set map[string]bool, path ...string) {
+		for _, name := range doc.texts(path...) {
+			set[foldName(name)] = true
+		}
+	}
+	add(f.servers, "mcp", "excluded") // Gemini, now and before
+	add(f.servers, "excludeMCPServers")
 	for _, path := range [][]string{{"mcp", "allowed"}, {"allowMCPServers"}} {
 		if _, list := doc.at(path).([]any); list {
-			f.only, f.limited = append(f.only, doc.texts(path...)...), true
+			if f.only == nil {
+				f.only = make(map[string]bool)
+			}
+			add(f.only, path...)
 		}
 	}
 	for _, folder := range doc.under("projects") { // of Claude Code
 		if folder == sec.folder || sec.folder == "" && holds(folder, cwd) {
-			f.servers = append(f.servers, doc.texts("projects", folder, "disabledMcpServers")...)
+			add(f.servers, "projects", folder, "disabledMcpServers")
 		}
 	}
 	f.opencode(doc)
@@ -64,6 +83,19 @@ func forbiddenIn(doc *document, sec section, cwd string) *forbidden {
 	f.forbid(doubleTool, doc, "amp.tools.disable")
 	f.amp(doc)
 	f.zed(doc)
+	if len(f.rules)+len(f.starts) > maxRules {
+		f.all = true
+		f.notes = append(f.notes, newEntry(doc, "").mistake("", "has more than %d rules about tools, which are not read; its servers are disabled", maxRules))
+	}
+	for i, r := range f.rules {
+		for strings.Contains(r.pattern, "**") {
+			r.pattern = strings.ReplaceAll(r.pattern, "**", "*")
+		}
+		if len(r.pattern) > maxPattern {
+			r.pattern = "*" // which permits nothing that is forbidden by another
+		}
+		f.rules[i] = r
+	}
 	return f
 }
 
@@ -155,9 +187,17 @@ func (f *forbidden) zed(doc *document) {
 
 // apply has a server do no more than its client lets it do. name is what it is called there.
 func (f *forbidden) apply(e *entry, s *Server, name string) {
-	same := func(other string) bool { return strings.EqualFold(strings.TrimSpace(other), name) }
-	if f.all || slices.ContainsFunc(f.servers, same) || f.limited && !slices.ContainsFunc(f.only, same) || f.rejects(s) {
+	for _, r := range f.rules {
+		f.work -= len(r.pattern)
+	}
+	if f.all || f.work < 0 || f.servers[foldName(name)] || f.only != nil && !f.only[foldName(name)] || f.rejects(s) {
 		s.Disabled = true
+	}
+	if !f.all && f.work < 0 {
+		e.note("", "is disabled: the file has more rules about tools than are compared")
+	}
+	if f.all || f.work < 0 {
+		return
 	}
 	forbids := make(map[string]int) // by what it says of the name of a tool: the longest pattern
 	var permits []string            // tools, where all the others are forbidden
@@ -195,6 +235,9 @@ func (f *forbidden) rejects(s *Server) bool {
 		fits := len(matches) > 0
 		for key, value := range map[string]string{"command": s.Command, "args": strings.Join(s.Args, " "), "url": s.URL} {
 			if pattern, ok := matches[key].(string); ok {
+				if f.work -= len(pattern); len(pattern) > maxPattern || f.work < 0 {
+					return true
+				}
 				fits = fits && fitsPattern(pattern, value) && (value != "" || key == "args")
 			}
 		}
@@ -216,7 +259,7 @@ func (r toolRule) of(server string) (rests []string) {
 		}
 		for _, word := range []string{server, plainWord().ReplaceAllString(server, "_")} {
 			prefix := strings.ReplaceAll(before, "%", word)
-			for at := range len(r.pattern) {
+			for at := range min(len(r.pattern), 2*len(prefix)+2) { // no more of it fits: no two "*" are neighbours
 				if !fitsPattern(r.pattern[:at], prefix) {
 					continue
 				}

@@ -7,6 +7,31 @@ import (
 	"testing"
 )
 
+// TestForbiddenIsBounded reads hostile rules in little time: what is not compared forbids all.
+func TestForbiddenIsBounded(t *testing.T) {
+	var servers, rules []string
+	for i := range 1200 {
+		servers = append(servers, fmt.Sprintf(`"s%d": {"command": "x"}`, i))
+		rules = append(rules, fmt.Sprintf(`"*a*b%d": false`, i))
+	}
+	all := strings.Join(servers, ",")
+	for name, text := range map[string]string{
+		"many rules":     `{"mcpServers": {` + all + `}, "tools": {` + strings.Join(rules, ",") + `}}`,
+		"rules":          `{"mcpServers": {` + all + `}, "tools": {` + strings.Join(rules[:maxRules], ",") + `}}`,
+		"a long pattern": `{"mcpServers": {` + all + `}, "tools": {"` + strings.Repeat("*a", 100_000) + `": false}}`,
+		"stars":          `{"mcpServers": {` + all + `}, "tools": {"` + strings.Repeat("*", 100_000) + `": false}}`,
+		"starts":         `{"mcpServers": {` + all + `}, "amp.mcpPermissions": [{"matches": {"command": "` + strings.Repeat("*x", 100_000) + `"}, "action": "allow"}]}`,
+	} {
+		f, err := Parse("my.json", []byte(text))
+		if err != nil || len(f.Servers) != 1200 {
+			t.Fatal(name, err)
+		}
+		if last := f.Servers[1199]; !last.Disabled && last.Permits("xyz") {
+			t.Errorf("%s: %v", name, last.DisabledTools)
+		}
+	}
+}
+
 // TestForbidden keeps forbidden what a client forbids beside the entries of its servers.
 func TestForbidden(t *testing.T) {
 	const x, tools = `"x": {"command": "y"}`, " get die get_all del_one del_two "
