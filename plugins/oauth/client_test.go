@@ -247,13 +247,13 @@ func TestPersonsToken(t *testing.T) {
 	var asked *step.Prompt
 	typed := "ghp_1"
 	w.host.Type = func(p *step.Prompt) (string, bool) { asked = p; return typed, true }
-	w.mustFail(w.alone(step.ReasonChallenged, refused("")), step.FailLogin, "somebody has to")
+	w.mustFail(w.alone(step.ReasonChallenged, refused("")), step.FailLogin, "a person has to")
 	w.mustGive(w.run(step.ReasonChallenged, refused("")), "ghp_1")
-	if asked == nil || !asked.Secret || !strings.Contains(asked.Hint, "github.com/settings") {
+	if asked == nil || !asked.Secret || !strings.Contains(asked.Hint, "does not say who gives one out") || !strings.Contains(asked.Hint, "github.com/settings") {
 		t.Errorf("asked %+v", asked)
 	}
 	w.mustGive(w.alone(step.ReasonInitial, nil), "ghp_1")
-	w.mustFail(w.alone(step.ReasonChallenged, refused("ghp_1")), step.FailLogin, "somebody has to")
+	w.mustFail(w.alone(step.ReasonChallenged, refused("ghp_1")), step.FailLogin, "a person has to")
 	typed = "ghp_2"
 	w.mustGive(w.run(step.ReasonChallenged, refused("ghp_1")), "ghp_2")
 	w.mustDo(w.alone(step.ReasonLogout, nil), "load binding\nload token\nload token, locked\nforget token\nforget binding\ndone")
@@ -261,4 +261,16 @@ func TestPersonsToken(t *testing.T) {
 	w.mustFail(w.run(step.ReasonLogin, nil), step.FailLogin, "no token")
 	w.host.Type = func(*step.Prompt) (string, bool) { return "", false }
 	w.mustFail(w.run(step.ReasonLogin, nil), step.FailLogin, "said no")
+}
+
+// The person hears whether there is an authorization server that has them make a token.
+func TestPersonsTokenOfAnAuthorizationServer(t *testing.T) {
+	w := newWorld(t)
+	delete(w.meta, "registration_endpoint")
+	asked := ""
+	w.host.Type = func(p *step.Prompt) (string, bool) { asked = p.Hint; return "typed", true }
+	w.mustGive(w.run(step.ReasonChallenged, refused("")), "typed")
+	if !strings.HasPrefix(asked, "its authorization server lets no program register by itself; ") {
+		t.Errorf("asked %q", asked)
+	}
 }

@@ -122,7 +122,7 @@ func (l *login) poll(src *source, code *deviceCode) (*token, error) {
 			every = min(every+slowDown, pollMost)
 		}
 	}
-	return nil, auth.NeedsLogin("nobody has typed the code in time", "")
+	return nil, auth.NeedsLogin("the code was not typed in time", "")
 }
 
 func (l *login) pollOnce(src *source, code *deviceCode, every int64) (round, error) {

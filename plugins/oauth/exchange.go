@@ -149,7 +149,7 @@ func readAssertion(r *auth.Response) (string, error) {
 // can be asked, so only the configuration can mend it.
 func (l *login) explainMachine(src *source, err error) error {
 	if saysNo(err, "access_denied", "invalid_grant") {
-		return auth.Misconfigured("get a token at "+src.Issuer+": "+err.Error(), "see what jwt, id_token or private_key lead to: it may have expired, or be for somebody else")
+		return auth.Misconfigured("get a token at "+src.Issuer+": "+err.Error(), "see what jwt, id_token or private_key lead to: it may have expired, or be for another server")
 	}
 	return l.explainGrant(src, err)
 }

@@ -56,7 +56,7 @@ func TestScopes(t *testing.T) {
 func TestStepUp(t *testing.T) {
 	w := newWorld(t)
 	w.mustGive(w.run(step.ReasonChallenged, refused("", `Bearer scope="a"`)), "token-1")
-	w.mustFail(w.alone(step.ReasonUpscope, insufficient("token-1", "b")), step.FailLogin, "somebody has to")
+	w.mustFail(w.alone(step.ReasonUpscope, insufficient("token-1", "b")), step.FailLogin, "a person has to")
 	w.mustGive(w.run(step.ReasonUpscope, insufficient("token-1", "b")), "token-2")
 	if got := w.pages[1].Get("scope"); got != "a b" {
 		t.Errorf("asks for %q", got)
@@ -364,7 +364,7 @@ func TestDeviceCodeEnds(t *testing.T) {
 		t.Errorf("%d rounds, and a state of %d bytes", len(w.forms), out.Largest)
 	}
 	w = withDevice(t)
-	w.mustFail(w.alone(step.ReasonChallenged, refused("")), step.FailLogin, "somebody has to")
+	w.mustFail(w.alone(step.ReasonChallenged, refused("")), step.FailLogin, "a person has to")
 }
 
 // Where nothing can be shown but a code, a code it is.

@@ -40,11 +40,12 @@ func hintFor(host string) string {
 // is kept like one that was issued, and belongs to the server alone.
 func (l *login) askForToken(at *place) (*token, error) {
 	start := l.Start()
-	text, err := l.Prompt(auth.Prompt{
-		Label: "Token for " + start.Server.Name + " (" + l.server.Host + ")", Secret: true,
-		Hint: "its authorization server lets no program register by itself; " + hintFor(l.server.Hostname()) +
-			", or set client_id to that of an app you have registered",
-	})
+	hint := "its authorization server lets no program register by itself; " + hintFor(l.server.Hostname()) +
+		", or set client_id to that of an app you have registered"
+	if at.Server.Guessed {
+		hint = "it wants a token, and does not say who gives one out; an API key may be one: " + hintFor(l.server.Hostname())
+	}
+	text, err := l.Prompt(auth.Prompt{Label: "Token for " + start.Server.Name + " (" + l.server.Host + ")", Secret: true, Hint: hint})
 	if err != nil {
 		return nil, err
 	}

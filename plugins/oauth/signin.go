@@ -130,7 +130,7 @@ func (l *login) signIn(at *place) (*token, error) {
 		return l.signInByMachine(at)
 	case !start.Interactive:
 		return nil, &auth.Failure{
-			Class: step.FailLogin, Message: "somebody has to sign in to " + start.Server.Name, URL: at.Server.Issuer,
+			Class: step.FailLogin, Message: "a person has to sign in to " + start.Server.Name, URL: at.Server.Issuer,
 		}
 	case l.settings.Grant == grantDevice, !start.Browser && at.Server.Device != "":
 		t, err = l.signInByCode(at)
