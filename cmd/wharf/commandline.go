@@ -61,6 +61,7 @@ var elsewhere = map[string]string{
 	"get":       "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",
 	"inspect":   "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",
 	"describe":  "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",
+	"add-json":  "`wharf add` takes a URL or -- COMMAND…; `wharf --config FILE servers` reads JSON of another client as it is",
 	"repl":      "`wharf shell SERVER` keeps a server open for many calls",
 	"serve":     "wharf is a client, and serves nothing; `wharf shell SERVER` keeps a server open for many calls",
 	"daemon":    "`wharf shell SERVER` keeps a server open for many calls",

@@ -18,7 +18,7 @@ import (
 )
 
 // leads tells a text that names a command to type, a flag to add or lines to write.
-var leads = regexp.MustCompile(`wharf (add|auth|call|doctor|login|logout|plugin|read|remove|request|search|servers|tools|trace|trust|update)\b|write in your configuration|(^|[ (])--[a-z]+[a-z-]*`)
+var leads = regexp.MustCompile(`wharf (add|auth|call|doctor|login|logout|plugin|read|remove|request|resources|search|servers|task|tools|trace|trust|update)\b|write in your configuration|(^|[ (])--[a-z]+[a-z-]*`)
 
 // hintsOf returns the texts of a folder, and of those below it, that a user is led on
 // by: string constants that no help text of a command is made of.
@@ -132,9 +132,11 @@ var apart = map[string]string{
 	"`wharf plugin extras` lists the names; a file that has no dot goes by ./NAME":                                                                                        "plugin-extras.txtar",
 	"`wharf plugin extras` lists the plugins that are not":                                                                                                                "plugin-extras.txtar",
 	"a command goes behind --, and its name behind --name":                                                                                                                "usage.txtar",
-	"TOOL --help":                               "shell.txtar",
-	"COMMAND --help":                            "shell.txtar",
-	"`wharf auth status` lists the names":       "signin.txtar",
+	"TOOL --help":                         "shell.txtar",
+	"COMMAND --help":                      "shell.txtar",
+	"`wharf auth status` lists the names": "signin.txtar",
+	"`wharf task list %s` lists the tasks that the server keeps":                                                  "task.txtar",
+	"`wharf add` takes a URL or -- COMMAND…; `wharf --config FILE servers` reads JSON of another client as it is": "usage.txtar",
 	"a name goes behind --name":                 "usage.txtar",
 	"wharf add":                                 "no text: what a command is called",
 	"try `wharf tools -- COMMAND…`":             "usage.txtar",

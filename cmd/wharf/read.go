@@ -1,11 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -27,6 +33,9 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 	result, err := ask(ctx, c, "reading "+words[0], func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return c.session.ReadResource(ctx, words[0])
 	})
+	if errors.As(err, new(*host.RPCError)) && a.known() {
+		return exit.WithHint(err, fmt.Sprintf("`wharf resources %s` lists the resources of the server", plain.Word(cmp.Or(a.address, a.server))))
+	}
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,11 @@ func (a *app) runSearch(ctx context.Context, c *registry.Client, words []string,
 	case found.More:
 		a.Hint("there are more; write another WORD, or raise --limit")
 	case len(list) == 0:
-		a.Hint("no name has " + words[0] + " in it and says all of these words; the registry looks for the first WORD in names only")
+		text := "The registry has no server with %q in its name"
+		if len(words) > 1 {
+			text += " that says all of the other words"
+		}
+		fmt.Fprint(a.Err, a.Own(text+".", words[0]))
 	}
 	if !a.forPeople() {
 		return a.PrintJSON(list)

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -27,7 +30,7 @@ affair; a server that Wharf starts as a command may forget its tasks when it end
 	sub := func(use, short, long string, check cobra.PositionalArgs, run func(context.Context, *client, []string) error) {
 		cmd.AddCommand(&cobra.Command{
 			Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs,
-			RunE: a.withServer(check, run), ValidArgsFunction: a.completeServers,
+			RunE: a.withServer(check, withTaskHint(run)), ValidArgsFunction: a.completeServers,
 		})
 	}
 	sub("list SERVER | -- COMMAND…", "List the tasks that a server keeps",
@@ -37,6 +40,17 @@ affair; a server that Wharf starts as a command may forget its tasks when it end
 		taskResultLong, exactly("ID"), a.finishTask)
 	sub("cancel SERVER ID | ID -- COMMAND…", "Cancel a task", "Ask the server to end a task.", exactly("ID"), a.cancelTask)
 	return cmd
+}
+
+// withTaskHint leads to the list of tasks where the server refuses a request about one.
+func withTaskHint(run func(context.Context, *client, []string) error) func(context.Context, *client, []string) error {
+	return func(ctx context.Context, c *client, words []string) error {
+		err := run(ctx, c, words)
+		if len(words) > 0 && c.app.known() && errors.As(err, new(*host.RPCError)) && c.session.Info().Era == mcp.Legacy {
+			err = exit.WithHint(err, fmt.Sprintf("`wharf task list %s` lists the tasks that the server keeps", plain.Word(cmp.Or(c.app.address, c.app.server))))
+		}
+		return err
+	}
 }
 
 func (a *app) listTasks(ctx context.Context, c *client, _ []string) error {

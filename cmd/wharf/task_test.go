@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -38,6 +39,10 @@ func serverTasks() {
 		}
 		if m.Method == "logging/setLevel" {
 			level = m.Params.Level
+		}
+		if bytes.Contains(input.Bytes(), []byte(`"taskId":"nothing"`)) { // as the TypeScript SDK answers
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"MCP error -32602: no such task"}}`+"\n", m.ID)
+			continue
 		}
 		answer := taskAnswer(m.Method, modern, m.Params.Task)
 		if answer == "" {

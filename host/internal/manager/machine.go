@@ -398,7 +398,7 @@ func (m *Machine) set(now time.Time, s status.State, why status.Reason) {
 
 // refuse tells those who wait that there is no connection, and why.
 func (m *Machine) refuse(now time.Time) {
-	r := &Refusal{State: m.status.State, Reason: m.status.Reason, Err: m.status.Err, Next: m.status.Next}
+	r := &Refusal{State: m.status.State, Reason: m.status.Reason, Err: m.status.Err, Next: m.status.Next, final: len(m.policy.Backoff) == 0}
 	if !r.Next.IsZero() {
 		r.In = r.Next.Sub(now)
 	}

@@ -16,6 +16,7 @@ type Refusal struct {
 	Next   time.Time     // when it is tried again; zero is not by itself
 	In     time.Duration // the same, from when this was said
 
+	final bool   // the policy takes the first failure as final, as commands do: a later try is of no use
 	often string // how often it failed, for FailsOften
 }
 
@@ -29,7 +30,7 @@ func (r *Refusal) Error() string {
 		return "the server is closed"
 	case r.Err == nil:
 		return "no connection: " + r.Reason.String()
-	case r.State == status.Failed && !r.Next.IsZero():
+	case r.State == status.Failed && !r.Next.IsZero() && !r.final:
 		return fmt.Sprintf("%v; it is tried again in %v, or by the next call", r.Err, r.in())
 	}
 	return r.Err.Error()

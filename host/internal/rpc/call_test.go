@@ -474,6 +474,8 @@ func TestDrain(t *testing.T) {
 func TestErrorTextsAreBounded(t *testing.T) {
 	for message, want := range map[string]string{
 		"no":                                    "MCP error 7: no",
+		"MCP error 7: no":                       "MCP error 7: no",
+		"MCP error 8: no":                       "MCP error 7: MCP error 8: no",
 		strings.Repeat("x", mostShown):          "MCP error 7: " + strings.Repeat("x", mostShown),
 		strings.Repeat("x", mostShown-1) + "éy": "MCP error 7: " + strings.Repeat("x", mostShown-1) + "… (3 bytes more)",
 		strings.Repeat("\x80", 2*mostShown):     "MCP error 7: " + strings.Repeat("\x80", mostShown-4) + "… (4100 bytes more)",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -105,14 +106,15 @@ type Error struct {
 const mostShown = 4 << 10
 
 func (e *Error) Error() string {
-	shown, more := e.Message, ""
+	code := fmt.Sprintf("MCP error %d: ", e.Code)
+	shown, more := strings.TrimPrefix(e.Message, code), "" // some servers say that themselves
 	if end := mostShown; len(shown) > end {
 		for !utf8.RuneStart(shown[end]) && end > mostShown-utf8.UTFMax {
 			end--
 		}
 		shown, more = shown[:end], fmt.Sprintf("… (%d bytes more)", len(shown)-end)
 	}
-	return fmt.Sprintf("MCP error %d: %s%s", e.Code, shown, more)
+	return code + shown + more
 }
 
 // Codes of JSON-RPC 2.0, section 5.1, that a peer answers with on its own.
