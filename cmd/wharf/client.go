@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -52,6 +53,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	h, err := a.newHost(ctx, log, options...)
 	if err != nil {
 		return nil, err
+	}
+	if a.behind == "--timeout" { // which decides how long a person waits here
+		a.Warn("--timeout stands behind --, so it is for %s, and not for wharf", plain.Word(server.Name))
 	}
 	defer a.Busy("connecting to " + server.Name)()
 	defer time.AfterFunc(logAfter, log.Release).Stop()

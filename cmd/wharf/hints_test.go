@@ -137,6 +137,7 @@ var apart = map[string]string{
 	"`wharf auth status` lists the names": "signin.txtar",
 	"`wharf task list %s` lists the tasks that the server keeps":                                                  "task.txtar",
 	"`wharf add` takes a URL or -- COMMAND…; `wharf --config FILE servers` reads JSON of another client as it is": "usage.txtar",
+	"--timeout stands behind --, so it is for %s, and not for wharf":                                              "start.txtar",
 	"a name goes behind --name":                 "usage.txtar",
 	"wharf add":                                 "no text: what a command is called",
 	"try `wharf tools -- COMMAND…`":             "usage.txtar",

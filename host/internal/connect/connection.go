@@ -30,7 +30,8 @@ type connection struct {
 	redact    func(text string) string
 	server    *config.Server // its entry
 	noise     noise          // of its stdout, while it starts
-	warned    sync.Once      // of its stdout, later
+	noisy     sync.Once      // a first line of noise has come
+	warned    sync.Once      // of its stdout, where it starts for long, or later
 	warn      func(server, text string)
 	ended     chan struct{}
 	cause     error // set before ended is closed

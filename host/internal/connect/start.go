@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
@@ -45,6 +46,10 @@ const (
 	noiseLine  = 200 // bytes
 )
 
+// noiseAfter is how long a server may go on starting before its noise is told: many greet on
+// stdout and are ready at once.
+const noiseAfter = 3 * time.Second
+
 func (n *noise) add(line string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,8 +65,8 @@ func (n *noise) kept() []string {
 }
 
 // dropped hears of messages that came to nothing. What a process writes to stdout while it
-// starts is kept, for the case that it does not come up, and where many greet; of what it
-// writes there later, the first line is warned of.
+// starts is kept, for the case that it does not come up; if it starts for longer than
+// noiseAfter, the first line is warned of. So is the first line that it writes there later.
 func (c *connection) dropped(why error, msg []byte) {
 	if c.server.Command == "" || !errors.Is(why, rpc.ErrMalformed) {
 		return
@@ -69,9 +74,22 @@ func (c *connection) dropped(why error, msg []byte) {
 	line := func() string { return c.redact(string(msg[:min(len(msg), 4*noiseLine)])) }
 	if c.peer.Version() == "" {
 		c.noise.add(line())
+		c.noisy.Do(func() { time.AfterFunc(noiseAfter, c.tellNoise) })
 		return
 	}
 	c.warned.Do(func() { c.warn(c.server.Name, crash.OnStdout(line())) })
+}
+
+// tellNoise warns of the noise of a server that still starts.
+func (c *connection) tellNoise() {
+	select {
+	case <-c.ended:
+		return // the error says it
+	default:
+	}
+	if lines := c.noise.kept(); c.peer.Version() == "" && len(lines) > 0 {
+		c.warned.Do(func() { c.warn(c.server.Name, crash.OnStdout(lines[0])) })
+	}
 }
 
 // lastWords adds why a server went, where it did not come up, and what it wrote to its

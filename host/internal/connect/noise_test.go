@@ -1,0 +1,39 @@
+package connect
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+)
+
+// Of a process that starts for long, the first line on its stdout that is no message is
+// warned of while it starts, once; of one that ends before, only its error says it.
+func TestNoiseOfALongStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		start := func() *connection {
+			return &connection{
+				server: &config.Server{Name: "chatty", Command: "chatty"}, peer: rpc.NewPeer(rpc.Config{}), ended: make(chan struct{}),
+				redact: func(text string) string { return text }, warn: func(_, text string) { told = append(told, text) },
+			}
+		}
+		long, short := start(), start()
+		for _, line := range []string{"Listening on 8080", "Ready"} {
+			long.dropped(rpc.ErrMalformed, []byte(line))
+			short.dropped(rpc.ErrMalformed, []byte(line))
+		}
+		close(short.ended)
+		synctest.Wait()
+		if len(told) > 0 {
+			t.Errorf("told at once: %q", told)
+		}
+		time.Sleep(2 * noiseAfter)
+		if want := []string{`it wrote "Listening on 8080" to stdout, where only messages of MCP may be`}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
