@@ -30,15 +30,24 @@ func Help(text string, columns int) string {
 		}
 		paragraph = nil
 	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
 		if line != "" && line[0] != ' ' {
 			paragraph = append(paragraph, line)
 			continue
 		}
 		fill()
 		name := described.FindString(line)
-		switch at := Width(name); {
+		at := Width(name)
+		if rest := continued(lines[i:], at, columns); len(rest) > 0 {
+			line = strings.Join(append([]string{line}, rest...), " ")
+			i += len(rest)
+		}
+		switch {
+		case i > 0 && lines[i-1] == "Usage:":
+			out.WriteString("  ")
+			hang(&out, strings.TrimLeft(line, " "), 2, columns)
 		case name == "" || Width(line) <= columns:
 			out.WriteString(line + "\n")
 		case columns-at >= describing:
@@ -51,4 +60,22 @@ func Help(text string, columns int) string {
 	}
 	fill()
 	return out.String()
+}
+
+// continued returns the lines with which the description of the first goes on, without their
+// margin of at columns, if it is to be filled anew because one of them is too wide; else nothing.
+func continued(lines []string, at, columns int) (rest []string) {
+	wide := Width(lines[0]) > columns
+	for _, line := range lines[1:] {
+		words := strings.TrimLeft(line, " ")
+		if at == 0 || words == "" || len(line)-len(words) != at {
+			break
+		}
+		wide = wide || Width(line) > columns
+		rest = append(rest, words)
+	}
+	if !wide {
+		return nil
+	}
+	return rest
 }

@@ -13,6 +13,11 @@ longer one.
 
   wharf an example that is longer than the terminal is wide
 
+Usage:
+  wharf call SERVER | -- COMMAND… [flags]
+
+  key=@FILE  the contents of a file,
+             as text
 Flags:
   -e, --env VARIABLE   a VARIABLE for a server behind it
       --a-rather-long-flag DURATION   how long it may take
@@ -24,6 +29,11 @@ longer one.
 
   wharf an example that is longer than the terminal is wide
 
+Usage:
+  wharf call SERVER | -- COMMAND… [flags]
+
+  key=@FILE  the contents of a file,
+             as text
 Flags:
   -e, --env VARIABLE   a VARIABLE for a server
                        behind it
@@ -36,6 +46,13 @@ the longer one.
 
   wharf an example that is longer than the terminal is wide
 
+Usage:
+  wharf call SERVER | --
+  COMMAND… [flags]
+
+  key=@FILE
+    the contents of a
+    file, as text
 Flags:
   -e, --env VARIABLE
     a VARIABLE for a
