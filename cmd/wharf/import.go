@@ -113,11 +113,13 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	if err != nil {
 		return nil, nil, exit.Usage(err, "")
 	}
+	var names []string
 	for _, f := range found {
 		if f.Err != nil {
 			continue
 		}
 		for _, s := range f.File.Servers {
+			names = append(names, s.Name)
 			if len(only) == 0 || slices.Contains(only, s.Name) {
 				items = append(items, itemOf(own.Read.Servers, items, f, s, name))
 			}
@@ -125,7 +127,11 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	}
 	for _, name := range only {
 		if !slices.ContainsFunc(items, func(i importItem) bool { return i.server.Name == name || i.Name == name }) {
-			return nil, nil, exit.Usage(fmt.Errorf("no client has a server %q", name), "`wharf import --list` shows those that were found")
+			err := fmt.Errorf("no client has a server %q", name)
+			if near := meant(name, names); near != "" {
+				return nil, nil, exit.Usage(err, "did you mean %q?", near)
+			}
+			return nil, nil, exit.Usage(err, "`wharf import --list` shows those that were found")
 		}
 	}
 	return items, found, nil
