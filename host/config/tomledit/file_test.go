@@ -140,8 +140,11 @@ func TestManyWriters(t *testing.T) {
 	write(t, path, "# mine\n")
 	var wg sync.WaitGroup
 	results := make(chan error, 8)
-	for i := range cap(results) {
-		f := open(t, path)
+	files := make([]*File, cap(results))
+	for i := range files {
+		files[i] = open(t, path) // all before the first is written
+	}
+	for i, f := range files {
 		text, err := AddTables(f.Text, table(string(rune('a'+i)), Key{"command", "x"}))
 		if err != nil {
 			t.Fatal(err)
