@@ -1,5 +1,6 @@
 #define WHARF_NO_MARKER
 #include "websocket.h"
+#include "hidden.h"
 
 // is_plain reports whether eight bytes are ASCII.
 static bool is_plain(const uint8_t *bytes) {
@@ -43,26 +44,6 @@ void put_decimal(wharf_block *b, uint32_t n) {
 	wharf_put(b, (uint8_t)('0' + n % 10));
 }
 
-// Characters that show nothing, or move what stands beside them: controls, spaces of all
-// kinds, formats, and those of private use. What lies between two that no standard has
-// given a meaning is counted with them.
-static const struct {
-	uint32_t from, to;
-} hidden[] = {
-	{0x00, 0x20}, {0x7F, 0xA0}, {0xAD, 0xAD}, {0x600, 0x605}, {0x61C, 0x61C}, {0x6DD, 0x6DD}, {0x70F, 0x70F},
-	{0x890, 0x891}, {0x8E2, 0x8E2}, {0x1680, 0x1680}, {0x180E, 0x180E}, {0x2000, 0x200F}, {0x2028, 0x202F},
-	{0x205F, 0x206F}, {0x3000, 0x3000}, {0xE000, 0xF8FF}, {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFB}, {0xFFFD, 0xFFFD},
-	{0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
-	{0xE0000, 0xE007F}, {0xF0000, 0x10FFFF},
-};
-
-static bool is_hidden(uint32_t number) {
-	for (uint32_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
-		if (number <= hidden[i].to) return number >= hidden[i].from;
-	}
-	return false;
-}
-
 // character returns how many bytes the character at the beginning of some bytes has, and its
 // number: 0xFFFD, and one byte, where they are no UTF-8.
 static uint32_t character(const uint8_t *bytes, uint32_t len, uint32_t *number) {
@@ -91,7 +72,7 @@ void put_line(wharf_block *b, const char *before, const uint8_t *bytes, uint32_t
 			gaps++;
 			continue;
 		}
-		if (is_hidden(number)) continue;
+		if (wharf_hidden(number)) continue;
 		wharf_put_text(b, before);
 		if (*before == 0)
 			for (; gaps > 0; gaps = folds ? 0 : gaps - 1) wharf_put(b, ' ');
