@@ -54,16 +54,22 @@ func FuzzTwins(f *testing.F) {
 	})
 }
 
-// twinTrace is what one of the twins does.
-func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []sdktest.Entry {
-	t.Helper()
-	s, box := &stage{}, newInbox()
+// objectInbox takes objects for answers, and all else for malformed messages.
+func objectInbox() *inbox {
+	box := newInbox()
 	box.verdict = func(msg []byte) abi.Verdict {
 		if bytes.HasPrefix(msg, []byte("{")) {
 			return abi.VerdictAnswer
 		}
 		return abi.VerdictMalformed
 	}
+	return box
+}
+
+// twinTrace is what one of the twins does.
+func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []sdktest.Entry {
+	t.Helper()
+	s, box := &stage{}, objectInbox()
 	inst, err := New(t.Context(), Config{Plugin: "twin", Module: twin(t, which), Trace: s.trace, SingleThreaded: true})
 	if err != nil {
 		t.Fatal(err)

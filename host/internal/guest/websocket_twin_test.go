@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,13 +62,7 @@ func FuzzWebSocketTwins(f *testing.F) {
 // speakWebSocket is what one of the twins does.
 func speakWebSocket(t *testing.T, which string, status uint16, chosen string, stream []byte, cut uint8) (lines []string) {
 	t.Helper()
-	s, box := &stage{}, newInbox()
-	box.verdict = func(msg []byte) abi.Verdict {
-		if bytes.HasPrefix(msg, []byte("{")) {
-			return abi.VerdictAnswer
-		}
-		return abi.VerdictMalformed
-	}
+	s, box := &stage{}, objectInbox()
 	inst, err := New(t.Context(), Config{Plugin: "twin", Module: twin(t, which), Trace: s.trace, SingleThreaded: true, Random: oneMask{}})
 	if err != nil {
 		t.Fatal(err)
