@@ -164,7 +164,7 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 	if len(r.headers)+len(r.set) > 0 {
 		return nil, exit.Usage(errors.New("a command has no headers, and nothing that --set could give"), "variables are given with -e NAME=VALUE")
 	}
-	if filepath.Base(s.Command) != s.Command { // in the file, a relative one counts from the folder of that
+	if filepath.Base(s.Command) != s.Command { // a relative path in the file counts from the folder of the file
 		if s.Command, err = filepath.Abs(s.Command); err != nil {
 			return nil, err
 		}
@@ -213,8 +213,8 @@ func commandName(argv []string) string {
 	return program
 }
 
-// siteName makes a name of a host: the first part of it that says whose it is. An IP
-// address says so only as a whole.
+// siteName makes a name of a host: the first part of it that says whose it is. Of an IP
+// address all parts are needed, and every loopback address is "localhost".
 func siteName(host string) string {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Unmap().IsLoopback() {

@@ -16,8 +16,8 @@ type addition struct {
 	cautions []string // of the registry's option
 }
 
-// additionSummary is what is shown of an entry before it is written, with that in whose place
-// it comes, and the question.
+// additionSummary returns what is shown before an entry is written, which includes the entry
+// that it replaces, and the question to the person.
 func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree string, err error) {
 	s := add.server
 	rows, err := a.entryRows(s)

@@ -19,7 +19,7 @@ type asker func(mcp.CompleteParams) []string
 // answerTimeOfTab is how long a person waits at a Tab for what a server proposes.
 const answerTimeOfTab = time.Second
 
-// askSession asks a session that there is.
+// askSession asks through a session that is open.
 func askSession(ctx context.Context, session *host.Session) asker {
 	return func(p mcp.CompleteParams) []string {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeOfTab)
@@ -53,8 +53,8 @@ func (a *app) askServer(ctx context.Context, server host.Server) asker {
 var simple = regexp.MustCompile(`^[A-Za-z0-9_.]+$`)
 
 // variableAt finds the variable of a template in which an address that is being typed ends:
-// its name, what there is of its value, what stands before that, and the values of the
-// variables before it. There is none where the address is no beginning of one of the template.
+// its name, the part of its value that is typed, the text before that, and the values of the
+// variables before it. It finds none if no address of the template begins so.
 func variableAt(template, address string) (name, value, before string, settled map[string]string, found bool) {
 	settled = make(map[string]string)
 	rest := address

@@ -125,7 +125,7 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 	return a.PrintTable(rows)
 }
 
-// savedSecrets are the names of the user's secrets, and who uses them.
+// savedSecrets returns the names of the user's secrets, and the servers that use each.
 func (a *app) savedSecrets(v *vault.Vault) ([]savedSecret, error) {
 	names, err := v.Secrets()
 	if err != nil {
@@ -176,8 +176,7 @@ In an auth table, { secret = "NAME" } means the same:
 
   auth = { provider = "bearer", token = { secret = "tracker" } }
 
-That of the name registry:HOST is the token for the registry at that host, where it
-wants one.
+The secret registry:HOST is the token for the registry at HOST, if it wants one.
 
 The secret is asked for, or read from stdin.`,
 		Args: exactly("NAME"),
@@ -209,8 +208,8 @@ The secret is asked for, or read from stdin.`,
 	return cmd
 }
 
-// forgetSecret removes a secret. That there is none of the name is an error: the name may be
-// misspelt, and the secret still be there.
+// forgetSecret removes a secret. It is an error if no secret has that name: the name may be
+// misspelt, and the secret that is meant would stay.
 func forgetSecret(ctx context.Context, v *vault.Vault, name string) error {
 	names, err := v.Secrets()
 	if err != nil {

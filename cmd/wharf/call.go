@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -170,7 +169,7 @@ func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err
 	if s := c.app.settings; c.app.address == "" && (s == nil || !s.has(c.app.server)) {
 		return exit.WithHint(err, "`wharf tools -- COMMAND…` lists the tools of the server")
 	}
-	return exit.WithHint(err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", plain.Word(cmp.Or(c.app.address, c.app.server))))
+	return exit.WithHint(err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", plain.Word(c.app.serverWord())))
 }
 
 type callParams struct {

@@ -28,13 +28,9 @@ read. If it has mistakes, they are shown, and on a terminal you may edit it agai
 }
 
 func (a *app) runEdit(ctx context.Context) error {
-	path := a.flags.config
-	if path == "" {
-		own, err := config.UserPath()
-		if err != nil {
-			return exit.Usage(err, "name a file with --config")
-		}
-		path = own
+	path, err := a.ownPath()
+	if err != nil {
+		return err
 	}
 	with, err := editor.Find()
 	if err != nil {
@@ -58,10 +54,10 @@ func (a *app) runEdit(ctx context.Context) error {
 	}
 }
 
-// errMistakes is how an edit ends whose mistakes were shown.
+// errMistakes is the error of an edit that the person ends without mending the mistakes.
 var errMistakes = exit.Usage(errors.New("the configuration stays as you wrote it, with its mistakes"), "`wharf edit` opens it again")
 
-// checkEdited reads the file that was edited, and tells what of it means nothing.
+// checkEdited reads the file that was edited, and warns of what Wharf does not use of it.
 func (a *app) checkEdited(path string) error {
 	f, err := config.Read(path)
 	switch {

@@ -136,7 +136,7 @@ func lineHint(line []string, named string, last []string) string {
 // argumentOf returns what a flag that does not exist is called as an argument of a tool:
 // other programs take --key value, Wharf takes key=value.
 func argumentOf(argv []string, err error) string {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	name, unknown := strings.CutPrefix(unknownFlag(err), "--")
 	if !unknown {
 		return ""
 	}

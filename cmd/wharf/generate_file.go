@@ -13,7 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
-// write writes what was generated for so many tools to a file, or to stdout.
+// write writes a program that was generated, and that calls so many tools, to a file, or to
+// stdout where path is "".
 func (c *client) write(ctx context.Context, path string, text []byte, mode fs.FileMode, tools int) error {
 	if path == "" {
 		return c.app.Print(string(text))
@@ -21,7 +22,7 @@ func (c *client) write(ctx context.Context, path string, text []byte, mode fs.Fi
 	if err := replaceGenerated(ctx, path, text, mode); err != nil {
 		return exit.Usage(err, "")
 	}
-	fmt.Fprintf(c.app.Err, "%s calls %d tools of %s.\n", plain.Line(path), tools, plain.Line(c.session.Name()))
+	fmt.Fprintf(c.app.Err, "%s calls %s of %s.\n", plain.Line(path), counted(tools, "tool"), plain.Line(c.session.Name()))
 	return nil
 }
 

@@ -48,11 +48,11 @@ func (c *client) program(tools []mcp.Tool) []byte {
 			list.WriteString(" \\\n\t\t'      '" + quoted(about))
 		}
 	}
-	server, behind := quoted(cmp.Or(c.app.address, c.app.server))+" ", ""
+	server, behind := quoted(c.app.serverWord())+" ", ""
 	if c.app.adHoc {
 		server, behind = "", " --"
 		for _, word := range append([]string{c.entry.Command}, c.entry.Args...) {
-			behind += " '" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+			behind += " " + inQuotes(word)
 		}
 	}
 	return fmt.Appendf(nil, shellProgram, list.String(), server, behind)
@@ -72,4 +72,7 @@ exec wharf call %s"$@"%s
 `
 
 // quoted is a text in quotes of a shell, in one line and with what does not show as escapes.
-func quoted(text string) string { return "'" + strings.ReplaceAll(plain.Line(text), "'", `'\''`) + "'" }
+func quoted(text string) string { return inQuotes(plain.Line(text)) }
+
+// inQuotes is a text in quotes of a shell, as it is.
+func inQuotes(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -14,16 +14,24 @@ import (
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
-// ownFile opens the configuration that commands change: the file of --config, or else
-// the user's own, which need not exist.
+// ownPath returns the path of the configuration that commands change: the file of --config,
+// or else the user's own, which need not exist.
+func (a *app) ownPath() (string, error) {
+	if a.flags.config != "" {
+		return a.flags.config, nil
+	}
+	path, err := config.UserPath()
+	if err != nil {
+		return "", exit.Usage(err, "name a file with --config")
+	}
+	return path, nil
+}
+
+// ownFile opens the configuration that commands change.
 func (a *app) ownFile() (*tomledit.File, error) {
-	path := a.flags.config
-	if path == "" {
-		own, err := config.UserPath()
-		if err != nil {
-			return nil, exit.Usage(err, "name a file with --config")
-		}
-		path = own
+	path, err := a.ownPath()
+	if err != nil {
+		return nil, err
 	}
 	f, err := tomledit.Open(path)
 	if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +33,7 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 		return c.session.ReadResource(ctx, words[0])
 	})
 	if errors.As(err, new(*host.RPCError)) && a.known() {
-		return exit.WithHint(err, fmt.Sprintf("`wharf resources %s` lists the resources of the server", plain.Word(cmp.Or(a.address, a.server))))
+		return exit.WithHint(err, fmt.Sprintf("`wharf resources %s` lists the resources of the server", plain.Word(a.serverWord())))
 	}
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +46,7 @@ func withTaskHint(run func(context.Context, *client, []string) error) func(conte
 	return func(ctx context.Context, c *client, words []string) error {
 		err := run(ctx, c, words)
 		if len(words) > 0 && c.app.known() && errors.As(err, new(*host.RPCError)) && c.session.Info().Era == mcp.Legacy {
-			err = exit.WithHint(err, fmt.Sprintf("`wharf task list %s` lists the tasks that the server keeps", plain.Word(cmp.Or(c.app.address, c.app.server))))
+			err = exit.WithHint(err, fmt.Sprintf("`wharf task list %s` lists the tasks that the server keeps", plain.Word(c.app.serverWord())))
 		}
 		return err
 	}

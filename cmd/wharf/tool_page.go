@@ -38,7 +38,7 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	case a.shell != nil:
 		words = nil
 	case a.known():
-		words = append(words, plain.ShellWord(cmp.Or(a.address, a.server)))
+		words = append(words, plain.ShellWord(a.serverWord()))
 	}
 	words = append(words, plain.ShellWord(tool.Name))
 	for _, p := range arguments {
@@ -56,6 +56,10 @@ func (a *app) toolPage(tool mcp.Tool) string {
 // known reports whether the server of the command has a name or an address that another
 // command line can use.
 func (a *app) known() bool { return a.address != "" || a.settings != nil && a.settings.has(a.server) }
+
+// serverWord is the word that stands for the server in a command line: its address where it has
+// no entry, else its name.
+func (a *app) serverWord() string { return cmp.Or(a.address, a.server) }
 
 // writeProperties writes the members of an object under a heading, if there are any.
 func (a *app) writeProperties(out *strings.Builder, heading string, properties []args.Property) {

@@ -15,7 +15,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
-	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 func newTools(a *app) *cobra.Command {
@@ -144,7 +143,7 @@ func (a *app) allTools(ctx context.Context, search string) error {
 	}
 	absent := 0
 	for _, l := range lists {
-		if refused := (*trust.UnapprovedError)(nil); l.err == nil || errors.As(l.err, &refused) && refused.Approval.State == trust.Denied {
+		if l.err == nil || status.IsDenied(l.err) {
 			continue // that the user has denied a server is no trouble
 		}
 		absent++

@@ -81,8 +81,8 @@ func (args *Arguments) addValue(v Value) error {
 	return nil
 }
 
-// named gives the words without a key theirs: key:value has it, and else it is that of the
-// next argument that the tool requires, or of its only argument.
+// named gives each word without a key its key: that of key:value, or else that of the next
+// argument that the tool requires, or of its only argument.
 func (args Arguments) named(tool string, schema *Schema) (Arguments, error) {
 	args.values = slices.Clone(args.values)
 	next := slices.DeleteFunc(schema.Names(), func(name string) bool {

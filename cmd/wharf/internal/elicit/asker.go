@@ -52,7 +52,7 @@ func (a *Asker) checkLimit(ctx context.Context) error {
 
 // choose asks the same question until the answer is "yes", "no", the word other, or the
 // first letter of one of them, and returns that word. For "no" the error is
-// term.ErrDeclined. An empty other is no answer.
+// term.ErrDeclined. If other is "", only yes and no are answers.
 func (a *Asker) choose(ctx context.Context, q term.Question, other string) (string, error) {
 	for {
 		text, err := a.Ask(ctx, q)

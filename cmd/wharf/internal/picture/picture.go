@@ -23,9 +23,9 @@ const (
 	Sixel
 )
 
-// Of finds out how the terminal of this environment takes pictures. No question is asked of
-// it: one that is not known by name gets none, unless the user says so. A multiplexer in
-// between shows none.
+// Of finds out how the terminal of this environment takes pictures. It asks the terminal
+// nothing: one whose name is not known gets no pictures, and neither does a multiplexer,
+// unless $WHARF_PICTURES names a protocol.
 func Of(getenv func(string) string) Protocol {
 	program, kind := getenv("TERM_PROGRAM"), getenv("TERM")
 	konsole, _ := strconv.Atoi(getenv("KONSOLE_VERSION"))

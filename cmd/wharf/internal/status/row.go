@@ -24,14 +24,19 @@ const (
 )
 
 func stateOf(s status.State, err error) State {
-	var refused *trust.UnapprovedError
 	switch {
-	case s != status.Failed || !errors.As(err, &refused):
+	case s != status.Failed || !errors.As(err, new(*trust.UnapprovedError)):
 		return State(s.String())
-	case refused.Approval.State == trust.Denied:
+	case IsDenied(err):
 		return Denied
 	}
 	return Unapproved
+}
+
+// IsDenied reports whether an error says that the user has denied a server of a project.
+func IsDenied(err error) bool {
+	var refused *trust.UnapprovedError
+	return errors.As(err, &refused) && refused.Approval.State == trust.Denied
 }
 
 // connected is the state of a server that can be used.
