@@ -9,16 +9,16 @@ import (
 )
 
 // forbidden is what a file of another client forbids beside the entries of its servers.
-// Each client has keys of its own for that, which no other has for something else: so they
-// count in a file of any name.
+// The keys of one client for that mean nothing else to another, so they count in a file of
+// any name.
 type forbidden struct {
 	servers map[string]bool // by name, as foldName has it
 	all     bool            // every server
-	only    map[string]bool // the servers that may be used, as servers; nil is all
+	only    map[string]bool // the only servers that may be used, by such names; nil is all
 	rules   []toolRule      // in order: a later one counts more
 	starts  []any           // Amp's rules about what a server is; the first that fits counts
 	notes   []*Error
-	work    int // left for comparing rules with servers
+	work    int // of maxCompare: what is left
 }
 
 // Bounds of the rules of a file, which may come with a project. What is beyond them is not
@@ -127,7 +127,9 @@ func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 // opencode reads its tables of tools and of permissions: of the second, "ask" permits.
 func (f *forbidden) opencode(doc *document) {
 	add := func(key, pattern string, permits bool) {
-		pattern = strings.ReplaceAll(pattern, "?", "*")
+		if !permits { // "?" is one character: what is wider may forbid, and not permit
+			pattern = strings.ReplaceAll(pattern, "?", "*")
+		}
 		f.rules = append(f.rules, toolRule{key: key, pattern: pattern, before: opencodeTool, permits: permits})
 	}
 	for _, pattern := range doc.under("tools") {
@@ -207,6 +209,9 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 			switch most := forbids["*"]; {
 			case !r.permits:
 				forbids[rest] = max(forbids[rest], len(r.pattern))
+				if rest == "*" { // later than what permitted these
+					permits = nil
+				}
 			case rest == "*":
 				maps.DeleteFunc(forbids, func(rest string, length int) bool { return strings.Contains(rest, "*") && length < len(r.pattern) })
 			case most > 0 && most < len(r.pattern) && !wild:
@@ -229,20 +234,26 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 
 // rejects reports whether Amp would not start a server, by what it is.
 func (f *forbidden) rejects(s *Server) bool {
+	is := map[string]string{"command": s.Command, "args": strings.Join(s.Args, " "), "url": s.URL}
 	for _, item := range f.starts {
 		rule, _ := item.(map[string]any)
 		matches, _ := rule["matches"].(map[string]any)
+		rejects := rule["action"] == "reject"
 		fits := len(matches) > 0
-		for key, value := range map[string]string{"command": s.Command, "args": strings.Join(s.Args, " "), "url": s.URL} {
-			if pattern, ok := matches[key].(string); ok {
-				if f.work -= len(pattern); len(pattern) > maxPattern || f.work < 0 {
-					return true
-				}
-				fits = fits && fitsPattern(pattern, value) && (value != "" || key == "args")
+		for key, match := range matches {
+			value, known := is[key]
+			pattern, text := match.(string)
+			if !known || !text { // which may fit: that may reject, and not allow
+				fits = fits && rejects
+				continue
 			}
+			if f.work -= len(pattern); len(pattern) > maxPattern || f.work < 0 {
+				return true
+			}
+			fits = fits && fitsPattern(pattern, value) && (value != "" || key == "args")
 		}
 		if fits {
-			return rule["action"] == "reject"
+			return rejects
 		}
 	}
 	return false
