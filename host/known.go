@@ -208,7 +208,7 @@ func (h *Host) remember(s *Session) {
 	}()
 }
 
-// next returns a session that waits, or nil, after which no one saves.
+// next returns a session that waits. With nil the saving ends, until remember begins it anew.
 func (q *saving) next() *Session {
 	q.mu.Lock()
 	defer q.mu.Unlock()

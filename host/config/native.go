@@ -43,7 +43,7 @@ func parseNative(doc *document, at place) (*File, error) {
 		f.Servers = append(f.Servers, s)
 		wrong = append(wrong, e.wrong...)
 		for _, n := range e.noted {
-			f.Notes = append(f.Notes, n.Error())
+			f.note("%v", n)
 		}
 	}
 	for _, name := range doc.under("plugins") {

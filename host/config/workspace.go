@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// place is where a file is read for.
+// place says what relative paths, and words for a workspace, mean in a file.
 type place struct {
 	words  string // the absolute folder that is meant by the words of editors; "" leaves them as they are
 	folder string // the absolute folder of the file, from which files of secrets count; "" leaves them as they are
@@ -70,8 +70,8 @@ var workspaceWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{(workspaceFolder(Basename)?|cwd|(env:)?PWD)(:-[^}]*)?\}`)
 })
 
-// refuseWorkspace finds what in an entry means a folder that its file does not say: it
-// would be whichever folder one stands in, with the code that lies there.
+// refuseWorkspace finds the values of an entry that mean a folder which its file does not
+// name. They would mean the folder that wharf is started in, with the code that lies there.
 func (s Server) refuseWorkspace(e *entry) {
 	bound := isBound(s.Dir)
 	x := &expansion{server: &s, every: true}
@@ -188,8 +188,8 @@ var interpreters = []string{
 	"node", "bun", "deno", "tsx", "ts-node", "python", "python3", "py", "uv", "ruby", "php", "perl", "lua", "bash", "sh", "zsh", "pwsh", "powershell", "java", "dotnet",
 }
 
-// noteScript tells of a program among the arguments that is looked for in whichever folder
-// one stands in. It may be meant so, and a word need not be a file.
+// noteScript notes a program among the arguments that is looked for in the folder that wharf
+// is started in. The user may mean that, and a word need not be a file.
 func (s *Server) noteScript(e *entry) {
 	runs := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
 	if s.Dir != "" || !slices.Contains(interpreters, runs) {

@@ -138,7 +138,7 @@ type Update struct {
 }
 
 // Watch is one reader's view of the status of all servers, which Host.Watch begins. It begins
-// with every server that there is. A slow reader blocks no one: it gets only the newest update
+// with every server that there is. A slow reader holds nothing up: it gets only the newest update
 // of each server.
 type Watch interface {
 	// Next waits for an update. After Close of the watch, and after the last update of a host

@@ -31,7 +31,7 @@ type connection struct {
 	server    *config.Server // its entry
 	noise     noise          // of its stdout, while it starts
 	noisy     sync.Once      // a first line of noise has come
-	warned    sync.Once      // of its stdout, where it starts for long, or later
+	warned    sync.Once      // a line of noise was warned of
 	warn      func(server, text string)
 	ended     chan struct{}
 	cause     error // set before ended is closed

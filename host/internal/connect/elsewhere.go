@@ -87,7 +87,7 @@ func withoutPage(text string) string {
 	return before + ", a page"
 }
 
-// quiet returns an error that is unreachable and does not quote the errors that it stands for.
+// quiet returns an ErrUnreachable that has a text of its own and does not quote errs.
 func quiet(text, hint string, errs []error) error {
 	return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: &quietError{text, errs}, Hint: hint}
 }

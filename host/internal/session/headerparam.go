@@ -29,8 +29,8 @@ func standardHeaders(q *request) []abi.Pair {
 	h := make([]abi.Pair, 1, 4)
 	h[0] = abi.Pair{Key: headerMethod, Value: headerValue(q.method)}
 	switch q.method {
-	case mcp.MethodGetTask, mcp.MethodUpdateTask, mcp.MethodCancelTask: // whose server may be one of many that keeps the task
-		params, _ := appendObject(nil, q.given) // encoding them for the message says what is wrong
+	case mcp.MethodGetTask, mcp.MethodUpdateTask, mcp.MethodCancelTask: // a proxy finds the server that keeps the task by its id
+		params, _ := appendObject(nil, q.given) // if they cannot be encoded, the message cannot either, which is the error
 		h = append(h, abi.Pair{Key: headerName, Value: headerValue(memberText(params, "taskId"))})
 	default:
 		if named(q.method) {

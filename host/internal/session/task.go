@@ -250,11 +250,13 @@ func (w *taskWatch) stream(ctx context.Context) {
 	}
 	u, err := s.Subscribe(ctx, mcp.Filter{Tasks: []string{w.id}})
 	if err != nil {
-		c.noTaskStreams.Store(ctx.Err() == nil)
+		if ctx.Err() == nil {
+			c.noTaskStreams.Store(true)
+		}
 		return
 	}
 	defer u.Close()
-	for err == nil { // what it hears of, taskWaits hears of too; but changes may also have been missed
+	for err == nil { // a notification wakes the poll by itself; u also tells that some were missed
 		w.told.Store(true)
 		s.taskWaits.wake(w.id)
 		_, err = u.Next(ctx)
@@ -327,8 +329,8 @@ func (w *taskWaits) add(id string) (changed <-chan struct{}, over func()) {
 	}
 }
 
-// wake has those who wait for a task ask for it. What a notification says of it they do not
-// use, since it may be late.
+// wake has the polls that wait for a task ask for it. They do not use what a notification
+// says of the task, since that may be late.
 func (w *taskWaits) wake(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
