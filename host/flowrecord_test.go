@@ -162,8 +162,8 @@ func TestASignerIsRecorded(t *testing.T) {
 			}
 		}
 	}
-	const want = `step 2 (loaded): actions[0].prompt.label: recorded "Who are you?", and now`
-	if err := last.Run(t.Context(), p); err == nil || !strings.Contains(err.Error(), "prompt.label: recorded \"Who are you?\", and now") {
+	const want = `step 1 (start): actions[0].prompt.label: recorded "Who are you?", and now`
+	if err := last.Run(t.Context(), p); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	last.Provider = "other"

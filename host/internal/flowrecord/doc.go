@@ -16,11 +16,11 @@
 // A text is kept as it is only if it is known to be harmless: a setting that is not secret,
 // a member of JSON or a parameter that the standards of OAuth define as public, an http URL
 // (with stand-ins for the values of its query and for the parts of its path that look
-// random), a header of a short list. Numbers, names of members and the
-// shape of JSON, of a form and of a JWT stay. Any other text is a secret.
+// random), a header of a short list. Numbers in JSON, names of members and the shape of
+// JSON, of a form and of a JWT stay. Any other text is a secret.
 //
-// If the second run does not ask for the same kinds of actions, the flow is not recorded,
-// and the user is told why.
+// If the second run does not ask for the same kinds of actions, or has a known secret in it,
+// the flow is not recorded, and the user is told why.
 //
 // # The file
 //

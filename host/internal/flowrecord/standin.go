@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -55,7 +56,8 @@ var (
 // isPublic reports whether a text under a name is defined by a standard.
 func isPublic(name, text string) bool {
 	isNamed := slices.Contains(publicNames, name) || strings.HasSuffix(name, "_supported")
-	return isNamed && len(text) <= longestPublic && !isRandom(text) || slices.Contains(publicTexts, text)
+	isPlain := len(text) <= longestPublic && !strings.ContainsAny(text, "?#@") && !isRandom(text) // a URL may have a code or a password
+	return isNamed && isPlain || slices.Contains(publicTexts, text)
 }
 
 // isRandom reports whether a text has a word that no standard defines, and that may be a
@@ -178,14 +180,19 @@ func (s *standIns) url(text string) (string, bool) {
 	return out, true
 }
 
-// form rewrites parameters.
+// form rewrites parameters. A query that is one token is a parameter without a value.
 func (s *standIns) form(values url.Values) string {
+	out := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		for i, value := range values[name] {
-			values[name][i] = s.text(name, value)
+		to := name
+		if isRandom(name) {
+			to = s.of(name, true)
+		}
+		for _, value := range values[name] {
+			out.Add(to, s.text(name, value))
 		}
 	}
-	return values.Encode()
+	return out.Encode()
 }
 
 // jwt rewrites a text that is a JWT. Its claims stay readable: their numbers and names.
@@ -209,9 +216,11 @@ func (s *standIns) jwt(text string) (string, bool) {
 	return strings.Join(parts, "."), true
 }
 
-// document rewrites the body of an answer, or what a command has printed.
+// document rewrites the body of an answer, or what a command has printed. A number that is
+// all of it may be a code.
 func (s *standIns) document(media, text string) string {
-	if out, ok := s.json([]byte(text)); ok {
+	_, notNumber := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if out, ok := s.json([]byte(text)); ok && notNumber != nil {
 		return string(out)
 	}
 	if values, err := url.ParseQuery(strings.TrimSpace(text)); err == nil && strings.HasPrefix(media, "application/x-www-form-urlencoded") {
@@ -221,7 +230,7 @@ func (s *standIns) document(media, text string) string {
 }
 
 var (
-	parameter = regexp.MustCompile(`([A-Za-z][\w-]*)="((?:[^"\\]|\\.)*)"`)
+	parameter = regexp.MustCompile(`([A-Za-z][\w-]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",=]+))`)
 	token68   = regexp.MustCompile(`[^\s",=]{20,}=*`) // a parameter without a name
 )
 
@@ -232,8 +241,9 @@ func (s *standIns) challenge(field string) string {
 		return token68.ReplaceAllStringFunc(text, func(word string) string { return s.of(word, true) })
 	}
 	for _, m := range parameter.FindAllStringSubmatchIndex(field, -1) {
-		out += between(field[at:m[4]]) + s.text(field[m[2]:m[3]], field[m[4]:m[5]])
-		at = m[5]
+		from, to := max(m[4], m[6]), max(m[5], m[7]) // in quotes, or without
+		out += between(field[at:from]) + s.text(field[m[2]:m[3]], field[from:to])
+		at = to
 	}
 	return out + between(field[at:])
 }
@@ -424,8 +434,12 @@ func swept(v any, r *strings.Replacer) any {
 	return v
 }
 
-// leaked reports whether a text that is surely secret stands in a line.
+// leaked reports whether a text that is surely secret stands in a line, such as in the name
+// of a member.
 func (s *standIns) leaked(line []byte) bool {
+	if s.hidden(string(line)) {
+		return true
+	}
 	for text := range s.known {
 		if bytes.Contains(line, []byte(text)) {
 			return true
