@@ -144,7 +144,7 @@ static bool is_same(const uint8_t *bytes, const char *text, uint32_t len) {
 }
 
 // chosen finds the subprotocol that a head of size bytes names, and copies the beginning of it.
-// It returns how long that is, and 0 where there is none: to choose none is allowed
+// It returns how long that is, and 0 if the server chose no subprotocol, which is allowed
 // (section 4.1), and some servers do.
 static uint32_t chosen(uint32_t size, uint8_t *to, uint32_t room) {
 	enum { NAME = sizeof subprotocol - 1 };
