@@ -106,7 +106,10 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 		s.become(entry, manager.Change{Keep: true})
 	} else if rhythm {
 		s.memory.Lock()
-		s.entry.Store(&entry)
+		before := s.entry.Swap(&entry)
+		if known := s.harmless.Load(); known != nil && known.of == before {
+			s.harmless.Store(&harmlessTools{&entry, known.names})
+		}
 		s.memory.Unlock()
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -116,6 +117,37 @@ func TestAnnotationsOfAReplacedServer(t *testing.T) {
 	}
 	if _, err := s.CallTool(t.Context(), "act", nil); !host.MaybeSent(err) || sent.Load() != 1 {
 		t.Errorf("a list of the server before: sent %d times, %v", sent.Load(), err)
+	}
+}
+
+// What is known of the tools stays known where only the signs of life of an entry change.
+func TestResendAfterTune(t *testing.T) {
+	const list = `{"tools":[{"name":"act","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}],"resultType":"complete"}`
+	var sent atomic.Int32
+	site := &site{
+		list: func(w http.ResponseWriter, _ *http.Request, id string) { result(w, id, list) },
+		tools: map[string]answer{"act": func(w http.ResponseWriter, _ *http.Request, id string) {
+			if sent.Add(1) == 1 {
+				panic(http.ErrAbortHandler)
+			}
+			result(w, id, good("done"))
+		}},
+	}
+	h := newHost(t, host.Config{})
+	entry := host.Server{Name: "remote", URL: serve(t, site), Protocol: "2026-07-28", Resend: true}
+	if err := h.Apply([]host.Server{entry}, nil, brisk); err != nil {
+		t.Fatal(err)
+	}
+	s := h.Session("remote")
+	if _, err := s.ListTools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entry.Ping = time.Hour
+	if err := h.Apply([]host.Server{entry}, nil, brisk); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CallTool(t.Context(), "act", nil); err != nil || sent.Load() != 2 {
+		t.Errorf("sent %d times, %v", sent.Load(), err)
 	}
 }
 
