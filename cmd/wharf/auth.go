@@ -14,7 +14,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
@@ -139,7 +138,7 @@ func (a *app) savedSecrets(v *vault.Vault) ([]savedSecret, error) {
 	for i, name := range names {
 		list[i] = savedSecret{name, []string{}} // [] and not null
 		for _, server := range s.shown() {
-			if slices.ContainsFunc(referencesOf(server), func(r config.Reference) bool { return r.Secret == name }) {
+			if meansSecret(server, name) {
 				list[i].Servers = append(list[i].Servers, server.Name)
 			}
 		}

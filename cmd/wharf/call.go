@@ -143,9 +143,9 @@ func answered(err error) bool {
 	return errors.As(err, new(*host.RPCError)) || errors.As(err, new(*toolError)) || errors.As(err, new(*unlistedError))
 }
 
-// explain says so, and adds a hint, if a call failed and the server lists no such tool. It runs
-// after the call and does not replace it, because servers have tools that they do not
-// list.
+// explain returns the error of a call, which also says so, with a hint, if the server lists no
+// such tool. The list is asked for only after a call that failed, because servers have tools
+// that they do not list.
 func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err error) error {
 	if !answered(err) || host.Hint(err) != "" {
 		return err

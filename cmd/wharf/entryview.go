@@ -73,3 +73,8 @@ func referencesOf(server host.Server) []config.Reference {
 	}
 	return found
 }
+
+// meansSecret reports whether an entry takes the secret of that name.
+func meansSecret(server host.Server, name string) bool {
+	return slices.ContainsFunc(referencesOf(server), func(r config.Reference) bool { return r.Secret == name })
+}

@@ -103,7 +103,7 @@ func removedLines(before, after string) (lines []string) {
 func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server) error {
 	var names []string
 	for _, ref := range s.Secrets() {
-		meant := slices.ContainsFunc(f.Read.Servers, func(other host.Server) bool { return slices.Contains(other.Secrets(), ref) })
+		meant := slices.ContainsFunc(f.Read.Servers, func(other host.Server) bool { return meansSecret(other, ref.Secret) })
 		if strings.HasPrefix(ref.Secret, s.Name+"/") && !meant {
 			names = append(names, ref.Secret)
 		}
