@@ -32,6 +32,7 @@ func TestNoiseOfALongStart(t *testing.T) {
 			t.Errorf("told at once: %q", told)
 		}
 		time.Sleep(2 * noiseAfter)
+		synctest.Wait()
 		if want := []string{`it wrote "Listening on 8080" to stdout, where only messages of MCP may be`}; !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
 		}
