@@ -58,6 +58,16 @@ func TestAddClient(t *testing.T) {
 		"one with x at file:///one": func() (*host.Session, error) {
 			return h.AddClient(entry, host.Client{Info: ours.Implementation{Name: "one"}, Roots: at("file:///one"), Capabilities: declared})
 		},
+		"two at file:///curious": func() (*host.Session, error) {
+			return h.AddClient(entry, host.Client{
+				Info: ours.Implementation{Name: "two"}, Capabilities: map[string]json.RawMessage{"roots": json.RawMessage(`{}`)},
+				Handlers: map[string]func(context.Context, string, json.RawMessage) (json.RawMessage, error){
+					"roots/list": func(_ context.Context, server string, _ json.RawMessage) (json.RawMessage, error) {
+						return json.RawMessage(`{"roots":[{"uri":"file:///` + server + `"}]}`), nil
+					},
+				},
+			})
+		},
 		"wharf": func() (*host.Session, error) { return h.AddClient(entry, host.Client{}) },
 	} {
 		s, err := add()

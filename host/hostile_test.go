@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -254,4 +255,20 @@ func TestSilentServer(t *testing.T) {
 	if !errors.Is(err, host.ErrTimeout) {
 		t.Errorf("connecting ended with %v", err)
 	}
+}
+
+// A server that reads nothing, and one that answers nothing, keep no other waiting.
+func TestAStuckServerBlocksNoOther(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, host.Config{Timeout: time.Hour})
+	deaf, mute, other := connect(t, h, server("deaf")), connect(t, h, server("legacy")), connect(t, h, server("modern"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var stuck sync.WaitGroup
+	stuck.Go(func() { deaf.CallTool(ctx, "echo", map[string]any{"message": strings.Repeat("x", 8<<20)}) })
+	stuck.Go(func() { mute.CallTool(ctx, "mute", nil) })
+	for range 100 { // each of which would wait an hour
+		say(t, other)
+	}
+	cancel()
+	stuck.Wait()
 }

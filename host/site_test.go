@@ -78,7 +78,7 @@ func (s *site) post(w http.ResponseWriter, r *http.Request) {
 	id, tool := string(m.ID), s.tools[m.Params.Name]
 	hello := m.Method == "initialize" || m.Method == "server/discover"
 	switch {
-	case m.ID == nil:
+	case m.ID == nil, m.Method == "": // a notification, or an answer of the client
 		w.WriteHeader(http.StatusAccepted)
 	case hello && s.discover != nil:
 		s.discover(w, r, id)

@@ -187,6 +187,12 @@ func TestTerminalGetsTables(t *testing.T) {
 	if shown = onTerminal(t, nil, "wharf", "tools", "demo", "--json"); !strings.Contains(shown, `"name": "add"`) {
 		t.Errorf("with --json: %s", shown)
 	}
+	for format, want := range map[string]string{"json": "\n  \"content\": [", "raw": `"content":[{`} {
+		shown := onTerminal(t, []string{"NO_COLOR=1"}, "wharf", "call", "demo", "echo", "message=hello", "-o", format)
+		if !strings.Contains(withoutSpinner(shown), want) {
+			t.Errorf("-o %s: %q", format, shown)
+		}
+	}
 }
 
 // TestTerminalGetsToolPages looks at all that is shown of a tool.

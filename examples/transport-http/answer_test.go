@@ -13,41 +13,42 @@ import (
 
 // What a server answers to a call, in one piece and byte by byte.
 var answers = []struct {
-	name   string
-	status uint32
-	media  string
-	body   string
-	want   string
+	messages int // that reach the host, good or bad
+	name     string
+	status   uint32
+	media    string
+	body     string
+	want     string
 }{
-	{"json", 200, "application/json", answer, "DONE 7"},
-	{"json with a charset", 200, "Application/JSON; charset=utf-8", answer, "DONE 7"},
-	{"no media type", 200, "", answer, "DONE 7"},
-	{"events", 200, stream, progress + answered, "DONE 7"},
-	{"events with a charset", 200, stream + ";charset=utf-8", answered, "DONE 7"},
-	{"events, a mark and carriage returns", 200, stream, "\uFEFF" + strings.ReplaceAll(progress+answered, "\n", "\r"), "DONE 7"},
-	{"garbage between good events", 200, stream, progress + "data: {oops\n\n" + answered, "DONE 7"},
-	{"an event of another kind", 200, stream, "event: ping\ndata: x\n\n" + answered, "DONE 7"},
-	{"events without an answer", 200, stream, progress, "DONE 7"},
-	{"an event without its end", 200, stream, progress + "data: " + answer + "\n", "DONE 7"},
-	{"nothing", 200, stream, "", "DONE 7"},
-	{"an empty body", 200, "application/json", "", "DONE 7"},
-	{"accepted", 202, "", "", "DONE 7"},
-	{"no content", 204, "", "", "DONE 7"},
-	{"an error of JSON-RPC", 400, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`, "DONE 7"},
-	{"an unknown method", 404, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`, "DONE 7"},
+	{1, "json", 200, "application/json", answer, "DONE 7"},
+	{1, "json with a charset", 200, "Application/JSON; charset=utf-8", answer, "DONE 7"},
+	{1, "no media type", 200, "", answer, "DONE 7"},
+	{2, "events", 200, stream, progress + answered, "DONE 7"},
+	{1, "events with a charset", 200, stream + ";charset=utf-8", answered, "DONE 7"},
+	{2, "events, a mark and carriage returns", 200, stream, "\uFEFF" + strings.ReplaceAll(progress+answered, "\n", "\r"), "DONE 7"},
+	{3, "garbage between good events", 200, stream, progress + "data: {oops\n\n" + answered, "DONE 7"},
+	{1, "an event of another kind", 200, stream, "event: ping\ndata: x\n\n" + answered, "DONE 7"},
+	{1, "events without an answer", 200, stream, progress, "DONE 7"},
+	{1, "an event without its end", 200, stream, progress + "data: " + answer + "\n", "DONE 7"},
+	{0, "nothing", 200, stream, "", "DONE 7"},
+	{1, "an empty body", 200, "application/json", "", "DONE 7"},
+	{0, "accepted", 202, "", "", "DONE 7"},
+	{0, "no content", 204, "", "", "DONE 7"},
+	{1, "an error of JSON-RPC", 400, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`, "DONE 7"},
+	{1, "an unknown method", 404, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`, "DONE 7"},
 
-	{"a page", 200, "text/html; charset=utf-8", "<html>", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got text/html"`},
-	{"a page in capitals", 200, "\tTEXT/HTML ; x", "", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got text/html"`},
-	{"a page of a long name", 200, strings.Repeat("x", 2*maxWords), "", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got ` + strings.Repeat("x", maxWords) + `"`},
-	{"no message", 200, "application/json", `{"ok":true}`, `FAILED 7 PROTOCOL "expected one JSON-RPC message, got HTTP 200: {\"ok\":true}"`},
-	{"other json", 400, "application/json", `{"error":"bad"}`, `FAILED 7 REFUSED "HTTP 400: {\"error\":\"bad\"}"`},
-	{"empty json", 400, "application/json", ``, `FAILED 7 REFUSED "HTTP 400"`},
-	{"not found", 404, "text/plain", "nothing\nhere", `FAILED 7 REFUSED "HTTP 404: nothing here"`},
-	{"a redirection", 307, "", "", `FAILED 7 REFUSED "HTTP 307"`},
-	{"busy", 503, "text/plain", "later", `FAILED 7 REFUSED "HTTP 503: later"`},
-	{"a fault", 500, "text/plain", "oh \x1b[31mno", `FAILED 7 PROTOCOL "HTTP 500: oh [31mno"`},
-	{"events of a fault", 500, stream, answered, `FAILED 7 PROTOCOL "HTTP 500: data: ` + strings.ReplaceAll(answer, `"`, `\"`) + `"`},
-	{"a long fault", 502, "text/html", strings.Repeat("x", 9999), `FAILED 7 PROTOCOL "HTTP 502: ` + strings.Repeat("x", 200) + `…"`},
+	{0, "a page", 200, "text/html; charset=utf-8", "<html>", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got text/html"`},
+	{0, "a page in capitals", 200, "\tTEXT/HTML ; x", "", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got text/html"`},
+	{0, "a page of a long name", 200, strings.Repeat("x", 2*maxWords), "", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got ` + strings.Repeat("x", maxWords) + `"`},
+	{1, "no message", 200, "application/json", `{"ok":true}`, `FAILED 7 PROTOCOL "expected one JSON-RPC message, got HTTP 200: {\"ok\":true}"`},
+	{1, "other json", 400, "application/json", `{"error":"bad"}`, `FAILED 7 REFUSED "HTTP 400: {\"error\":\"bad\"}"`},
+	{1, "empty json", 400, "application/json", ``, `FAILED 7 REFUSED "HTTP 400"`},
+	{0, "not found", 404, "text/plain", "nothing\nhere", `FAILED 7 REFUSED "HTTP 404: nothing here"`},
+	{0, "a redirection", 307, "", "", `FAILED 7 REFUSED "HTTP 307"`},
+	{0, "busy", 503, "text/plain", "later", `FAILED 7 REFUSED "HTTP 503: later"`},
+	{0, "a fault", 500, "text/plain", "oh \x1b[31mno", `FAILED 7 PROTOCOL "HTTP 500: oh [31mno"`},
+	{0, "events of a fault", 500, stream, answered, `FAILED 7 PROTOCOL "HTTP 500: data: ` + strings.ReplaceAll(answer, `"`, `\"`) + `"`},
+	{0, "a long fault", 502, "text/html", strings.Repeat("x", 9999), `FAILED 7 PROTOCOL "HTTP 502: ` + strings.Repeat("x", 200) + `…"`},
 }
 
 func TestAnswers(t *testing.T) {
@@ -58,6 +59,9 @@ func TestAnswers(t *testing.T) {
 			s.head(s.request(7, 0), tt.status, tt.media, tt.body, true)
 			s.expect(tt.want)
 			s.idle()
+			if got := len(s.Delivered); got != tt.messages {
+				t.Errorf("%d messages are delivered", got)
+			}
 
 			h := s.request(7, 0)
 			s.head(h, tt.status, tt.media, "", false)
@@ -71,6 +75,9 @@ func TestAnswers(t *testing.T) {
 			}
 			s.expect(tt.want)
 			s.idle()
+			if got := len(s.Delivered); got != 2*tt.messages {
+				t.Errorf("%d messages are delivered, whole and in bytes", got)
+			}
 		})
 	}
 }
@@ -210,6 +217,10 @@ func TestDrainSize(t *testing.T) {
 	s.reports()
 	h := s.request(7, 0)
 	s.head(h, 200, stream, answered, false)
+	s.events(h, progress)
+	if d := s.Delivered; len(d) != 2 || d[1].Verdict != abi.VerdictNote {
+		s.Errorf("what follows the answer is delivered as %+v", d)
+	}
 	for range drainSize / 1000 {
 		s.events(h, ": "+strings.Repeat("x", 997)+"\n")
 	}

@@ -14,11 +14,11 @@ import (
 // warned of while it starts, once; of one that ends before, only its error says it.
 func TestNoiseOfALongStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		told := make(chan string, 4)
 		start := func() *connection {
 			return &connection{
 				server: &config.Server{Name: "chatty", Command: "chatty"}, peer: rpc.NewPeer(rpc.Config{}), ended: make(chan struct{}),
-				redact: func(text string) string { return text }, warn: func(_, text string) { told = append(told, text) },
+				redact: func(text string) string { return text }, warn: func(_, text string) { told <- text },
 			}
 		}
 		long, short := start(), start()
@@ -29,12 +29,17 @@ func TestNoiseOfALongStart(t *testing.T) {
 		close(short.ended)
 		synctest.Wait()
 		if len(told) > 0 {
-			t.Errorf("told at once: %q", told)
+			t.Errorf("told at once: %q", <-told)
 		}
 		time.Sleep(2 * noiseAfter)
 		synctest.Wait()
-		if want := []string{`it wrote "Listening on 8080" to stdout, where only messages of MCP may be`}; !slices.Equal(told, want) {
-			t.Errorf("told %q, want %q", told, want)
+		close(told)
+		var got []string
+		for text := range told {
+			got = append(got, text)
+		}
+		if want := []string{`it wrote "Listening on 8080" to stdout, where only messages of MCP may be`}; !slices.Equal(got, want) {
+			t.Errorf("told %q, want %q", got, want)
 		}
 	})
 }

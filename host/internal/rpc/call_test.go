@@ -85,7 +85,7 @@ func TestCalls(t *testing.T) {
 			passes(time.Second / 2), waits("b"), passes(time.Second / 2), fails("b", MaybeSent, ErrTimeout),
 		}},
 		{"a caller that leaves tells the server", limit, []step{
-			asks("ping"), sends(ping1), cancels("ping"), fails("ping", MaybeSent, context.Canceled), leaves(1),
+			asks("ping"), sends(ping1), cancels("ping"), fails("ping", MaybeSent, context.Canceled), leaves(1), quiet(true),
 			sends(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"context canceled"}}`),
 		}},
 		{"a cause goes along", limit, []step{

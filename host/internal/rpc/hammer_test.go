@@ -102,11 +102,14 @@ func TestHammer(t *testing.T) {
 			servers.Go(func() { p.Close(errBroken) })
 		}
 		users.Wait()
+		p.flight.mu.Lock()
+		pending := len(p.flight.pending) // before Close, which takes out what is left
+		p.flight.mu.Unlock()
 		p.Close(nil)
 		close(l.requests)
 		servers.Wait()
-		if n := len(p.flight.pending); n != 0 || returned.Load() != callers*calls {
-			t.Fatalf("%d calls returned, %d are pending", returned.Load(), n)
+		if pending != 0 || returned.Load() != callers*calls {
+			t.Fatalf("%d calls returned, %d are pending", returned.Load(), pending)
 		}
 	}
 }

@@ -386,3 +386,17 @@ func FuzzDeliver(f *testing.F) {
 		}
 	})
 }
+
+// TestMalformedSaysWhy holds that a message that is refused is told of with the reason.
+func TestMalformedSaysWhy(t *testing.T) {
+	for msg, why := range map[string]string{
+		`Server ready`:                           "not a JSON object",
+		`{"id":1,"result":1}`:                    `no "jsonrpc"`,
+		`{"jsonrpc":"2.0","id":1}`:               "neither method nor result nor error",
+		`{"jsonrpc":"2.0","id":true,"result":1}`: "neither a string nor a number",
+		`{"jsonrpc":"2.0","method":1}`:           "method is not a string",
+		`{"jsonrpc":"1.0","id":1,"result":1}`:    `want "2.0"`,
+	} {
+		play(t, Config{}, delivers(0, msg, abi.VerdictMalformed), drops(why))
+	}
+}
