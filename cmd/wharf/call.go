@@ -116,6 +116,8 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	var schema json.RawMessage
 	if at := slices.IndexFunc(known, func(t mcp.Tool) bool { return t.Name == tool }); at >= 0 {
 		schema = known[at].InputSchema
+	} else if typed.NeedNames() && known != nil {
+		return c.unlisted(ctx, tool, known)
 	}
 	object, err := typed.Build(tool, schema)
 	if err != nil {
@@ -136,6 +138,16 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 		err = c.explain(ctx, tool, known, &toolError{server: c.session.Name(), tool: tool})
 	}
 	return err
+}
+
+// unlisted is the error of a tool that the server does not list, where only its schema could
+// name the arguments. The host refuses a forbidden tool before anything is sent, and says why.
+func (c *client) unlisted(ctx context.Context, tool string, known []mcp.Tool) error {
+	if !c.entry.Permits(tool) {
+		_, err := c.call(ctx, tool, args.Object{})
+		return err
+	}
+	return c.explain(ctx, tool, known, &unlistedError{server: c.session.Name(), tool: tool})
 }
 
 // answered reports whether an error is the server's own answer.

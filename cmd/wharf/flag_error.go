@@ -67,6 +67,9 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 				return ""
 			}
 		case !address && word != "--" && a.isCommand(cmd, word, named):
+			if at := strings.LastIndex(cmd.Use, " | "); at >= 0 && !strings.HasPrefix(cmd.Use[at:], " | --") {
+				return "a command goes behind --: " + cmd.CommandPath() + cmd.Use[at+2:] // which words are for wharf is not known
+			}
 			return lineHint(line, named, append([]string{"--"}, rest...))
 		case named != "" && (address || registry.IsName(word) || word == "--" && len(rest) > 1):
 			return lineHint(line, named, rest)

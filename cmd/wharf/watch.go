@@ -74,8 +74,8 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 	}
 	c.warnOfAbsent(ctx, uris)
 	if a.ErrTTY && !a.Quiet {
-		what := plain.Clip(plain.Line(strings.Join(append(slices.Clone(uris), ""), ", ")), 300)
-		fmt.Fprint(a.Err, a.Own("Following %sthe lists of %s; Ctrl-C ends it.", what, plain.Name(a.server, plain.NameColumns)))
+		what := append(slices.Clone(uris), "the lists of "+plain.Name(a.server, plain.NameColumns))
+		fmt.Fprint(a.Err, a.Own("Following %s; Ctrl-C ends it.", plain.Clip(plain.Line(strings.Join(what, ", ")), 400)))
 	}
 	defer c.followConfig(ctx)()
 	a.endless = w.count == 0

@@ -158,7 +158,7 @@ func Parse(ctx context.Context, word string) (Value, error) {
 // NeedSchema reports whether there are values whose key or type only the tool's schema
 // tells.
 func (args Arguments) NeedSchema() bool {
-	if len(args.bare) > 0 {
+	if args.NeedNames() {
 		return true
 	}
 	for _, v := range args.values {
@@ -168,6 +168,9 @@ func (args Arguments) NeedSchema() bool {
 	}
 	return false
 }
+
+// NeedNames reports whether there are words whose key only the tool's schema tells.
+func (args Arguments) NeedNames() bool { return len(args.bare) > 0 }
 
 // Build returns the object that the tool gets. The schema may be nil: every value that
 // is not JSON is a string then.
