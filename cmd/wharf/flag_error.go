@@ -67,7 +67,7 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 				return ""
 			}
 		case !address && word != "--" && a.isCommand(cmd, word, named):
-			if at := strings.LastIndex(cmd.Use, " | "); at >= 0 && !strings.HasPrefix(cmd.Use[at:], " | --") {
+			if at := strings.LastIndex(cmd.Use, " | "); at >= 0 && !strings.ContainsAny(cmd.Use[at+3:at+4], "-[") {
 				return "a command goes behind --: " + cmd.CommandPath() + cmd.Use[at+2:] // which words are for wharf is not known
 			}
 			return lineHint(line, named, append([]string{"--"}, rest...))
