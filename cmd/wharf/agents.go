@@ -22,17 +22,19 @@ A server without an entry: a url in place of SERVER, or its command behind "--".
 Each call starts a server and ends it; the lines of wharf shell share one, and its state.
 
 Read:
-  stdout is the result, one line of JSON, and nothing else. With -o text it is the text
-  of the result; --save DIR writes images and other bytes to files, and names them.
-  stderr is warnings and errors. With --json its last line is the error as JSON:
-  {"error": {"code", "message", "server", "hint", "sent"}}. The hint says what to type.
-  "sent" tells whether a call without an answer reached the server: "no" may be repeated,
-  "maybe" may have acted.
+  stdout is the result, one line of JSON, and nothing else. With -o text it is
+  the text of the result; --save DIR writes images and other bytes to files, and
+  names them.
 
-  Exit code 0: it worked. 2: the command line, its arguments or the configuration; the
-  message names the word. 3: a person has to sign in. 4: unreachable, or too late. 5: the
-  tool or the server answered with an error, which is on stdout where it is a result.
-  6: denied, see below.
+  stderr is warnings and errors. With --json its last line is the error as JSON:
+  {"error": {"code", "message", "server", "hint", "sent"}}. The hint says what
+  to type. "sent" tells whether a call without an answer reached the server:
+  "no" may be repeated, "maybe" may have acted.
+
+  Exit code 0: it worked. 2: the command line, its arguments or the
+  configuration; the message names the word. 3: a person has to sign in.
+  4: unreachable, or too late. 5: the tool or the server answered with an error,
+  which is on stdout where it is a result. 6: denied, see below.
 
 Leave to a person:
   wharf login SERVER                exit code 3: it opens a page
