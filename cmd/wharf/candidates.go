@@ -161,11 +161,27 @@ func given(words []string, key string) bool {
 // beginning returns the words that begin with a word, and leaves out those that the line
 // would take for a flag, and those that a shell or a terminal could take for something else.
 func beginning(all []string, word string) []string {
-	all = slices.DeleteFunc(all, func(text string) bool {
-		return text == "" || text[0] == '-' || len(text) > longestCandidate || !strings.HasPrefix(text, word) || cleantext.Visible(text) != text
+	all = slices.DeleteFunc(all, func(text string) bool { return !strings.HasPrefix(text, word) })
+	all = omit(all, func(text string) bool {
+		return text == "" || text[0] == '-' || len(text) > longestCandidate || cleantext.Visible(text) != text
 	})
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// omit leaves out the words that cannot be offered. With a value it leaves out all values of
+// the same key: a shell would complete the only one that is left, which may be the wrong one.
+func omit(all []string, unfit func(string) bool) []string {
+	keys := make(map[string]bool)
+	for _, word := range all {
+		if key, _, isValue := strings.Cut(word, "="); isValue && unfit(word) {
+			keys[key] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(word string) bool {
+		key, _, isValue := strings.Cut(word, "=")
+		return unfit(word) || isValue && keys[key]
+	})
 }
 
 // longestCandidate is the longest word that is offered, in bytes.

@@ -14,6 +14,7 @@ func TestCandidates(t *testing.T) {
 	c := &candidates{
 		tools: []mcp.Tool{
 			{Name: "list", InputSchema: json.RawMessage(`{"properties":{"kind":{"enum":["all","any","none"]},"deep":{"type":"boolean"},"n":{"type":"integer"}}}`)},
+			{Name: "weather", InputSchema: json.RawMessage(`{"properties":{"city":{"enum":["Bonn","Rome\u202e","Riga"]}}}`)},
 			{Name: "load"}, {Name: "bad\nname"}, {Name: strings.Repeat("l", 1000)}, {Name: "l\u009b31m"}, {Name: "l\u202emoor"}, {Name: "l\xff"}, {Name: "--yes"},
 		},
 		prompts:   []mcp.Prompt{{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}, {Name: "how"}, {Name: "--yes"}}}, {Name: "-q"}},
@@ -33,6 +34,8 @@ func TestCandidates(t *testing.T) {
 		"call list deep:=1 ":        "[kind= n=]",
 		"call list kind=a":          "[kind=all kind=any]",
 		"call list deep=":           "[deep=false deep=true]",
+		"call weather city=":        "[]", // one of them cannot be shown, and so could not be chosen
+		"call weather city=B":       "[city=Bonn]",
 		"call nosuch ":              "[]",
 		"prompt ":                   "[greet]",
 		"prompt greet ":             "[how= who=]",

@@ -89,7 +89,7 @@ func dottedTools(s *settings, word string) (all []string) {
 // offer returns the words that may stand in a command line of a shell as they are: one that
 // a server chose could mean something else there. No space follows a key.
 func offer(words []string) ([]string, cobra.ShellCompDirective) {
-	words = slices.DeleteFunc(words, func(word string) bool { return strings.ContainsAny(word, " \"'\\$`;|&<>()!") })
+	words = omit(words, func(word string) bool { return strings.ContainsAny(word, " \"'\\$`;|&<>()!") })
 	directive := cobra.ShellCompDirectiveNoFileComp
 	if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !strings.HasSuffix(word, "=") }) {
 		directive |= cobra.ShellCompDirectiveNoSpace

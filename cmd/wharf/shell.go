@@ -221,7 +221,7 @@ func (s *shell) complete(line string) (begins int, found []string) {
 	default:
 		found = s.known.next("call", before, word)
 	}
-	return begins, slices.DeleteFunc(found, func(word string) bool { return strings.ContainsAny(word, " \t'\"\\#") })
+	return begins, omit(found, func(word string) bool { return strings.ContainsAny(word, " \t'\"\\#") })
 }
 
 // history is the lines of a shell, the newest last.
