@@ -132,11 +132,17 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 	if _, built := plugins.Builtin()[server.Via()]; !built && s.plugins[server.Via()].File == "" {
 		return fmt.Sprintf("there is no plugin %q", server.Via())
 	}
+	provider := server.Auth.Provider
+	if _, built := plugins.Builtin()[provider]; !built && provider != "" && provider != config.AuthNone && s.plugins[provider].File == "" {
+		return fmt.Sprintf("no auth provider is called %q", provider)
+	}
 	if server.Command != "" {
 		_, err = host.Locate(server)
 	}
-	if len(server.Auth.Command) > 0 && err == nil {
-		_, err = host.Locate(host.Server{Command: server.Auth.Command[0], Args: server.Auth.Command[1:]})
+	for _, command := range [][]string{server.Auth.Command, server.Sampler} {
+		if len(command) > 0 && err == nil {
+			_, err = host.Locate(host.Server{Command: command[0], Args: command[1:]})
+		}
 	}
 	if err != nil {
 		return err.Error()
