@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,10 +42,12 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 		return exit.Usage(fmt.Errorf("sign in to %s: it is a program on this machine, which needs no sign-in", server.Name),
 			"the keys and tokens that it wants go into env in its entry")
 	}
-	if a.answersAnyone(cmd.Context(), server) {
-		if err := a.signInAnyway(cmd.Context(), server); err != nil {
-			return err
-		}
+	anyone, err := a.answersAnyone(cmd.Context(), server)
+	if err == nil && anyone {
+		err = a.signInAnyway(cmd.Context(), server)
+	}
+	if err != nil {
+		return err
 	}
 	if !a.CanAsk() && !a.flags.mayAsk() {
 		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
@@ -62,24 +66,28 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 }
 
 // answersAnyone reports whether a server whose entry says nothing of a sign-in can be
-// connected without one. Of one that fails, or that is slow, the sign-in says what is wrong.
-func (a *app) answersAnyone(ctx context.Context, server host.Server) bool {
+// connected without one. The error is that there is no MCP server at its url. Of one that
+// fails otherwise, or that is slow, the sign-in says what is wrong.
+func (a *app) answersAnyone(ctx context.Context, server host.Server) (bool, error) {
 	if server.URL == "" || !server.Auth.IsZero() || server.Project != nil { // a project's entry is approved as it is
-		return false
+		return false, nil
 	}
 	server.Auth.Provider = config.AuthNone
 	h, err := a.newHost(ctx, nil)
 	if err != nil {
-		return false
+		return false, nil
 	}
 	defer h.Close()
 	defer a.Busy("connecting to " + server.Name)()
 	session, err := connect(ctx, h, server, answerTime)
-	if err != nil {
-		return false
+	switch {
+	case err == nil:
+		session.Close()
+		return true, nil
+	case errors.Is(err, host.ErrUnreachable) && strings.Contains(err.Error(), "there is no MCP server at this address"):
+		return false, err
 	}
-	session.Close()
-	return true
+	return false, nil
 }
 
 // answerTime is how long a server may take to show whether it needs a sign-in.
