@@ -32,7 +32,8 @@ your configuration, and are written if you say yes. Comments and order of the fi
 stay. A value that is named like a secret goes to the vault, and the entry has
 ${secret:NAME} in its place.
 
-What a client forbids stays forbidden: servers and tools that its file disables. What it
+What a client forbids stays forbidden: servers and tools that its file disables. Where
+several clients have one server, the entry forbids what any of them does. What a client
 allows without asking is not taken. A server that means the folder of a workspace is left
 out: here it would be any folder you stand in. The other client's file is not changed.`
 
@@ -87,9 +88,10 @@ func newImport(a *app) *cobra.Command {
 // States of a server that may be copied.
 const (
 	importNew   = "new"
-	importSame  = "already there"       // an entry of your own says the same
-	importTaken = "name is taken"       // by another entry of your own
-	importTwice = "same as another one" // of a client before this
+	importSame  = "already there"                  // an entry of your own says the same, or forbids more
+	importLoose = "already there, and allows more" // an entry of your own allows what a client forbids
+	importTaken = "name is taken"                  // by another entry of your own
+	importTwice = "same as another one"            // of a client before this; that one forbids what this one does too
 )
 
 // importItem is a server of another client.
@@ -121,8 +123,13 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 		for _, s := range f.File.Servers {
 			names = append(names, s.Name)
 			if len(only) == 0 || slices.Contains(only, s.Name) {
-				items = append(items, itemOf(own.Read.Servers, items, f, s, name))
+				items = append(items, itemOf(items, f, s, name))
 			}
+		}
+	}
+	for i := range items {
+		if items[i].State == importNew {
+			items[i].compare(own.Read.Servers)
 		}
 	}
 	for _, name := range only {
@@ -137,29 +144,68 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	return items, found, nil
 }
 
-// itemOf compares a server with the user's own, and with those found before it. One that
-// has the name of another, and is not the same, is called after its client too.
-func itemOf(own []host.Server, before []importItem, f config.Found, s host.Server, name string) importItem {
+// itemOf compares a server with those found before it. One that has the name of another,
+// and is not the same, is called after its client too. What it forbids is forbidden in the
+// entry of one that is the same.
+func itemOf(before []importItem, f config.Found, s host.Server, name string) importItem {
 	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: plain.Target(s), server: s}
-	for _, other := range before {
+	for i := range before {
+		other := &before[i]
 		if strings.EqualFold(other.Name, item.Name) {
 			if other.Target == item.Target && reflect.DeepEqual(other.server.Args, s.Args) {
 				item.State = importTwice
+				restrict(&other.server, s)
 				return item
 			}
 			item.Name += "-" + f.ID
 		}
 	}
-	for _, mine := range own {
-		switch {
-		case !strings.EqualFold(mine.Name, item.Name):
-		case plain.Target(mine) == item.Target:
-			item.State = importSame
-		default:
-			item.State = importTaken
+	return item
+}
+
+// restrict has a server forbid what another forbids, too.
+func restrict(s *host.Server, other host.Server) {
+	s.Disabled = s.Disabled || other.Disabled
+	for _, tool := range other.DisabledTools {
+		if !slices.Contains(s.DisabledTools, tool) {
+			s.DisabledTools = append(slices.Clip(s.DisabledTools), tool)
 		}
 	}
-	return item
+	switch {
+	case s.EnabledTools == nil:
+		s.EnabledTools = other.EnabledTools
+	case other.EnabledTools != nil: // what is left may be none, which is not nil: that is all
+		s.EnabledTools = slices.DeleteFunc(slices.Clone(s.EnabledTools), func(tool string) bool { return !slices.Contains(other.EnabledTools, tool) })
+	}
+}
+
+// forbidsAll reports whether mine forbids all that other forbids.
+func forbidsAll(mine, other host.Server) bool {
+	switch {
+	case mine.Disabled:
+		return true
+	case other.Disabled:
+		return false
+	case mine.EnabledTools != nil:
+		return !slices.ContainsFunc(mine.EnabledTools, func(tool string) bool { return mine.Permits(tool) && !other.Permits(tool) })
+	}
+	return other.EnabledTools == nil &&
+		!slices.ContainsFunc(other.DisabledTools, func(tool string) bool { return !slices.Contains(mine.DisabledTools, tool) })
+}
+
+// compare says whether an item has the name of one of the user's own servers, and is the same.
+func (i *importItem) compare(own []host.Server) {
+	for _, mine := range own {
+		switch {
+		case !strings.EqualFold(mine.Name, i.Name):
+		case plain.Target(mine) != i.Target:
+			i.State = importTaken
+		case forbidsAll(mine, i.server):
+			i.State = importSame
+		default:
+			i.State = importLoose
+		}
+	}
 }
 
 // listImports lists the servers, and tells what of the files would not carry over.
@@ -226,7 +272,11 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	answers := make(map[string]string) // the secrets of the questions that were seen
 	for _, item := range items {
 		if item.State != importNew {
-			if item.State == importTaken {
+			switch item.State {
+			case importLoose:
+				a.Warn("%s in %s allows what the same server of another client forbids (%s): your entry stays as it is",
+					plain.Line(item.Name), own.Path, forbidden(item.server))
+			case importTaken:
 				a.Warn("%s of %s is not copied: there is another server of that name in %s; `wharf import %[2]s --server %[4]s --name NAME` gives it another",
 					plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name))
 			}
@@ -278,10 +328,29 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	return a.printImported(added)
 }
 
+// forbidden returns the keys of an entry that forbid something, for people.
+func forbidden(s host.Server) string {
+	var keys []string
+	if s.Disabled {
+		keys = append(keys, "disabled")
+	}
+	if s.EnabledTools != nil {
+		keys = append(keys, fmt.Sprintf("enabled_tools: %q", s.EnabledTools))
+	}
+	if len(s.DisabledTools) > 0 {
+		keys = append(keys, fmt.Sprintf("disabled_tools: %q", s.DisabledTools))
+	}
+	return plain.Line(strings.Join(keys, ", "))
+}
+
 func (a *app) printImported(added []importItem) error {
 	if a.forPeople() {
 		for _, item := range added {
-			fmt.Fprint(a.Err, a.Own("%s is added; `wharf tools %[1]s` lists what it can do.", item.Name))
+			text := "%s is added; `wharf tools %[1]s` lists what it can do."
+			if item.server.Disabled {
+				text = "%s is added, and is disabled: a client has it so."
+			}
+			fmt.Fprint(a.Err, a.Own(text, item.Name))
 		}
 		return nil
 	}
