@@ -90,7 +90,7 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 	default:
 		if address, ok := atAddress(args[0]); ok {
 			add, err = r.url(address)
-		} else {
+		} else if err = a.notInRegistry(cmd, args[0]); err == nil {
 			add, err = a.fromRegistry(cmd.Context(), f, r, args[0])
 		}
 	}

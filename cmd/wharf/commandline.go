@@ -38,6 +38,29 @@ func unknownWord(root *cobra.Command, word string, servers []string) error {
 	return exit.Usage(err, "`wharf servers` lists the servers, and `wharf --help` the commands")
 }
 
+// runHelp prints the help of the command that the words name.
+func runHelp(cmd *cobra.Command, words []string) error {
+	of, rest, err := cmd.Root().Find(words)
+	switch {
+	case err != nil:
+		return err
+	case of == cmd.Root() && len(rest) > 0:
+		err = fmt.Errorf("there is no command %q", rest[0])
+		near, hint := meant(rest[0], subcommands(of)), elsewhere[rest[0]]
+		switch {
+		case hint != "" && nearest.Edits(rest[0], near) > 1:
+			return exit.Usage(err, "%s", hint)
+		case near != "":
+			return exit.Usage(err, "did you mean %q?", near)
+		}
+		return exit.Usage(err, "`wharf --help` lists the commands")
+	case of.HasSubCommands() && len(rest) > 0:
+		return unknownCommand(of, rest[0])
+	}
+	of.InitDefaultHelpFlag()
+	return of.Help()
+}
+
 // subcommands returns the names of the commands of cmd that help shows.
 func subcommands(cmd *cobra.Command) (names []string) {
 	for _, sub := range cmd.Commands() {

@@ -2,13 +2,16 @@ package main
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
 	"github.com/wharf-mcp/wharf/host/registry"
 )
 
@@ -70,9 +73,9 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 			if at := strings.LastIndex(cmd.Use, " | "); at >= 0 && !strings.ContainsAny(cmd.Use[at+3:at+4], "-[") {
 				return "a command goes behind --: " + cmd.CommandPath() + cmd.Use[at+2:] // which words are for wharf is not known
 			}
-			return lineHint(line, named, append([]string{"--"}, rest...))
+			return nameHint(line, named, append([]string{"--"}, rest...))
 		case named != "" && (address || registry.IsName(word) || word == "--" && len(rest) > 1):
-			return lineHint(line, named, rest)
+			return nameHint(line, named, rest)
 		case adds && named == "" && !address && word != "--":
 			named = word
 		default:
@@ -116,9 +119,31 @@ func (a *app) isCommand(cmd *cobra.Command, word string, named string) bool {
 		named != "" && !registry.IsName(word)
 }
 
-// lineHint leads on to a command line, which may have --name before its last words. Those
+// notInRegistry is the error for a word that is the command line of a server, or its address
+// without http://. Neither is a name that a registry is asked for.
+func (a *app) notInRegistry(cmd *cobra.Command, word string) error {
+	command, err := words.Split(word)
+	if err != nil || len(command) == 0 {
+		return nil
+	}
+	where, last := "a command goes behind --", append([]string{"--"}, command...)
+	site, _, _ := strings.Cut(word, "/")
+	name, port, _ := strings.Cut(site, ":")
+	_, notIP := netip.ParseAddr(name)
+	_, notPort := strconv.ParseUint(port, 10, 16)
+	switch {
+	case len(command) == 1 && name != "" && (notPort == nil || port == "" && (notIP == nil || name == "localhost")):
+		where, last = "an address begins with http:// or https://", []string{"http://" + word}
+	case len(command) == 1 && !a.isCommand(cmd, word, ""):
+		return nil
+	}
+	line := slices.DeleteFunc(slices.Clone(a.argv), func(w string) bool { return w == word })
+	return exit.Usage(fmt.Errorf("%q is no name of a server in a registry", word), "%s", lineHint(append([]string{"wharf"}, line...), where, last))
+}
+
+// nameHint leads on to a command line, which may have --name before its last words. Those
 // are a url, or "--" and a command.
-func lineHint(line []string, named string, last []string) string {
+func nameHint(line []string, named string, last []string) string {
 	where := "a name goes behind --name"
 	switch {
 	case named == "":
@@ -129,6 +154,11 @@ func lineHint(line []string, named string, last []string) string {
 	if named != "" {
 		line = append(line, "--name", named)
 	}
+	return lineHint(line, where, last)
+}
+
+// lineHint leads on to the command line of line and last, after what was wrong.
+func lineHint(line []string, where string, last []string) string {
 	line = slices.Concat(line, last)
 	for i := range line {
 		line[i] = plain.ShellWord(line[i])

@@ -120,6 +120,7 @@ var apart = map[string]string{
 	"`wharf remove SERVER` removes a server, and `wharf plugin remove NAME` a plugin":                                                                                     "as the last",
 	"`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool":                                                                                     "as the last",
 	"`wharf watch SERVER --log info` follows what a server logs; --stderr shows what it writes there":                                                                     "as the last",
+	"`wharf --help` lists the commands":                                                                                                                                   "usage.txtar",
 	"`wharf auth secret NAME` keeps a secret in the vault":                                                                                                                "as the last",
 	"`wharf servers` lists the servers, and `wharf --help` the commands":                                                                                                  "usage.txtar",
 	"there is no secret %q; store it with: wharf auth secret %s":                                                                                                          "doctor.txtar",

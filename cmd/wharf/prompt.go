@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -46,7 +47,7 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 		return c.session.GetPrompt(ctx, words[0], values)
 	})
 	if err != nil {
-		return err
+		return c.explainPrompt(ctx, words[0], err)
 	}
 	r := a.newRenderer()
 	return r.print(result.Raw, a.Print, func() string {
@@ -57,6 +58,29 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 		}
 		return out.String()
 	})
+}
+
+// explainPrompt returns the error of a prompt, with a hint if the server answered and lists no
+// such prompt.
+func (c *client) explainPrompt(ctx context.Context, name string, err error) error {
+	if !answered(err) || host.Hint(err) != "" {
+		return err
+	}
+	prompts, _ := c.session.ListPrompts(ctx)
+	names := make([]string, len(prompts))
+	for i := range prompts {
+		names[i] = prompts[i].Name
+	}
+	if len(names) == 0 || slices.Contains(names, name) {
+		return err
+	}
+	if near := meant(name, names); near != "" {
+		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
+	}
+	if s := c.app.settings; c.app.address == "" && (s == nil || !s.has(c.app.server)) {
+		return exit.WithHint(err, "`wharf prompts -- COMMAND…` lists the prompts of the server")
+	}
+	return exit.WithHint(err, fmt.Sprintf("`wharf prompts %s` lists the prompts of the server", plain.Word(c.app.serverWord())))
 }
 
 // checkPrompt finds the first argument that a prompt requires and that is missing. Whatever

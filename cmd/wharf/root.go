@@ -62,6 +62,10 @@ func newRoot(a *app) *cobra.Command {
 		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newDemoServer(a), newAgents(),
 	)
 	refuseUnknownShells(root)
+	root.InitDefaultHelpCmd()
+	if cmd, _, err := root.Find([]string{"help"}); err == nil {
+		cmd.Run, cmd.RunE = nil, runHelp // Cobra's own shows the help of everything for an unknown word
+	}
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, words []string) {
 		if a.helpOfTool(cmd) {
