@@ -70,7 +70,7 @@ func (f *File) Write(ctx context.Context, text []byte) error {
 	if f.mode&0o200 == 0 {
 		return fmt.Errorf("%s is read-only", f.Path)
 	}
-	dir, name := filepath.Split(f.target)
+	dir, name := filepath.Dir(f.target), filepath.Base(f.target)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

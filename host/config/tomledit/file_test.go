@@ -2,6 +2,7 @@ package tomledit
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -163,5 +164,23 @@ func TestManyWriters(t *testing.T) {
 	}
 	if f := open(t, path); written != 1 || len(f.Read.Servers) != 1 {
 		t.Errorf("%d wrote, and %d servers are there", written, len(f.Read.Servers))
+	}
+}
+
+// A file that is named without its folder is written in the current one.
+func TestWriteByName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, before := range []bool{false, true} {
+		f := open(t, "wharf.toml")
+		text, err := AddTables(f.Text, table(fmt.Sprint("before-", before), Key{"command", "x"}))
+		if err == nil {
+			err = f.Write(t.Context(), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f := open(t, "wharf.toml"); len(f.Read.Servers) != 2 {
+		t.Errorf("%s", f.Text)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // Arguments are the arguments of a call as they stand on the command line.
@@ -91,12 +92,16 @@ func (args Arguments) named(tool string, schema *Schema) (Arguments, error) {
 			slices.ContainsFunc(args.values, func(v Value) bool { return v.Key == name })
 	})
 	for _, word := range args.bare {
-		key, text, found := strings.Cut(word, ":")
+		key, text, keyed := strings.Cut(word, ":")
 		_, known := schema.properties[key]
-		if !found || !known {
-			if len(next) == 0 || known { // a name alone lacks its value
-				return args, exit.Usage(notKeyed(word), "%s", cmp.Or(schema.usage(), formHint))
-			}
+		near := nearest.Name(key, schema.Names(), max(1, len(key)/3))
+		switch {
+		case keyed && known:
+		case keyed && near != "" && !strings.HasPrefix(text, "//"): // a key that was mistyped, and no address
+			return args, exit.Usage(fmt.Errorf("argument %q: tool %q has no argument of that name", plain.Clip(key, 40)+":…", tool), "did you mean %q?", near)
+		case known || len(next) == 0: // a name alone lacks its value
+			return args, exit.Usage(notKeyed(word), "%s", cmp.Or(schema.usage(), formHint))
+		default:
 			key, text, next = next[0], word, next[1:]
 		}
 		if err := args.addValue(Value{Key: key, Text: text, word: key + "=" + text}); err != nil {

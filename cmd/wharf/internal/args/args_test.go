@@ -133,6 +133,9 @@ func TestBareWords(t *testing.T) {
 		{two, "a:1 a:2", `argument "a=2": a is given already, as "a=1"; `},
 		{two, "a:1 a=2", `argument "a=1": a is given already, as "a=2"; `},
 		{two, "2 a", `argument "a": expected key=value; write b=… a=… [c=…]`},
+		{one, "txt:hello", `argument "txt:…": tool "t" has no argument of that name; did you mean "text"?`},
+		{one, "text://hello", `{"text":"//hello"}`},
+		{one, "test://hello", `{"text":"test://hello"}`},
 		{one, "hello world", `argument "world": expected key=value; write [text=…]`},
 		{`{}`, "hello", `argument "hello": expected key=value; ` + formHint},
 	} {
