@@ -19,6 +19,9 @@ import (
 // flag may be one of a server whose command stands before it without a "--".
 func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if flag := unknownFlag(err); flag != "" {
+		if _, wrong := strconv.ParseFloat(flag, 64); wrong == nil {
+			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "for a number below zero write key=%s", flag)
+		}
 		if hint := a.forgotten(cmd); hint != "" {
 			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "%s", hint)
 		}
