@@ -54,7 +54,8 @@ var simple = regexp.MustCompile(`^[A-Za-z0-9_.]+$`)
 
 // variableAt finds the variable of a template in which an address that is being typed ends:
 // its name, the part of its value that is typed, the text before that, and the values of the
-// variables before it. It finds none if no address of the template begins so.
+// variables before it. found is false if no address of the template begins with what is
+// typed.
 func variableAt(template, address string) (name, value, before string, settled map[string]string, found bool) {
 	settled = make(map[string]string)
 	rest := address

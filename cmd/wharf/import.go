@@ -174,7 +174,7 @@ func restrict(s *host.Server, other host.Server) {
 	switch {
 	case s.EnabledTools == nil:
 		s.EnabledTools = other.EnabledTools
-	case other.EnabledTools != nil: // what is left may be none, which is not nil: that is all
+	case other.EnabledTools != nil: // the result may be empty but not nil: it then forbids all tools
 		s.EnabledTools = slices.DeleteFunc(slices.Clone(s.EnabledTools), func(tool string) bool { return !slices.Contains(other.EnabledTools, tool) })
 	}
 }

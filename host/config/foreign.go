@@ -80,7 +80,8 @@ func (f *File) addSection(doc *document, sec section, inputs []Input, limits *fo
 	}
 }
 
-// notServer is the mistake of an element of a list of servers that is none.
+// notServer returns the error for an element of a list of servers that does not describe a
+// server.
 func (e *entry) notServer(item any) *Error {
 	what := sort(item)
 	if _, nested := item.([]any); nested && e.doc.format == formatYAML {
@@ -343,7 +344,7 @@ func nearestProject(sections []section, folder string) (nearest string) {
 	return nearest
 }
 
-// holds reports whether a folder is another one or lies above it; "" is none.
+// holds reports whether other is folder or lies in it. It is false if either is "".
 func holds(folder, other string) bool {
 	rel, err := filepath.Rel(folder, other)
 	return folder != "" && other != "" && err == nil && filepath.IsLocal(rel)

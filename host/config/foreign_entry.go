@@ -395,8 +395,8 @@ var unbraced = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // translate writes the variables in the values of an entry as Expand reads them, and "~"
-// as the folder that it means. Of a client that writes them as Expand reads them, what looks
-// like a variable and is none is noted.
+// as the folder that it means. Of a client that writes them as Expand reads them, it notes
+// each value that only looks like a variable.
 func (s *Server) translate(e *entry, y syntax) {
 	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
 		if y == nil || slices.Contains(e.raw, field) {

@@ -47,7 +47,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestDashesOfYAML reads two dashes as a list in a list, and says so where none can be.
+// TestDashesOfYAML reads two dashes as a list in a list, and that a list in the wrong place is an error that says so.
 func TestDashesOfYAML(t *testing.T) {
 	const server = "mcpServers:\n  - name: x\n    command: y\n    args:\n"
 	for text, want := range map[string]string{
@@ -73,7 +73,7 @@ func TestDashesOfYAML(t *testing.T) {
 }
 
 // A copy of a file under another name is read as the client does whose keys it has; where
-// that is not clear, what looks like a variable and is none is noted.
+// that is not clear, a note names each value that only looks like a variable.
 func TestFilesByTheirMarks(t *testing.T) {
 	t.Setenv("MY_KEY", "sesame")
 	for _, tt := range []struct{ file, client, value, note string }{

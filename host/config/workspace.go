@@ -21,8 +21,8 @@ type place struct {
 }
 
 // placeOf returns what the values of a file may mean by the folder of their workspace, by
-// the absolute path of the file: that of the project in which it is, none for a user's own
-// file of a client, and else its own folder.
+// the absolute path of the file. A file in a project means the folder of the project, a user's
+// own file of a client has no workspace, and any other file means its own folder.
 func placeOf(path, cwd string) place {
 	at := place{words: filepath.Dir(path), folder: filepath.Dir(path), cwd: cwd}
 	if at.isUser = isUserFile(path); at.isUser {

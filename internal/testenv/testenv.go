@@ -71,14 +71,14 @@ func Part[V any](cases map[string]V, n int) iter.Seq2[string, V] {
 
 // CodeDir returns the folder that keeps compiled plugins from one run to the next. The
 // tests of each package have their own: a host that compiles removes what was not used for
-// longest, and keeps less than the plugins of all tests together. What was not used for a
-// week goes.
+// longest, and keeps less than the plugins of all tests together. CodeDir removes what was not
+// used for a week.
 func CodeDir() string { return codeDir() }
 
 var codeDir = sync.OnceValue(func() string {
 	dir := folder(filepath.Join("code", strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")))
 	apart := filepath.Join(dir, "apart")
-	entries, _ := os.ReadDir(apart) // or there are none yet
+	entries, _ := os.ReadDir(apart) // before the first compilation the folder does not exist
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.IsDir() && time.Since(info.ModTime()) > 7*24*time.Hour {
 			os.RemoveAll(filepath.Join(apart, e.Name()))

@@ -33,7 +33,7 @@ static bool is_code(uint32_t code) {
 	return (code >= 3000 && code < 5000) || (code >= 1007 && code <= 1014) || (code >= 1000 && code <= 1003);
 }
 
-// wrong_code is the error of a code that none may have.
+// wrong_code reports a closing code that the protocol does not allow.
 static int32_t wrong_code(uint32_t code) {
 	uint8_t line[100];
 	wharf_block b = {line, sizeof line, 0};

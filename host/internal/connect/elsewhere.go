@@ -59,7 +59,7 @@ type overError struct {
 func (e *overError) Error() string { return "over " + e.via + ": " + e.err.Error() }
 func (e *overError) Unwrap() error { return e.err }
 
-// answerOf returns what a plugin told of an HTTP response, nil where err is about none.
+// answerOf returns the HTTP response that a plugin reported in err, or nil if it reported none.
 func answerOf(err error) *guest.StatusError {
 	var said *guest.StatusError
 	if !errors.As(err, &said) || said.HTTP == 0 {
