@@ -272,6 +272,18 @@ func (h *Host) Close() error {
 	return errors.Join(err, h.manager.Close(), h.dialer.Close(), h.modules.Close())
 }
 
+// AwaitEvents waits until Event has heard what has arrived, or until ctx ends. Close drops
+// what Event has not heard by then. Event must not call AwaitEvents.
+func (h *Host) AwaitEvents(ctx context.Context) {
+	h.mu.Lock()
+	sessions := slices.Collect(maps.Keys(h.sessions))
+	h.mu.Unlock()
+	for _, s := range sessions {
+		s.inner.AwaitHeard(ctx)
+	}
+	h.warnings.awaitHeard(ctx)
+}
+
 // onAll calls f for all sessions at the same time, and returns all errors.
 func onAll(sessions []*Session, f func(*Session) error) error {
 	var wg sync.WaitGroup

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"sync"
 )
@@ -15,6 +16,7 @@ type warningQueue struct {
 	waiting []Event
 	running bool
 	dropped int
+	told    chan struct{} // closed once all are delivered; nil while none waits for it
 }
 
 // maxWarnings is how many warnings wait. Further ones are dropped and counted.
@@ -55,5 +57,27 @@ func (q *warningQueue) next() (e Event, ok bool) {
 		return e, true
 	}
 	q.running = false
+	if q.told != nil {
+		close(q.told)
+		q.told = nil
+	}
 	return Event{}, false
+}
+
+// awaitHeard waits until everything is delivered, or until ctx ends.
+func (q *warningQueue) awaitHeard(ctx context.Context) {
+	q.mu.Lock()
+	if !q.running {
+		q.mu.Unlock()
+		return
+	}
+	if q.told == nil {
+		q.told = make(chan struct{})
+	}
+	told := q.told
+	q.mu.Unlock()
+	select {
+	case <-told:
+	case <-ctx.Done():
+	}
 }

@@ -141,9 +141,16 @@ func (c *client) close() {
 	if c.cancelled {
 		c.awaitCancellation()
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	c.host.AwaitEvents(ctx) // a server's log and warnings come beside the result, and are told later
 	c.session.Close()
 	c.host.Close()
 }
+
+// lastWords is how long the command goes on telling what a server said before the command
+// ends: more than a whole queue takes, since printing does not wait for anything but a pipe.
+const lastWords = 2 * time.Second
 
 // cancelGrace is how long a server may take to notice a cancellation.
 const cancelGrace = time.Second

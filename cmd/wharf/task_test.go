@@ -34,7 +34,9 @@ func serverTasks() {
 				level = m.Params.Meta.Level
 			}
 			if level != "" {
-				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"notice","logger":"digger","data":"digging at %s\u001b"}}`+"\n", level)
+				for n := range 1000 { // so many that the answer overtakes most
+					fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"notice","logger":"digger","data":"digging at %s, %d deep\u001b"}}`+"\n", level, n)
+				}
 			}
 		}
 		if m.Method == "logging/setLevel" {

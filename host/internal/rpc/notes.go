@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"unsafe"
@@ -22,7 +23,8 @@ type notes struct {
 	filling batch
 	running bool
 	closed  bool
-	crammed bool // shedding did not help; only the next batch will
+	crammed bool          // shedding did not help; only the next batch will
+	told    chan struct{} // closed once the handler has been told everything; nil while none waits for it
 
 	heard, logs, coalesced, lost uint64
 }
@@ -136,7 +138,29 @@ func (q *notes) take(b *batch) bool {
 	*b, q.filling = q.filling, batch{entries: b.entries[:0], buffer: b.buffer[:0]}
 	q.crammed = false
 	q.running = len(b.entries) > 0
+	if !q.running && q.told != nil {
+		close(q.told)
+		q.told = nil
+	}
 	return q.running
+}
+
+// awaitHeard waits until the handler has been told everything, or until ctx ends.
+func (q *notes) awaitHeard(ctx context.Context) {
+	q.mu.Lock()
+	if !q.running {
+		q.mu.Unlock()
+		return
+	}
+	if q.told == nil {
+		q.told = make(chan struct{})
+	}
+	told := q.told
+	q.mu.Unlock()
+	select {
+	case <-told:
+	case <-ctx.Done():
+	}
 }
 
 // close lets what is queued be told, and nothing more.

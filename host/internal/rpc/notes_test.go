@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,6 +55,28 @@ func hold() (h *script, heard *[]string, entered, release chan struct{}) {
 		*heard = append(*heard, in.Method+" "+string(in.Params[:min(len(in.Params), 40)]))
 	}}
 	return h, heard, entered, release
+}
+
+// TestAwaitHeard holds that it waits for what has arrived and is not heard yet, no longer than
+// its context, and not at all where there is nothing to hear.
+func TestAwaitHeard(t *testing.T) {
+	h, heard, entered, release := hold()
+	p := NewPeer(Config{Link: &echo{}, Handler: h})
+	p.AwaitHeard(t.Context())
+	for range 3 {
+		p.Deliver(0, []byte(`{"jsonrpc":"2.0","method":"notifications/x"}`), false)
+	}
+	<-entered
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	p.AwaitHeard(over)
+	p.Close(nil)
+	close(release)
+	p.AwaitHeard(t.Context())
+	if len(*heard) != 3 {
+		t.Errorf("heard %q", *heard)
+	}
+	p.AwaitHeard(t.Context())
 }
 
 func TestFullQueueSheds(t *testing.T) {

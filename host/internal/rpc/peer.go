@@ -138,6 +138,10 @@ func (p *Peer) Close(err error) {
 	}
 }
 
+// AwaitHeard waits until the handler has heard every notification that has arrived, or until
+// ctx ends. A handler must not call it: it would wait for itself.
+func (p *Peer) AwaitHeard(ctx context.Context) { p.notes.awaitHeard(ctx) }
+
 // Drain waits until no call is pending but inBackground, or until ctx ends. From the moment
 // in which none is, no other begins: a call that comes too late is told that the connection is
 // closed, and has certainly not been sent. Other messages still are, until Close.

@@ -61,6 +61,7 @@ type Conn struct {
 
 func newConn(d *Dialed, in *inbox, epoch uint32) *Conn {
 	c := &Conn{Dialed: d, inbox: in, epoch: epoch}
+	in.peer.Store(d.Peer)
 	c.retired, c.retire = context.WithCancel(context.Background())
 	return c
 }

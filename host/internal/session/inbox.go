@@ -15,7 +15,8 @@ type inbox struct {
 	session  *Session
 	outdated context.Context // ends when two connections have come after it, and with the session
 	outdate  context.CancelFunc
-	echoed   atomic.Bool // a request of ours came back
+	echoed   atomic.Bool              // a request of ours came back
+	peer     atomic.Pointer[rpc.Peer] // of the connection, once there is one
 }
 
 // newInbox returns the inbox of the next connection. What the last one still has to
@@ -27,8 +28,26 @@ func (s *Session) newInbox() *inbox {
 	if old := s.inboxes[0]; old != nil {
 		old.outdate()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.inboxes = [2]*inbox{s.inboxes[1], b}
 	return b
+}
+
+// AwaitHeard waits until Notify has heard the notifications that have arrived, or until ctx ends.
+// Notify must not call it. After Close there is nothing to wait for.
+func (s *Session) AwaitHeard(ctx context.Context) {
+	s.mu.Lock()
+	inboxes := s.inboxes
+	s.mu.Unlock()
+	for _, b := range inboxes {
+		if b == nil {
+			continue
+		}
+		if peer := b.peer.Load(); peer != nil {
+			peer.AwaitHeard(ctx)
+		}
+	}
 }
 
 // Request answers a server's request. What was not advertised is refused. A
