@@ -12,20 +12,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 )
 
-// Apply makes servers and plugin files those of a configuration as it is now. A new
-// server is added, without connecting it. One that is no longer there is closed. One
-// whose entry or plugin changed is reloaded, see [Session.Reload]; where only the
-// transport changed, the new one continues the session that the server keeps, if it can.
-// All others keep their connections and their calls in flight, also where the signs of life
-// that they are asked for changed, and so does every session that was made by [Host.Add] or
-// [Host.Connect].
+// Apply makes the servers and plugin files of the host those of a configuration. A new server
+// is added, without connecting it. One that is no longer there is closed. One whose entry or
+// plugin changed is reloaded, see [Session.Reload]; where only the transport changed, the new
+// one continues the session that the server keeps, if it can. All other servers keep their
+// connections and their calls in flight, even if their Ping or PingTimeout changed. So does
+// every session that was made by [Host.Add] or [Host.Connect].
 //
 // The policy takes the place of [Config.Reconnect] for all sessions of the host. A wait that
 // has begun is not made shorter or longer.
 //
-// A plugin has also changed where another file that can be loaded has taken its place. A
-// file that cannot be loaded is warned of, and the old plugin goes on. Logins of a
-// provider that changed are loaded again from the vault.
+// A plugin has also changed if its file was replaced by another one that can be loaded. If
+// the new file cannot be loaded, the host warns of it and goes on with the old plugin. Logins
+// of a provider that changed are loaded again from the vault.
 //
 // A configuration that names a server twice changes nothing. Apply returns when the
 // connections that it ended are gone. It may be called from callbacks.
@@ -96,7 +95,7 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 	was := *s.entry.Load()
 	rhythm := was.Ping != entry.Ping || was.PingTimeout != entry.PingTimeout
 	was.Ping, was.PingTimeout = entry.Ping, entry.PingTimeout
-	old, errOld := json.Marshal(was) // what it says, and not where it is written
+	old, errOld := json.Marshal(was) // compares what the entry says, and not where it is written
 	now, errNow := json.Marshal(entry)
 	same := errOld == nil && errNow == nil && bytes.Equal(old, now)
 	if !same || plugins[h.dialer.Accounts.Provider(entry)] {

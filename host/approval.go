@@ -58,12 +58,12 @@ func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	return a, err
 }
 
-// admit returns an entry as it may be used, with the secrets that it takes from the vault.
-// The variables of the user's own are replaced, each time that it is connected. That
-// of a project may be used if the user has approved all that it is at this moment: it
-// is looked at each time, and what runs is the path that was shown, with the variables
-// that were shown and those that the look has read from its env_file, which is not opened
-// again. admit asks no one, and refuses with a [trust.UnapprovedError].
+// admit returns an entry as it may be used, with the secrets that it takes from the vault. In
+// an entry of the user's own, admit replaces the variables, each time that the server is
+// connected. An entry of a project may be used if the user has approved all that it is at
+// this moment: admit looks at it each time. What runs is the path that was shown, with the
+// variables that were shown and those that the look has read from its env_file, which is not
+// opened again. admit asks no one, and refuses with a [trust.UnapprovedError].
 func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	if s.Project == nil {
 		s, err := s.Expand(h.config.LookupEnv)
@@ -106,8 +106,9 @@ func (h *Host) Approve(ctx context.Context, s Server) error {
 	return h.approve(ctx, s)
 }
 
-// approve looks, and asks if need be. The caller holds approvals.asking: while it
-// waited for that, the question may have been answered.
+// approve looks at a server, and asks the person if need be. The caller holds
+// approvals.asking: while it waited for that, another call may have had the question
+// answered.
 func (h *Host) approve(ctx context.Context, s Server) error {
 	a, err := h.look(ctx, s)
 	switch {
@@ -135,7 +136,7 @@ func (h *Host) approve(ctx context.Context, s Server) error {
 	return unapproved(a)
 }
 
-// account returns what signs in to a server, or nil where nothing does.
+// account returns the account with which a server is signed in to, or nil if it needs none.
 func (h *Host) account(ctx context.Context, s Server) (*connect.Account, error) {
 	s, err := h.admit(ctx, s)
 	if err != nil {

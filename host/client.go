@@ -8,11 +8,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Client is the part of a program that servers know: its name, and what they may ask of
-// it. Callbacks are given the name of the server that asks. One that is nil is not
+// Client is the part of a program that servers know: its name, and what they may ask of it.
+// Callbacks are given the name of the server that asks. A callback that is nil is not
 // advertised, and a request for it is refused.
 type Client struct {
-	// Info is how the program names itself; Wharf names itself where there is no name.
+	// Info is how the program names itself. Without a Name, Wharf's own Info is sent.
 	Info mcp.Implementation
 
 	// Elicit asks the user something on behalf of a server.
@@ -25,17 +25,18 @@ type Client struct {
 	// Roots lists the folders that a server may know of.
 	Roots func(ctx context.Context, server string) ([]mcp.Root, error)
 
-	// Handlers answer requests of other methods, and of those above where there is no
-	// callback: requests of their own from legacy servers, and what the results of modern
-	// ones ask for. Params and result are JSON. An [RPCError] is told to a legacy server
-	// as it is, of any other error only that there was one. Requests without a handler
+	// Handlers answer requests of other methods, and requests of the methods above that have
+	// no callback. Legacy servers send such requests themselves; the results of modern ones
+	// ask for them. Params and result are JSON. A legacy server is told an [RPCError] as it
+	// is; of any other error it is told only that there was one. Requests without a handler
 	// are refused with -32601.
 	Handlers map[string]func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 
-	// Capabilities are declared beside what the callbacks stand for, by name, each with
-	// its settings, a JSON object: "experimental", or "sampling" with tools and context.
-	// They take the place of what Wharf declares for a callback, so that "elicitation"
-	// with {"form":{}} offers forms and no pages; a mode that is not offered is refused.
+	// Capabilities are declared beside those that the callbacks stand for, by name, each with
+	// its settings, a JSON object: "experimental", or "sampling" with tools and context. One
+	// with the name of a callback's capability takes the place of what Wharf declares for the
+	// callback: "elicitation" with {"form":{}} offers forms and no pages. A request in a mode
+	// that is not offered is refused.
 	Capabilities map[string]json.RawMessage
 
 	// Extensions are declared by their names, each with its settings, a JSON object.
@@ -49,7 +50,7 @@ func (c *Client) name() {
 	}
 }
 
-// offer gives the configuration of a session what the client declares and answers.
+// offer puts what the client declares and answers into the configuration of a session.
 func (c *Client) offer(to *session.Config) {
 	name := to.Name
 	to.Client, to.Capabilities, to.Extensions = c.Info, c.Capabilities, c.Extensions

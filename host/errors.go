@@ -83,8 +83,8 @@ type PluginError = guest.PluginError
 // is nothing helpful to say.
 func Hint(err error) string { return hosterr.Hint(err) }
 
-// Withheld returns the variables that a server said it needs when it failed to start, and
-// that this process has while the server's entry does not name them.
+// Withheld returns the names of variables that a server said it needs when it failed to
+// start: those that this process has and that the server's entry does not name.
 func Withheld(err error) []string {
 	var start *connect.StartError
 	if !errors.As(err, &start) {
@@ -95,7 +95,7 @@ func Withheld(err error) []string {
 
 // explain gives an error of the packages below its kind and hint.
 func explain(server string, err error) error {
-	if err == nil { // before what escapes to the heap: every good call comes by here
+	if err == nil { // returns before anything escapes to the heap: every good call passes here
 		return nil
 	}
 	var sorted *hosterr.Error
@@ -117,8 +117,8 @@ func explain(server string, err error) error {
 	return err
 }
 
-// refused finds why no connection is made for now. Where an earlier error is the reason,
-// that error has the kind.
+// refused finds why no connection is made for now. If an earlier error is the reason, the
+// kind is that of the earlier error.
 func refused(server string, err error) (hint string, kind error) {
 	var r *manager.Refusal
 	if !errors.As(err, &r) {

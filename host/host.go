@@ -41,35 +41,35 @@ type Config struct {
 	// program, by name; plugins.Builtin() are those that Wharf ships.
 	Plugins map[string][]byte
 
-	// Files are plugins that are loaded from files, by name. A file takes the
-	// place of a compiled-in plugin of the same name; an entry without one only says
-	// how that is run.
+	// Files are plugins that are loaded from files, by name. A file takes the place of a
+	// compiled-in plugin of the same name; an entry without a file only says how the
+	// compiled-in plugin is run.
 	Files map[string]config.Plugin
 
 	// Worker is a command that passes its stdin and stdout to [RunWorker]: the program
-	// itself, say, with an argument that its main looks for before all else. Plugins
-	// that are not in Plugins are compiled in such processes, which have limits and are
-	// killed at a deadline, and those with isolation = "process" run in them. Without
-	// it, the latter are errors, and the former are compiled in this process, and
-	// refused where they are larger than can be compiled within 5 s of one processor.
+	// itself, say, with an argument that its main looks for before all else. Modules that are
+	// not in Plugins are compiled in such processes, which have limits and are killed at a
+	// deadline. Plugins with isolation = "process" run in them. Without a Worker, a plugin
+	// with that isolation is an error, and modules are compiled in this process: those larger
+	// than can be compiled within 5 s of one processor are refused.
 	Worker []string
 
 	// CompileTimeout bounds looking at and compiling a plugin that is not in Plugins,
 	// where there is a Worker; 0 is a minute. It is no part of StartTimeout.
 	CompileTimeout time.Duration
 
-	// Streams lead to servers that are part of the program, by name: an entry with
-	// address = "memory:NAME" is connected by its transport over what the function
-	// of that name returns: a byte stream, like one end of a [net.Pipe]. It is called each
-	// time that the server is connected, also after it was lost, perhaps by several
-	// goroutines, and returns when ctx ends; the stream may outlive ctx. The host reads and
-	// writes at the same time and closes the stream, which ends both. Where it has a
+	// Streams lead to servers that are part of the program, by name. The transport of an
+	// entry with address = "memory:NAME" talks over the byte stream that the function of that
+	// name returns, such as one end of a [net.Pipe]. The function is called each time that
+	// the server is connected, also after the connection was lost, perhaps by several
+	// goroutines. It returns when ctx ends; the stream may outlive ctx. The host reads and
+	// writes at the same time, and closes the stream, which ends both. If the stream has a
 	// CloseWrite, as those of net do, a transport can end its own side alone.
 	Streams map[string]func(ctx context.Context) (io.ReadWriteCloser, error)
 
-	// CacheDir keeps compiled plugins between runs; "" is no cache. What lies
-	// there is run as native code, so it must be the user's alone; see
-	// [DefaultCacheDir]. One that cannot be written to is no cache, with a warning.
+	// CacheDir keeps compiled plugins between runs; "" is no cache. What lies there is run as
+	// native code, so it must be the user's alone; see [DefaultCacheDir]. A folder that
+	// cannot be written to is not used, with a warning.
 	CacheDir string
 
 	// VaultDir keeps logins between runs, encrypted; see [vault.DefaultDir]. With
@@ -101,17 +101,18 @@ type Config struct {
 	// limit. The entry of a server may set its own, as for Timeout.
 	StartTimeout time.Duration
 
-	// Ping is after how long without a message a connected server is asked for a sign of
-	// life, which has to come within PingTimeout. One that gives none twice in a row is
-	// connected anew. 0 is a minute, or never where OneShot is set; below zero is never. A
+	// Ping is how long a connected server may send no message before it is asked for a sign
+	// of life, which has to come within PingTimeout. A server that gives none twice in a row
+	// is connected anew. 0 is a minute, or never where OneShot is set; below zero is never. A
 	// PingTimeout of 0 is 10 s. The entry of a server may set its own.
 	Ping, PingTimeout time.Duration
 
 	// Reconnect is when a server that failed is tried again.
 	Reconnect config.Reconnect
 
-	// MaxTimeout bounds a request with progress, whose timeout begins anew with each
-	// notification of it; 0 is an hour, below zero is no limit.
+	// MaxTimeout bounds a request with progress. Its Timeout begins anew with each
+	// notification of progress, and MaxTimeout does not; 0 is an hour, below zero is no
+	// limit.
 	MaxTimeout time.Duration
 
 	// Print prints what passes between servers, plugins and the host; nil prints nothing.
@@ -150,10 +151,10 @@ type Config struct {
 	// answer is kept in the vault. One question is asked at a time.
 	Input func(ctx context.Context, server string, q config.Input) (string, error)
 
-	// Event hears notifications and warnings. Those of a session come one at a
-	// time, and those of each of its connections in order. What a bounded queue
-	// cannot hold while Event is busy is dropped, with a warning, and so is what
-	// waits of all connections but the newest two.
+	// Event hears notifications and warnings. Those of a session come one at a time, and
+	// those of each of its connections in order. What a bounded queue cannot hold while Event
+	// is busy is dropped, with a warning. So are events that wait from any but the newest two
+	// connections of a session.
 	Event func(e Event)
 }
 
@@ -253,9 +254,9 @@ func DefaultCacheDir() (string, error) {
 	return filepath.Join(dir, "wharf"), nil
 }
 
-// Close ends what connects and closes every session and then the host, and with
-// it what was returned by [Host.Watch]. It returns when nothing is left. A second
-// Close does nothing.
+// Close ends every wait for a connection, and closes every session and then the host. The
+// watches of [Host.Watch] end with it. Close returns when nothing is left. A second Close
+// does nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -308,7 +309,7 @@ func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(),
 	return ctx, func() { end(); h.pending.Done() }, nil
 }
 
-// within returns a context that ends with ctx, and with [ErrClosed] when life does.
+// within returns a context that ends with ctx, and with [ErrClosed] when life ends.
 func within(ctx, life context.Context) (bounded context.Context, over func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(life, func() { cancel(ErrClosed) })
@@ -327,8 +328,7 @@ func (h *Host) hear(e Event) {
 	}
 }
 
-// Redact returns a text without the secrets of the entries that the host has connected
-// to so far, in whatever encoding they are there. It is for errors that are shown or
-// logged, since servers and plugins may quote what they were given. It may be called after
-// Close.
+// Redact returns a text without the secrets of the entries that the host has connected to so
+// far, whatever encoding they are in. It is for errors that are shown or logged, since
+// servers and plugins may quote what they were given. It may be called after Close.
 func (h *Host) Redact(text string) string { return h.dialer.Redact(text) }

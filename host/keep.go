@@ -56,7 +56,7 @@ func (s *Session) pulse() manager.Pulse {
 	return manager.Pulse{Every: max(0, cmp.Or(entry.Ping, c.Ping)), Timeout: cmp.Or(entry.PingTimeout, c.PingTimeout)}
 }
 
-// classify says whether trying again may mend what a dial failed for.
+// classify says whether another try may succeed where a dial failed.
 func classify(err error) status.Reason {
 	switch {
 	case errors.Is(err, ErrConfig), errors.Is(err, ErrUnknownTransport):

@@ -14,10 +14,11 @@ import (
 )
 
 // Known returns what the server was last known to list, without asking or starting it: in
-// this session, or else in an earlier run with the same [Config.CatalogueDir]. It has the
-// tools that the entry permits. The server may list others by now where a list is stale; a
-// list that was known is asked for again when the server is connected and, except in a OneShot
-// host, when it says that the list changed, which a modern server tells a [Subscription] only.
+// this session, or else in an earlier run with the same [Config.CatalogueDir]. Its tools are
+// those that the entry permits. Where a list is stale, the server may list others by now. A
+// known list is asked for again when the server is connected. In a host that is not OneShot
+// it is also asked for again when the server says that the list changed; a modern server
+// tells that only to a [Subscription].
 func (s *Session) Known() status.Known {
 	s.recall()
 	k := s.inner.Known()
@@ -29,7 +30,7 @@ func (s *Session) Known() status.Known {
 // is replaced, so that no list is kept as that of another entry.
 type memory struct {
 	sync.Mutex
-	of catalogue.Key // whose lists the session was given; "" is none
+	of catalogue.Key // the server whose lists the session was given; "" is none
 }
 
 // kinds are the lists of a catalogue, by the methods that ask for them.
@@ -38,7 +39,8 @@ var kinds = map[string]catalogue.Kind{
 	mcp.MethodListResources: catalogue.Resources, mcp.MethodListTemplates: catalogue.Templates,
 }
 
-// recall gives the session what the catalogue has of its entry, unless that was done.
+// recall gives the session the lists that the catalogue has for its entry, unless it has done
+// so before.
 func (s *Session) recall() {
 	h := s.host
 	if h.store == nil {
@@ -66,8 +68,8 @@ func (s *Session) recall() {
 	s.inner.Recall(lists)
 }
 
-// remind has the status show what is known of an earlier run. A command that ends soon does
-// not read it for that.
+// remind shows in the status what is known from an earlier run. A OneShot host does not read
+// the catalogue for that.
 func (s *Session) remind() {
 	if s.host.store == nil || s.host.config.OneShot {
 		return
@@ -76,7 +78,7 @@ func (s *Session) remind() {
 	s.showStale()
 }
 
-// showStale has the status show tools that are known and stale.
+// showStale shows in the status the tools that are known and stale.
 func (s *Session) showStale() {
 	if tools := s.inner.Known().Tools; len(tools.Items) > 0 && tools.Stale {
 		s.driver.Report(func(st *status.Status) { st.Tools, st.Stale = len(tools.Items), true })
@@ -84,7 +86,7 @@ func (s *Session) showStale() {
 }
 
 // renew asks for the lists that are known from before, over a connection that was just made.
-// of is the entry that it was made with.
+// of is the entry that the connection was made with.
 func (s *Session) renew(of *Server, c *session.Conn) {
 	if !s.inner.Outdated(c) {
 		return
@@ -101,7 +103,7 @@ func (s *Session) renew(of *Server, c *session.Conn) {
 	}()
 }
 
-// changed has the lists asked for again that the server says have changed. It returns at once.
+// changed asks again for the lists that the server says have changed. It returns at once.
 func (s *Session) changed() {
 	if s.host.config.OneShot || !s.renewals.want() {
 		return
@@ -130,9 +132,9 @@ func (s *Session) renewChanged(ctx context.Context) {
 	}
 }
 
-// renewals are the renewals of the lists of a session that its server says have changed. They
-// come one after the other: the first at once, and while the server goes on saying so, with
-// pauses that double, since it may say so in answer to each list.
+// renewals are the renewals of a session's lists that its server says have changed. They come
+// one after the other: the first at once, and further ones, while the server goes on saying
+// so, with pauses that double, since it may say so in answer to each request for a list.
 type renewals struct {
 	mu             sync.Mutex
 	running, again bool
@@ -143,7 +145,7 @@ const (
 	maxRenewPause = time.Minute
 )
 
-// want asks for a renewal, and reports whether the caller is to run it.
+// want asks for a renewal, and reports whether the caller must run it.
 func (r *renewals) want() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +154,7 @@ func (r *renewals) want() bool {
 	return idle
 }
 
-// run renews as long as that is wanted. When ctx ends, it does not wait any more.
+// run renews until no renewal is wanted. When ctx ends, it does not wait any more.
 func (r *renewals) run(ctx context.Context, renew func(context.Context)) {
 	for pause := renewPause; r.next(); pause = min(2*pause, maxRenewPause) {
 		renew(ctx)
@@ -208,7 +210,8 @@ func (h *Host) remember(s *Session) {
 	}()
 }
 
-// next returns a session that waits. With nil the saving ends, until remember begins it anew.
+// next returns a session that waits. It returns nil if none waits: the saving then ends, and
+// remember begins it anew.
 func (q *saving) next() *Session {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 
 // Prepare loads and compiles the plugins that an entry needs first, unless that was done
 // before. It is for programs that give a server little time to connect, and want to spend
-// none of it on compiling. The error is that of the transport, which Connect would return
-// too; Connect reports everything else.
+// none of it on compiling. Its error is about the transport, and Connect would return it too.
+// Prepare reports nothing else that is wrong with the entry: Connect does.
 func (h *Host) Prepare(ctx context.Context, s Server) error {
 	a, _ := h.account(ctx, s) // Connect says what is wrong with it
 	if err := h.dialer.Prepare(ctx, s, a); err != nil {
@@ -33,9 +33,9 @@ func Locate(s Server) (string, error) {
 // ends. The process must end when RunWorker returns.
 func RunWorker(in io.Reader, out io.Writer) error { return worker.Serve(in, out) }
 
-// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without
-// a module, it reads the file; with one, the path is only for errors. That a plugin would
-// be refused is no error, and is in its findings. That the file cannot be read is an error.
+// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without a
+// module, it reads the file; with one, the path is only for errors. A plugin that would be
+// refused is no error: its findings say so. A file that cannot be read is an error.
 func (h *Host) Inspect(ctx context.Context, path string, module []byte) (*pluginstore.Info, error) {
 	info, err := h.modules.Inspect(ctx, path, module)
 	return info, explain(path, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// ErrUnsupported: the server does not declare the capability that a request needs, which
-// was not sent. [Session.Call] sends any request.
+// ErrUnsupported: the server does not declare the capability that a request needs. The
+// request was not sent. [Session.Call] sends any request.
 var ErrUnsupported = session.ErrUnsupported
 
 // answer makes a request that has a result.
@@ -23,8 +23,8 @@ func answer[T any](ctx context.Context, s *Session, method string, request func(
 	return result, err
 }
 
-// ListTools returns the tools of the server that its entry permits, which are all where it
-// names none, with their schemas as written.
+// ListTools returns those tools of the server that its entry permits, with their schemas as
+// the server wrote them. An entry that names no tools permits all.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	entry := s.entry.Load()
 	tools, err := answer(ctx, s, mcp.MethodListTools, s.inner.ListTools)
@@ -34,11 +34,11 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	return permitted(entry, tools), err
 }
 
-// CallTool runs a tool. args is anything that marshals to a JSON object: a map,
-// a struct, a [json.RawMessage], or nil for none. An error means that there is
-// no result; that the tool failed is in the result, as IsError. With a list of
-// tools that holds, both are checked; see [ArgumentError] and [ResultError]. A tool that
-// the entry does not permit is [ErrDenied], and nothing is sent.
+// CallTool runs a tool. args is anything that marshals to a JSON object: a map, a struct, a
+// [json.RawMessage], or nil for none. An error means that there is no result; that the tool
+// failed is in the result, as IsError. If the session has a current list of tools, arguments
+// and result are checked; see [ArgumentError] and [ResultError]. A tool that the entry does
+// not permit is [ErrDenied], and nothing is sent.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	if err := permits(s.entry.Load(), name); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	return decodePermitted(entry, text, result)
 }
 
-// Notify sends a notification. It returns when the transport has it. No tool is called by
-// it where the entry says which tools may be.
+// Notify sends a notification. It returns when the transport has it. If the entry says which
+// tools may be called, a notification that calls one is refused.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	if err := permitsNotification(s.entry.Load(), method); err != nil {
 		return err
@@ -91,13 +91,14 @@ func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
 	return answer(ctx, s, mcp.MethodListResources, s.inner.ListResources)
 }
 
-// ListResourceTemplates returns the templates of the server's other resources.
+// ListResourceTemplates returns the templates for resources that the server does not list one
+// by one.
 func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
 	return answer(ctx, s, mcp.MethodListTemplates, s.inner.ListResourceTemplates)
 }
 
-// ReadResource returns what a resource holds. What the server said is still
-// fresh is not asked for again, unless it says that something changed.
+// ReadResource returns what a resource holds. A result that the server said is still fresh is
+// not asked for again, unless the server says that something changed.
 func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	return answer(ctx, s, mcp.MethodReadResource, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return s.inner.ReadResource(ctx, uri)
@@ -131,10 +132,10 @@ func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 	return s.repeat(ctx, mcp.MethodSetLevel, false, func() error { return s.inner.SetLevel(ctx, level) })
 }
 
-// Ping asks for a sign of life: with ping in the legacy era, and in the modern
-// one, which has none, with server/discover.
+// Ping asks for a sign of life: with ping in the legacy era, and with server/discover in the
+// modern era, which has no ping.
 func (s *Session) Ping(ctx context.Context) error {
-	connected := s.driver.Status().State == status.Connected // or it would be the latency of a start
+	connected := s.driver.Status().State == status.Connected // else the latency would be that of a start
 	began := time.Now()
 	err := s.repeat(ctx, mcp.MethodPing, false, func() error { return s.inner.Ping(ctx) })
 	if latency := time.Since(began); err == nil && connected {
@@ -143,16 +144,16 @@ func (s *Session) Ping(ctx context.Context) error {
 	return err
 }
 
-// RootsChanged tells all servers, at the same time, that what [Client.Roots] returns for them is
-// not what it was. Servers of the modern era ask for that whenever they need it, so for them
-// there is nothing to do, nor for those without a connection.
+// RootsChanged tells all servers, at the same time, that [Client.Roots] now returns something
+// else for them. It sends nothing to servers of the modern era, which ask for the roots
+// whenever they need them, nor to servers without a connection.
 func (h *Host) RootsChanged(ctx context.Context) error {
 	return onAll(h.all(), func(s *Session) error { return explain(s.Name(), s.inner.RootsChanged(ctx)) })
 }
 
-// Page returns one page of a list, for those who do not want all of it: the first page for
-// nil, else that of the cursor that the page before gave. next is nil after the last page.
-// Tools that the entry does not permit are left out.
+// Page returns one page of a list: the first page if cursor is nil, else the page that cursor
+// stands for, which is the next of the page before. next is nil after the last page. Tools
+// that the entry does not permit are left out.
 func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Task](ctx context.Context, s *Session, cursor *string) (items []T, next *string, err error) {
 	entry := s.entry.Load()
 	err = s.repeat(ctx, mcp.MethodListTools, false, func() (err error) {

@@ -78,8 +78,8 @@ func lostInFlight(ctx context.Context, err error) bool {
 	return MaybeSent(err) && ctx.Err() == nil && !errors.Is(err, session.ErrClosed)
 }
 
-// harmlessTools are the tools that may be called again, according to a list that was asked
-// for while the session had the entry of.
+// harmlessTools are the tools that may be called again, according to a list of tools. The
+// session had the entry in the field of when it asked for that list.
 type harmlessTools struct {
 	of    *Server
 	names map[string]bool
@@ -95,8 +95,8 @@ func (s *Session) mayRepeat(tool string) bool {
 	return known != nil && known.of == s.entry.Load() && known.names[tool]
 }
 
-// learn takes a list of tools that was asked for while the session had the entry of. A list
-// of a server that was replaced meanwhile says nothing of the next one.
+// learn takes a list of tools. The session had the entry that of points to when it asked for
+// the list. A list of a server that was replaced meanwhile says nothing of the next one.
 func (s *Session) learn(of *Server, tools []mcp.Tool) {
 	if s.entry.Load() != of {
 		return

@@ -51,9 +51,9 @@ func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
 	return out, nil
 }
 
-// Add returns a session with a server that is not connected yet: that is done by
-// [Session.Start], or by the first call, which also find an entry that cannot work.
-// Several sessions may have the same entry, and the same name.
+// Add returns a session with a server that is not connected yet: [Session.Start] or the first
+// call connects it, and reports an entry that cannot work. Several sessions may have the same
+// entry, and the same name.
 func (h *Host) Add(s Server) (*Session, error) { return h.AddClient(s, h.config.Client) }
 
 // AddClient is [Host.Add] with a client of its own in place of [Config.Client].
@@ -108,7 +108,7 @@ func (h *Host) forget(s *Session) {
 	defer h.mu.Unlock()
 	delete(h.sessions, s)
 	if name := s.Name(); h.servers[name] == s {
-		delete(h.servers, name) // Apply brings it back
+		delete(h.servers, name) // Apply adds it again
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// Login has the person sign in to a server, through the callbacks of the
-// configuration. It ends when they have, when they will not, or when ctx does.
+// Login has the person sign in to a server, through the callbacks of the configuration. It
+// ends when they have signed in, when they decline, or when ctx ends.
 func (h *Host) Login(ctx context.Context, s Server) error {
 	return h.onAccount(ctx, "sign in to", s, func(ctx context.Context, a *connect.Account) error {
 		if a == nil {
@@ -33,13 +33,13 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 		if a == nil {
 			return nil
 		}
-		a.Turns.Add(1) // before: no connection made from now on may resume one of this account
+		a.Turns.Add(1) // before the logout: no connection made from now on may resume one of this account
 		return a.Logout(ctx)
 	})
 }
 
-// onAccount calls do with what signs in to a server, nil where nothing does. The person is
-// present: they are asked before anything of a project is used. what is for errors.
+// onAccount calls do with the account of a server, or with nil if it needs none. The person
+// is present: they are asked before anything of a project is used. what is for errors.
 func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(context.Context, *connect.Account) error) error {
 	ctx, over, err := h.begin(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(con
 // login asks the person, and remembers that they said no. If they did sign in, the
 // sessions that wait for that go on.
 func (h *Host) login(ctx context.Context, a *connect.Account) error {
-	a.Turns.Add(1) // before: another person may sign in
+	a.Turns.Add(1) // before the login: another person may sign in
 	err := a.Login(ctx)
 	var failed *auth.Error
 	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, signin.ErrDeclined) {
@@ -79,8 +79,8 @@ func (h *Host) login(ctx context.Context, a *connect.Account) error {
 	return nil
 }
 
-// maxSignIns is how often one call may have the person sign in: once, and again
-// when what is called wants more than what was asked for.
+// maxSignIns is how often one call may have the person sign in: once, and again if the
+// request then needs more than that sign-in asked for.
 const maxSignIns = 3
 
 // signingIn calls do. If that fails because a sign-in is needed, and the person may be

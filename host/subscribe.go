@@ -31,17 +31,16 @@ func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, e
 // Honoured returns what the server has agreed to tell of: the filter, or a part.
 func (s *Subscription) Honoured() mcp.Filter { return s.inner.Honoured() }
 
-// Next waits for a change. A change that comes again before it was taken is returned
-// once. A bounded number of changes waits: beyond that, one [mcp.Missed] takes their
-// place. After the end of the subscription the error says why; it is an [ErrClosed] where
-// nothing is wrong.
+// Next waits for a change. A change that comes again before it was taken is returned once. A
+// bounded number of changes waits: beyond that, one [mcp.Missed] takes their place. After the
+// end of the subscription the error says why; it is an [ErrClosed] if nothing went wrong.
 func (s *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	c, err := s.inner.Next(ctx)
 	return c, explain(s.server, err)
 }
 
-// ID is the name that events have for the subscription, see [Event]: another one with each
-// connection, and "" for a legacy server.
+// ID is the name by which events refer to the subscription, see [Event]. It is another one on
+// each connection, and "" for a legacy server.
 func (s *Subscription) ID() string { return s.inner.ID() }
 
 // Close ends the subscription. It does not wait for the server to hear of that.

@@ -11,12 +11,12 @@ import (
 // [Session.CallTool] returns when the task is finished. What follows is for tasks
 // that outlive the session which began them.
 
-// BeginTask calls a tool and returns the task that the server has made of the call, which
-// goes on without this program. A legacy server is asked for a task, and to keep it for
-// ttl where that is not 0; it is [ErrUnsupported] where it has none for this tool. A modern
-// one decides for itself: where it has finished the call at once, the task has no ID, is
-// completed, and has the result. Arguments and permissions are those of CallTool. The call is
-// never made again where its answer was lost: the first task may go on.
+// BeginTask calls a tool and returns the task that the server has made of the call. The task
+// goes on without this program. A legacy server is asked for a task, and to keep it for ttl
+// unless that is 0; the error is [ErrUnsupported] if the server cannot run this tool as a
+// task. A modern server decides for itself: if it has finished the call at once, the task has
+// no ID, is completed, and has the result. Arguments and permissions are those of CallTool. A
+// call whose answer was lost is never made again: the first task may go on.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	if err := permits(s.entry.Load(), name); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
 	return answer(ctx, s, mcp.MethodListTasks, s.inner.ListTasks)
 }
 
-// Task returns how far a task is.
+// Task returns the state of a task.
 func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
 	return answer(ctx, s, mcp.MethodGetTask, func(ctx context.Context) (*mcp.Task, error) { return s.inner.Task(ctx, id) })
 }

@@ -46,8 +46,8 @@ func permitted(entry *config.Server, tools []mcp.Tool) []mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return !entry.Permits(t.Name) })
 }
 
-// permitsRequest looks at the params of a request, and returns them as they were looked
-// at. What a server could read in two ways is refused.
+// permitsRequest checks the params of a request, and returns the params that it has checked.
+// It refuses params that a server could read in two ways.
 func permitsRequest(entry *config.Server, method string, params any) (any, error) {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return params, nil
@@ -62,7 +62,7 @@ func permitsRequest(entry *config.Server, method string, params any) (any, error
 		switch {
 		case string(key) == "name":
 			name = r.String()
-		case strings.EqualFold(string(key), "name"): // many decoders take it for the name
+		case strings.EqualFold(string(key), "name"): // many decoders ignore case, and take it for the name
 			return nil, &hosterr.Error{
 				Kind: ErrDenied, Err: fmt.Errorf("%s on %s: the params have %q, which the server may read as the name of the tool", method, entry.Name, key),
 				Hint: "write the name of the tool as \"name\"",
@@ -75,8 +75,8 @@ func permitsRequest(entry *config.Server, method string, params any) (any, error
 	return json.RawMessage(text), permits(entry, name)
 }
 
-// permitsNotification refuses to call a tool without an answer, which no revision of the
-// protocol has, and some servers do.
+// permitsNotification refuses a notification that calls a tool. No revision of the protocol
+// has such a call without an answer, but some servers run it.
 func permitsNotification(entry *config.Server, method string) error {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return nil

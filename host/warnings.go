@@ -43,7 +43,7 @@ func (q *warningQueue) run() {
 	}
 }
 
-// next takes the oldest warning. Behind the last one it tells how many were dropped.
+// next takes the oldest warning. After the last one it returns how many were dropped.
 func (q *warningQueue) next() (e Event, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
