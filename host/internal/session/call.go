@@ -49,7 +49,7 @@ func (e *aboutError) Error() string {
 
 func (e *aboutError) Unwrap() error { return e.err }
 
-// complete makes a request and goes on from its results to the one that ends it.
+// complete makes a request and follows its results up to the one that ends it.
 func (s *Session) complete(ctx context.Context, q *request) ([]byte, dialect, error) {
 	ctx, over := s.track(ctx)
 	defer over()
@@ -60,7 +60,7 @@ func (s *Session) complete(ctx context.Context, q *request) ([]byte, dialect, er
 	return text, d, err
 }
 
-// converse is complete with the result decoded, as [Session.Call] says.
+// converse calls complete and decodes the result, as [Session.Call] says.
 func (s *Session) converse(ctx context.Context, q *request, result any) error {
 	text, d, err := s.complete(ctx, q)
 	if err != nil {
@@ -78,14 +78,14 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 	if q.toolSchemas == nil || q.toolSchemas.output.text == "" {
 		return nil
 	}
-	if called, err := readCall(text); err == nil { // the caller, who decodes it, reads it in any way
+	if called, err := readCall(text); err == nil { // else the caller decodes it unchecked
 		return s.checkResult(q, d, called)
 	}
 	return nil
 }
 
-// proceed goes on from a result of q to the one that ends it: the server may
-// have asked for more, see multiround.go, or have given out a task.
+// proceed follows a result of q up to the one that ends it: the server may have asked for
+// more, see multiround.go, or have returned a task.
 func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
 	for {
 		switch t := readType(text); {
@@ -146,8 +146,8 @@ type request struct {
 	tool   bool   // given is only the arguments, of the tool of that name
 	page   writer // the params, where nothing is given
 
-	needs *capability   // without which it is not sent; nil is none
-	limit time.Duration // instead of the session's timeout; 0 is that
+	needs *capability   // a server without it is not sent the request; nil needs none
+	limit time.Duration // instead of the session's timeout; 0 keeps that
 
 	over        *Conn        // on which it went out last
 	listing     uint64       // the list of tools by which its headers were made
@@ -164,8 +164,7 @@ type request struct {
 // writer appends the params of a request, with meta, a whole member, among them.
 type writer func(dst, meta []byte) ([]byte, error)
 
-// params returns what writes the params in a dialect; nil is for a message
-// without any.
+// params returns the writer of the params in a dialect, or nil for a message without params.
 func (q *request) params(d dialect) rpc.Appender {
 	if q.given == nil && !q.tool && q.page == nil && d.meta == nil {
 		return nil
@@ -207,7 +206,7 @@ func (q *request) append(dst, meta []byte) (out []byte, err error) {
 func (q *request) arguments() []byte {
 	text, err := appendObject(nil, q.given)
 	if err != nil {
-		return nil // encoding them for the message says why
+		return nil // encoding the message reports why
 	}
 	if !q.tool {
 		return member(text, "arguments")
@@ -231,8 +230,8 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 	}
 }
 
-// try sends a request on l, and once more where a refusal of the modern era says
-// how it should have been.
+// try sends a request on l. If a modern server refuses it and says how it should have been,
+// try sends it once more.
 func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect, error) {
 	d := l.dialect
 	text, err := s.send(ctx, l, d, q)
@@ -304,8 +303,8 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	return l.Peer.Call(ctx, call)
 }
 
-// adopt keeps the revision that a server has asked for, unless the server refused the
-// request with it as well.
+// adopt keeps the revision that a server has asked for, unless the server refused the request
+// in that revision too.
 func (s *Session) adopt(l *link, d dialect, err error) {
 	if d.revision == l.dialect.revision || codeOf(err) == mcp.CodeUnsupportedVersion {
 		return
@@ -320,10 +319,10 @@ func (s *Session) adopt(l *link, d dialect, err error) {
 	}
 }
 
-// missed reports whether err, of a message given to l, says that the connection
-// ended before it, or takes no more calls: then the message can go out on the next
-// one. It waits until the end of the connection is certain, which is soon. The same
-// holds for a message that was refused because the server had forgotten the session.
+// missed reports whether err, the error of a message given to l, says that the connection
+// ended before the message, or takes no more calls. The message can then go out on the next
+// connection. missed waits until the end of the connection is certain, which is soon. It is
+// also true for a message that was refused because the server had forgotten the session.
 func (s *Session) missed(ctx context.Context, l *link, err error) bool {
 	if refused(err) && l.lapsed() {
 		return !s.isClosed()
@@ -395,7 +394,7 @@ func subject(method string, params any) string {
 	}
 	text, err := appendObject(nil, params)
 	if err != nil {
-		return "" // encoding them for the message says why
+		return "" // encoding the message reports why
 	}
 	return memberText(text, key)
 }
@@ -425,7 +424,7 @@ func readType(result []byte) mcp.ResultType {
 // resultType reads the type without allocating for the one that all results have.
 func resultType(r *strictjson.Reader) mcp.ResultType {
 	if r.Kind() != '"' {
-		return mcp.ResultType(r.Raw()) // not a type, and so not one that is known
+		return mcp.ResultType(r.Raw()) // not a string: no known type is equal to it
 	}
 	if text := r.Text(); string(text) != string(mcp.ResultComplete) {
 		return mcp.ResultType(text)

@@ -23,8 +23,8 @@ type capability struct {
 	since string   // the revision that has the declaration; "" is the first
 }
 
-// What servers declare. The last is about servers that keep tasks for
-// clients that ask later; modern servers have no list of them.
+// What servers declare. The last is about servers that keep tasks for clients that ask later;
+// modern servers have no list of tasks.
 var (
 	hasResources   = &capability{name: "resources", path: []string{"resources"}}
 	hasPrompts     = &capability{name: "prompts", path: []string{"prompts"}}
@@ -43,8 +43,8 @@ func (l *link) lacks(a *capability) error {
 	return &unsupportedError{a.name, namesOf(l.info.Capabilities)}
 }
 
-// declares reports whether the capabilities have something at a path, other than
-// null and false.
+// declares reports whether the capabilities have a value at a path that is neither null nor
+// false.
 func (l *link) declares(path ...string) bool {
 	value := []byte(l.info.Capabilities)
 	for _, name := range path {

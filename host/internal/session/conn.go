@@ -39,8 +39,8 @@ type Transport interface {
 	// handlers of the peer.
 	Shutdown(ctx context.Context) error
 
-	// Leave is Shutdown without a word to the server: what the connection was about is
-	// left to [ConnectOptions.Resume].
+	// Leave is Shutdown without a message to the server: its session is left to
+	// [ConnectOptions.Resume].
 	Leave(ctx context.Context) error
 }
 
@@ -77,11 +77,12 @@ func (c *Conn) lapsed() bool { return c.Peer.Forgot(c.epoch) }
 // end of their own, move on to the next connection. It returns at once.
 func (c *Conn) Retire() { c.retire() }
 
-// Heard returns when the last message came over c, which is now while a call is in flight.
+// Heard returns the time of the last message over c. While a call is in flight, it returns
+// the present time.
 func (c *Conn) Heard() time.Time { return c.Peer.Heard() }
 
-// Ping asks for a sign of life over c and no other connection. An error that the server
-// answers is one too, and so is a status of HTTP.
+// Ping asks for a sign of life over c and no other connection. An answer that is an error
+// counts as a sign of life, and so does an HTTP status.
 func (c *Conn) Ping(ctx context.Context) error {
 	l := c.agreed.Load()
 	_, _, err := c.inbox.session.try(ctx, l, &request{method: l.pingMethod(), limit: -1})
@@ -91,8 +92,8 @@ func (c *Conn) Ping(ctx context.Context) error {
 	return err
 }
 
-// pingMethod is ping in the legacy era, and in the modern one, which has none, what every
-// server answers.
+// pingMethod is ping in the legacy era. The modern era has no ping: there it is
+// server/discover, which every server answers.
 func (l *link) pingMethod() string {
 	if l.dialect.era == mcp.Modern {
 		return mcp.MethodDiscover
@@ -103,8 +104,8 @@ func (l *link) pingMethod() string {
 // Drain refuses new calls, and waits until those in flight have ended or ctx ends.
 func (c *Conn) Drain(ctx context.Context) { c.Peer.Drain(ctx) }
 
-// Close ends the connection and returns when nothing of it is left. With leave, the
-// session that the server keeps, if it keeps one, is left to the next connection.
+// Close ends the connection and returns when nothing of it is left. With leave, the next
+// connection may go on with the session that the server keeps, if it keeps one.
 func (c *Conn) Close(leave bool) error {
 	c.retire()
 	if !leave || !c.outlives() {
@@ -128,7 +129,7 @@ type link struct {
 	dialect dialect
 	info    status.Info
 	tasks   bool          // a legacy server runs tools as tasks; a modern one does that when it likes
-	timeout time.Duration // of a request; 0 is the peer's, below is none
+	timeout time.Duration // of a request; 0 is the peer's, below 0 is none
 
 	maxTimeout time.Duration // of one that tells its progress; below 0 is none
 }

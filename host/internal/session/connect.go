@@ -21,16 +21,16 @@ type ConnectOptions struct {
 	// When ctx ends, it gives up and leaves nothing behind.
 	Dial func(ctx context.Context, h rpc.Handler) (*Dialed, error)
 
-	// Resume is Dial for a connection whose transport goes on where that of an ended
-	// one stopped, so that the server notices nothing. It returns nil and no error where
-	// nothing was left to go on with, or where that has other options. It may be nil.
+	// Resume is Dial for a connection whose transport goes on where the transport of after
+	// stopped, so that the server notices nothing. It returns nil and no error if after left
+	// nothing to go on with, or was dialled with other options. Resume may be nil.
 	Resume func(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error)
 
 	Transport    string        // tells one way of dialling from another, and is shown in [status.Info]
 	Protocol     string        // Auto, LegacyOnly or a revision; "" is Auto
-	Timeout      time.Duration // of a request; 0 is the peer's, below is none
-	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below is none
-	MaxTimeout   time.Duration // of a request that tells its progress; 0 is that of the session, below is none
+	Timeout      time.Duration // of a request; 0 is the peer's, below 0 is none
+	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below 0 is none
+	MaxTimeout   time.Duration // of a request that tells its progress; 0 is that of the session, below 0 is none
 }
 
 // Check returns an error for options with which no server can be reached.
@@ -46,16 +46,15 @@ func (w *ConnectOptions) Check() error {
 // [Session.Connect], and close it, and there is never more than one. All methods
 // are safe for concurrent use.
 type Connections interface {
-	// Acquire returns the connection, and waits for it where one is being made. It
-	// returns none that has ended, or whose session the server has forgotten. The error
-	// of a caller that left early is the cause of its context.
+	// Acquire returns the connection, and waits for it where one is being made. It never
+	// returns one that has ended, or whose session the server has forgotten. The error of a
+	// caller that left early is the cause of its context.
 	Acquire(ctx context.Context) (*Conn, error)
 
 	// Current returns the connection, or nil. It waits for nothing.
 	Current() *Conn
 
-	// Close closes the connection and has no other made. It returns when nothing is
-	// left of it.
+	// Close closes the connection and makes no other. It returns when nothing is left of it.
 	Close() error
 }
 
@@ -138,10 +137,10 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 	return nil, err
 }
 
-// Forget drops what the session knows of the server, which may have been replaced. With
-// other it certainly was, and the lists are dropped too; else they stay known, as stale.
-// It is not for a mere reconnection, over which a fresh list stays fresh. A Connect whose
-// context has ended by then leaves no verdict.
+// Forget drops what the session knows of the server, which may have been replaced. If other
+// is true, it certainly was, and Forget drops the lists too; else the lists stay known, as
+// stale. Forget is not for a mere reconnection, over which a fresh list stays fresh. A
+// Connect whose context ended before Forget stores no verdict.
 func (s *Session) Forget(other bool) {
 	s.toolCache.replace(other)
 	s.prompts.replace(other)
@@ -153,9 +152,10 @@ func (s *Session) Forget(other bool) {
 	s.verdict = ""
 }
 
-// open opens the session on the connection after, where the server has forgotten its
-// session, or else on a new one, which goes on with what that one left if it can. On an
-// error a new connection is closed again, and the old one stays for the next attempt.
+// open opens the session. If the server has forgotten the session of after, open makes
+// another handshake on that connection. Else it makes a new connection, which goes on with
+// what after left if it can. On an error a new connection is closed again, and after stays
+// for the next attempt.
 func (s *Session) open(ctx context.Context, w *ConnectOptions, after *Conn, era mcp.Era) (*link, error) {
 	if after != nil {
 		if after.Forgotten() && after.agreed.Load().info.Transport == w.Transport {
@@ -217,9 +217,9 @@ func (w *ConnectOptions) start(ctx context.Context) (context.Context, context.Ca
 	return context.WithTimeoutCause(ctx, limit, late)
 }
 
-// cause replaces an error that only says that ctx ended by why it did.
+// cause returns why ctx ended, in place of an error that only says that it ended.
 func cause(ctx context.Context, err error) error {
-	if errors.Is(err, ctx.Err()) { // which no error is where it is nil
+	if errors.Is(err, ctx.Err()) { // false while ctx.Err() is nil
 		return context.Cause(ctx)
 	}
 	return err

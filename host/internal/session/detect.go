@@ -111,7 +111,7 @@ func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
 	}
 	if errors.Is(got.err, rpc.ErrNotSent) && !errors.Is(got.err, rpc.ErrTimeout) && !h.conn.http() {
 		select {
-		case <-h.conn.Done(): // why is known then
+		case <-h.conn.Done(): // after that, the reason is known
 			return nil, h.left(ctx, got.err)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -244,9 +244,9 @@ func final(err error) bool {
 	return errors.As(err, &said) && said.Final()
 }
 
-// leftWith is left for a connection that ended during the probe, which is nil if it was
-// answered. The server may have answered it before it left. Which of the two is seen first
-// must not decide: the answer shows the era.
+// leftWith is left for a connection that ended during the probe. probe is nil if the server
+// has answered it. Else the server may have answered it before it left. Which of the two is
+// seen first must not decide: the answer shows the era.
 func (h *handshake) leftWith(ctx context.Context, probe <-chan reply) (*link, error) {
 	if probe == nil {
 		return nil, h.left(ctx, nil)

@@ -124,7 +124,7 @@ func capabilities(c *Config) map[string]any {
 	return offered
 }
 
-// checkDeclared returns an error for what cannot be declared.
+// checkDeclared returns an error if something is declared that must not be.
 func checkDeclared(c *Config) error {
 	for what, declared := range map[string]map[string]json.RawMessage{"capability": c.Capabilities, "extension": c.Extensions} {
 		for name, settings := range declared {
@@ -158,7 +158,7 @@ func clip(text string) string { return shorten(text, 200) }
 // clipText is clip for a text that may be long.
 func clipText(text []byte) string { return clip(string(text[:min(len(text), 201)])) }
 
-// shorten returns text, or if it has more than that many bytes how it begins.
+// shorten returns text, or only its beginning if it has more than that many bytes.
 func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -16,9 +16,9 @@
 // on the same connection: a new epoch, in which nothing that is said late about
 // the old one counts.
 //
-// What carried such a session may also be gone while the server keeps it. Where the
-// transport left something to go on from, the next connection goes on with the session,
-// in its epoch and without a handshake, see resume.go.
+// The connection of such a session may also end while the server keeps the session. If the
+// transport left something to go on from, the next connection goes on with the session, in
+// its epoch and without a handshake, see resume.go.
 //
 // # Who may call
 //

@@ -183,7 +183,7 @@ func (a *annotations) unreached(r *strictjson.Reader) {
 	}
 }
 
-// add takes an annotation, raw as its parameter's type is.
+// add takes the annotation raw of a parameter whose type is kind, both as they were written.
 func (a *annotations) add(raw, kind []byte, reached bool) error {
 	name := strictjson.Read(raw).String()
 	header := headerParamPrefix + strings.ToLower(name)

@@ -19,9 +19,9 @@ type inbox struct {
 	peer     atomic.Pointer[rpc.Peer] // of the connection, once there is one
 }
 
-// newInbox returns the inbox of the next connection. What the last one still has to
-// tell is told; what the one before that has is let go, or else connections that
-// come and go would pile up behind a callback that does not return.
+// newInbox returns the inbox of the next connection. Notifications that wait in the inbox
+// before it are still passed on. Those that wait in older inboxes are dropped: else
+// connections that come and go would pile up behind a callback that does not return.
 func (s *Session) newInbox() *inbox {
 	b := &inbox{session: s}
 	b.outdated, b.outdate = context.WithCancel(s.ctx)
@@ -50,9 +50,9 @@ func (s *Session) AwaitHeard(ctx context.Context) {
 	}
 }
 
-// Request answers a server's request. What was not advertised is refused. A
-// modern server must not ask at all, and the peer keeps its requests to itself
-// once the handshake has found that out.
+// Request answers a server's request. What was not advertised is refused. A modern server
+// must not ask at all: once the handshake has found that the server is modern, the peer
+// passes no requests on.
 func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
 	if in.Method == mcp.MethodInitialize || in.Method == mcp.MethodDiscover { // which no server sends
 		b.echoed.Store(true)
@@ -76,13 +76,13 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 	return nil, &rpc.Error{Code: mcp.CodeInternalError, Message: "the client could not answer"}
 }
 
-// aliases are names under which some servers send what has another name. Older
-// descriptions of the protocol spelled it so.
+// aliases are other names that some servers use for methods of the protocol. Older
+// descriptions of the protocol spelled them so.
 var aliases = map[string]string{"notifications/logging/message": mcp.NotificationMessage}
 
-// Preempt does what a notification is about, as far as that is the session's own
-// business. It is done as soon as the notification is there: callbacks that wait
-// for it may be what holds up Notify.
+// Preempt handles a notification as far as it concerns the session itself. It does so as soon
+// as the notification arrives, because a callback that holds up Notify may be waiting for
+// that.
 func (b *inbox) Preempt(method string, params []byte) {
 	s := b.session
 	switch method {
@@ -111,9 +111,9 @@ func (b *inbox) Preempt(method string, params []byte) {
 	}
 }
 
-// Origin says what a notification belongs to, "" where it says nothing of that: the label
-// of the call whose progress it tells, and the subscription on whose stream it came, by
-// the id that [Subscription.ID] returns.
+// Origin returns the label of the call whose progress a notification tells, and the
+// [Subscription.ID] of the subscription on whose stream it came. Each is "" if the
+// notification does not say.
 func (s *Session) Origin(method string, params []byte) (label, subscription string) {
 	switch method {
 	case mcp.NotificationProgress:
@@ -125,9 +125,9 @@ func (s *Session) Origin(method string, params []byte) (label, subscription stri
 	return label, subscription
 }
 
-// Notify passes a notification on, one at a time over all connections, while the
-// session is open: what a slow callback left waiting is then let go. The callback
-// may keep its params.
+// Notify passes a notification on, one at a time over all connections, while the session is
+// open. What still waits behind a slow callback when it closes is dropped. The callback may
+// keep its params.
 func (b *inbox) Notify(in *rpc.Incoming) {
 	select {
 	case b.session.telling <- struct{}{}:

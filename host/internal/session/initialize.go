@@ -35,7 +35,7 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 	}
 	if h.conn.http() {
 		call.Headers = standardHeaders(&request{method: call.Method})
-		h.conn.Peer.Agree(rpc.Terms{StreamCancel: true, Epoch: h.epoch - 1}) // no word if it is given up
+		h.conn.Peer.Agree(rpc.Terms{StreamCancel: true, Epoch: h.epoch - 1}) // the server is not told if it is given up
 	}
 	return h.ask(ctx, call)
 }
@@ -92,13 +92,13 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	}}, nil
 }
 
-// terms are what the peer must know of what the handshake has settled. Arrays of messages
-// were part of the protocol up to 2025-03-26, and servers of the time before were
-// written with JSON-RPC's in mind (2025-03-26/basic/index#batching). To a modern
-// server a client must write nothing but requests and notifications, refusals
-// included (2026-07-28/basic/transports/stdio). To a legacy server the end of an
-// HTTP stream means nothing, so a caller that leaves has to be told of in a
-// message (2025-11-25/basic/transports#sending-messages-to-the-server).
+// terms returns the outcome of a handshake as far as the peer must know it. Arrays of
+// messages were part of the protocol up to 2025-03-26, and servers of the time before were
+// written with JSON-RPC's in mind (2025-03-26/basic/index#batching). To a modern server a
+// client must write nothing but requests and notifications, refusals included
+// (2026-07-28/basic/transports/stdio). To a legacy server the end of an HTTP stream means
+// nothing, so a caller that leaves has to be told of in a message
+// (2025-11-25/basic/transports#sending-messages-to-the-server).
 func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	modern := mcp.EraOf(version) == mcp.Modern
 	return rpc.Terms{
@@ -110,9 +110,9 @@ func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	}
 }
 
-// modern opens the session if got, an answer to discover, comes from a server
-// that speaks a modern revision of ours. Otherwise there is no link, and an
-// error only from a server that contradicts itself.
+// modern opens the session if got, an answer to discover, comes from a server that speaks a
+// modern revision of ours. Otherwise it returns no link, and an error only if the server
+// contradicts itself.
 func (h *handshake) modern(ctx context.Context, got reply) (*link, error) {
 	supported, refused := refusedVersion(got.err)
 	if !refused {
@@ -180,9 +180,9 @@ func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
 	return i, invalid(r.Err())
 }
 
-// readDiscover reads a DiscoverResult. What is not one has no versions: many a
-// legacy server answers requests that it does not know with something. An error is
-// about one that has more of them than are read.
+// readDiscover reads a DiscoverResult. It returns no versions for a result of another kind:
+// many a legacy server answers requests that it does not know with something. It returns an
+// error if there are more versions than are read.
 func readDiscover(result []byte) (d mcp.DiscoverResult, err error) {
 	r := strictjson.Read(result)
 	for key := range r.Object() {

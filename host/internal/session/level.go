@@ -36,8 +36,8 @@ func setLevel(level mcp.Level) *request {
 	return &request{method: mcp.MethodSetLevel, given: map[string]any{"level": string(level)}, needs: hasLogging}
 }
 
-// restore tells a legacy server what the one before it knew. A refusal is
-// warned of, and does no harm.
+// restore tells a legacy server the level that SetLevel has set. If the server refuses it,
+// restore warns, and does nothing else.
 func (s *Session) restore(ctx context.Context, l *link) {
 	level := s.level.Load()
 	if level == nil || l.dialect.era == mcp.Modern || l.lacks(hasLogging) != nil {
@@ -58,7 +58,7 @@ func (s *Session) Ping(ctx context.Context) error {
 	l, err := s.acquire(ctx)
 	if err == nil {
 		soon, cancel := context.WithTimeout(ctx, l.patience())
-		l.Peer.Flush(soon) // or not: then it takes nothing else either, which the request finds out
+		l.Peer.Flush(soon) // if it fails, the request below fails too and reports why
 		cancel()
 		_, _, err = s.do(ctx, &request{method: l.pingMethod()})
 	}

@@ -23,8 +23,8 @@ type kind[T any] struct {
 	key    string // what it is known by, for errors
 	needs  *capability
 
-	// read reads an element in place, and what it is known by: what is raw aliases text.
-	// What it has elements of itself counts against the allowance of the list.
+	// read reads an element and its key in place: raw members alias text. The elements that
+	// it has itself count against the allowance of the list.
 	read func(text []byte, a *strictjson.Allowance) (item T, name string, err error)
 }
 
@@ -54,8 +54,8 @@ func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 	return nil
 }
 
-// fetchPage asks for the next page of a list, and reports whether there are more. It is
-// prompted where the page before asks for it, and not the caller.
+// fetchPage asks for the next page of a list, and reports whether there are more. The request
+// is prompted if it was the page before that asked for it, and not the caller.
 func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool) (more bool, err error) {
 	page := func(dst, meta []byte) ([]byte, error) {
 		dst = append(dst, '{')
@@ -80,7 +80,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 	return more, nil
 }
 
-// doOn is do on a connection and no other, unless that is nil.
+// doOn is do on the given connection and no other, or on any connection if it is nil.
 func (s *Session) doOn(ctx context.Context, on *link, q *request) ([]byte, dialect, error) {
 	if on == nil {
 		return s.do(ctx, q)
@@ -90,8 +90,9 @@ func (s *Session) doOn(ctx context.Context, on *link, q *request) ([]byte, diale
 	return text, d, s.explain(on, err)
 }
 
-// Page returns one page of a list: the first for nil, else the one that a cursor of the
-// page before is for. next is nil after the last. The session remembers nothing of it.
+// Page returns one page of a list: the first page if cursor is nil, else the page that cursor
+// stands for, which is the next of the page before. next is nil after the last page. The
+// session remembers nothing of it.
 func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Task](ctx context.Context, s *Session, cursor *string) (items []T, next *string, err error) {
 	var l *list[T]
 	switch into := any(&l).(type) {
@@ -127,11 +128,11 @@ type list[T any] struct {
 	on       *link // that all pages are asked for over; nil is any
 	begun    time.Time
 	items    []T
-	elements [][]byte        // as they were written, those that are no items among them
+	elements [][]byte        // as they were written, also those that are no items
 	seen     map[string]bool // names of items
 	cursors  map[string]bool // that the server has given
 	cursor   *string         // of the next page; nil is the first
-	over     *Conn           // that all pages came over; nil where that is not one
+	over     *Conn           // the one that all pages came over; nil if they came over several
 	bytes    int             // of all pages
 	until    time.Time       // when the first of the pages is stale
 	warnings []string

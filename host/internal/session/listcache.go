@@ -13,11 +13,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// listCache is the newest list that a session knows. It is used in place of asking for as
-// long as the server said it would stay fresh, over reconnections too, and until the server
-// says that it changed (2026-07-28/server/utilities/caching). A session is one context of
-// authorization, so the scope of the cache makes no difference. After that it is stale, and
-// still what is known.
+// listCache is the newest list that a session knows. It is used in place of a request for as
+// long as the server said it would stay fresh, also after a reconnection, unless the server
+// says that it changed (2026-07-28/server/utilities/caching). After that the list is stale,
+// but still known. A session is one context of authorization, so the scope of the cache makes
+// no difference.
 type listCache[T any] struct {
 	mu       sync.Mutex
 	items    []T
@@ -40,8 +40,8 @@ func (c *listCache[T]) fresh() ([]T, bool) {
 	return slices.Clone(c.items), true
 }
 
-// change notes that the list is not what it was. It reports whether it is known, and whether
-// it would have been used in place of asking.
+// change notes that the list has changed. It reports whether a list is known, and whether it
+// would have been used in place of asking.
 func (c *listCache[T]) change() (known, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,8 +51,8 @@ func (c *listCache[T]) change() (known, fresh bool) {
 	return known, fresh
 }
 
-// replace notes that the server may be another: a list that is on its way is not its own.
-// With drop, what is known was of another one.
+// replace notes that the server may have been replaced: a list that was asked for before is
+// not kept. With drop it certainly was replaced, and the known list is dropped.
 func (c *listCache[T]) replace(drop bool) {
 	c.change()
 	c.mu.Lock()
@@ -63,8 +63,8 @@ func (c *listCache[T]) replace(drop bool) {
 	}
 }
 
-// count returns how often the list has changed. A caller that is about to ask for the
-// list passes the count to keep with what came.
+// count returns how often the list has changed. A caller gets the count before it asks for
+// the list, and passes it to keep together with the list.
 func (c *listCache[T]) count() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *listCache[T]) keepLocked(l *list[T], as uint64) {
 	}
 }
 
-// known returns what is known of the list while that connection is the newest, nil for none.
+// known returns what is known of the list while that connection is the newest, or nil.
 func (c *listCache[T]) known(newest *Conn) status.Listed[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,10 +115,10 @@ func (c *listCache[T]) outdated(newest *Conn) bool {
 type Written struct {
 	Items  json.RawMessage // an array of the elements of all pages, byte for byte
 	Listed time.Time       // when the server was asked
-	Until  time.Time       // how long it may be used in place of asking; zero is not at all
+	Until  time.Time       // until when it may be used in place of asking; zero is not at all
 }
 
-// written returns the list as it was written, where there is one.
+// written returns the list as it was written, if there is one.
 func (c *listCache[T]) written(method string, into map[string]Written) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,8 +135,8 @@ func (c *listCache[T]) written(method string, into map[string]Written) {
 	into[method] = Written{append(items, ']'), c.listed, c.until}
 }
 
-// recall takes what was written of a list before there was this session, unless one has come
-// since.
+// recall takes a list that was written before this session began, unless the session has got
+// one since.
 func (c *listCache[T]) recall(k *kind[T], w Written) {
 	if w.Listed.IsZero() {
 		return
@@ -171,8 +171,8 @@ func (s *Session) Written() map[string]Written {
 	return all
 }
 
-// Recall takes lists that were written before there was this session, by their methods.
-// They are stale, and those that it knows itself count more.
+// Recall takes lists that were written before this session began, by their methods. They are
+// stale, and do not replace lists that the session has got itself.
 func (s *Session) Recall(lists map[string]Written) {
 	s.toolCache.recall(&toolKind, lists[mcp.MethodListTools])
 	s.prompts.recall(&promptKind, lists[mcp.MethodListPrompts])
@@ -196,7 +196,7 @@ func (s *Session) Outdated(c *Conn) bool {
 
 // Renew asks once more for the lists that are outdated, one after the other, over that
 // connection and no other. It returns the tools, nil where they were not asked for. A list
-// that does not come is as it was.
+// that the server does not send stays as it was.
 func (s *Session) Renew(ctx context.Context, c *Conn) []mcp.Tool {
 	if s.renewing.Lock(ctx) != nil {
 		return nil

@@ -15,10 +15,10 @@ import (
 // one to agree to a subscription, where requests have no timeout of their own.
 const ackTimeout = 30 * time.Second
 
-// errTornDown is why a stream ends that the server took back.
+// errTornDown is the cause of a stream's end when the server took the stream back.
 var errTornDown = errors.New("the server ended the stream")
 
-// errMoving is why one ends whose connection makes room for another.
+// errMoving is the cause of a stream's end when its connection makes room for another.
 var errMoving = errors.New("the server is being connected anew")
 
 // holdModern opens a stream and stays with it until it ends. Streams are opened
@@ -45,7 +45,7 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 	select {
 	case <-acknowledged:
 	case err := <-ended:
-		u.listen(binding{}) // or it would take the acknowledgement of the stream that is opened next
+		u.listen(binding{}) // else it would take the acknowledgement of the stream that is opened next
 		ended <- err
 	}
 	late.Stop()
@@ -79,8 +79,8 @@ func (l *link) patience() time.Duration {
 // error ends the stream.
 //
 // Its id is that of the request that opened the stream. A smaller number is that of an
-// earlier request: of a stream that was given up while the server was about to
-// acknowledge it. What is not a number is the server's own idea, and is taken.
+// earlier request: of a stream that was given up while the server was about to acknowledge
+// it. An id that is not a number is the server's own choice, and is accepted.
 func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, err error) bool {
 	n, exact := strictjson.Int([]byte(id))
 	u.mu.Lock()
@@ -106,8 +106,8 @@ func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, er
 	return true
 }
 
-// readAcknowledged reads the params of the first notification of a stream. An error
-// is about one that names more resources than are read.
+// readAcknowledged reads the params of the first notification of a stream. It returns an
+// error if they name more resources than are read.
 func readAcknowledged(params []byte) (id string, f mcp.Filter, err error) {
 	id = subscriptionID(params)
 	r := strictjson.Read(member(params, "notifications"))

@@ -25,8 +25,8 @@ const (
 	memberState     = "requestState"
 )
 
-// give gathers what the server wants and returns it as members of the params.
-// The callbacks are asked one after the other: a person has one pair of eyes.
+// give gathers what the server wants and returns it as members of the params. The callbacks
+// are asked one after the other: a person can look at one question at a time.
 func (s *Session) give(ctx context.Context, w wanted) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -14,11 +14,11 @@ import (
 
 // RequestOptions are the wishes of a caller about its requests, see [WithOptions].
 type RequestOptions struct {
-	// Meta has members of _meta, a JSON object: a traceparent, or what an extension
-	// wants. Those that the protocol has the session write are left out.
+	// Meta has members of _meta, a JSON object: a traceparent, or what an extension wants.
+	// Members that the session itself writes for the protocol are left out.
 	Meta json.RawMessage
 
-	// Timeout bounds each request in place of that of the server; 0 is that, below zero is
+	// Timeout bounds each request in place of that of the server; 0 keeps that, below zero is
 	// no limit.
 	Timeout time.Duration
 
@@ -29,22 +29,24 @@ type RequestOptions struct {
 	// Label is the caller's name for the request in the events that tell its progress.
 	Label string
 
-	// Progress has the server asked for notifications of the progress of calls, and hears them
-	// (2026-07-28/basic/patterns/progress). Each one begins the timeout of the request anew,
-	// up to [Config.MaxTimeout] in all.
+	// Progress hears the notifications of the progress of calls. The server is asked for them
+	// if Progress is not nil (2026-07-28/basic/patterns/progress). Each one begins the
+	// timeout of the request anew, up to [Config.MaxTimeout] in all.
 	//
-	// It is called for one notification after the other, on a goroutine of its own, and delays
-	// neither other calls nor other notifications. If it is slower than the server, the newest
-	// notification takes the place of the one before. It may use the session. A call returns
-	// only when it has returned for what came before the answer, so it must not wait for the
-	// call. After a call was cancelled, it is not called again.
+	// It is called for one notification after the other, on a goroutine of its own, and
+	// delays neither other calls nor other notifications. If it is slower than the server,
+	// the newest notification takes the place of the one before. It may use the session. A
+	// call returns only after Progress has returned for all notifications that came before
+	// the answer, so Progress must not wait for the call. After a call was cancelled, it is
+	// not called again.
 	Progress func(mcp.Progress)
 
-	// Unattended has the person asked for nothing: a call that would need their sign-in or
-	// approval fails.
+	// Unattended forbids to ask the person for anything: a call that would need their sign-in
+	// or approval fails.
 	Unattended bool
 
-	// KeepTask leaves a task to the server when the context ends, which else cancels it.
+	// KeepTask lets a task go on at the server when the context ends. Without it, the end of
+	// the context cancels the task.
 	KeepTask bool
 }
 
@@ -68,8 +70,8 @@ func optionsOf(ctx context.Context) *RequestOptions {
 	return noOptions
 }
 
-// meta returns the member of the params that a request has in a dialect, and
-// adds what is the session's, the caller's or the call's own wish.
+// meta returns the _meta member of the params that a request has in a dialect, with what the
+// session, the caller or the call itself adds to it.
 func (s *Session) meta(d dialect, o *RequestOptions, t *tracker) ([]byte, error) {
 	meta := d.meta
 	if d.era == mcp.Modern {

@@ -60,9 +60,8 @@ func telling(err error) bool {
 	return true
 }
 
-// misplaced reports whether err, of initialize, may come from a place where
-// there is no Streamable HTTP. An error that a modern server gives shows that
-// there is.
+// misplaced reports whether err, of initialize, may come from a place where there is no
+// Streamable HTTP. An error of a modern server shows that there is one.
 func misplaced(err error) bool {
 	switch statusOf(err) {
 	case 400, 404, 405:

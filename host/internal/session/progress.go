@@ -33,7 +33,7 @@ type labelled struct {
 // maxLabels is how many calls with a label are remembered.
 const maxLabels = 256
 
-// label returns the label of the call that a notification of progress is about, or "".
+// label returns the label of the call whose progress a notification tells, or "".
 func (t *trackers) label(params []byte) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,8 +179,8 @@ func (t *tracker) speak() {
 	t.telling = nil
 }
 
-// finish returns when everything has been told, or, if the caller has left, when
-// nothing more will be.
+// finish returns when everything has been told. If the caller has left, it returns when
+// nothing more will be told.
 func (t *tracker) finish(left bool) {
 	t.mu.Lock()
 	t.over = true
@@ -194,8 +194,8 @@ func (t *tracker) finish(left bool) {
 	}
 }
 
-// run makes one request of the call. It has a timeout of its own, which the
-// peer's cannot be: that one does not begin anew.
+// run makes one request of the call. The request has a timeout of its own, because the peer's
+// timeout cannot begin anew.
 func (t *tracker) run(ctx context.Context, peer *rpc.Peer, call rpc.Call, longest time.Duration) ([]byte, error) {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -217,7 +217,8 @@ func (t *tracker) run(ctx context.Context, peer *rpc.Peer, call rpc.Call, longes
 	return text, err
 }
 
-// begin starts the clock of a request, which late stops; the caller stops it.
+// begin starts the clock of a request. When it runs out, it calls late, which ends the
+// request. The caller calls stop when the request is over.
 func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

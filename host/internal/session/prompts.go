@@ -18,7 +18,7 @@ var promptKind = kind[mcp.Prompt]{
 	method: mcp.MethodListPrompts, member: "prompts", thing: "prompt", key: "name", needs: hasPrompts, read: readPrompt,
 }
 
-// readPrompt reads a prompt in place: what is raw aliases text.
+// readPrompt reads a prompt in place: its raw members alias text.
 func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, name string, err error) {
 	r := strictjson.Read(text).Within(a)
 	p.Raw = text

@@ -16,7 +16,8 @@ func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
 	return listAll(ctx, s, &s.resources, &resourceKind)
 }
 
-// ListResourceTemplates returns the templates of the server's other resources.
+// ListResourceTemplates returns the templates for resources that the server does not list one
+// by one.
 func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
 	return listAll(ctx, s, &s.templates, &templateKind)
 }
@@ -36,8 +37,8 @@ var templateKind = kind[mcp.ResourceTemplate]{
 	},
 }
 
-// readResource reads a resource or a template in place: what is raw aliases
-// text. The two differ in the name of what they are known by.
+// readResource reads a resource or a template in place: raw members alias text. The two
+// differ in the name of their key.
 func readResource(text []byte, _ *strictjson.Allowance) (out mcp.Resource, uri string, err error) {
 	r := strictjson.Read(text)
 	out.Raw = text
@@ -66,8 +67,8 @@ func readResource(text []byte, _ *strictjson.Allowance) (out mcp.Resource, uri s
 	return out, out.URI, r.Err()
 }
 
-// ReadResource returns what a resource holds. What the server said is still
-// fresh is not asked for again, until it says that any resource changed.
+// ReadResource returns what a resource holds. A result that the server said is still fresh is
+// not asked for again, until the server says that any resource changed.
 func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	text, as, ok := s.reads.fresh(uri)
 	var err error
@@ -104,11 +105,11 @@ type freshText struct {
 	until time.Time
 }
 
-// maxReads bounds the bytes of the results that are kept. Beyond it all go.
+// maxReads bounds the bytes of the results that are kept. Beyond it all are dropped.
 const maxReads = 16 << 20
 
-// fresh returns a result that may be used again, and how many changes there were so far,
-// which keep wants to know.
+// fresh returns a result that may be used again, and how many changes there were so far, a
+// count to pass to keep.
 func (r *reads) fresh(uri string) (text []byte, as uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +126,8 @@ func (r *reads) change() {
 	r.results, r.bytes = nil, 0
 }
 
-// keep keeps a result that was asked for after so many changes, unless there was another.
+// keep keeps a result that was asked for after so many changes, unless there was another
+// change since.
 func (r *reads) keep(uri string, text []byte, until time.Time, as uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// callReader reads a CallToolResult in place, each byte once: this is the one
-// result that is often large. The text must be the reader's for good, because
-// what is raw aliases it, and so does a string that is most of it.
+// callReader reads a CallToolResult in place, each byte once: this is the one result that is
+// often large. The reader must own the text for good, because raw members alias it, and so
+// does a string that is most of it.
 type callReader struct {
 	*strictjson.Reader
 	most int // bytes: half of the text

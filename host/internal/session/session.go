@@ -28,17 +28,17 @@ type Config struct {
 	Client      mcp.Implementation // what the host calls itself
 	Connections Connections
 
-	MaxTimeout time.Duration // of a request that tells its progress; 0 is 1 h, below is none
+	MaxTimeout time.Duration // of a request that tells its progress; 0 is 1 h, below 0 is none
 
 	// Capabilities and Extensions are declared beside what has a callback, each with its
 	// settings, a JSON object. A capability that has a callback is declared as it is here:
 	// elicitation then offers the modes that it names, and a form where it names none.
 	Capabilities, Extensions map[string]json.RawMessage
 
-	// What servers may ask for. A nil callback is not advertised, and requests
-	// for it are refused. Callbacks may run at the same time. Their context ends
-	// with the connection that asked in the legacy era, and in the modern era,
-	// where the answer to a call asks, with that call or with the session.
+	// What servers may ask for. A nil callback is not advertised, and requests for it are
+	// refused. Callbacks may run at the same time. In the legacy era their context ends with
+	// the connection that asked. In the modern era the answer to a call asks, and their
+	// context ends with that call or with the session.
 	Elicit func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error)
 	Sample func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	Roots  func(ctx context.Context) ([]mcp.Root, error)
@@ -56,8 +56,8 @@ type Config struct {
 	Warn   func(text string)
 
 	// Listed hears that [Session.Written] returns something else from now on: a list has
-	// come, or is not fresh any more. Changed hears that the server may have another list
-	// than one that is known; see [Session.Renew]. Both return at once, and may be nil.
+	// come, or is not fresh any more. Changed hears that a known list may no longer be the
+	// server's; see [Session.Renew]. Both return at once, and may be nil.
 	Listed, Changed func()
 }
 
@@ -66,9 +66,9 @@ const (
 	defaultStartTimeout = 60 * time.Second
 	defaultMaxTimeout   = time.Hour
 
-	// closeTimeout bounds how long a connection may take to go away in order. A
-	// transport has shorter graces of its own for that; this is for one that does
-	// not keep them, and what it has left is killed then.
+	// closeTimeout bounds how long a connection may take to close in order. A transport has
+	// shorter limits of its own for that. If it does not keep them, what it has left is
+	// killed after closeTimeout.
 	closeTimeout = 5 * time.Second
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Subscription hears of changes, over reconnections, until it is closed or its
-// session is. The connection that it needs it makes itself, with growing pauses.
+// Subscription hears of changes, over reconnections, until it is closed or its session is. It
+// makes the connection that it needs itself, with growing pauses between the attempts.
 type Subscription struct {
 	session *Session
 	filter  mcp.Filter
@@ -61,7 +61,7 @@ func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, e
 	case !s.subscribers.add(u):
 		err = ErrClosed
 	default:
-		ready := make(chan error, 2) // the word that it is open, and that of its end
+		ready := make(chan error, 2) // one value when it is open, and one when it ends
 		go u.run(ready)
 		select {
 		case err = <-ready:
@@ -83,8 +83,8 @@ func (u *Subscription) Honoured() mcp.Filter {
 	return u.honoured
 }
 
-// ID is what a modern server calls the subscription at the moment, as JSON. A legacy one
-// has no name for it, which is "". Each connection has another.
+// ID is the name that a modern server gives the subscription at the moment, as JSON. It is
+// another one on each connection, and "" for a legacy server, which has no name for it.
 func (u *Subscription) ID() string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -97,9 +97,9 @@ func (u *Subscription) Close() error {
 	return nil
 }
 
-// Next waits for a change. Changes come in the order in which they were first announced;
-// one that is announced again before it was taken comes once. After the end of
-// the subscription the error says why; it is an [ErrClosed] where nothing is wrong.
+// Next waits for a change. Changes come in the order in which they were first announced; one
+// that is announced again before it was taken comes once. After the end of the subscription
+// the error says why; it is an [ErrClosed] if nothing went wrong.
 func (u *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	for {
 		if c, ok := u.take(); ok {
@@ -179,7 +179,7 @@ func (u *Subscription) hear(in *inbox, id string, c mcp.Change, loose bool) bool
 	return covered
 }
 
-// covers reports whether a change is one that a filter asks for.
+// covers reports whether a filter asks for a change.
 func covers(f *mcp.Filter, c mcp.Change, loose bool) bool {
 	switch c.Kind {
 	case mcp.ToolsChanged:
@@ -194,9 +194,9 @@ func covers(f *mcp.Filter, c mcp.Change, loose bool) bool {
 	return loose && len(f.URIs) > 0 || slices.Contains(f.URIs, c.URI)
 }
 
-// pauses are how long a subscription waits before it tries again. The last one
-// stays; each is longer or shorter by up to a quarter, so that many hosts do not
-// come back at the same moment.
+// pauses are how long a subscription waits before it tries again. After the last one, it
+// waits that long each time. Each pause is longer or shorter by up to a quarter, so that many
+// hosts do not come back at the same moment.
 var pauses = []time.Duration{
 	500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second,
 }
@@ -260,8 +260,8 @@ func (u *Subscription) hold(opened func()) (*link, error) {
 	return l, u.session.explain(l, u.holdLegacy(l, opened))
 }
 
-// agree notes what the server has agreed to, and reports whether it had done so
-// before, on what is over now.
+// agree notes what the server has agreed to, and reports whether it had agreed before, on a
+// stream or connection that has ended.
 func (u *Subscription) agree(honoured mcp.Filter) (again bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -21,16 +21,17 @@ type subscribers struct {
 	running sync.WaitGroup
 }
 
-// uriSub is a resource that subscriptions are about. A legacy server knows the
-// session, and not which of its subscriptions wants what: so what it is asked about
-// one resource goes out one at a time, in order, and it is taken off when the last
-// who wanted it has left. What it does not answer holds up no other resource.
+// uriSub is a resource that subscriptions are about. A legacy server knows only the session,
+// and not which of its subscriptions wants what. So requests about one resource go out one at
+// a time, in order. The session unsubscribes from the resource when the last subscription
+// that wanted it has left. A request that the server does not answer holds up no other
+// resource.
 type uriSub struct {
 	turn   ctxmutex.Mutex // held while the server is asked about it
 	wanted int            // by so many subscriptions
 }
 
-// add makes u a member, whose run ends with Done, or reports that it is too late.
+// add makes u a member, whose run ends with Done. It returns false if it is too late.
 func (a *subscribers) add(u *Subscription) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,8 +58,8 @@ func (a *subscribers) all() []*Subscription {
 	return slices.Collect(maps.Keys(a.members))
 }
 
-// hear passes a change on to those that it is for. A resource that was not
-// subscribed to is a part of one that was.
+// hear passes a change on to the subscriptions that it is for. If the resource was not
+// subscribed to, it is taken for a part of one that was.
 func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 	members, id := a.all(), ""
 	if len(members) > 0 {
@@ -75,7 +76,7 @@ func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 	}
 }
 
-// forget has the session ask anew for what a filter is about.
+// forget makes the session ask anew for whatever a filter names.
 func (s *Session) forget(f *mcp.Filter) {
 	var known, fresh bool
 	note := func(k, f bool) { known, fresh = known || k, fresh || f }
@@ -100,7 +101,7 @@ func (s *Session) forget(f *mcp.Filter) {
 	}
 }
 
-// control takes what is about a stream itself: its acknowledgement, and its end.
+// control takes the notifications about a stream itself: its acknowledgement, and its end.
 func (a *subscribers) control(in *inbox, method string, params []byte) {
 	if method == mcp.NotificationCancelled {
 		id := string(member(params, "requestId"))
@@ -125,8 +126,8 @@ func (a *subscribers) control(in *inbox, method string, params []byte) {
 	}
 }
 
-// inTurn calls do when it is its turn to ask about a resource, or returns when ctx
-// ends. The caller wants that resource, or does until do has taken it off: a caller that
+// inTurn calls do when it is its turn to ask about a resource, or returns when ctx ends. The
+// caller wants that resource, at least until do has unsubscribed from it: so a caller that
 // comes later finds the same uriSub, and waits. When the last has left, it is deleted.
 func (a *subscribers) inTurn(ctx context.Context, uri string, do func() error) error {
 	a.mu.Lock()
@@ -185,9 +186,9 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	return errTornDown
 }
 
-// leave ends what is left of a subscription on its last link, which may be nil: the
-// server is told of the resources that no other subscription wants, until it does not
-// answer that.
+// leave ends what is left of a subscription on its last link, which may be nil: it
+// unsubscribes from the resources that no other subscription wants, until the server fails to
+// answer.
 func (u *Subscription) leave(l *link) {
 	s, all := u.session, &u.session.subscribers
 	all.mu.Lock()
@@ -204,7 +205,7 @@ func (u *Subscription) leave(l *link) {
 			if !last || !tell {
 				return nil
 			}
-			return s.ask(s.ctx, l, mcp.MethodUnsubscribe, uri) // a server that keeps telling is not heard
+			return s.ask(s.ctx, l, mcp.MethodUnsubscribe, uri) // if it fails, further updates are ignored
 		})
 		tell = tell && (err == nil || answered(err))
 	}

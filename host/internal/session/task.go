@@ -15,12 +15,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// A server may go on with a call after it has answered: what it answers is a
-// task, whose end the client asks for. A modern server chooses that, of a client
-// that offers the extension. A legacy one is asked to, and here it is for the
-// tools that it runs in no other way, and for those that the caller wants it for
-// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). The caller of a tool only
-// sees that it takes longer, unless it began a task to see to it later.
+// A server may go on with a call after it has answered: it answers with a task, and the
+// client asks for the end of the task. A modern server chooses that, if the client offers the
+// extension. A legacy server has to be asked for a task. Wharf does so for the tools that the
+// server runs in no other way, and when the caller wants a task
+// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). The caller of a tool only sees
+// that it takes longer, unless it began a task to come back to later.
 
 // Bounds of how often a task is asked for, where the server has a wish or none.
 const (
@@ -34,7 +34,7 @@ const goodbye = 2 * time.Second
 
 // ListTasks returns the tasks that a legacy server keeps for this client.
 func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
-	return listAll(ctx, s, new(listCache[mcp.Task]), &taskKind) // which no later call finds
+	return listAll(ctx, s, new(listCache[mcp.Task]), &taskKind) // a cache of its own, which no later call finds
 }
 
 var taskKind = kind[mcp.Task]{
@@ -45,7 +45,7 @@ var taskKind = kind[mcp.Task]{
 	},
 }
 
-// Task returns how far a task is, which perhaps another session has begun.
+// Task returns the state of a task. Another session may have begun the task.
 func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
 	t, err := s.getTask(ctx, id)
 	if err != nil {
@@ -70,10 +70,10 @@ func (s *Session) CancelTask(ctx context.Context, id string) error {
 	return nil
 }
 
-// BeginTask calls a tool and returns the task that the server has made of the call. A
-// legacy server is asked for a task, which it keeps for ttl where that is not 0. A modern
-// one decides for itself: where it has finished the call at once, the task has no ID, is
-// completed, and has the result. See [Session.CallTool] for the arguments.
+// BeginTask calls a tool and returns the task that the server has made of the call. A legacy
+// server is asked for a task, which it keeps for ttl unless that is 0. A modern server
+// decides for itself: if it has finished the call at once, the task has no ID, is completed,
+// and has the result. See [Session.CallTool] for the arguments.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true, begun: true, ttl: ttl}
 	text, d, err := s.complete(ctx, &q)
@@ -115,7 +115,8 @@ func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResul
 	return result, nil
 }
 
-// await sees a modern task through to its end and returns the result of the call.
+// await waits for the end of a modern task, gives the server what it needs meanwhile, and
+// returns the result of the call.
 func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 	t, err := readTask(created)
 	if err != nil {
@@ -150,8 +151,8 @@ func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 	return t.Result, nil
 }
 
-// awaitLegacy sees a task of the legacy era through. Where the server needs
-// something, it asks on its own once the result is waited for.
+// awaitLegacy waits for the end of a legacy task. If the server needs something, it sends
+// requests of its own once the result is waited for.
 func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) {
 	t, err := readTask(task)
 	w := s.watchTask(t.ID)
@@ -228,7 +229,7 @@ func (w *taskWatch) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 const maxTaskStreams = 8
 
 // stream has a modern server tell of a task that takes its time, until ctx ends, if the
-// server agrees. One that has not agreed once is not asked again on the same connection.
+// server agrees. After one refusal, a server is not asked again on the same connection.
 func (w *taskWatch) stream(ctx context.Context) {
 	s := w.session
 	select {
@@ -271,7 +272,7 @@ func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]b
 	if err != nil {
 		return err
 	}
-	w.state = nil // a task has none
+	w.state = nil // a task has no state of this kind
 	w.asked = slices.DeleteFunc(w.asked, func(a asked) bool {
 		again := answered[a.key]
 		answered[a.key] = true

@@ -48,9 +48,10 @@ func (c *toolCache) keep(list *toolList, as uint64) {
 	c.listings++
 }
 
-// find returns the definition of a tool, the number of the list that it is from, and
-// whether that holds. What headers show holds until the next list. All else, and that a
-// tool is not in the list, holds until the server says that the list changed.
+// find returns the definition of a tool, the number of the list that it is from, and whether
+// the definition is still valid. Which arguments headers show is valid until the next list.
+// All else, and that a tool is not in the list, is valid until the server says that the list
+// changed.
 func (c *toolCache) find(tool string) (def toolDef, listing uint64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,9 +74,8 @@ func (s *Session) definition(ctx context.Context, q *request) (toolDef, error) {
 	return def, nil
 }
 
-// relist asks for the list of tools, unless that was done since the given listing.
-// What there is to warn about is said when the turn is over: a callback may call
-// a tool.
+// relist asks for the list of tools, unless that was done since the given listing. Warnings
+// come after the lock is released: the callback may call a tool.
 func (s *Session) relist(ctx context.Context, listing uint64) error {
 	c := &s.toolCache
 	if err := c.listing.Lock(ctx); err != nil {

@@ -43,7 +43,7 @@ var toolKind = kind[mcp.Tool]{
 type toolList struct {
 	list[mcp.Tool]
 
-	defs     map[string]toolDef // by tool, those that are left out among them
+	defs     map[string]toolDef // by tool, also those that are left out
 	validate bool
 }
 
@@ -101,7 +101,7 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 	return result, nil
 }
 
-// readTool reads a tool in place: what is raw aliases text.
+// readTool reads a tool in place: its raw members alias text.
 func readTool(text []byte, _ *strictjson.Allowance) (tool mcp.Tool, name string, err error) {
 	r := strictjson.Read(text)
 	tool.Raw = text

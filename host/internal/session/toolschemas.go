@@ -61,7 +61,7 @@ func (c *toolSchemas) same(other *toolSchemas) bool {
 // toolSchema is one of the two schemas of a tool. It is compiled when it is first
 // needed: most tools of a list never are, and have no more than the text.
 type toolSchema struct {
-	text string // what a check needs of what the server wrote; "" is none
+	text string // the part of the server's text that a check needs; "" is none
 	read atomic.Pointer[reading]
 }
 
@@ -69,7 +69,7 @@ type toolSchema struct {
 type reading struct {
 	once sync.Once
 	made *schema.Schema // nil where there is nothing to check
-	flaw error          // why not
+	flaw error          // why it could not be compiled
 
 	told atomic.Bool
 }
@@ -102,8 +102,8 @@ func (k *compiled) add(c *toolSchema, bytes int) {
 	}
 }
 
-// forget has the toolSchema compiled again when it is needed next. What was said of it is
-// not said again.
+// forget has the toolSchema compiled again when it is needed next. Warnings about it are not
+// repeated.
 func (c *toolSchema) forget() {
 	r := new(reading)
 	r.told.Store(c.read.Load().told.Load())
@@ -150,7 +150,7 @@ func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.S
 	}
 	err := compare(r.made)
 	if err == nil {
-		return nil // before found, which is on the heap
+		return nil // before found is declared, which is on the heap
 	}
 	var found *schema.Mismatch
 	if !errors.As(err, &found) {

@@ -25,12 +25,12 @@ type webPages struct {
 	open map[string]*webPage
 }
 
-// webPage is one of them.
+// webPage is one page of webPages.
 type webPage struct {
 	visits   int           // requests that wait for it; guarded by webPages.mu
 	cancel   func()        // takes the question back
 	answered chan struct{} // closed when the person has answered
-	err      error         // that there will be no visit; set before answered is closed
+	err      error         // why there will be no visit; set before answered is closed
 	complete chan struct{} // closed when the server says so
 	over     bool          // complete is closed; guarded by webPages.mu
 }
@@ -82,7 +82,7 @@ func (s *Session) elicitURLs(ctx context.Context, l *link, q *request, refusal e
 	}
 }
 
-// begin has the pages shown that a refusal lists, and returns all of them.
+// begin has the pages of a refusal shown, and returns all of them.
 func (v *urlElicitation) begin(refusal error) (asked []*webPage, err error) {
 	all, err := readPages(refusal)
 	for _, e := range all {
