@@ -131,7 +131,7 @@ type Observer interface {
 	// them and the bytes that they point to, if they do.
 	Call(c abi.Call, args []uint32, carried []byte, result int32)
 
-	// Return ends the event; err is of one that did not return.
+	// Return ends the event; err is nil unless the guest did not return from it.
 	Return(result int32, err error)
 }
 

@@ -47,10 +47,10 @@ func (e *PluginError) Error() string {
 
 func (e *PluginError) Unwrap() error { return e.Err }
 
-// Crashed reports whether err, of a connection that has ended, is that its guest was
-// stopped in the middle of its work: it trapped, used up its budget, or lost the
-// process that it ran in. A guest that said itself that it could not go on has had
-// none, and neither has one whose server left.
+// Crashed reports whether err, the error of a connection that has ended, says that the guest
+// was stopped in the middle of its work: it trapped, used up its budget, or lost the process
+// that it ran in. A guest that said itself that it could not go on has not crashed, and
+// neither has one whose server left.
 func Crashed(err error) bool {
 	var fault *PluginError
 	return errors.As(err, &fault) && fault.crashed

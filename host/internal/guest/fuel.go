@@ -9,9 +9,9 @@ import (
 
 // Fuel that events bring with them. The text is in package abi, "Budgets".
 const (
-	// eventFuel is what an event adds to the rate of its connection. What one event
-	// leaves of it another may use: the collector of a Go guest sleeps for thousands
-	// of events, and then runs along with as many for several times their own work.
+	// eventFuel is what an event adds to the rate of its connection. Another event may use
+	// what one event leaves: the garbage collector of a Go guest sleeps for thousands of
+	// events, and then takes several times their own fuel during as many.
 	eventFuel = 200_000
 
 	// bulkFuel is for each byte of a payload past the first piece.
@@ -41,11 +41,10 @@ type fuelBucket struct {
 	rate, level int64
 	filled      time.Time
 
-	// prepaid is what bytes from outside have paid for and no message of ours has
-	// used: all that messages earn which those bytes ask for. A guest takes messages
-	// apart and puts them together again, so the host cannot tell whether a request
-	// that it delivers came from its server. A guest that makes requests up finds
-	// nothing prepaid.
+	// prepaid is what bytes from outside have paid for and no message of ours has used. It is
+	// all that a message earns which those bytes ask for. A guest takes messages apart and
+	// puts them together again, so the host cannot tell whether a request that it delivers
+	// came from its server. A guest that makes requests up finds nothing prepaid.
 	prepaid int64
 }
 

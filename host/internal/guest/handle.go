@@ -75,9 +75,9 @@ func (i *Instance) recountQueued(h *handle) {
 	i.callerBytes += h.callerBytes
 }
 
-// stash copies bytes to a place where they stay until the next flush. What does not
-// fit there gets another place: what was copied before is not moved, since the streams
-// have it, and would hold each place that it has been in.
+// stash copies bytes to a place where they stay until the next flush. What does not fit there
+// gets another place: what was copied before is not moved, since the streams refer to it, and
+// each move would keep another copy alive.
 func (i *Instance) stash(p []byte) []byte {
 	if len(p) > cap(i.stashed)-len(i.stashed) {
 		if len(p) > keepStash/4 {
@@ -116,10 +116,10 @@ func (i *Instance) setBackpressured(h *handle, choked bool) {
 	i.mu.Unlock()
 }
 
-// markEnding notes what the event that is about to run ends. A handle that takes
-// nothing any more holds no messages back; an essential one ends the connection with
-// it, also if the guest closes it during the event. A process is
-// over when it has exited, anything else when its data are.
+// markEnding notes what the event that is about to run ends. A handle that takes no more
+// bytes holds no messages back. The end of an essential handle is the end of the connection,
+// also if the guest closes it during the event. A process is over when it has exited,
+// anything else when its data are.
 func (i *Instance) markEnding(h *handle, it *item) {
 	over := it.kind == abi.EventExit || it.kind == abi.EventError
 	last := it.kind == abi.EventEnd ||

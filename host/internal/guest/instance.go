@@ -27,7 +27,7 @@ type Instance struct {
 	up            bool       // messages may pass
 	closing       bool       // CLOSE was said
 	stopped       bool       // the end is next, whatever waits
-	lostCause     error      // why, where it is not for Close
+	lostCause     error      // why, unless Close is the reason
 	opened        int        // handles
 	backpressured int        // handles with more unsent bytes than the high-water mark
 	urgent        queue
@@ -42,7 +42,7 @@ type Instance struct {
 	stashed     []byte    // written bytes that must stay until the next flush
 	handles     []handle
 	request     abi.OpenRequest // the one decoded last: the next is much the same
-	queued      int             // bytes written that the systems have not taken, of all handles
+	queued      int             // bytes written that the system has not taken, of all handles
 	callerBytes int             // of them, those that callers answer for
 	forwarded   int             // bytes of the current message that were forwarded on its caller's account
 	answered    int             // callers that have had an answer since and may be about to send

@@ -27,15 +27,15 @@ type Caller interface {
 	Trap(err error)
 }
 
-// Machine is what a guest runs on: native code in this process, or a process of
-// its own. It belongs to the owner of the instance, but for what its program was
-// given to be called by.
+// Machine is what a guest runs on: native code in this process, or a process of its own. It
+// belongs to the owner of the instance, except for the [Callbacks] that its program was
+// given.
 type Machine interface {
 	Caller
 
-	// Run lets the guest have an event, and returns when it is done with it. A
-	// guest that did not return is an error, a [*wasm.Trap] where it was its own
-	// doing, and runs no more.
+	// Run lets the guest have an event, and returns when it is done with it. If the guest
+	// does not return, Run returns an error, which is a [*wasm.Trap] if the guest itself was
+	// the cause, and the guest runs no more.
 	Run(budget int64, e Event) (result int32, err error)
 
 	Used() int64   // fuel that the last event took, host prices included

@@ -21,7 +21,7 @@ type item struct {
 	payload []byte
 	msg     Message       // of a MESSAGE
 	seen    chan struct{} // gets a token when the guest is done with the payload
-	cause   error         // of an ERROR or EXIT, for the user; of the end, where it is not for Close
+	cause   error         // of an ERROR or EXIT, for the user; of the end, unless Close is the reason
 	length  int64         // of a HEAD: of the body
 	buffer  *[]byte       // where the payload of a HEAD is, unless a Head waits for it
 
@@ -49,10 +49,10 @@ func (it *item) release() {
 
 // sealed reports whether the payload is not for the guest to see.
 //
-// A sealed payload is what signs in to the server of a stream; its OPENED brings it. The
-// guest says where in the stream it goes, with forward, and every other host call that
-// reaches a payload keeps it from the guest. Nothing writes it anywhere else: not to the
-// trace, not into an error, not into the memory that the next event may use.
+// A sealed payload holds the credentials for the server of a stream, and comes with the
+// OPENED of that stream. The guest calls forward to say where in the stream they go. Every
+// other host call that reaches a payload keeps it from the guest. Nothing writes it anywhere
+// else: not to the trace, not into an error, not into the memory that the next event may use.
 func (it *item) sealed() bool { return it.kind == abi.EventOpened && it.arg&abi.Sealed != 0 }
 
 // queue is a first-in, first-out list that reuses its memory.

@@ -5,11 +5,10 @@
 //
 // # Parts
 //
-// A [Machine] decides. It is a value without goroutines, timers or a clock: its methods
-// are what happens to one server, each with the time at which it happens, and return what
-// is to be done about it. A [Driver] does that for one server, and owns its connection.
-// A [Manager] bounds how many drivers dial at a time, and a [StatusRegistry] has the
-// statuses of all.
+// A [Machine] decides. It is a value without goroutines, timers or a clock: its methods are
+// the events of one server, each with the time at which it happens, and return what has to be
+// done about it. A [Driver] does that for one server, and owns its connection. A [Manager]
+// bounds how many drivers dial at a time, and a [StatusRegistry] has the statuses of all.
 //
 // # The life of a connection
 //
@@ -19,16 +18,17 @@
 //	                      backoff ▼                               backoff
 //	                           failed: slow retry, breaker, or until the entry changes
 //
-// A server is connected when its connection is first wanted, and from then on that is
-// kept. A connection that cannot be made, or that was lost, is tried again after the steps
-// of a backoff. After the last step it is tried slowly. A server that failed too often in
-// too short a time trips a breaker: until the next slow retry, calls fail at once and say
+// A server is connected when its connection is first wanted. From then on it is kept
+// connected. A connection that cannot be made, or that was lost, is tried again after the
+// steps of a backoff. After the last step it is tried slowly. A server that failed too often
+// in too short a time trips a breaker: until the next slow retry, calls fail at once and say
 // so.
 //
 // Both are forgiven after a connection has lasted, and not before. Otherwise a server that
-// starts well and falls over at once would be started as fast as it falls, without end.
-// What trying again cannot mend is not tried again: a mistake in the configuration waits
-// for another configuration, and a sign-in for a person.
+// starts well and falls over at once would be started as fast as it falls, without end. A
+// failure that another try cannot mend is not tried again: after a mistake in the
+// configuration the machine waits for another configuration, and after a missing sign-in for
+// a person.
 //
 // # How a connection ends
 //

@@ -10,10 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Driver keeps the connection to one server. It has a goroutine while there is a
-// dial or a connection, and a timer while it waits for the next dial or watches the
-// connection. All methods
-// may be called from any goroutine, also from within calls of Dial and of a Conn;
+// Driver keeps the connection to one server. It has a goroutine while there is a dial or a
+// connection, and a timer while it waits for the next dial or watches the connection. All
+// methods may be called from any goroutine, also from within calls of Dial and of a Conn;
 // only Close waits for those.
 type Driver struct {
 	id      uint64
@@ -59,8 +58,8 @@ func newDriver(f *Manager, c Config) *Driver {
 	return d
 }
 
-// Status returns what the registry shows of the server, and after it was taken off
-// only how it stands with it.
+// Status returns what the registry shows of the server. After the server was removed, it
+// returns the machine's status, the id and the name.
 func (d *Driver) Status() status.Status {
 	if s, ok := d.manager.registry.status(d.id); ok {
 		return s
@@ -116,7 +115,7 @@ func (d *Driver) Current() Conn {
 	return nil
 }
 
-// errForgotten is why a connection is of no use that has not ended.
+// errForgotten is why a connection that has not ended is of no use.
 var errForgotten = errors.New("the server has forgotten the session")
 
 // join returns the connection, or the round that waits for one. That the connection
@@ -163,8 +162,8 @@ func (d *Driver) AuthRequired(err error) {
 // SignedIn says that a person has signed in.
 func (d *Driver) SignedIn() { d.tell(d.machine.SignedIn) }
 
-// Tune gives the server another policy, and has its connection watched as Pulse of its
-// configuration now says.
+// Tune gives the server another policy, and watches its connection as [Config.Pulse] now
+// says.
 func (d *Driver) Tune(policy Policy) {
 	d.tell(func(now time.Time) []Effect { return d.machine.Tune(now, policy, d.pulse()) })
 }

@@ -15,10 +15,9 @@ const (
 	// zero At is never.
 	TickAt
 
-	// Drop: end the connection in the way of How, or give the dial up, however it
-	// goes, and with it the connection that was kept for it. Answer with Gone once that
-	// is done. No Dial comes before that, but perhaps another Drop, which is more
-	// abrupt.
+	// Drop: end the connection in the way of How. If a dial is under way, give it up whatever
+	// its outcome, and end the connection that was kept for it. Answer with Gone once that is
+	// done. Until then no Dial comes, but perhaps another, more abrupt Drop.
 	Drop
 
 	// Refuse: callers that wait for a connection get Err.
@@ -53,8 +52,8 @@ const (
 	// Keep: it stays open for the next dial, which makes another handshake on it.
 	Keep Ending = iota
 
-	// HandOver: calls in flight have DrainTime to end. What the server keeps for the
-	// connection is left to the next one.
+	// HandOver: calls in flight have DrainTime to end. The next connection may go on with
+	// what the server keeps for this one.
 	HandOver
 
 	// Drain: calls in flight have DrainTime to end.

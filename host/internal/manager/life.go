@@ -20,10 +20,10 @@ type dialedConn struct {
 	over bool
 }
 
-// end says that there is neither a dial nor a connection any more that l is about.
+// end notes that neither the dial nor the connection of l exists any more.
 func (l *dialedConn) end() {
 	l.over = true
-	l.abort() // and with that, both contexts
+	l.abort() // this ends both contexts
 }
 
 // begin starts the life of a connection.
@@ -46,7 +46,7 @@ func (d *Driver) drop(how Ending) {
 		(*c).Retire()
 	}
 	l := d.life
-	if l.over { // what there is was kept
+	if l.over { // only a kept connection is left
 		go func() { d.gone(l, nil, d.discard()) }()
 		return
 	}
@@ -69,7 +69,7 @@ func (d *Driver) live(l *dialedConn) {
 	}
 	why := d.classify(err)
 	d.mu.Lock()
-	wanted := l.wanted.Err() == nil // or the dial was given up, which is known under the mutex only
+	wanted := l.wanted.Err() == nil // else the dial was given up; only under the mutex is that certain
 	if wanted {
 		l.end()
 		d.run(d.machine.ConnectFailed(time.Now(), why, err))
@@ -89,7 +89,7 @@ func (d *Driver) dialInTurn(l *dialedConn) (Conn, error) {
 	return d.dial(l.wanted, l.after)
 }
 
-// keep is live from when there is a connection.
+// keep is the part of live that begins when there is a connection.
 func (d *Driver) keep(l *dialedConn, c Conn) {
 	if d.connected(l, c) {
 		select {
@@ -115,7 +115,7 @@ func (d *Driver) connected(l *dialedConn, c Conn) bool {
 	return true
 }
 
-// lost tells the machine of the end of c, if join has not.
+// lost tells the machine of the end of c, unless join has done so.
 func (d *Driver) lost(c Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,7 +138,7 @@ func (d *Driver) ask(l *dialedConn, c Conn, within time.Duration) {
 		d.run(d.machine.Forgotten(now, errForgotten))
 	case err == nil:
 		d.run(d.machine.Answered(now))
-	case !over(c): // or its own goroutine tells of it
+	case !over(c): // else its own goroutine tells of it
 		d.run(d.machine.Silent(now, c.Heard()))
 	}
 }
@@ -180,7 +180,7 @@ func (d *Driver) discard() error {
 	return c.Close(false)
 }
 
-// gone tells the machine that nothing is left of c, or of a dial where c is nil.
+// gone tells the machine that nothing is left of c or, if c is nil, of a dial.
 func (d *Driver) gone(l *dialedConn, c Conn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

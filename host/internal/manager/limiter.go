@@ -17,8 +17,8 @@ const (
 	// the next one for a moment only.
 	burst = 2 * time.Second
 
-	// maxRetries is how many servers that have failed may be tried again in any
-	// retryWindow, of all servers together, without a call that waits for it.
+	// maxRetries is how many servers that have failed may be tried again within any
+	// retryWindow, counted over all servers. A retry that a call waits for is always let in.
 	maxRetries  = 20
 	retryWindow = time.Minute
 )

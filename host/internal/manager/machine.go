@@ -37,19 +37,19 @@ type Machine struct {
 	policy Policy
 	random func() float64
 
-	status  status.Status // but for what others know of the server, from its id to its tools
+	status  status.Status // without the fields that others fill in, from ID to Tools
 	conn    connState
 	how     Ending      // of the Drop that was asked for last
 	left    inheritance // by the connection before
 	wanted  bool        // by a caller, at some time
 	known   bool        // it was connected before, with the entry that it has
-	eager   bool        // a caller need not wait for Next
+	eager   bool        // a call is reason to dial before Next
 	signed  bool        // a sign-in came while the dial was under way
 	backoff backoff
 	since   time.Time // when the connection came up
 	pulse   Pulse     // of the connection
 	heard   time.Time // the last sign of life over it
-	look    time.Time // when it is looked for the next, while watched
+	look    time.Time // when the next one is looked for, while watched
 	asked   bool      // the server was asked for one, and has not answered yet
 	silent  bool      // it did not answer once
 	over    bool      // End has been said, or is about to be
@@ -66,7 +66,7 @@ func NewMachine(now time.Time, p Policy, random func() float64) *Machine {
 	return &Machine{policy: p.withDefaults(), random: random, status: status.Status{Since: now}}
 }
 
-// Status returns how it stands with the server.
+// Status returns the status of the server, without the fields that others fill in.
 func (m *Machine) Status() status.Status { return m.status }
 
 // Want says that a caller needs a connection, or that the server shall be
@@ -180,8 +180,8 @@ func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
 	return m.effects()
 }
 
-// SignedIn says that a person has signed in to the server, or that a request was
-// let through for which that was required.
+// SignedIn says that a person has signed in to the server, or has let a request through that
+// required a sign-in.
 func (m *Machine) SignedIn(now time.Time) []Effect {
 	switch {
 	case m.conn == dialing:
@@ -216,17 +216,17 @@ func (m *Machine) Enable(now time.Time) []Effect {
 
 // Change is how a server differs from before.
 type Change struct {
-	// Keep says that its entry is as it was, and only what carries the connection is
-	// another: what the server keeps for the connection before may go on with the next
-	// one, and a server that is disabled stays so.
+	// Keep says that the entry is unchanged and only the transport of the connection is
+	// another. The next connection may go on with what the server keeps for this one, and a
+	// disabled server stays disabled.
 	Keep bool
 
 	Disabled bool // unless Keep: it is off from now on, or else on
 }
 
-// Change says that the entry of the server, its plugin or what they depend on has
-// changed: all that was held against it is void, and a connection that stands is
-// made anew. Callers that wait go on waiting.
+// Change says that the entry of the server, its plugin or what they depend on has changed:
+// all failures are forgiven, and an open connection is replaced. Callers that wait go on
+// waiting.
 func (m *Machine) Change(now time.Time, c Change) []Effect {
 	if m.over || m.status.State == status.Closing {
 		return m.effects()
@@ -239,7 +239,7 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 	switch {
 	case off:
 		m.drop(Abort)
-	case !c.Keep || m.conn == dialing || m.left == connection: // the last two are of what carried it before
+	case !c.Keep || m.conn == dialing || m.left == connection: // the last two belong to the transport that it had before
 		m.drop(Drain)
 	case m.conn == up:
 		m.drop(HandOver)
@@ -305,7 +305,7 @@ func (m *Machine) dial(now time.Time, why status.Reason) {
 	m.conn = dialing
 	m.status.Attempt++
 	m.do(Effect{Do: Dial, Inherit: m.left != nothing})
-	if m.left == session { // a dial that fails may be what it stumbled over
+	if m.left == session { // if the dial fails, that session may be the cause
 		m.left = nothing
 	}
 }
@@ -345,7 +345,7 @@ func permanent(r status.Reason) bool {
 	return r == status.BadConfig || r == status.Denied || r == status.PluginRefused
 }
 
-// begin starts with a clean sheet, if the server is wanted.
+// begin forgives all failures, and dials if the server is wanted.
 func (m *Machine) begin(now time.Time, why status.Reason) {
 	m.forgive()
 	if m.wanted {
@@ -378,7 +378,7 @@ func (m *Machine) drop(how Ending) {
 	m.do(Effect{Do: Drop, How: how})
 }
 
-// finish is the end, if it is time for it.
+// finish ends the machine if it is closing and nothing is left of a connection.
 func (m *Machine) finish(now time.Time) {
 	if m.status.State == status.Closing && m.conn == idle {
 		m.over = true
@@ -433,7 +433,7 @@ func (m *Machine) effects() []Effect {
 	if m.refusal != nil {
 		m.do(Effect{Do: Refuse, Err: m.refusal})
 	}
-	if m.over && m.changed { // which is the last change
+	if m.over && m.changed { // the last change
 		m.do(Effect{Do: End})
 	}
 	m.changed, m.refusal = false, nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Policy says when a connection is tried again. What is zero has the default that
-// is named beside it.
+// Policy says when a connection is tried again. A field that is zero has the default that is
+// named beside it.
 type Policy struct {
 	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
 	Slow    time.Duration   // the wait after the backoff, which doubles: 60 s
@@ -17,9 +17,9 @@ type Policy struct {
 	// are forgiven: 60 s. To have started well is no sign of health.
 	Calm time.Duration
 
-	// Failures in a Window trip the breaker: 5 in 60 s. Below zero nothing does.
-	// Together with the backoff they are also how often a server is started in
-	// any window, since every dial ends in a failure or lasts.
+	// Failures in a Window trip the breaker: 5 in 60 s. Below zero nothing trips it. Together
+	// with the backoff they also bound how often a server is started in any window, since
+	// every dial either fails or lasts.
 	Failures int
 	Window   time.Duration
 }
@@ -38,8 +38,8 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// backoff is what is held against a server: how many waits it has had, and whether it
-// tripped the breaker. Its zero value is a clean sheet.
+// backoff is what is held against a server: how many waits it has had, and whether it tripped
+// the breaker. Its zero value holds nothing against it.
 type backoff struct {
 	waits   int         // the waits so far
 	times   []time.Time // of the failures in the newest window
@@ -61,10 +61,9 @@ func spread(d time.Duration, random float64) time.Duration {
 	return time.Duration(float64(d) * (0.75 + random/2))
 }
 
-// wait returns how long to wait before the next dial, and whether that is a step
-// of the backoff. A trip ends the backoff. random is from 0 up to 1, and spreads
-// the waits by a quarter to either side, so that servers that fell together do
-// not rise together.
+// wait returns how long to wait before the next dial, and whether that is a step of the
+// backoff. A trip ends the backoff. random is from 0 up to 1, and spreads the waits by a
+// quarter to either side, so that servers that failed together are not dialled together.
 func (s *backoff) wait(p *Policy, random float64) (d time.Duration, step bool) {
 	if s.tripped {
 		s.waits = max(s.waits, len(p.Backoff))
@@ -83,7 +82,7 @@ func (s *backoff) wait(p *Policy, random float64) (d time.Duration, step bool) {
 	s.waits++
 	d = spread(d, random)
 	if s.tripped {
-		d = max(d, p.Window) // or the next dial would be one too many in it
+		d = max(d, p.Window) // else the next dial would be one too many in it
 	}
 	return d, step
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Pulse is how a connection is watched that is not used: a server that hangs does not end
-// it. The zero value is not at all.
+// Pulse is how an idle connection is watched: a server that hangs does not end its
+// connection. The zero value watches nothing.
 type Pulse struct {
 	Every   time.Duration // without a message, after which the server is asked for a sign of life
 	Timeout time.Duration // for that; a server that has missed it twice in a row is taken for lost
@@ -23,8 +23,9 @@ func (m *Machine) Answered(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Silent says that it has not, and when something last came over the connection. The
-// connection is lost at the second time, unless something came.
+// Silent says that the server has not given the sign of life that it was asked for, and when
+// something last came over the connection. At the second time in a row the connection is
+// lost, unless something came.
 func (m *Machine) Silent(now, heard time.Time) []Effect {
 	if m.conn != up || !m.asked {
 		return m.effects()
@@ -32,7 +33,7 @@ func (m *Machine) Silent(now, heard time.Time) []Effect {
 	m.asked = false
 	switch {
 	case m.status.State != status.Connected:
-		m.hear(now) // its silence is told of by its state
+		m.hear(now) // the state already tells that the server is silent
 	case heard.After(m.heard):
 		m.hear(heard)
 	case m.silent:
@@ -44,9 +45,9 @@ func (m *Machine) Silent(now, heard time.Time) []Effect {
 	return m.effects()
 }
 
-// Tune says that the policy is another from now on, and how a connection is watched. Nothing
-// that is under way ends, neither the connection nor a wait that has begun; the time without
-// a sign of life counts anew.
+// Tune sets another policy, and how a connection is watched. It ends nothing that is under
+// way, neither the connection nor a wait that has begun; the time without a sign of life
+// counts anew.
 func (m *Machine) Tune(now time.Time, policy Policy, pulse Pulse) []Effect {
 	m.policy = policy.withDefaults()
 	if m.conn == up && m.pulse != pulse {
@@ -66,7 +67,7 @@ func (m *Machine) lookFor(now, heard time.Time) {
 	}
 }
 
-// watched reports whether it is looked for signs of life, and none was asked for.
+// watched reports whether the connection is watched and no sign of life was asked for.
 func (m *Machine) watched() bool {
 	return m.conn == up && m.status.State == status.Connected && m.pulse.Every > 0 && !m.asked
 }

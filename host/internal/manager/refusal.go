@@ -7,14 +7,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Refusal is why there is no connection to be had now. It unwraps to the error
-// behind it, where there is one.
+// Refusal is why there is no connection now. It unwraps to the error behind it, where there
+// is one.
 type Refusal struct {
 	State  status.State
 	Reason status.Reason
 	Err    error
 	Next   time.Time     // when it is tried again; zero is not by itself
-	In     time.Duration // the same, from when this was said
+	In     time.Duration // the same, counted from the refusal
 
 	final bool   // the policy takes the first failure as final, as commands do: a later try is of no use
 	often string // how often it failed, for FailsOften

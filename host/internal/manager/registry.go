@@ -87,7 +87,7 @@ func (b *StatusRegistry) Close() {
 	b.closed = true
 }
 
-// add puts a server up.
+// add adds a server.
 func (b *StatusRegistry) add(name string, s status.Status) (id uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,8 +99,8 @@ func (b *StatusRegistry) add(name string, s status.Status) (id uint64) {
 	return n.ID
 }
 
-// post shows a new status, as far as it is the machine's. What is known of the tools
-// becomes stale when there is no connection any more to hear of their changes.
+// post shows a new status, as far as the machine knows it. The list of tools becomes stale
+// when there is no connection any more over which the server could tell of a change.
 func (b *StatusRegistry) post(id uint64, s status.Status) {
 	b.edit(id, func(n *status.Update) bool {
 		n.State, n.Reason, n.Since, n.Err, n.Attempt, n.Next = s.State, s.Reason, s.Since, s.Err, s.Attempt, s.Next
@@ -195,9 +195,9 @@ func (s *Subscription) Close() {
 	s.queue, s.news, s.told = nil, nil, nil
 }
 
-// put keeps an update in place of an older one of the same server. That a server
-// is gone which the reader never heard of is no news: otherwise servers that
-// come and go would pile up for one that never reads.
+// put keeps an update in place of an older one of the same server. It drops the end of a
+// server that the reader never heard of: otherwise servers that come and go would pile up for
+// a reader that never reads.
 func (s *Subscription) put(n *status.Update) {
 	_, waits := s.news[n.ID]
 	if _, told := s.told[n.ID]; n.Gone && !told {

@@ -28,9 +28,9 @@ type Call struct {
 	Begun func()
 }
 
-// The notification that cancels a request, either way, and the method whose
-// requests a client must not cancel (2025-11-25/basic/utilities/cancellation).
-// The version of the protocol is settled by its answer, so it carries none.
+// The notification that cancels a request, either way, and the method whose requests a client
+// must not cancel (2025-11-25/basic/utilities/cancellation). The answer to that request
+// settles the version of the protocol, so the request carries none.
 const (
 	methodCancelled  = "notifications/cancelled"
 	methodInitialize = "initialize"
@@ -106,8 +106,8 @@ func (p *Peer) transmit(ctx context.Context, m *Message) error {
 	return p.config.Link.Send(ctx, m)
 }
 
-// unsent ends a call whose message the link refused, and returns why. If the call
-// ended while the link waited, its own reason counts, since the link refused for it.
+// unsent ends a call whose message the link refused, and returns why. If the call ended while
+// the link waited, its own reason counts, because it is why the link refused.
 func (p *Peer) unsent(c *call, err error) error {
 	if p.flight.leave(c, err, NotSent) {
 		c.done <- nil
@@ -139,7 +139,7 @@ func (p *Peer) await(ctx context.Context, c *call) {
 	}
 }
 
-// over takes the end of c, for a caller that runs no I/O any more.
+// over waits for the end of c, for a caller that runs no I/O any more.
 func (c *call) over() {
 	for e := <-c.done; e != nil; e = <-c.done {
 		e.Stop()
@@ -183,8 +183,8 @@ func (p *Peer) abandon(c *call) {
 	}
 }
 
-// contextError returns nil while ctx is not done, and then why it is: the
-// cause, where there is one, beside the plain Canceled or DeadlineExceeded.
+// contextError returns nil while ctx is not done. After that it returns Canceled or
+// DeadlineExceeded, together with the cause of the context if that is another error.
 func contextError(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); err != nil && cause != err {

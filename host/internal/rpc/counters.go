@@ -2,7 +2,7 @@ package rpc
 
 import "sync/atomic"
 
-// Counters say what came in over a connection, and what of it came to nothing.
+// Counters say what came in over a connection, and which of it was dropped.
 type Counters struct {
 	Answers   uint64 // responses that a call got
 	Late      uint64 // responses whose call had ended before
@@ -20,10 +20,10 @@ type Counters struct {
 	Refused  uint64 // those that were not given to the handler
 	Unsaid   uint64 // replies and cancellations dropped, too many waiting
 
-	Notifications uint64 // notifications of the server
-	LogsDropped   uint64 // those dropped under pressure: the oldest log messages,
-	Coalesced     uint64 // what a later one makes superfluous,
-	NotesDropped  uint64 // and what there was no room for at all
+	Notifications uint64 // notifications of the server; the next three were dropped for want of room
+	LogsDropped   uint64 // the oldest log messages
+	Coalesced     uint64 // those that a later one replaces
+	NotesDropped  uint64 // all others
 }
 
 // tally counts what happens outside of the locks.

@@ -39,16 +39,17 @@ var (
 	// ErrParams: the parameters cannot be sent.
 	ErrParams = errors.New("parameters cannot be sent")
 
-	// ErrNotSent is what a [*CallError] with NotSent is, by errors.Is. A link
-	// that knows as much wraps it in what it tells [Peer.Failed].
+	// ErrNotSent matches, by errors.Is, a [*CallError] whose Sent is NotSent. A link that
+	// knows that a message was not sent wraps ErrNotSent in the error that it passes to
+	// [Peer.Failed].
 	ErrNotSent = errors.New("not sent")
 )
 
 // Sent is what is known about a call's message after the call has failed.
 type Sent uint8
 
-// A call that was certainly not sent can be made again without a second
-// thought; one that may have been sent can not.
+// A call that was certainly not sent can safely be made again; one that may have been sent
+// cannot.
 const (
 	NotSent   Sent = iota // it never left
 	MaybeSent             // the server may have it
@@ -74,16 +75,16 @@ func (e *CallError) Unwrap() error { return e.Err }
 // Is makes a call that was not sent an ErrNotSent, whatever else it is.
 func (e *CallError) Is(target error) bool { return target == ErrNotSent && e.Sent == NotSent }
 
-// StatusError is what a link wraps a failure in that it tells [Peer.Failed], if
-// it is about an HTTP response. It adds to what Err says nothing that is shown.
+// StatusError is an error that a link passes to [Peer.Failed] if the failure is about an HTTP
+// response. Its text is that of Err.
 type StatusError struct {
 	HTTP    int  // the status of the response; 0 where it is not known
 	Refused bool // the message was answered and not taken: it may be sent again
 	Err     error
 }
 
-// turnedAway reports whether err is that a message was refused before a server
-// had it, by a broker that knows of none. A response of HTTP came from a server.
+// turnedAway reports whether err says that a broker refused a message because it knows no
+// server for it. A refusal with an HTTP status came from a server.
 func turnedAway(err error) bool {
 	var e *StatusError
 	return errors.As(err, &e) && e.Refused && e.HTTP == 0

@@ -107,8 +107,8 @@ func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) ab
 // errUnmatched is why a response is dropped; the counters tell how that came.
 var errUnmatched = errors.New("no call waits for this response")
 
-// keep returns a result that may outlive its message. Of a message that is the
-// peer's to keep, it stays where it is, unless it would pin far more than itself.
+// keep returns a result that may outlive its message. If the peer may keep the message, the
+// result stays in it, unless it would pin far more memory than its own.
 func keep(result, msg []byte, owned bool) []byte {
 	if owned && cap(msg) <= 2*len(result) {
 		return result
@@ -128,9 +128,9 @@ func (p *Peer) fault(exchange uint32, raw []byte) error {
 	return fault
 }
 
-// array takes a message that is an array: element by element where the protocol
-// has that, so that a bad one does not spoil the others. Elsewhere nothing in it
-// counts, but the calls that it would have answered end.
+// array takes a message that is an array: where the protocol has arrays, element by element,
+// so that a bad element does not spoil the others. Elsewhere no element is accepted, and the
+// calls that they would have answered end.
 func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	if !p.flight.terms.Load().AllowBatch {
 		p.tally.arrays.Add(1)
@@ -172,9 +172,8 @@ func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 	}
 }
 
-// request takes what a server asks: to the handler, if there is one and if it
-// is not busy, or back with a refusal. Where no replies may be sent, not even
-// that one is.
+// request passes a request of the server to the handler. If there is no handler, or it is
+// busy, the request is refused. Where no replies may be sent, the refusal is not sent either.
 func (p *Peer) request(msg []byte, e *envelope) {
 	p.tally.requests.Add(1)
 	if p.flight.terms.Load().NoReplies {
@@ -195,10 +194,10 @@ func (p *Peer) request(msg []byte, e *envelope) {
 	}
 }
 
-// errNotAsked is why the request of a server is dropped that must not have any.
+// errNotAsked is why a request is dropped if the server must not send requests.
 var errNotAsked = errors.New("in this protocol revision a server must not send requests")
 
-// tell takes what a server tells.
+// tell takes a notification of the server.
 func (p *Peer) tell(e *envelope) abi.Verdict {
 	method := known(strictjson.Unquote(e.method))
 	if method == methodCancelled {

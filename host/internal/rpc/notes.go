@@ -134,7 +134,7 @@ func (q *notes) take(b *batch) bool {
 	if b.size > keepBatch {
 		*b = batch{}
 	}
-	clear(b.entries) // or the names of methods in it would be kept, and not counted
+	clear(b.entries) // else the names of methods in it would be kept, and not counted
 	*b, q.filling = q.filling, batch{entries: b.entries[:0], buffer: b.buffer[:0]}
 	q.crammed = false
 	q.running = len(b.entries) > 0

@@ -32,7 +32,7 @@ type Config struct {
 	Link    Link
 	Handler Handler       // what the server asks and tells; nil = none is heard
 	Timeout time.Duration // of a call, and of how long a notification waits for room; 0 = none
-	After   uint64        // the number of the last message before: of a session that goes on, where no id may come twice
+	After   uint64        // the number of the last message so far, in a session that goes on: no id may be used twice in it
 
 	// Trace sees every message, whole: those about to be sent, and those that
 	// arrive, before they are looked at. Dropped sees the inbound ones that came
@@ -113,8 +113,8 @@ func (p *Peer) Agree(t Terms) {
 // one has.
 func (p *Peer) Version() string { return p.flight.terms.Load().Version }
 
-// Last returns the number of the last message so far, 0 for none: what the peer that
-// goes on with the session is to begin after.
+// Last returns the number of the last message so far, 0 for none. A peer that goes on with
+// the session gets it as [Config.After].
 func (p *Peer) Last() uint64 {
 	p.flight.mu.Lock()
 	defer p.flight.mu.Unlock()
@@ -142,9 +142,10 @@ func (p *Peer) Close(err error) {
 // ctx ends. A handler must not call it: it would wait for itself.
 func (p *Peer) AwaitHeard(ctx context.Context) { p.notes.awaitHeard(ctx) }
 
-// Drain waits until no call is pending but inBackground, or until ctx ends. From the moment
-// in which none is, no other begins: a call that comes too late is told that the connection is
-// closed, and has certainly not been sent. Other messages still are, until Close.
+// Drain waits until no call is pending except those in background, or until ctx ends. From
+// the moment in which none is pending, no other begins: a call that comes too late gets the
+// error that the connection is closed, and was certainly not sent. Other messages are sent
+// until Close.
 func (p *Peer) Drain(ctx context.Context) error {
 	drained := p.flight.drain()
 	if drained == nil {
@@ -166,8 +167,9 @@ func (p *Peer) Quiet() bool {
 	return len(p.flight.pending) == 0
 }
 
-// Heard returns when the last message came. While a call that is not in background waits
-// for its answer, that is now: many a server does one thing at a time.
+// Heard returns the time of the last message that came. While a call that is not in
+// background waits for its answer, it returns the present time: many a server does one thing
+// at a time.
 func (p *Peer) Heard() time.Time {
 	p.flight.mu.Lock()
 	busy := len(p.flight.pending) > p.flight.inBackground
@@ -189,14 +191,13 @@ func (p *Peer) Done(exchange uint32) {
 	p.flight.mu.Lock()
 	waits := p.flight.pending[exchange] != nil
 	p.flight.mu.Unlock()
-	if waits { // else no error is made: this comes after each answer
+	if waits { // in the usual case no error is made: Done comes after each answer
 		p.flight.end(exchange, fmt.Errorf("%w for request ID %d", ErrNoResponse, exchange), MaybeSent)
 	}
 }
 
-// Failed is the transport's word that an exchange has failed. Where err is an
-// ErrNotSent, or the transport was told that it is not taken, the message never
-// left.
+// Failed is the transport's word that an exchange has failed. If err is an ErrNotSent, or a
+// broker refused the message, the message never reached the server.
 func (p *Peer) Failed(exchange uint32, err error) {
 	sent := MaybeSent
 	if errors.Is(err, ErrNotSent) || turnedAway(err) {

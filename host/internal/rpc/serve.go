@@ -77,9 +77,8 @@ type served struct {
 
 var errTakenBack = errors.New("the server cancelled its request")
 
-// admit starts to serve a request on a goroutine of its own, which ends when
-// the handler has returned and the reply is handed over. A refusal means that
-// it did not.
+// admit starts to serve a request on a goroutine of its own, which ends when the handler has
+// returned and the reply is handed over. If it returns a refusal, no goroutine was started.
 func (p *Peer) admit(in *Incoming) (refusal *Error) {
 	if p.config.Handler == nil {
 		return noSuchMethod
