@@ -46,9 +46,9 @@ func (a *Account) Prompt() bool {
 // DPoP proof (RFC 9449).
 func (a *Account) Nonce(nonce string) { a.nonces.note(a.origin, nonce) }
 
-// Material returns what signs in to a server over another transport than HTTP, after
-// running the flow that it takes. It is called for each start of the server. If the flow
-// gives none, the error is an *Error: the person has to sign in first.
+// Material returns what signs in to a server over another transport than HTTP. It first runs
+// the flow that this takes. It is called for each start of the server. If the flow gives
+// none, the error is an *Error: the person has to sign in first.
 func (a *Account) Material(ctx context.Context) (*Material, error) {
 	h, err := a.obtain(ctx)
 	if err != nil {

@@ -43,8 +43,8 @@ func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) 
 	return &step.Event{Listening: &step.Listening{RedirectURI: callback.URI()}}, nil
 }
 
-// openBrowser shows a page, and waits until its state has come back: to the callback, or
-// pasted. Visits without that state change nothing, however many there are.
+// openBrowser shows a page, and waits until its state has come back, to the callback or
+// pasted by the person. Visits without that state change nothing, however many there are.
 func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, error) {
 	v := &visit{state: noise(32), pasted: make(chan struct{})}
 	page, err := pageURL(a.OpenBrowser.URL, url.Values{"state": {v.state}})
@@ -90,7 +90,7 @@ func (f *flow) meet(v *visit) error {
 			return err
 		case <-v.pasted:
 			return nil
-		case err := <-failed: // after the visit it means nothing
+		case err := <-failed: // after the visit the error means nothing
 			if !v.taken() {
 				return err
 			}

@@ -22,10 +22,10 @@ const (
 	maxField  = 8 << 10 // bytes of one
 )
 
-// Challenge decides whether a refused request is sent again. It is, with the nonce that
-// it lacked, with what another flow has got since it was sent, or with what a flow for
-// this challenge gets. [Account.mayAsk] bounds the last. No person is asked: a flow that
-// needs one fails with an *Error of the class login.
+// Challenge decides whether a refused request is sent again: with the nonce that it lacked,
+// with what another flow has got since it was sent, or with what a flow for this challenge
+// gets. Else it is not sent again. [Account.mayAsk] bounds the flows. No person is asked: a
+// flow that needs one fails with an *Error of the class login.
 func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry bool, err error) {
 	a.nonces.note(a.origin, c.DPoPNonce)
 	if wantsNonce(c) {

@@ -92,7 +92,7 @@ func readKey(name, text string) (*key, error) {
 	return &key{alg, private.(crypto.Signer)}, nil
 }
 
-// public is the half that a provider sees.
+// public returns the public half of the key, which a provider may see.
 func (k *key) public() (*step.PublicKey, error) {
 	jwk := jose.JSONWebKey{Key: k.private.Public()}
 	text, err := jwk.MarshalJSON()

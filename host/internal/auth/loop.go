@@ -128,7 +128,7 @@ func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 var actions = map[string]struct {
 	perform func(*flow, context.Context, *step.Action) (*step.Event, error)
 	stops   bool // when the time of the flow is over; others may finish then
-	brings  bool // it can give the flow what was in no record before
+	brings  bool // it can give the flow something that was in no record before
 }{
 	step.ActionLoad:        {perform: (*flow).load},
 	step.ActionStore:       {perform: (*flow).store},

@@ -59,8 +59,8 @@ func (f *flow) shares(k step.RecordKey) bool {
 	return f.config.Grant.Registrations && k == step.RegistrationKey(k.Issuer) && sameOrigin(k.Issuer, k.Issuer)
 }
 
-// checkShared checks that the value of a record that servers share has its type, so that
-// it carries nothing else from one server to another.
+// checkShared checks that the value of a record that servers share has the type of its
+// record, so that it carries nothing else from one server to another.
 func checkShared(value []byte) error {
 	var r step.Registration
 	if err := strict(value, &r); err != nil {

@@ -69,7 +69,7 @@ func strict(b []byte, v any) error {
 	var wrong *json.UnmarshalTypeError
 	switch err := d.Decode(v); {
 	case errors.As(err, &wrong):
-		kind, _, _ := strings.Cut(wrong.Value, " ") // the rest may be a whole number
+		kind, _, _ := strings.Cut(wrong.Value, " ") // the number itself may follow the word
 		return fmt.Errorf("%s is a %s, and not a %s", cleantext.Line(wrong.Field, 64), kind, wrong.Type)
 	case err != nil:
 		return errors.New(cleantext.Line(err.Error(), 200))

@@ -37,7 +37,8 @@ type Accounts struct {
 	former   map[weak.Pointer[auth.Account]]*egress.Fetcher // whose provider was replaced, while something uses them
 }
 
-// providerOAuth is what signs in to a url whose entry says nothing about it.
+// providerOAuth is the provider that signs in to a url whose entry says nothing about
+// sign-in.
 const providerOAuth = "oauth"
 
 // Account is the sign-in to one server, for all sessions with it.
@@ -46,7 +47,7 @@ type Account struct {
 	server   config.Server
 	recorded *redact.Set // gets what the sign-in gives
 	fetch    *egress.Fetcher
-	Declined atomic.Bool   // the person said no, and is not asked again without their asking
+	Declined atomic.Bool   // the person said no; they are asked again only if they want to sign in
 	Turns    atomic.Uint64 // counts sign-ins and sign-outs
 }
 
@@ -94,13 +95,13 @@ func (as *Accounts) Provider(s config.Server) string {
 	return providerOAuth
 }
 
-// Of returns what signs in to a server, or nil where nothing does.
+// Of returns the account with which a server is signed in to, or nil if it needs none.
 func (as *Accounts) Of(s config.Server) (*Account, error) {
 	name := as.Provider(s)
 	if name == "" {
 		return nil, nil
 	}
-	_, released := s.Claim() // whose variables are others
+	_, released := s.Claim() // whether its variables are those of a released entry
 	key, err := json.Marshal([]any{s.Name, s.URL, s.Proxy, s.TLS, s.Auth, released})
 	if err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 			if as.config.Record != nil {
 				return as.recording(s.Name, p), nil
 			}
-			return p.ForAccount(), nil // a Provider goes on with the plugin that it has had first
+			return p.ForAccount(), nil // a Provider keeps the plugin that it got first
 		},
 		Warn:     func(text string) { warned.Do(func() { as.config.Warn(s.Name, text) }) },
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
@@ -210,8 +211,8 @@ func (as *Accounts) recording(server string, p *auth.Plugin) auth.Provider {
 	}
 }
 
-// close ends what waits for a person, and lets what was begun be stored. No
-// account is made any more.
+// close ends sign-ins that wait for a person, and waits until flows that have begun have
+// stored their results. No account is made after it.
 func (as *Accounts) close() {
 	as.mu.Lock()
 	as.closed = true
@@ -229,9 +230,9 @@ func (as *Accounts) close() {
 	}
 }
 
-// Dismiss takes accounts out of use whose provider is among changed. What they have begun
-// goes on. What they have saved is there for the accounts that follow them. When the last
-// connection and sign-in with such an account is over, it is given back.
+// Dismiss takes accounts out of use if their provider is among changed. Flows that they have
+// begun go on. What they have saved is there for the accounts that follow them. When the last
+// connection and sign-in with such an account is over, the account is closed.
 func (as *Accounts) Dismiss(changed map[string]bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -245,7 +246,7 @@ func (as *Accounts) Dismiss(changed map[string]bool) {
 	}
 }
 
-// forget closes what a former account has left, which nothing uses any more.
+// forget closes a former account that nothing uses any more.
 func (as *Accounts) forget(former weak.Pointer[auth.Account]) {
 	as.mu.Lock()
 	fetch := as.former[former]

@@ -31,7 +31,7 @@ type attempt struct {
 	via       string // the plugin's name
 	transport *modules.Transport
 	grants    []capability.Grant
-	account   *Account // nil where nothing signs in
+	account   *Account // nil if the server needs no sign-in
 }
 
 // attempt checks what can be known of an entry before anything is started.
@@ -72,10 +72,10 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 	return &attempt{dialer: d, server: s, via: via, transport: t, grants: gs, account: account}, nil
 }
 
-// dial starts a guest with a table of capabilities and a peer of its own. The connection
-// may be used at once; if it cannot be made, it ends and says why. Where old is not nil,
-// the guest goes on where that of old stopped; there is no connection if it turns out to
-// be another plugin.
+// dial starts a guest with a table of capabilities and a peer of its own. The connection may
+// be used at once; if it cannot be made, it ends and says why. If old is not nil, the guest
+// goes on where the guest of old stopped; if it turns out to be another plugin, there is no
+// connection.
 func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection) (*session.Dialed, error) {
 	var given []byte
 	var last uint64 // the number of the last message of the session so far
@@ -99,7 +99,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	var err error
 	c.inst, err = guest.New(ctx, config)
 	switch {
-	case errors.As(err, new(*worker.Refusal)): // which a load in this process would have found
+	case errors.As(err, new(*worker.Refusal)): // a load in this process would have found it
 		return nil, &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: err}
 	case err != nil:
 		return nil, err
@@ -129,9 +129,9 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	}, nil
 }
 
-// observers returns what sees the messages of a connection: the functions of the printer
-// and the trace, and what hears of the noise of a server that starts. The first is nil if
-// there is no such observer.
+// observers returns the observers of a connection's messages: the functions of the printer
+// and the trace, and the function that hears of the noise of a server that starts. The first
+// is nil if there is neither a printer nor a trace.
 func (a *attempt) observers(c *connection) (message func(sent bool, msg []byte), dropped func(why error, msg []byte)) {
 	print, printDropped := a.dialer.config.Print.RPC(a.server.Name), a.dialer.config.Print.Dropped(a.server.Name)
 	message = print
@@ -184,8 +184,8 @@ func (a *attempt) settings(m *abi.Manifest) (*abi.Settings, error) {
 	return out, nil
 }
 
-// table makes what a connection may open, and says how it ends. The variables of a
-// process have in them what signs it in.
+// table makes the table of what a connection may open, and a function that says how the
+// connection ends. The variables of a process include those that sign it in.
 func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.Table, error) {
 	c := capability.Config{Grants: slices.Clone(a.grants), Grace: a.dialer.config.grace()}
 	if a.account != nil && len(a.server.Auth.Variables) > 0 {

@@ -82,8 +82,8 @@ func (c *connection) over(cause error) {
 	})
 }
 
-// unsent returns err, or, where a message found its guest gone, why that is so;
-// the connection has then ended. It may be called before the guest says so itself.
+// unsent returns err. If a message found its guest gone, it returns why the guest is gone;
+// the connection has then ended. It may be called before the guest itself reports its end.
 func (c *connection) unsent(err error) error {
 	if err == nil {
 		return nil // the usual case: errors.As would cost an allocation
@@ -103,8 +103,8 @@ type receiver struct {
 	connection *connection
 }
 
-// Failed ends a call. One that never left is told so, after it is known that
-// the connection has ended, so that it may go out on the next one.
+// Failed ends a call. If its message never left, the call hears so only after the end of the
+// connection is known, so that it may go out on the next one.
 func (r receiver) Failed(exchange uint32, err error) {
 	var status *guest.StatusError
 	var refusal *httpclient.Refusal
@@ -126,7 +126,7 @@ func (r receiver) Close(err error) {
 	r.Peer.Close(c.cause)
 }
 
-// link is a guest as its peer sees it.
+// link is the guest of a connection as the peer sees it.
 type link struct{ *connection }
 
 func (l link) Send(ctx context.Context, m *rpc.Message) error { return l.unsent(l.inst.Send(ctx, m)) }

@@ -1,6 +1,6 @@
-// Package connect makes the connections of a host: it takes the entry of a server, finds
-// out what it grants, what signs in to it and which plugin carries it, and returns a
-// connection on which a session is open.
+// Package connect makes the connections of a host: it takes the entry of a server, finds out
+// what it grants, which account signs in to it and which plugin is its transport, and returns
+// a connection on which a session is open.
 //
 //	entry ──► routes ──► account, grants, transport ──► guest, table, peer ──► handshake
 //	          Connect    attempt                        dial                   session.Connect
@@ -30,7 +30,7 @@ import (
 type Config struct {
 	Modules   *modules.Cache
 	LookupEnv func(name string) (string, bool)                             // of variables that auth tables of the user's own entries mean
-	Vault     *vault.Vault                                                 // keeps what sign-ins give; nil keeps nothing
+	Vault     *vault.Vault                                                 // keeps the results of sign-ins; nil keeps nothing
 	Streams   map[string]func(context.Context) (io.ReadWriteCloser, error) // to servers within the program, by name
 
 	Client       mcp.Implementation
@@ -38,7 +38,7 @@ type Config struct {
 	StartTimeout time.Duration // of the start of a server; 0 is that of package session, below 0 is none
 	OneShot      bool          // ends servers quickly
 
-	Person *signin.Person // signs in; nil where no person is there
+	Person *signin.Person // signs in; nil if there is no person
 
 	Print  *trace.Printer
 	Trace  *trace.Recorder
@@ -81,15 +81,15 @@ func New(c Config) *Dialer {
 	}
 }
 
-// Close ends sign-ins that wait for a person, and lets what was begun be stored. All
-// connections are closed before it.
+// Close ends sign-ins that wait for a person, and waits until flows that have begun have
+// stored their results. The caller closes all connections before it.
 func (d *Dialer) Close() error {
 	d.Accounts.close()
 	return nil
 }
 
 // Prepare loads and compiles the plugins that an entry needs first, unless that was done
-// before, and those of its account, which may be nil. The error is that of the transport.
+// before, and those of its account, which may be nil. Its error is that of the transport.
 func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *Account) error {
 	via := d.Routes(s)[0]
 	if !slices.Contains(d.config.Modules.Transports(), via) {

@@ -38,8 +38,9 @@ func failed(entry config.Server, errs []error) error {
 	return fmt.Errorf("%w; and %w", errs[0], errs[1])
 }
 
-// elsewhere reports whether an answer shows that what is at an address is a web server, and
-// no MCP server: nothing is there, or it takes no POST, or its answer is no message.
+// elsewhere reports whether an HTTP response comes from a web server that is no MCP server at
+// this address: there is no such page, or the page takes no POST, or the response is no
+// message.
 func elsewhere(said *guest.StatusError) bool {
 	switch {
 	case said == nil:
@@ -50,7 +51,7 @@ func elsewhere(said *guest.StatusError) bool {
 	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 501
 }
 
-// overError is the error of another transport than the first.
+// overError is the error of a transport other than the first.
 type overError struct {
 	via string
 	err error
@@ -68,7 +69,7 @@ func answerOf(err error) *guest.StatusError {
 	return said
 }
 
-// withoutPage replaces a page in what a server is quoted with by its title.
+// withoutPage returns the quoted words of a server, with a web page replaced by its title.
 func withoutPage(text string) string {
 	lower := strings.ToLower(text)
 	at := strings.Index(lower, "<!doctype html")

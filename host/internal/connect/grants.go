@@ -96,7 +96,7 @@ func environ(vars map[string]string) []string {
 // inside is what the address of a stream within the program begins with.
 const inside = "memory:"
 
-// stream returns what the address of an entry leads to.
+// stream returns the stream that the address of an entry leads to.
 func (d *Dialer) stream(s config.Server, a *Account) (capability.Target, error) {
 	if name, ok := strings.CutPrefix(s.Address, inside); ok {
 		open := d.config.Streams[name]
@@ -124,7 +124,8 @@ func (d *Dialer) stream(s config.Server, a *Account) (capability.Target, error) 
 	if a == nil || !s.Auth.Blob {
 		return to, nil
 	}
-	// What signs in goes before all else, and is asked for each time that a stream is opened.
+	// The credentials go before all else, and are asked for each time that a stream is
+	// opened.
 	return stream.Sealed{Address: to, Blob: func(ctx context.Context) ([]byte, error) {
 		m, err := a.Material(ctx)
 		if err != nil {
@@ -163,5 +164,5 @@ func (d *Dialer) granted(via string, gs []capability.Grant) error {
 	return nil
 }
 
-// entryKey is what in a server entry gives a kind of access.
+// entryKey returns the key of a server entry that gives a kind of access.
 func entryKey(kind abi.OpenKind) string { return (&capability.Denial{Kind: kind}).Key() }

@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// redaction is the secrets that a host knows. Each is added to one of two sets, which
-// pass it on: shown to recorded, and that to each trace and recording of the host.
+// redaction is the secrets that a host knows. Each is added to one of two sets. shown passes
+// it on to recorded, and recorded to each trace and recording of the host.
 type redaction struct {
 	shown    *redact.Set // left out of what servers print and of errors
 	recorded *redact.Set // left out of what is recorded; nil if nothing is
@@ -57,7 +57,7 @@ func (r redaction) entry(s config.Server) {
 }
 
 // Redact returns a text without the secrets of the entries that were connected to so far,
-// in whatever encoding they are there.
+// whatever encoding they are in.
 func (d *Dialer) Redact(text string) string { return string(d.secrets.shown.Redact([]byte(text))) }
 
 // negotiates reports whether every client sends the header. The values of such headers

@@ -11,9 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
 
-// savedState is what the guest of one connection has saved for the guest of the next:
-// see save and RESUME in package abi. It is kept in memory alone, with the connection
-// that it is of, and is read once. Who gets it is decided by how that ended:
+// savedState is what the guest of one connection has saved for the guest of the next: see
+// save and RESUME in package abi. It is kept in memory alone, with the connection that it
+// belongs to, and is read once. How the connection ended decides who gets it:
 //
 //	how the connection ended                    the next guest, in a legacy session over HTTP
 //	─────────────────────────────────────────── ─────────────────────────────────────────────
@@ -27,9 +27,9 @@ import (
 //	closed, disabled, removed, reloaded         nothing: the guest heard CLOSE, and DELETE
 //	                                            was sent
 //
-// In all other sessions no state is given on. A modern server keeps no session, and where
-// a connection is one stream, to a process or a socket, the session ends with it: a guest
-// that knew the old state could not spare its server the handshake.
+// In all other sessions no state is handed over. A modern server keeps no session. If a
+// connection is one stream, to a process or a socket, the session ends with it: even with the
+// old state, a guest could not spare its server the handshake.
 //
 // A state is given to the same plugin, for the same entry and sign-in, see [resumeKey],
 // and only once. If a guest crashes before it has saved a state of its own, the next one
@@ -72,7 +72,7 @@ func (s *savedState) discard() {
 	}
 }
 
-// end is for the end of the connection, and why it came.
+// end is called when the connection has ended, with the reason.
 func (s *savedState) end(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,10 +92,11 @@ func (s *savedState) read() []byte {
 	return s.text
 }
 
-// resumeKey is what the connections that leave and get a state must have in common: the
-// server entry to the letter, which says where it leads and with which headers; the
-// plugin, by the name that the entry knows it by; and the account, with the number of its
-// sign-ins and sign-outs. What a plugin calls itself is compared as well, once it runs.
+// resumeKey is what two connections must have in common for one to leave a state and the
+// other to get it: the server entry to the letter, which says where it leads and with which
+// headers; the plugin, by the name that the entry knows it by; and the account, with the
+// number of its sign-ins and sign-outs. What a plugin calls itself is compared as well, once
+// it runs.
 type resumeKey struct {
 	entry   [sha256.Size]byte
 	via     string
@@ -103,8 +104,8 @@ type resumeKey struct {
 	turns   uint64
 }
 
-// resumeKey returns that of the connections that are dialled now. An entry that cannot be
-// written down is not known again.
+// resumeKey returns the key of the connections that are dialled now. An entry that cannot be
+// encoded matches no other.
 func (a *attempt) resumeKey() resumeKey {
 	k := resumeKey{via: a.via, account: a.account}
 	if entry, err := json.Marshal(a.server); err == nil {
@@ -119,8 +120,8 @@ func (a *attempt) resumeKey() resumeKey {
 // fits reports whether what was saved under k may be given to one of other.
 func (k resumeKey) fits(other resumeKey) bool { return k == other && k.entry != [sha256.Size]byte{} }
 
-// resume is dial for a connection whose guest goes on where that of an ended one
-// stopped. It returns nil where nothing was left, or not for this guest.
+// resume is dial for a connection whose guest goes on where the guest of an ended one
+// stopped. It returns nil if that left no state, or none for this guest.
 func (a *attempt) resume(ctx context.Context, handler rpc.Handler, after *session.Dialed) (*session.Dialed, error) {
 	old, ok := after.Transport.(*connection)
 	if !ok || old.saved.read() == nil || !old.key.fits(a.resumeKey()) {

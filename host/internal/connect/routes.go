@@ -19,9 +19,9 @@ const (
 	transportSSE  = "sse"
 )
 
-// Connect connects a session over one of the transports that its entry may have. after
-// is as for [session.Session.Connect]; starting has the connection while it is made. What
-// the entry leads to is read anew each time: its plugin, its grants and its sign-in.
+// Connect connects a session over one of the transports that its entry may have. after is as
+// for [session.Session.Connect]; starting has the connection while it is made. Plugin, grants
+// and sign-in of the entry are read anew each time.
 func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.Server, after *session.Conn, starting *Starting) (*session.Conn, error) {
 	var errs []error
 	for _, via := range d.Routes(entry) {
@@ -36,7 +36,7 @@ func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.S
 			err = &overError{via, err}
 		}
 		errs = append(errs, err)
-		if via != transportSSE && !errors.Is(err, session.ErrOtherTransport) { // SSE may be what was remembered, which may be outdated
+		if via != transportSSE && !errors.Is(err, session.ErrOtherTransport) { // if SSE was remembered, that may be outdated
 			break
 		}
 	}
@@ -95,7 +95,7 @@ func (d *Dialer) Routes(s config.Server) []string {
 	return []string{transportHTTP, transportSSE}
 }
 
-// timeout returns what a request to a server may take; 0 is no limit.
+// timeout returns how long a request to a server may take; 0 is no limit.
 func (d *Dialer) timeout(s config.Server) time.Duration {
 	if s.Timeout != 0 {
 		return max(s.Timeout, 0)

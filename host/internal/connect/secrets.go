@@ -41,8 +41,8 @@ func (as *Accounts) settings(s config.Server) func(context.Context) (json.RawMes
 }
 
 // Resolve returns an entry with its secrets and with the variables of its file, which are
-// looked up each time that it is connected, and kept out of what is shown and recorded.
-// One of a project has no file any more: its variables are those that were approved.
+// looked up each time that it is connected, and kept out of what is shown and recorded. The
+// entry of a project has no file here: its variables are those that were approved.
 func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, error) {
 	values := make(map[config.Reference]string)
 	for _, r := range s.Secrets() {
@@ -78,7 +78,7 @@ func (e *InputError) Error() string {
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// inputOf returns the question that a secret of an entry is the answer to, or nil.
+// inputOf returns the question of an entry that a secret answers, or nil.
 func inputOf(s config.Server, r config.Reference) *config.Input {
 	at := slices.IndexFunc(s.Inputs, func(in config.Input) bool { return r.Secret != "" && in.Secret == r.Secret })
 	if at < 0 {
@@ -87,7 +87,7 @@ func inputOf(s config.Server, r config.Reference) *config.Input {
 	return &s.Inputs[at]
 }
 
-// secretText is how a secret is meant in an entry.
+// secretText is how an entry refers to a secret.
 func secretText(r config.Reference) string {
 	if r.File != "" {
 		return "${file:" + r.File + "}"
@@ -95,8 +95,8 @@ func secretText(r config.Reference) string {
 	return "${secret:" + r.Secret + "}"
 }
 
-// withEnvFile returns an entry with the variables of its file among its own, which count
-// more.
+// withEnvFile returns an entry with the variables of its file added to its own. Its own take
+// precedence.
 func withEnvFile(s config.Server) (config.Server, error) {
 	path := s.EnvPath()
 	text, err := readSmall(path)
@@ -115,8 +115,8 @@ func withEnvFile(s config.Server) (config.Server, error) {
 // maxSecret is the largest file that is a secret, in bytes.
 const maxSecret = 64 << 10
 
-// lookUp returns what a reference of a server leads to. The variables of a project's are
-// those of this process, of which the person has approved.
+// lookUp returns the value of a reference in a server entry. For an entry of a project, a
+// variable is looked up in this process, as the person has approved.
 func (as *Accounts) lookUp(ctx context.Context, s config.Server, r config.Reference) (string, error) {
 	switch {
 	case r.Env != "":

@@ -17,7 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
-// StartError is that a server did not come up, with what is known of why.
+// StartError says that a server did not come up, and what is known of the reason.
 type StartError struct {
 	Err   error
 	Cause crash.Cause
@@ -27,7 +27,7 @@ func (e *StartError) Error() string { return e.Err.Error() }
 func (e *StartError) Unwrap() error { return e.Err }
 
 // Final reports whether another start would end in the same way: the cause is known, or the
-// server left before it read what it was sent, so that nothing of that was the reason.
+// server left before it read anything that it was sent, so that this cannot be the cause.
 func (e *StartError) Final() bool {
 	var exit *guest.ExitError
 	return e.Cause.Known || errors.As(e.Err, &exit) && exit.Unread
@@ -64,9 +64,9 @@ func (n *noise) kept() []string {
 	return n.lines
 }
 
-// dropped hears of messages that came to nothing. What a process writes to stdout while it
-// starts is kept, for the case that it does not come up; if it starts for longer than
-// noiseAfter, the first line is warned of. So is the first line that it writes there later.
+// dropped hears of input that is no message. What a process writes to stdout while it starts
+// is kept, for the case that it does not come up; if it starts for longer than noiseAfter,
+// the first line is warned of. So is the first line that it writes there later.
 func (c *connection) dropped(why error, msg []byte) {
 	if c.server.Command == "" || !errors.Is(why, rpc.ErrMalformed) {
 		return
@@ -92,8 +92,8 @@ func (c *connection) tellNoise() {
 	}
 }
 
-// lastWords adds why a server went, where it did not come up, and what it wrote to its
-// stderr before.
+// lastWords adds to the error of a server that did not come up why it ended, and what it
+// wrote to its stderr before.
 func (c *connection) lastWords(cause error) error {
 	if !errors.As(cause, new(*guest.EndedError)) {
 		return cause
@@ -113,9 +113,9 @@ func (c *connection) lastWords(cause error) error {
 	return err
 }
 
-// why finds out why a process did not become a server. ended is why the connection ended,
-// nil where it has not. Of a server that was up nothing is said: what it wrote at its start
-// is then no reason.
+// why finds out why a process did not become a server. ended is why the connection ended, nil
+// if it has not. It finds no reason for a server that was up: what that wrote at its start is
+// then no reason.
 func (c *connection) why(stderr string, ended error) crash.Cause {
 	if c.server.Command == "" || c.peer.Version() != "" {
 		return crash.Cause{}
@@ -137,7 +137,7 @@ func (c *connection) why(stderr string, ended error) crash.Cause {
 // Starting is the connection of a session while it is made. Its zero value is none.
 type Starting struct{ now atomic.Pointer[connection] }
 
-// slowStart is what to do about a server that was given too little time.
+// slowStart is the hint for a server that was given too little time.
 const slowStart = `a server that is slow to start gets longer with --timeout, or with start_timeout = "2m" in its entry`
 
 // Explain adds to an error of a server that was not connected in time what it did instead:

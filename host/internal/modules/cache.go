@@ -45,9 +45,9 @@ type Transport struct {
 	Apart  guest.Program // nil where it runs in this process
 }
 
-// Compile makes the native code of a plugin that runs in this process, where loading
-// it has not. It is done before a server's time to start begins, which is for the
-// server.
+// Compile makes the native code of a plugin that runs in this process, unless loading it has
+// done so. The caller compiles before the start time of a server begins to count, since that
+// time is for the server.
 func (t *Transport) Compile(ctx context.Context, name string) error {
 	if t.Module == nil {
 		return nil
@@ -149,8 +149,8 @@ func (m *Cache) Transports() []string {
 // isProvider tells an auth provider from a transport.
 func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }
 
-// newest returns the plugin of that name, as its file is now. known are those of its sort,
-// and load reads and prepares one of them.
+// newest returns the plugin of that name, as its file is now. known are the plugins of its
+// kind, and load reads and prepares one of them.
 func newest[P any](ctx context.Context, m *Cache, known map[string]*cachedModule[P], name string, load func(context.Context, string) (*P, error)) (*P, error) {
 	m.mu.Lock()
 	c, file, closed := known[name], m.files[name].File, m.closed

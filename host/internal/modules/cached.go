@@ -27,7 +27,7 @@ func (c *cachedModule[P]) get(ctx context.Context, name, path string, load func(
 	}
 	defer c.loading.Unlock()
 	before := c.plugin.Load()
-	now, _ := os.Stat(path) // before it is read: a change in between is seen next time
+	now, _ := os.Stat(path) // taken before the file is read: a change in between is seen next time
 	if before != nil && (now == nil || sameVersion(now, c.loaded)) {
 		return before, nil
 	}

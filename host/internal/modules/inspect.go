@@ -18,9 +18,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without
-// a module, it reads the file. That a plugin would be refused is no error, and is in its
-// findings. That the file cannot be read is an error.
+// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without a
+// module, it reads the file. A plugin that would be refused is no error: its findings say so.
+// A file that cannot be read is an error.
 func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*pluginstore.Info, error) {
 	file := plugin.File{Name: nameOf(path), Path: path}
 	if module == nil {
@@ -88,7 +88,7 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 	return m.concluded(ctx, info, name, err)
 }
 
-// concluded adds to what was found why the module did not say what it is.
+// concluded adds to the findings why the module did not say what it is.
 func (m *Cache) concluded(ctx context.Context, info *pluginstore.Info, name string, err error) (*pluginstore.Info, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -106,7 +106,7 @@ func (m *Cache) concluded(ctx context.Context, info *pluginstore.Info, name stri
 // process or its socket.
 const MainGrant = "main"
 
-// strangeGrants tells the grants that a manifest wants and no server entry can give.
+// strangeGrants returns the grants that a manifest wants but no server entry can give.
 func strangeGrants(manifest *abi.Manifest) (warnings []string) {
 	if manifest == nil {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-// Replace has plugins loaded from other files, and returns the names of those that
-// changed: their entries in files changed, or their file on disk was replaced by another
-// that can be loaded. A plugin that could not be loaded before, and can be now, has
-// changed. ctx bounds the loading.
+// Replace loads plugins from other files, and returns the names of those that changed: their
+// entries in files changed, or their file on disk was replaced by another that can be loaded.
+// A plugin that could not be loaded before, and can be now, has changed. ctx bounds the
+// loading.
 func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (changed map[string]bool, err error) {
 	m.mu.Lock()
 	if m.closed {
@@ -37,7 +37,7 @@ func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (ch
 	return changed, nil
 }
 
-// compare adds the names of the plugins that newest returns another of.
+// compare adds the names of the plugins for which newest returns another version.
 func compare[P any](ctx context.Context, known map[string]*cachedModule[P], newest func(context.Context, string) (*P, error), changed map[string]bool) {
 	for name, c := range known {
 		before := c.plugin.Load()

@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// Transport returns the transport of that name, as its file is now. A connection goes on
-// with the one that it was started with. Nothing is compiled yet in this process.
+// Transport returns the transport of that name, as its file is now. A connection goes on with
+// the version that it was started with. Nothing is compiled yet in this process.
 func (m *Cache) Transport(ctx context.Context, name string) (*Transport, error) {
 	return newest(ctx, m, m.transports, name, m.loadTransport)
 }
@@ -57,7 +57,7 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 	return &Transport{Hash: module.Hash(), Module: module}, nil
 }
 
-// unloaded sorts the errors of looking at a plugin and compiling it.
+// unloaded sorts the errors of inspecting and compiling a plugin.
 func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
 	var ended *worker.Refusal
 	switch {

@@ -15,8 +15,7 @@ import (
 	"sync"
 )
 
-// MaxSize is how large a plugin file may be, in bytes: what a module may have that
-// is loaded.
+// MaxSize is how large a plugin file may be, in bytes: the limit of a module that is loaded.
 const MaxSize = 8 << 20
 
 // File names a plugin file and what its content must hash to.
@@ -62,7 +61,7 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unfit says why a file cannot be a plugin. It is an [fs.ErrInvalid].
+// unfit says why a file cannot be a plugin. Its error is an [fs.ErrInvalid].
 type unfit string
 
 func (u unfit) Error() string        { return string(u) }

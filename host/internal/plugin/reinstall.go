@@ -7,9 +7,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// ReinstallHint says how to install a plugin again whose file is not what was
-// installed. It does not offer to accept the file as it is now: the lockfile has the
-// hash that the user was shown.
+// ReinstallHint says how to reinstall a plugin whose file is not the one that was installed.
+// It does not offer to accept the file as it is now: the lockfile has the hash that the user
+// was shown.
 func ReinstallHint(name string, i *config.Installed) string {
 	add := "wharf plugin add " + shellWord(i.Source)
 	if i.Plugin != name {

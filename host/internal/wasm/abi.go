@@ -10,7 +10,7 @@ import (
 
 // ABI is what a module may import and must export.
 type ABI struct {
-	Module       string     // the module name imports must carry; WASI is offered besides
+	Module       string     // the module name that imports must carry; WASI is offered too
 	Imports      []HostFunc // what may be imported from Module
 	Exports      []Export   // what must be exported
 	MarkerPrefix string     // names of markers start so, for any version of the ABI

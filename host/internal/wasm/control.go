@@ -51,7 +51,7 @@ func (s *scan) elseArm() {
 	s.shape.height = f.height + f.params
 }
 
-// closeFrame goes on behind the end of a frame, where all paths out of it meet.
+// closeFrame continues the scan after the end of a frame, where all paths out of it meet.
 func (s *scan) closeFrame() {
 	f := *s.top()
 	s.frames = s.frames[:len(s.frames)-1]

@@ -4,10 +4,10 @@ package wasm
 // takes the arguments and, last, the index of the entry, and calls the function there
 // by br_table.
 //
-// A table that the module does not write to is the same in all instances, and yet
-// wazero makes one for each, of references that it allocates one by one: 95 KB for
-// each instance of a Go guest, which has most of its functions in the table, behind
-// 4,096 empty entries. As code, the table exists once.
+// A table that the module does not write to is the same in all instances. Yet wazero makes
+// one for each instance, out of references that it allocates one by one. An instance of a Go
+// guest takes 95 KB for it: the table has 4,096 empty entries, and then most of the
+// functions. As code, the table exists once.
 type dispatcher struct {
 	typ     uint32    // of the dispatcher: the type of the call and an i32
 	target  uint32    // the type of the call
@@ -20,7 +20,7 @@ type dispatcher struct {
 // in a Go guest, 400 ms for 8,000.
 const (
 	dispatchLabels = 40_000 // of all dispatchers
-	dispatchBodies = 2      // one takes at most as much as so many functions may
+	dispatchBodies = 2      // one takes at most the effort of so many functions
 	dispatchTarget = 250    // effort of a function in it
 	dispatchShare  = 64     // of the square of the functions in it
 )

@@ -1,8 +1,8 @@
 package wasm
 
-// effort is an upper estimate of what compiling one function takes. A unit is 100 ns of
-// one processor, or 100 bytes of memory, whichever an honest or hostile function takes
-// more of; TestEffortBoundsWhatCompilingTakes holds the bytes.
+// effort is an upper estimate of what compiling one function takes. A unit is 100 ns of one
+// processor or 100 bytes of memory, whichever gives the larger estimate for an honest or
+// hostile function; TestEffortBoundsWhatCompilingTakes holds the bytes.
 //
 // Most of it grows with the code. What grows faster is counted by following the basic
 // blocks that wazero makes:
