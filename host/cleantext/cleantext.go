@@ -85,8 +85,8 @@ func isSeen(r rune) bool {
 // drawn over what is before it, and letters from right to left change places.
 func isName(r rune) bool { return isSeen(r) && !unicode.In(r, unicode.M, rightToLeft) }
 
-// rightToLeft are the blocks whose letters are written so, those that have no letter
-// yet with them (Unicode Standard Annex 9, default classes R and AL).
+// rightToLeft are the blocks whose letters are written from right to left, also those that
+// have no letter yet (Unicode Standard Annex 9, default classes R and AL).
 var rightToLeft = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x0590, 0x08ff, 1}, {0xfb1d, 0xfdff, 1}, {0xfe70, 0xfeff, 1}},
 	R32: []unicode.Range32{{0x10800, 0x10fff, 1}, {0x1e800, 0x1efff, 1}},

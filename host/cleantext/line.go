@@ -32,8 +32,8 @@ func Cut(text string, limit int) string {
 	return text[:end]
 }
 
-// isUnfit reports whether a line goes without r: white space, what leaves nothing of its
-// own on the screen, and what is not valid UTF-8.
+// isUnfit reports whether a line leaves r out: white space, what leaves nothing of its own on
+// the screen, and what is not valid UTF-8.
 func isUnfit(r rune) bool { return unicode.IsSpace(r) || !isSeen(r) || r == utf8.RuneError }
 
 // Mask returns text on one line: white space becomes a space each, and what cannot be

@@ -2,11 +2,11 @@ package mcp
 
 import "github.com/wharf-mcp/wharf/host/internal/strictjson"
 
-// Bounds of what is read of the messages of a server. A message has 16 MiB at most,
-// and what a host holds for one of n bytes is at most 4n + 16 MiB, whatever is in it:
-// but for these, `{"content":[{},{},…]}` would take a hundred times its length. What
-// is over a bound is an error that names it; nothing is left out in silence. Honest
-// servers do not come near them.
+// Bounds of what is read of the messages of a server. A message has 16 MiB at most, and what
+// a host holds for one of n bytes is at most 4n + 16 MiB, whatever is in it: without these
+// bounds, `{"content":[{},{},…]}` would take a hundred times its length. A value over a bound
+// is an error that names the bound; nothing is left out in silence. Honest servers do not
+// come near them.
 const (
 	// MaxElements is how many elements the arrays of a result may have together, and
 	// those of all pages of a list: blocks, messages, tools, arguments of prompts.

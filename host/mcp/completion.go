@@ -2,9 +2,8 @@ package mcp
 
 import "encoding/json"
 
-// Ref names what an argument belongs to that wants completing
-// (2026-07-28/server/utilities/completion). [PromptRef] and [ResourceRef] make
-// one.
+// Ref names the prompt or resource template whose argument is to be completed
+// (2026-07-28/server/utilities/completion). [PromptRef] and [ResourceRef] make one.
 type Ref struct {
 	Type string `json:"type"`
 	Name string `json:"name,omitempty"` // of a prompt

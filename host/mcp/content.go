@@ -186,8 +186,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// KindOf names the kind of a JSON value by its first byte, as JSON Schema does: "number"
-// is any that is no other kind, and "nothing" a text without one.
+// KindOf names the kind of a JSON value by its first byte, as JSON Schema does: a value of no
+// other kind is a "number", and a text without a value is "nothing".
 func KindOf(value []byte) string {
 	value = bytes.TrimLeft(value, " \t\r\n")
 	if len(value) == 0 {

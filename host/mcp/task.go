@@ -18,9 +18,9 @@ type Task struct {
 	TTL           *int64
 	PollInterval  int64 // 0 where the server has no wish
 
-	// What came of it, in the modern era: with TaskCompleted the result of the
-	// request, with TaskFailed a JSON-RPC error. A legacy server tells it in the
-	// answer to MethodTaskResult.
+	// Result is the outcome, in the modern era: with TaskCompleted the result of the request,
+	// with TaskFailed a JSON-RPC error. A legacy server tells it in the answer to
+	// MethodTaskResult.
 	Result json.RawMessage
 	Error  json.RawMessage
 
@@ -39,7 +39,7 @@ const (
 	TaskCancelled     TaskStatus = "cancelled"
 )
 
-// Final reports whether nothing more will become of a task.
+// Final reports whether the state is the last one of a task.
 func (s TaskStatus) Final() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }

@@ -40,8 +40,7 @@ func (s State) String() string {
 // MarshalText returns the text of the state.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Reason is why a server is in its state, and also what a failed dial failed
-// for. Its text is stable.
+// Reason is why a server is in its state, and also why a dial failed. Its text is stable.
 type Reason uint8
 
 // The reasons for a state. Those from Unreachable to PluginRefused, and SignIn,

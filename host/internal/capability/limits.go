@@ -68,10 +68,10 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Held is the most that a table holds within the default limits, in bytes, beside what
-// is queued: for its handles, with a chunk in flight for each, and for each exchange
-// over HTTP that is under way beside them, with a chunk of its answer, the body of its
-// request where it is short, and its connection.
+// Held is the most that a table holds within the default limits, in bytes, without what is
+// queued. It counts the handles, each with a chunk in flight, and the HTTP exchanges under
+// way, each with a chunk of its answer, its connection, and the body of its request if that
+// is short.
 func Held() (handles, exchange int) {
 	l := Limits{}.withDefaults()
 	const (

@@ -15,9 +15,9 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// StatusOf is what a guest may know of err. All errors of processes, streams and
-// exchanges pass here, so that the same break has the same status everywhere. The caller
-// says in otherwise what an error means that says nothing about the network.
+// StatusOf is what a guest may know of err. All errors of processes, streams and exchanges
+// pass here, so that the same break has the same status everywhere. otherwise is the status
+// of an error that says nothing about the network.
 //
 // The order of the cases matters. [abi.Unreachable] tells a guest that nothing was sent, so
 // only an error of a dial or of a start has it. An error that ends an established

@@ -4,8 +4,8 @@ package confine
 
 import "golang.org/x/sys/unix"
 
-// call is a system call that is allowed if each of its arguments that are named
-// here is as it says.
+// call is a system call that is allowed if each of its arguments that is named here has an
+// allowed value.
 type call struct {
 	number uint32
 	args   []argument

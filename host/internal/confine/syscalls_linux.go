@@ -26,7 +26,7 @@ const (
 const addressSpare = 1 << 30
 
 func syscalls() error {
-	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), processors)) // which also ends that the runtime adapts it
+	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), processors)) // the runtime does not adapt it after this
 	if err := startThreads(processors + spareThreads); err != nil {
 		return err
 	}

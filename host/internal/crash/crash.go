@@ -74,8 +74,9 @@ func OnStdout(line string) string {
 
 func filled(text, name string) string { return strings.ReplaceAll(text, "%s", name) }
 
-// passOn is the hint for variables that the shell has. That a server asks for one is no
-// reason to trust it: of a server that the user has not written, no line is ready to be pasted.
+// passOn is the hint for variables that the shell has. A server that asks for a variable is
+// not trusted because of that: if its entry came with a project, the hint has no line that
+// could be pasted.
 func (s *Start) passOn(names []string) string {
 	all := strings.Join(names, ", ")
 	if s.Project {
@@ -97,7 +98,8 @@ var (
 	needs    = regexp.MustCompile(`(?i)\b(requires?|required|missing|unset|undefined|must|needs?|provide|KeyError|environment variables?|(please|must) set|set the|not (set|found|defined|provided))\b`)
 )
 
-// near is how far from the name of a variable a server says that it needs it, in bytes.
+// near is how many bytes may lie between the name of a variable and the words that say that
+// it is needed.
 const near = 60
 
 // withheld returns the variables that the server said it needs, and that it might have had.

@@ -19,9 +19,8 @@ import (
 // Most are over at once; some stay as long as the browser does.
 const openTime = 2 * time.Second
 
-// OpenBrowser shows a page in the browser of the person. Whether there is a
-// person who could look at it is the caller's to know: without a terminal, this
-// is not to be called.
+// OpenBrowser shows a page in the browser of the person. The caller has to know whether there
+// is a person who could look at it: without a terminal, OpenBrowser must not be called.
 //
 // The URL comes from a server, and goes through programs that were written for
 // what people type. So only what [CheckBrowserURL] returns is passed on, as one
@@ -71,10 +70,10 @@ func (o browser) open(ctx context.Context, target string) error {
 	return nil
 }
 
-// CheckBrowserURL returns the URL of a page that may be shown to a person, in the
-// form in which it may be passed on. It is https, or http on this machine;
-// nothing that a shell, a terminal or a program in between could take for its own
-// is in it, and it reads the same however often it is read.
+// CheckBrowserURL returns the URL of a page that may be shown to a person, in the form in
+// which it may be passed on. It is https, or http on this machine. It holds nothing that a
+// shell, a terminal or a program in between could interpret, and parsing and writing it again
+// does not change it.
 func CheckBrowserURL(target string) (string, error) {
 	if at := strings.IndexFunc(target, isUnsafe); at >= 0 {
 		return "", ruleErrorf("the URL of the page holds %q, which has to be encoded there", []rune(target[at:])[0])

@@ -62,10 +62,10 @@ func (e *PortError) Error() string {
 
 func (e *PortError) Unwrap() error { return e.Err }
 
-// ListenCallback opens a callback, which lasts until Close or until ctx ends. The
-// host, "127.0.0.1" or "localhost", only says what its URI is to look like; ""
-// is the first. Without a port the system picks one; a port that is taken is a
-// [*PortError]. The path "" is /callback.
+// ListenCallback opens a callback, which lasts until Close or until ctx ends. The host,
+// "127.0.0.1" or "localhost", only says which of the two its URI has; "" is the first.
+// Without a port the system picks one; a port that is taken is a [*PortError]. The path "" is
+// /callback.
 func ListenCallback(ctx context.Context, host string, port int, path string) (*Callback, error) {
 	host, path = cmp.Or(host, "127.0.0.1"), cmp.Or(path, "/callback")
 	if err := checkCallback(host, port, path); err != nil {

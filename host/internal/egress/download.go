@@ -38,8 +38,8 @@ func dropHeader(e *outgoing, to *url.URL) error {
 	return nil
 }
 
-// readFile reads the answer to a download and closes it. Of one that is no success
-// only the status counts: what comes with it is a page for people.
+// readFile reads the answer to a download and closes it. If the answer is no success, it
+// returns only the status: the body is a page for people.
 func readFile(e *outgoing, resp *http.Response, limit int64) (*FetchResponse, error) {
 	if resp.StatusCode != http.StatusOK {
 		httpclient.Discard(resp)

@@ -109,9 +109,9 @@ func (f *Fetcher) checkName(ctx context.Context, u, proxy *url.URL) error {
 	return nil
 }
 
-// proxy returns the proxy on the way to u, or nil. This machine is reached without a
-// proxy, for which localhost would be another machine, unless it is the server and the
-// user configured one.
+// proxy returns the proxy on the way to u, or nil. This machine is reached without a proxy,
+// because for a proxy localhost is another machine. The exception is a server on this machine
+// for which the user configured a proxy.
 func (f *Fetcher) proxy(to relation, u *url.URL) (*url.URL, error) {
 	if to != ownServer && isLoopback(u.Hostname()) {
 		return nil, nil

@@ -216,8 +216,8 @@ func (s *standIns) jwt(text string) (string, bool) {
 	return strings.Join(parts, "."), true
 }
 
-// document rewrites the body of an answer, or what a command has printed. A number that is
-// all of it may be a code.
+// document rewrites the body of an answer, or what a command has printed. If all of it is a
+// number, that may be a code.
 func (s *standIns) document(media, text string) string {
 	_, notNumber := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if out, ok := s.json([]byte(text)); ok && notNumber != nil {

@@ -119,8 +119,8 @@ func (l *Line) Text(name string, value *string) {
 	}
 }
 
-// Time is a time in the form of RFC 3339, in UTC, with microseconds. What is read that is
-// no time is the zero time.
+// Time is a time in the form of RFC 3339, in UTC, with microseconds. A text that is no time
+// is read as the zero time.
 func (l *Line) Time(name string, value *time.Time) {
 	switch {
 	case !l.has(name, !value.IsZero()):
@@ -132,8 +132,8 @@ func (l *Line) Time(name string, value *time.Time) {
 	}
 }
 
-// Micros is a duration as a number of microseconds, also zero. What is read that is out of
-// range is zero.
+// Micros is a duration as a number of microseconds, also zero. A number out of range is read
+// as zero.
 func (l *Line) Micros(name string, value *time.Duration) {
 	const most = int64(1<<63-1) / int64(time.Microsecond)
 	if !l.Writing() && !l.Reads(name) {

@@ -9,7 +9,8 @@ type automaton struct {
 	longest int              // bytes of the longest pattern
 }
 
-// node is a state of the automaton: a prefix that one or more patterns share. Its children are a linked list, except those of the root.
+// node is a state of the automaton: a prefix that one or more patterns share. Its children
+// are a linked list, except those of the root.
 type node struct {
 	child, sibling int32
 	fail           int32 // the longest proper suffix that is a prefix of a pattern; 0 for none

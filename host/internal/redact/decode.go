@@ -174,9 +174,8 @@ func (d *decoder) percent(l *layer, depth int, u unit) {
 }
 
 // escape undoes an escape of a JSON string (RFC 8259, section 7), and \x41 of other
-// languages. A byte that the layer
-// before made from a percent form is left to the next layer: a \ that was encoded must not
-// be paired with one that was not.
+// languages. A byte that the layer before made from a percent form is left to the next layer:
+// a \ that was encoded must not be paired with one that was not.
 func (d *decoder) escape(l *layer, depth int, u unit) {
 	switch {
 	case u.by == depth:

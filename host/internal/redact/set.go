@@ -32,10 +32,10 @@ import (
 //   - both in each other or twice, and of a text that was escaped as a whole.
 //
 // Base64 and hexadecimal digits are looked for only for texts that [Set.Hide] or
-// [Set.HideNamed] added, of at most 8 KiB; base64 from 5 bytes on; an encoding of an
-// encoding for at most 256 bytes. Texts that are too
-// short are ignored, see [LeastText] and [LeastNamed]. One limit remains: an escaped
-// secret may be missed right behind a stray % or \ that forms another escape with it.
+// [Set.HideNamed] added, of at most 8 KiB; base64 from 5 bytes on; an encoding of an encoding
+// for at most 256 bytes. Texts that are too short are ignored, see [LeastText] and
+// [LeastNamed]. One limit remains: an escaped secret may be missed right behind a stray % or
+// \ that forms another escape with it.
 //
 // The zero Set is empty. A nil Set ignores what is added to it. It may be used from any
 // goroutine; a text is found in everything that is read after it was added.

@@ -41,7 +41,7 @@ func (b *annotationStripper) part() {
 	}
 }
 
-// object copies an object: a schema, or schemas that have names, which say nothing of them.
+// object copies an object: a schema, or named schemas, whose names are no keywords.
 func (b *annotationStripper) object(isSchema bool) {
 	b.out = append(b.out, '{')
 	for name := range b.Object() {

@@ -19,17 +19,16 @@ const (
 	maxValueBytes  = 4 << 20
 	maxValueDepth  = 128
 
-	// Numbers are compared exactly, at a price that grows with what their
-	// exponents spell out; the library takes some of them for nothing at all and
-	// then dereferences that.
+	// Numbers are compared exactly, which takes as much work as the digits that their
+	// exponents stand for. The library reads some numbers as nil, and then dereferences that.
 	maxDigits   = 100
 	maxExponent = 400
 )
 
-// A value that has been decoded takes far more memory than its text where it is made
-// of many small things: `{"":0}` takes 400 bytes. So it has heldFactor bytes for each
-// byte of text, and heldFixed on top, and what takes more is not decoded. These are
-// what things take, about, on a machine of 64 bits.
+// A decoded value that is made of many small things takes far more memory than its text:
+// `{"":0}` takes 400 bytes. So a value may take heldFactor bytes for each byte of text, and
+// heldFixed on top. A value that takes more is not decoded. The other constants are what
+// things take, about, on a machine of 64 bits.
 const (
 	heldFactor = 3
 	heldFixed  = 12 << 20
@@ -129,7 +128,7 @@ func (d *decoder) array(depth int) []any {
 	return items
 }
 
-// number takes a number that can be reckoned with.
+// number takes a number that can be computed with.
 func (d *decoder) number(text string) any {
 	exponent, err := 0, error(nil)
 	if i := strings.IndexAny(text, "eE"); i >= 0 {

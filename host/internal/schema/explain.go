@@ -94,9 +94,9 @@ func (x explainer) forbidden(e *jsonschema.ValidationError) []Fault {
 	return []Fault{{Pointer: pointer(at), Want: "fewer items"}}
 }
 
-// choose explains that none of several alternatives fits. If the value belongs to
-// one of them, what is said is what is wrong with it there; if each wants another
-// value in the same place, that is said of all.
+// choose explains that none of several alternatives fits. If the value belongs to one of
+// them, choose says what is wrong with it there. If each wants another value in the same
+// place, choose says that of all of them.
 func (x explainer) choose(e *jsonschema.ValidationError) []Fault {
 	var meant [][]Fault
 	var wants []string
@@ -135,8 +135,8 @@ func (x explainer) foreign(e *jsonschema.ValidationError, depth int) bool {
 	return slices.ContainsFunc(e.Causes, func(cause *jsonschema.ValidationError) bool { return x.foreign(cause, depth) })
 }
 
-// wanted says what a keyword asks for, and whether what is there tells anything
-// beside that.
+// wanted says what a keyword asks for, and whether a description of the value adds anything
+// to that.
 func wanted(k jsonschema.ErrorKind) (want string, telling bool) {
 	switch k := k.(type) {
 	case *kind.Type:

@@ -28,7 +28,7 @@ type Fault struct {
 	Got     string // such as "a string of 5 characters"; "" where it adds nothing
 	Near    string // the name that was probably meant, for Missing and Unknown; or ""
 
-	by string // where the part of the schema lies that says so
+	by string // the place of the part of the schema that says so
 }
 
 // String says it in one line, that can be shown.

@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
-// suggest finds the names that were probably meant: for a property that is not
-// known one that the schema knows and the value lacks, and for one that is missing
-// one that the schema does not know. If the two are each other, that is said once.
+// suggest finds the names that were probably meant. For an unknown property it looks for one
+// that the schema knows and the value lacks. For a missing property it looks for one that the
+// schema does not know. If two properties are each other's suggestion, that is said once.
 func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 	meant := make(map[string]bool) // pointers to the properties
 	for i := range faults {
@@ -42,8 +42,7 @@ func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 	return slices.DeleteFunc(faults, func(f Fault) bool { return f.Kind == Missing && meant[f.Pointer] })
 }
 
-// known returns the names of the properties that the part of a schema which lies
-// there knows.
+// known returns the names of the properties that the part of a schema at a place knows.
 func known(root *jsonschema.Schema, location string) map[string]bool {
 	names := make(map[string]bool)
 	parts, _ := collectParts(root) // has succeeded before

@@ -29,8 +29,8 @@ var lowLimits = wasm.Limits{Effort: 42_000_000, BodyEffort: 900_000}
 // CompileTime is how long compiling a module may take where a Compiler says nothing.
 const CompileTime = time.Minute
 
-// compileGarbage lets the heap of a process that compiles and ends grow further before it
-// is swept. The limit of memory goes before it. It is a variable of the environment because
+// compileGarbage lets the heap of a process that compiles and ends grow further before it is
+// swept. The limit of memory takes precedence. It is a variable of the environment because
 // the packages of a program make garbage before its main function begins.
 const compileGarbage = "GOGC=400"
 
@@ -98,8 +98,8 @@ func (c *Compiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, nam
 	return p, err
 }
 
-// Manifest returns what an auth provider says of itself, which it is asked in its
-// process. There has to be a Command.
+// Manifest asks an auth provider, in a process of its own, what it says of itself. There has
+// to be a Command.
 func (c *Compiler) Manifest(ctx context.Context, name string, binary []byte) (*step.Manifest, error) {
 	j := job{kind: provider, name: name, module: binary}
 	var body []byte

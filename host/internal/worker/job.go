@@ -54,8 +54,8 @@ var onlyCompiling = confine.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
 // answers are the bodies that the host takes of a worker that compiles, by tag.
 var answers = map[tag]uint32{tagCompiled: 64 << 10, tagRefused: 16 << 10, tagFailed: maxSentText}
 
-// run compiles the module, and then asks a provider what it is, which it returns; failed says why nothing
-// was kept, and err what is wrong with the module.
+// run compiles the module. It then asks a provider what it is, and returns the answer. failed
+// says why nothing was kept, and err what is wrong with the module.
 func (j *job) run(restrict func() error) (manifest []byte, failed, err error) {
 	if err := confine.Resources(onlyCompiling); err != nil {
 		return nil, err, nil

@@ -137,8 +137,8 @@ const startTime = time.Minute
 // fuelsPerNano is the fewest units of its budget that an event uses in a nanosecond.
 const fuelsPerNano = 1.0 / 50
 
-// exchange sends the frame in out, whose body more ends, and answers the worker until the
-// event is over.
+// exchange sends the frame in out, of whose body more is the last part, and answers the
+// worker until the event is over.
 func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
 	m.deadline.Reset(m.eventTimeout + extra + time.Duration(float64(m.budget)/fuelsPerNano))
 	m.usage.begin()

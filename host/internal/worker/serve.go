@@ -34,9 +34,9 @@ func Serve(in io.Reader, out io.Writer) error {
 	return serve(in, out, restrict)
 }
 
-// restrict takes from the process what running a plugin does not need, and seals it where
-// there are seals: there, one that does not hold is a reason not to run. Elsewhere the
-// host has told the user, see Lacks.
+// restrict takes from the process what running a plugin does not need, and seals it if the
+// system has seals: a seal that does not hold is then a reason not to run. On a system
+// without seals the host has told the user, see Lacks.
 func restrict() error {
 	debug.FreeOSMemory() // compiling took more than running will
 	if err := confine.Resources(running); err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 )
 
-// What a worker may use of the processor while nothing is asked of it. An honest one needs
-// next to nothing: its runtime tidies up after an event, and every two minutes. A limit of
-// the operating system (RLIMIT_CPU) would be one for its whole life, and end the honest
-// that live long.
+// What a worker may use of the processor between two events. An honest one needs next to
+// nothing: its runtime tidies up after an event, and every two minutes. A limit of the
+// operating system (RLIMIT_CPU) would count its whole life, and end honest workers that live
+// long.
 const (
 	idleSpare = 5 * time.Second // in its life
 	idleShare = 100             // and one in so many of the time that it lives

@@ -76,8 +76,8 @@ type Program struct {
 // one takes a hundredth of it.
 const defaultEventTimeout = 10 * time.Second
 
-// Lacks says, for people, what a worker has on this system that it has not where
-// processes can be sealed. It is empty where they can.
+// Lacks says, for people, what a worker on this system may do that a sealed one may not. It
+// is empty where processes can be sealed.
 func Lacks() string { return confine.Lacks(runtime.GOOS, runtime.GOARCH) }
 
 // Start implements [guest.Program].

@@ -1,5 +1,5 @@
-// Package captest has what the tests of capability and its rooms share: a sink that
-// records, tables with other graces, and helper processes. A helper is the test binary
+// Package captest has what the tests of capability and the packages below it share: a sink
+// that records, tables with other graces, and helper processes. A helper is the test binary
 // itself, started with a mode in its environment.
 package captest
 

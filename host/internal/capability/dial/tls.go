@@ -21,8 +21,8 @@ type TLS struct {
 	Name     string // the server's, where it is not the host that is dialled
 }
 
-// Config reads the files. The name of the server is only set where it is not
-// that of the address.
+// Config reads the files. It sets the name of the server only if that differs from the
+// address.
 func (t TLS) Config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.Name}
 	if t.CAFile != "" {
@@ -61,7 +61,7 @@ func ExplainTLS(err error) error {
 	return Explain(err)
 }
 
-// ExplainCertificate adds to a certificate that does not hold what to look at.
+// ExplainCertificate adds to the error of a certificate that is not valid what to look at.
 func ExplainCertificate(e *tls.CertificateVerificationError) error {
 	if errors.As(e, new(x509.HostnameError)) {
 		return fmt.Errorf("%w; if that is the server, write the name of its certificate in its entry: tls = { name = \"…\" }", e.Err)

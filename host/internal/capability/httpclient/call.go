@@ -40,9 +40,9 @@ type call struct {
 // in one piece with the head. A longer one is watched on its way.
 const inMemory = capability.ChunkSize
 
-// reader returns the body from its start. net/http knows what it gets for a small
-// one, and writes it together with the head. A reader that it has had before may
-// still be in its hands.
+// reader returns the body from its start. For a small body its type is one that net/http
+// knows, and writes together with the head. net/http may still use a reader that it got
+// before.
 func (c *call) reader() (io.ReadCloser, error) {
 	switch {
 	case len(c.body) > inMemory:

@@ -33,11 +33,10 @@ type Credentials interface {
 	// is never used twice. It may take as long as a refresh or a person takes,
 	// and ends when ctx does: the caller has given the exchange up then.
 	//
-	// With an error nothing is sent, and the exchange fails with a *[Refusal]
-	// that wraps it. So it does for a header that no credential may set: one that
-	// says where a request goes or how it is framed, that is the protocol's, or
-	// that the user has configured. A name that comes twice is a header with two
-	// values.
+	// With an error nothing is sent, and the exchange fails with a *[Refusal] that wraps it.
+	// The exchange fails in the same way if Apply returns a header that no credential may
+	// set: one that says where a request goes or how it is framed, that is the protocol's, or
+	// that the user has configured. A name that comes twice is a header with two values.
 	Apply(ctx context.Context, r *Request) ([]abi.Pair, error)
 
 	// Challenge is asked about a 401 or 403. With retry the request is sent once

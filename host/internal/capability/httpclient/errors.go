@@ -14,19 +14,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
 )
 
-// IsUnsent reports whether a request failed because its connection had been
-// closed by the server, which is allowed to: the connection was idle. net/http closes its
-// own side when it learns of that, and only then is a request that gets hold of
-// the connection told so; not one byte of it is written. It does not send a POST
-// again all the same, and has no other name for this error than its text.
+// IsUnsent reports whether a request failed because its connection had been closed by the
+// server, which is allowed to close an idle one. net/http closes its own side when it learns
+// of that. Only a request that gets hold of the connection after that has this error, and not
+// one byte of it was written. Even so net/http does not send a POST again, and the error is
+// known only by its text.
 //
-// There are two ways to have net/http send more, and neither is for us. A request
-// that is marked as idempotent (an Idempotency-Key, even one that is not sent) is
-// repeated as well when the server read it and hung up without an answer. And
-// what a connection breaks with after a byte was written tells nothing about how
-// far the server came. A tool must not be called twice, so such a request fails.
-// When no byte was written and the error is another one, a reset for instance,
-// net/http sends it again by itself: its body can be had a second time.
+// There are two ways to make net/http send more requests again, and both are too dangerous
+// here. It repeats a request that is marked as idempotent (an Idempotency-Key, even one that
+// is not sent) also if the server read it and hung up without an answer. And an error after a
+// byte was written tells nothing about how far the server came. A tool must not be called
+// twice, so such a request fails. If no byte was written and the error is another one, a
+// reset for instance, net/http sends the request again by itself: it can get the body a
+// second time.
 func IsUnsent(err error) bool {
 	return err != nil && err.Error() == "http: server closed idle connection"
 }

@@ -26,9 +26,9 @@ var canonical = map[string]string{
 	"mcp-protocol-version": "Mcp-Protocol-Version", "mcp-session-id": "Mcp-Session-Id",
 }
 
-// requestHeaders makes the header of a request from what a guest gave. What a
-// guest may say is a short list; who sends, where to and how it is framed are
-// the host's to say: the header has room for that many more.
+// requestHeaders makes the header of a request from what a guest gave. A guest may set a
+// short list of headers. Those that say who sends, where to and how the request is framed are
+// set by the host: the header has room for more of them.
 func requestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.Status, error) {
 	if len(pairs) > MaxHeaders {
 		return nil, abi.TooLarge, fmt.Errorf("%d headers, there may be %d", len(pairs), MaxHeaders)

@@ -28,9 +28,8 @@ type Origin struct {
 	// environment says (HTTPS_PROXY, HTTP_PROXY and NO_PROXY).
 	Proxy string
 
-	// Credentials sign requests in: those whose path is SignedPath or under it,
-	// with one of SignedMethods. What Headers hold is not theirs to set. May be
-	// nil.
+	// Credentials sign requests in: those whose path is SignedPath or under it, with one of
+	// SignedMethods. They must not set what is in Headers. May be nil.
 	Credentials   Credentials
 	SignedPath    string   // escaped, as in a URL; default its own path, also with AnyPath
 	SignedMethods []string // default all

@@ -64,9 +64,9 @@ func (t *phaseTimer) mark(ran, runs bool) {
 	t.runs = runs
 }
 
-// onSent is called by the goroutine of net/http that sends a request, each time
-// that it takes some of it. The answer may have begun before all is sent; what
-// is waited for is the answer then.
+// onSent is called by the goroutine of net/http that sends a request, each time that it takes
+// some of it. The answer may have begun before all is sent: the timer then waits for the
+// answer.
 func (t *phaseTimer) onSent(all bool) {
 	next := forUpload
 	if all {

@@ -126,7 +126,8 @@ func (p Process) locate(env []string) (string, error) {
 	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy)}
 }
 
-// apart is how a command is written that has its arguments in it, "" for one that has none.
+// apart says how to write a command whose text also has its arguments; it is "" for a command
+// without arguments in its text.
 func (p Process) apart() string {
 	words := strings.Fields(p.Command)
 	if len(words) < 2 {

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// What a child gets of the environment without being declared: enough to find
-// its home, its programs and its language, and no secret. In particular none of
-// what changes which code a program loads (LD_*, DYLD_*, NODE_OPTIONS,
-// BASH_FUNC_*).
+// The variables that a child gets without a declaration: enough to find its home, its
+// programs and its language, and no secret. In particular none that changes which code a
+// program loads (LD_*, DYLD_*, NODE_OPTIONS, BASH_FUNC_*).
 var (
 	unixNames = []string{
 		"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ", "XDG_RUNTIME_DIR",

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usageOf asks the clock of a process, whose number has the process in its upper bits and
-// the kind in the lower (clock_getcpuclockid(3)), and the file about its status.
+// usageOf reads the processor clock of a process, whose number has the pid in its upper bits
+// and the kind of clock in the lower (clock_getcpuclockid(3)), and the file about the status
+// of the process.
 func usageOf(pid int) (u Usage, known bool) {
 	const scheduled = 2
 	var t unix.Timespec
