@@ -29,6 +29,7 @@ const (
 	toml     = "github.com/BurntSushi/toml"
 	yaml     = "github.com/goccy/go-yaml" + below
 	cobra    = "github.com/spf13/cobra"
+	pflag    = "github.com/spf13/pflag" // of cobra: the type of its error
 	goSDK    = "github.com/modelcontextprotocol/go-sdk/mcp"
 	xsys     = "golang.org/x/sys"
 	xcrypto  = "golang.org/x/crypto"
@@ -84,7 +85,7 @@ var arrows = map[string][]string{
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins", "host/signin"},
-	"cmd/wharf":                   {"abi" + below, "host", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK, "internal/nearest", "host/status", "host/signin"},
+	"cmd/wharf":                   {"abi" + below, "host", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain", "internal/nearest"},
 	"cmd/wharf/internal/editor":   {"cmd/wharf/internal/exit", "cmd/wharf/internal/words"},
 	"cmd/wharf/internal/exit":     {"host"},

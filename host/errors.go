@@ -36,6 +36,9 @@ var (
 	// ErrAuthRequired: the server wants a sign-in that needs a person.
 	ErrAuthRequired = errors.New("sign-in required")
 
+	// ErrLogin: an ErrAuthRequired that [Host.Login] can mend.
+	ErrLogin = fmt.Errorf("%w: by login", ErrAuthRequired)
+
 	// ErrUnknownTransport: no plugin has the name that a server entry gives.
 	ErrUnknownTransport = hosterr.ErrUnknownTransport
 
@@ -48,6 +51,9 @@ var (
 	// ErrUnreachable: the server could not be started or reached, or the
 	// connection to it was lost.
 	ErrUnreachable = hosterr.ErrUnreachable
+
+	// ErrNoServer: an ErrUnreachable, of an address with a web server that is no MCP server.
+	ErrNoServer = hosterr.ErrNoServer
 
 	// ErrTimeout: the server did not answer in time.
 	ErrTimeout = hosterr.ErrTimeout
@@ -185,7 +191,7 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	switch {
 	case r.HTTP == 401 && r.Err == nil && r.Signed:
 		return "the server does not take the credentials that it was sent: look at auth in the entry of " + server +
-			", or sign in anew with: wharf login " + server, ErrAuthRequired
+			", or sign in anew with: wharf login " + server, ErrLogin
 	case r.HTTP == 401 && r.Err == nil && r.Configured:
 		return "the server does not take the Authorization in the headers of " + server + ": look at its entry", ErrAuthRequired
 	}
@@ -203,7 +209,7 @@ func unsigned(server string, e *auth.Error) (hint string, kind error) {
 	case auth.Broken:
 		return e.Hint, ErrDenied
 	case step.FailLogin:
-		return cmp.Or(e.Hint, "sign in with: wharf login "+server), ErrAuthRequired
+		return cmp.Or(e.Hint, "sign in with: wharf login "+server), ErrLogin
 	}
 	return e.Hint, ErrAuthRequired
 }

@@ -32,15 +32,15 @@ func TestExplain(t *testing.T) {
 		{denial, ErrDenied, "[servers.\"my server\"]"},
 		{&guest.PluginError{Plugin: "p", Op: "open", Err: denial}, ErrDenied, "[servers."},
 		{&httpclient.Refusal{HTTP: 401}, ErrAuthRequired, "nothing signs in"},
-		{&httpclient.Refusal{HTTP: 401, Signed: true}, ErrAuthRequired, "does not take the credentials"},
-		{&httpclient.Refusal{HTTP: 401, Signed: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the credentials"},
+		{&httpclient.Refusal{HTTP: 401, Signed: true}, ErrLogin, "does not take the credentials"},
+		{&httpclient.Refusal{HTTP: 401, Signed: true, Challenges: []string{"Basic"}}, ErrLogin, "does not take the credentials"},
 		{&httpclient.Refusal{HTTP: 401, Configured: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the Authorization"},
 		{&httpclient.Refusal{HTTP: 403, Body: "<html>"}, ErrDenied, "no way to sign in"},
 		{&httpclient.Refusal{HTTP: 403, Challenges: []string{"Bearer"}}, ErrAuthRequired, "nothing signs in"},
 		{&httpclient.Refusal{HTTP: 403, Err: errors.New("x")}, ErrAuthRequired, "nothing signs in"},
 		{&httpclient.Refusal{HTTP: 401, Challenges: []string{`basic realm="x"`}}, ErrAuthRequired, "write auth, or headers"},
 		{&httpclient.Refusal{HTTP: 401, Challenges: []string{"Basic"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "Basic"},
-		{&httpclient.Refusal{HTTP: 401, Challenges: []string{"Basic", "Bearer"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "wharf login"},
+		{&httpclient.Refusal{HTTP: 401, Challenges: []string{"Basic", "Bearer"}, Err: &auth.Error{Class: step.FailLogin}}, ErrLogin, "wharf login"},
 		{&httpclient.Refusal{HTTP: 401, Challenges: []string{"Basic"}, Err: &auth.Error{Class: step.FailRetry, Hint: "later"}}, ErrUnreachable, "later"},
 		{&guest.PluginError{Plugin: "p", Op: "DATA", Err: trap}, ErrUnreachable, "stopped"},
 		{&guest.PluginError{Plugin: "p", Op: "connect", Err: errors.New("x")}, ErrUnreachable, "WHARF_TRACE=abi"},
@@ -66,8 +66,8 @@ func TestExplain(t *testing.T) {
 		if err = explain("another", fmt.Errorf("again: %w", err)); !errors.Is(err, c.err) {
 			t.Errorf("%v is lost", c.err)
 		}
-		for _, kind := range []error{ErrDenied, ErrAuthRequired, ErrUnreachable, ErrTimeout, ErrClosed, ErrProtocol, ErrConfig} {
-			if got, want := errors.Is(err, kind), kind == c.kind; got != want {
+		for _, kind := range []error{ErrDenied, ErrAuthRequired, ErrLogin, ErrUnreachable, ErrNoServer, ErrTimeout, ErrClosed, ErrProtocol, ErrConfig} {
+			if got, want := errors.Is(err, kind), errors.Is(c.kind, kind); got != want {
 				t.Errorf("%v is %v: %t", c.err, kind, got)
 			}
 		}

@@ -128,7 +128,7 @@ func (s *Session) unwelcome(ctx context.Context, err error) error {
 	if a, _ := s.host.account(ctx, entry); a == nil {
 		return err
 	}
-	return &hosterr.Error{Kind: ErrAuthRequired, Err: err, Hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}
+	return &hosterr.Error{Kind: ErrLogin, Err: err, Hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}
 }
 
 // login has the person sign in, unless the session ends meanwhile.

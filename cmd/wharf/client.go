@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,7 +69,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 			err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it: if it is for wharf, write it before", a.behind))
 		}
 		// What a server at a url answers is a page of HTTP; other transports say what is wrong.
-		if server.URL != "" && errors.Is(err, host.ErrAuthRequired) && strings.Contains(host.Hint(err), "wharf login ") && !a.CanAsk() && !a.flags.mayAsk() {
+		if server.URL != "" && errors.Is(err, host.ErrLogin) && !a.CanAsk() && !a.flags.mayAsk() {
 			err = &signInNeeded{server.Name, err}
 		}
 		return nil, err

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -154,7 +156,6 @@ func (d *diagnosis) noise() *trace.Record {
 // failed returns the step that the server failed at.
 func (d *diagnosis) failed(ctx context.Context) string {
 	opened := d.saw(func(r *trace.Record) bool { return r.Kind == trace.Opened }) != nil
-	said := d.err.Error()
 	status := 0
 	if answer := (*host.RPCError)(nil); errors.As(d.err, &answer) {
 		status = answer.HTTP
@@ -162,14 +163,14 @@ func (d *diagnosis) failed(ctx context.Context) string {
 	switch {
 	case d.info.Protocol != "":
 		return stepTools
-	case errors.Is(d.err, host.ErrConfig) && strings.Contains(said, "sign in: "): // such as a helper that is not found: nothing was sent
-		return stepEntry
-	case errors.Is(d.err, host.ErrAuthRequired):
-		return d.orElse(stepSignIn, stepHandshake)
 	case !opened && d.server.Project != nil && errors.Is(d.err, host.ErrDenied):
 		return stepApproval
 	case !opened && (errors.Is(d.err, host.ErrUnknownTransport) || errors.Is(d.err, host.ErrPluginRefused)):
 		return stepPlugin
+	case errors.Is(d.err, host.ErrConfig): // also a helper that gives no token: nothing was sent
+		return stepEntry
+	case errors.Is(d.err, host.ErrAuthRequired):
+		return d.orElse(stepSignIn, stepHandshake)
 	case !opened:
 		return stepEntry
 	case d.answer() != nil && (d.server.Command != "" || status == 0):
@@ -180,11 +181,9 @@ func (d *diagnosis) failed(ctx context.Context) string {
 		return stepHandshake
 	case d.server.Command != "":
 		return stepCommand
-	case containsAny(said, "tls:", "x509:", "certificate"):
+	case failedInTLS(d.err):
 		return d.orElse(stepTLS, stepReach)
-	case containsAny(said, "lookup ", "refused; is the server", "connection refused", "no route", "unreachable"), d.server.URL == "":
-		return stepReach
-	case errors.Is(d.err, host.ErrTimeout):
+	case failedToReach(d.err), d.server.URL == "", errors.Is(d.err, host.ErrTimeout):
 		return stepReach
 	}
 	return stepHTTP
@@ -198,8 +197,20 @@ func (d *diagnosis) orElse(step, other string) string {
 	return other
 }
 
-func containsAny(text string, parts ...string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+// failedInTLS reports whether a connection was made and its handshake of TLS failed.
+func failedInTLS(err error) bool {
+	return errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError))
+}
+
+// failedToReach reports whether no connection was made: the network has an error that is not
+// the end of a connection.
+func failedToReach(err error) bool {
+	var network interface { // as net.Error
+		error
+		Timeout() bool
+		Temporary() bool
+	}
+	return errors.As(err, &network) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE)
 }
 
 // steps are the steps with what happened at each.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
@@ -35,15 +37,14 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 
 // unknownFlag returns the flag that an error of parsing says is unknown, or "".
 func unknownFlag(err error) string {
-	if _, word, found := strings.Cut(err.Error(), "unknown shorthand flag: "); found {
-		_, word, _ = strings.Cut(word, " in ")
-		return word
-	}
-	word, found := strings.CutPrefix(err.Error(), "unknown flag: ")
-	if !found {
+	var unknown *pflag.NotExistError
+	switch {
+	case !errors.As(err, &unknown):
 		return ""
+	case unknown.GetSpecifiedShortnames() != "":
+		return "-" + unknown.GetSpecifiedShortnames()
 	}
-	return word
+	return "--" + unknown.GetSpecifiedName()
 }
 
 // forgotten returns a hint, with the command line that was probably meant, where the command

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,7 +83,7 @@ func (a *app) answersAnyone(ctx context.Context, server host.Server) (bool, erro
 	case err == nil:
 		session.Close()
 		return true, nil
-	case errors.Is(err, host.ErrUnreachable) && strings.Contains(err.Error(), "there is no MCP server at this address"):
+	case errors.Is(err, host.ErrNoServer):
 		return false, err
 	}
 	return false, nil

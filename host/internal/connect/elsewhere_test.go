@@ -2,6 +2,7 @@ package connect
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -48,6 +49,9 @@ func TestFailed(t *testing.T) {
 		}
 		if c.hint != "" && !errors.Is(err, hosterr.ErrUnreachable) {
 			t.Errorf("%s: is not unreachable", name)
+		}
+		if found := errors.Is(err, hosterr.ErrNoServer); found != strings.HasPrefix(c.want, "there is no MCP server at this address: ") {
+			t.Errorf("%s: there is no server: %t", name, found)
 		}
 	}
 }

@@ -1,10 +1,13 @@
 package dial
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"reflect"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,7 +22,10 @@ func Explain(err error) error {
 	why := capability.Cause(err)
 	var op *net.OpError
 	switch {
-	case errors.As(err, &op) && op.Op == "proxyconnect": // so net/http calls it, for all urls
+	case errors.As(err, &op) && strings.HasSuffix(op.Op, " error") && reflect.ValueOf(op.Err).Kind() == reflect.Uint8:
+		// crypto/tls has a type of its own for an alert, and a public one of the same text
+		return fmt.Errorf("%s: %w", op.Op, tls.AlertError(reflect.ValueOf(op.Err).Uint()))
+	case op != nil && op.Op == "proxyconnect": // so net/http calls it, for all urls
 		at := ""
 		var dial *net.OpError
 		if errors.As(op.Err, &dial) && dial.Addr != nil {

@@ -3,6 +3,7 @@
 package dial
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -38,6 +39,17 @@ func TestProxyIsNamed(t *testing.T) {
 		if got := Explain(test.err).Error(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%v: %s", test.err, got)
 		}
+	}
+}
+
+// An alert of the other side is known by its type, and the text says whose it is.
+func TestAlert(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	go tls.Server(far, &tls.Config{}).Handshake() // which has no certificate
+	err := Explain(tls.Client(near, &tls.Config{ServerName: "x"}).Handshake())
+	if alert := tls.AlertError(0); !errors.As(err, &alert) || !strings.HasPrefix(err.Error(), "remote error: tls: ") {
+		t.Errorf("%v", err)
 	}
 }
 

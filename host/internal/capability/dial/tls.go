@@ -64,7 +64,16 @@ func ExplainTLS(err error) error {
 // ExplainCertificate adds to the error of a certificate that is not valid what to look at.
 func ExplainCertificate(e *tls.CertificateVerificationError) error {
 	if errors.As(e, new(x509.HostnameError)) {
-		return fmt.Errorf("%w; if that is the server, write the name of its certificate in its entry: tls = { name = \"…\" }", e.Err)
+		return &certificateError{e, `if that is the server, write the name of its certificate in its entry: tls = { name = "…" }`}
 	}
-	return fmt.Errorf("%w; if the certificate is right, name its authority's file in the entry of the server: tls = { ca = \"…\" }", e.Err)
+	return &certificateError{e, `if the certificate is right, name its authority's file in the entry of the server: tls = { ca = "…" }`}
 }
+
+// certificateError says of a certificate what is wrong with it and what to look at.
+type certificateError struct {
+	err    *tls.CertificateVerificationError
+	advice string
+}
+
+func (e *certificateError) Error() string { return e.err.Err.Error() + "; " + e.advice }
+func (e *certificateError) Unwrap() error { return e.err }
