@@ -310,7 +310,7 @@ func (a *app) lookUp(ctx context.Context, c *registry.Client, name, version stri
 	return c.Version(ctx, name, version)
 }
 
-// joined returns the entries of both tables; those of the second go before.
+// joined returns the entries of both tables; those of the second take precedence.
 func joined(table, more map[string]string) map[string]string {
 	if len(more) == 0 {
 		return table
@@ -422,7 +422,7 @@ func (a *app) aboutListing(l *registry.Listing, o *registry.Option) string {
 	return a.Facts(facts, ofFacts, 0, "")
 }
 
-// statusCaution says that a version is not what its publisher would have one use.
+// statusCaution says that the publisher of a version advises against it.
 func statusCaution(l *registry.Listing) []string {
 	if l.Status == registry.Active || l.Status == "" {
 		return nil

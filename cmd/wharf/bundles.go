@@ -19,7 +19,7 @@ func bundleDir() (string, error) {
 	return filepath.Join(filepath.Dir(files), "bundles"), err
 }
 
-// unpack makes an option usable that is a bundle. It does nothing for others.
+// unpack makes an option that is a bundle usable. It does nothing for other options.
 func (a *app) unpack(ctx context.Context, c *registry.Client, o *registry.Option) error {
 	if o.Bundle == nil {
 		return nil
@@ -38,8 +38,8 @@ func meansBundle(s host.Server, name string) bool {
 }
 
 // forgetBundles removes the folders of bundles that an entry has run and no entry of the
-// user's own file runs now. What is left behind is told of. With --config nothing is
-// removed: their own file may have entries of the same bundles.
+// user's own file runs now. It reports what it could not remove. With --config it removes
+// nothing, because the user's own file may have entries of the same bundles.
 func (a *app) forgetBundles(f *tomledit.File, was host.Server) {
 	dir, err := bundleDir()
 	if err != nil || a.flags.config != "" {

@@ -144,9 +144,9 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	return items, found, nil
 }
 
-// itemOf compares a server with those found before it. One that has the name of another,
-// and is not the same, is called after its client too. What it forbids is forbidden in the
-// entry of one that is the same.
+// itemOf compares a server with those found before it. If another server has its name and is
+// not the same, the name of its client becomes part of its own. If another one is the same,
+// the entry of that one also forbids what this one forbids.
 func itemOf(before []importItem, f config.Found, s host.Server, name string) importItem {
 	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: plain.Target(s), server: s}
 	for i := range before {

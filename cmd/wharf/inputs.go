@@ -146,13 +146,14 @@ func (a *app) askInput(ctx context.Context, n *inputs, in registry.Input, number
 	}
 }
 
-// keep stores the secrets of inputs in the vault, and returns what takes them out again.
+// keep stores the secrets of inputs in the vault, and returns a function that removes them
+// again.
 func (a *app) keep(ctx context.Context, n *inputs) (undo func(), err error) {
 	return a.keepSecrets(ctx, n.secrets, "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret")
 }
 
-// keepSecrets stores secrets in the vault by their names, and returns what takes them out
-// again. It replaces no secret, as another entry may mean it: hint says what to do then.
+// keepSecrets stores secrets in the vault by their names, and returns a function that removes
+// them again. It replaces no secret, as another entry may mean it: hint says what to do then.
 func (a *app) keepSecrets(ctx context.Context, secrets map[string]string, hint string) (undo func(), err error) {
 	if len(secrets) == 0 {
 		return func() {}, nil
@@ -186,7 +187,7 @@ func (a *app) keepSecrets(ctx context.Context, secrets map[string]string, hint s
 	return undo, nil
 }
 
-// unknownInput is the error for an answer to what no input is called.
+// unknownInput is the error for an answer to an input that does not exist.
 func unknownInput(name string, wanted []registry.Input) error {
 	var known []string
 	for _, in := range wanted {

@@ -65,8 +65,8 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 }
 
 // answersAnyone reports whether a server whose entry says nothing of a sign-in can be
-// connected without one. The error is that there is no MCP server at its url. Of one that
-// fails otherwise, or that is slow, the sign-in says what is wrong.
+// connected without one. Its only error is that there is no MCP server at the url. If the
+// server fails otherwise, or is slow, the sign-in says what is wrong.
 func (a *app) answersAnyone(ctx context.Context, server host.Server) (bool, error) {
 	if server.URL == "" || !server.Auth.IsZero() || server.Project != nil { // a project's entry is approved as it is
 		return false, nil
@@ -92,8 +92,9 @@ func (a *app) answersAnyone(ctx context.Context, server host.Server) (bool, erro
 // answerTime is how long a server may take to show whether it needs a sign-in.
 const answerTime = 10 * time.Second
 
-// signInAnyway asks the person whether to sign in to a server that answers without that: it
-// may have more to offer then. Without a terminal, flags have to say that there is a person.
+// signInAnyway asks the person whether to sign in to a server that answers without a sign-in:
+// it may have more to offer then. Without a terminal, flags have to say that there is a
+// person.
 func (a *app) signInAnyway(ctx context.Context, server host.Server) error {
 	if !a.CanAsk() && !a.flags.mayAsk() {
 		return exit.Usage(fmt.Errorf("sign in to %s: it answers without a sign-in", server.Name),

@@ -61,9 +61,9 @@ func (c *client) configured(s *settings) *host.Server {
 	return &entry
 }
 
-// refresh reloads the session if the configuration has another entry for it now. If
-// the entry is gone or cannot be used, the session goes on as before. When it is connected
-// anew it is in any case as the configuration says now, by the plugins that it names now.
+// refresh reloads the session if the configuration has another entry for it now. If the entry
+// is gone or cannot be used, the session goes on as before. When the session is connected
+// anew, it uses in any case the entry and the plugins that the configuration has now.
 func (c *client) refresh() {
 	s, ok := c.app.reload()
 	if !ok {

@@ -170,7 +170,7 @@ func (s *settings) shown() []host.Server {
 	return slices.Concat(own, project)
 }
 
-// wanted are those of them that are enabled.
+// wanted are the enabled ones of the shown servers.
 func (s *settings) wanted() []host.Server {
 	return slices.DeleteFunc(s.shown(), func(server host.Server) bool { return server.Disabled })
 }

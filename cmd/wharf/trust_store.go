@@ -63,8 +63,8 @@ func (s *settings) selectProject(word string) ([]host.Server, error) {
 	return servers, nil
 }
 
-// sameAs returns what reports whether a path is the one that a word names, as it is or
-// through links. A link that the system does not follow to its end is none.
+// sameAs returns a function that reports whether a path is the one that a word names, as it
+// is or through links. A link that the system does not follow to its end is not resolved.
 func sameAs(word string) func(path string) bool {
 	abs, err := filepath.Abs(word)
 	if err != nil {

@@ -60,8 +60,8 @@ func (a *app) runUpdate(ctx context.Context, name string, yes bool) error {
 	return a.PrintJSON([]changed{done})
 }
 
-// runUpdateAll updates one server after the other. One that cannot be, or must not, does
-// not keep the others from it.
+// runUpdateAll updates one server after the other. A server that cannot or must not be
+// updated does not stop the others.
 func (a *app) runUpdateAll(ctx context.Context, yes bool) error {
 	f, err := a.ownFile()
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *app) runUpdateAll(ctx context.Context, yes bool) error {
 type versions struct {
 	had     *registry.Listing // nil: the registry no longer has it
 	latest  *registry.Listing
-	changed bool // what it says of the first is not what it said
+	changed bool // it now says something else of had than when the entry was made
 }
 
 func (a *app) versionsOf(ctx context.Context, c *registry.Client, r config.Registry) (*versions, error) {

@@ -14,16 +14,16 @@ const (
 	oauth    = "oauth" // what a table without a provider means
 )
 
-// Auth says how a server is signed in to. The zero value leaves it to what the
-// entry leads to.
+// Auth says how a server is signed in to. The zero value leaves it to the kind of server that
+// the entry leads to.
 //
 //	auth = "oauth"
 //	auth = { client_id = "wharf", scopes = ["read"] }
 //	auth = { provider = "bearer", token = { env = "TRACKER_TOKEN" } }
 //	auth = { provider = "helper", command = ["corp-token", "--json"] }
 //
-// A server that is a process or a stream has no headers: what signs in goes where the
-// entry says.
+// A server that is a process or a stream has no headers: the credentials go where the entry
+// says.
 //
 //	auth = { provider = "bearer", token = { env = "VAULT_TOKEN" }, variables = ["TOKEN"] }   # with command
 //	auth = { provider = "bearer", token = { env = "VAULT_TOKEN" }, blob = true }             # with address
@@ -227,9 +227,9 @@ func (e *entry) foreignProvider() Auth {
 	return Auth{}
 }
 
-// oneCredential keeps one of the credentials of an entry that has an Authorization among
-// its headers and another way to sign in: to Claude Code what a helper prints counts more
-// than the header, and the header more than OAuth.
+// oneCredential keeps one of the credentials of an entry that has an Authorization among its
+// headers and another way to sign in: as in Claude Code, the output of a helper takes
+// precedence over the header, and the header over OAuth.
 func (e *entry) oneCredential(s *Server) {
 	for name := range s.Headers {
 		switch {

@@ -29,8 +29,8 @@ func (e *entry) checkName(name string) {
 	}
 }
 
-// isShipped reports whether it is known here what a transport needs: stdio a command,
-// the others a url. Of the plugins of others that is not known.
+// isShipped reports whether a transport comes with Wharf. Of such a transport it is known
+// what it needs: stdio a command, the others a url. Of other plugins that is not known.
 func isShipped(transport string) bool {
 	return transport == "stdio" || isHTTP(transport)
 }

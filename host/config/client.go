@@ -188,7 +188,7 @@ var clients = []client{
 	},
 }
 
-// unknownClient reads what is in no path of the table.
+// unknownClient reads a file that has no path of the table.
 var unknownClient = client{name: "another client"}
 
 // userFiles returns the user's own files of a client. c may be nil.

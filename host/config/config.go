@@ -215,12 +215,12 @@ func UserPath() (string, error) {
 	return filepath.Join(dir, "wharf", "wharf.toml"), nil
 }
 
-// Read reads one file, by [Parse]. What clients mean by the folder of their workspace is,
-// for a file in a project, the folder of that, and else the folder of the file. A relative
-// dir and env_file count from there, and a command that is a relative path from dir, or from
-// there too; arguments stay as they are written. A ${file:PATH} and the files of certificates
-// count from the folder of the file. A user's own file of a client is of no
-// workspace: an entry that means one is left out.
+// Read reads one file, by [Parse]. For a file in a project, what clients call the folder of
+// their workspace is the folder of the project; for any other file it is the folder of the
+// file. A relative dir and env_file count from there, and a command that is a relative path
+// from dir, or from there too; arguments stay as they are written. A ${file:PATH} and the
+// files of certificates count from the folder of the file. A user's own file of a client has
+// no workspace: an entry that refers to one is left out.
 func Read(path string) (*File, error) {
 	data, err := readFile(path)
 	if err != nil {

@@ -71,8 +71,8 @@ func (e *entry) lineOf(field string) int {
 	return 0
 }
 
-// valueOf reads a value of one kind, which is absent where its zero comes back. expected
-// says what else it must be, with %s for what it is.
+// valueOf reads a value of one kind. It returns zero for a value that is absent or of another
+// kind. expected is the mistake for the latter, with %s for the kind that it is.
 func valueOf[T any](e *entry, key, expected string) T {
 	v, found := e.values[key]
 	value, ok := v.(T)
@@ -160,8 +160,8 @@ func asText(v any) (string, bool) {
 	return "", false
 }
 
-// duration reads a duration as Go writes it. 0 is told from an absent one: it
-// reads as less than nothing.
+// duration reads a duration as Go writes it. To tell it from an absent one, 0 is read as a
+// negative duration.
 func (e *entry) duration(key string) time.Duration {
 	s := e.text(key)
 	if s == "" {

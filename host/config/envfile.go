@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// EnvPath returns where EnvFile is. A relative one counts from Dir, if that is absolute,
-// and else from the folder of the file that has the entry: never from the folder in which
-// one stands, unless a program has put the entry together.
+// EnvPath returns where EnvFile is. A relative one counts from Dir, if that is absolute, and
+// else from the folder of the file that has the entry: never from the working folder, unless
+// a program has made the entry.
 func (s Server) EnvPath() string {
 	switch {
 	case filepath.IsAbs(s.EnvFile):

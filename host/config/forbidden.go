@@ -124,10 +124,10 @@ func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 	}
 }
 
-// opencode reads its tables of tools and of permissions: of the second, "ask" permits.
+// opencode reads its tables of tools and of permissions: in the latter, "ask" permits.
 func (f *forbidden) opencode(doc *document) {
 	add := func(key, pattern string, permits bool) {
-		if !permits { // "?" is one character: what is wider may forbid, and not permit
+		if !permits { // "?" is one character: a wider pattern may forbid, but not permit
 			pattern = strings.ReplaceAll(pattern, "?", "*")
 		}
 		f.rules = append(f.rules, toolRule{key: key, pattern: pattern, before: opencodeTool, permits: permits})
@@ -187,7 +187,8 @@ func (f *forbidden) zed(doc *document) {
 	}
 }
 
-// apply has a server do no more than its client lets it do. name is what it is called there.
+// apply restricts a server to what its client lets it do. name is the name that the client
+// has for it.
 func (f *forbidden) apply(e *entry, s *Server, name string) {
 	for _, r := range f.rules {
 		f.work -= len(r.pattern)
@@ -201,7 +202,7 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 	if f.all || f.work < 0 {
 		return
 	}
-	forbids := make(map[string]int) // by what it says of the name of a tool: the longest pattern
+	forbids := make(map[string]int) // the length of the longest pattern, by the part that the tool's own name has to fit
 	var permits []string            // tools, where all the others are forbidden
 	for _, r := range f.rules {
 		for _, rest := range r.of(name) {
@@ -209,7 +210,7 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 			switch most := forbids["*"]; {
 			case !r.permits:
 				forbids[rest] = max(forbids[rest], len(r.pattern))
-				if rest == "*" { // later than what permitted these
+				if rest == "*" { // it comes later than the rules that permitted these
 					permits = nil
 				}
 			case rest == "*":
@@ -243,7 +244,7 @@ func (f *forbidden) rejects(s *Server) bool {
 		for key, match := range matches {
 			value, known := is[key]
 			pattern, text := match.(string)
-			if !known || !text { // which may fit: that may reject, and not allow
+			if !known || !text { // it may fit or not: a rule that rejects then applies, and one that allows does not
 				fits = fits && rejects
 				continue
 			}

@@ -226,8 +226,8 @@ func sectionsOf(doc *document) (sections []section) {
 	return sections
 }
 
-// ownerOf returns whose a table is that clients share the key of, by what its entries
-// look like where the path does not say.
+// ownerOf returns the client that a table belongs to, if several clients use its key: the
+// client of the path, or else the one whose entries look like those of the table.
 func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 	switch {
 	case slices.Equal(root, rootMCPServers) && doc.format == formatYAML:

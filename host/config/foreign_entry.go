@@ -62,8 +62,8 @@ var foreignTransports = map[string]string{
 	"remote": "http", "ws": "websocket",
 }
 
-// misspelt tells of the keys of an entry that was left out which may have been meant
-// for those that it lacks.
+// misspelt warns of the keys of an entry that was left out, if they look like misspelt forms
+// of keys that it lacks.
 func (e *entry) misspelt() (warnings []string) {
 	for _, key := range e.keys() {
 		better := suggestion(key, foreignUsed)

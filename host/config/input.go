@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Input is what a file of VS Code has the person asked for, once: ${input:id}.
+// Input is a question of a file of VS Code, which the person is asked once: ${input:id}.
 type Input struct {
 	ID          string
 	Description string
@@ -117,8 +117,8 @@ func SecretFlag(name string) bool { return secret.Flag(name) }
 
 // Adopt returns an entry of another client as one of the user's own file. Values of its
 // variables and headers that are secrets, by their names, are added to secrets, by the names
-// under which the vault is to keep them; questions are those that the vault is to have the
-// answers to. The entry means all of them by ${secret:NAME}. answers has that name for each
+// under which the vault is to keep them; questions are those whose answers the vault must
+// have. The entry means all of them by ${secret:NAME}. answers has that name for each
 // [Input.Secret] of the entries that were adopted before: what several servers of a file ask
 // for is one secret. Adopt adds to it.
 func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions []Input) {

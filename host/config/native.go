@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// meant are keys of other clients and what they are called here; no count of
-// letters would find those.
+// meant are keys of other clients and what they are called here; comparing letters would not
+// find those.
 var meant = map[string]string{
 	"mcpServers": "servers", "mcp_servers": "servers", "context_servers": "servers", "server": "servers",
 	"cwd": "dir", "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command",
@@ -68,7 +68,7 @@ func (e *entry) onlyKeys(table keys, hint string) {
 		better := suggestion(key, known)
 		switch {
 		case slices.Contains(known, key):
-		case key == "enabled" && slices.Contains(known, "disabled") && hint == "": // which says the opposite
+		case key == "enabled" && slices.Contains(known, "disabled") && hint == "": // the suggestion "disabled" would say the opposite
 			e.fail(key, "there is no such key; write disabled = true for a server that is not to be used, and nothing for one that is")
 		case better != "" && hint != "":
 			e.fail(key, "there is no such key; did you mean %s? %s", better, strings.ToUpper(hint[:1])+hint[1:])
@@ -223,8 +223,8 @@ func (e *entry) plugin(name string) Plugin {
 	return p
 }
 
-// isStricter tells an entry that only says where a plugin runs, which makes nothing
-// of it that it was not.
+// isStricter reports whether an entry only says where a plugin runs, and so gives the plugin
+// nothing that it did not have.
 func (p Plugin) isStricter() bool {
 	return p.Isolation != "" && p.File == "" && p.SHA256 == "" && len(p.Origins) == 0 && !p.Discover
 }

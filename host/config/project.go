@@ -19,11 +19,10 @@ type Project struct {
 // Path returns where the file is.
 func (p Project) Path() string { return filepath.Join(p.Folder, filepath.FromSlash(p.File)) }
 
-// Release returns an entry of a project as one that may be used, once the user
-// has approved of it: its variables are replaced, of which only the named ones
-// are looked up. lookup is [os.LookupEnv] or one like it. What comes back runs
-// the same command from the same folder, whatever it is that one stands in. An entry
-// that means a secret of the user is an error.
+// Release returns an entry of a project as one that may be used, once the user has approved
+// of it: its variables are replaced, of which only the named ones are looked up. lookup is
+// [os.LookupEnv] or one like it. What comes back runs the same command from the same folder,
+// whatever the working folder is. An entry that means a secret of the user is an error.
 func (s Server) Release(names []string, lookup func(string) (string, bool)) (Server, error) {
 	claim := s
 	out, err := s.expand(func(name string) (string, bool) {
@@ -51,9 +50,9 @@ func (s Server) Claim() (claim Server, released bool) {
 // give.
 const grantsNothing = "a project file can grant nothing; write the entry into your own configuration if you want it"
 
-// secretOfUser says what is wrong with an entry that means a secret of the vault, or what
-// is in a file; "" is nothing. What the person answers to its own questions is not theirs
-// before.
+// secretOfUser says what is wrong with an entry that means a secret of the vault, or what is
+// in a file; "" is nothing. The person's answers to questions of its file are no such
+// secrets.
 func (s Server) secretOfUser() (what string) {
 	s.pieces(func(pieces []piece) {
 		for _, p := range pieces {
@@ -145,8 +144,9 @@ func authority(url string) string {
 	return scheme + rest
 }
 
-// bind makes an entry of a project independent of where one stands: what editors
-// mean by the folder is put in its place, and relative paths count from it.
+// bind makes an entry of a project independent of the working folder: it replaces the words
+// by which editors mean the folder of the project, and resolves relative paths from that
+// folder.
 func (s *Server) bind(p Project) {
 	s.replaceWords(p.Folder)
 	s.Project = &p

@@ -9,7 +9,7 @@ import (
 // tried again. Its zero value is the default: after 0.5, 1, 2 and 4 s, then after a minute
 // and more and more slowly up to 5 min. A server that fails 5 times in a minute is left alone
 // for a while, in which calls fail at once. All that is forgiven once a connection has lasted
-// a minute. What is zero has the default that is named beside it.
+// a minute. A field that is zero has the default that is named beside it.
 type Reconnect struct {
 	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s; an empty list has none
 	Slow    time.Duration   // the wait after them, which doubles: 60 s
@@ -20,8 +20,8 @@ type Reconnect struct {
 	Calm time.Duration
 
 	// Failures in a Window are too many: 5 in 60 s. Below zero they never are. Together with
-	// the backoff they are also how often a server is started in any window, since every dial
-	// ends in a failure or lasts.
+	// the backoff they also bound how often a server is started in any window, since every
+	// dial either fails or lasts.
 	Failures int
 	Window   time.Duration
 }

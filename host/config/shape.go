@@ -29,7 +29,7 @@ func checkShape(text string) error {
 	return nil
 }
 
-// shape is where a look at a file has come to.
+// shape is the state of a scan of a file.
 type shape struct {
 	text  string
 	i     int

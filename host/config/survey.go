@@ -32,7 +32,7 @@ func ClientIDs() (ids []string) {
 // if no id is given, for a program that runs in the folder cwd. Files without servers are
 // passed over. Reading starts and trusts nothing: an embedder asks the user first.
 //
-// User's files are of no workspace: an entry that means the folder of one is left out.
+// The user's own files have no workspace: an entry that refers to one is left out.
 func FindClients(cwd string, ids ...string) (all []Found, err error) {
 	for _, id := range ids {
 		if !slices.Contains(ClientIDs(), id) {

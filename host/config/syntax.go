@@ -15,7 +15,7 @@ type syntax func(field, value string) (string, error)
 // literal writes a text so that Expand returns it.
 var literal = strings.NewReplacer("$$", "$$$$", "${", "$${").Replace
 
-// noSyntax is of clients that replace nothing in a value.
+// noSyntax is for clients that replace nothing in a value.
 func noSyntax(_, value string) (string, error) { return literal(value), nil }
 
 var (

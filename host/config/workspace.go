@@ -94,7 +94,8 @@ func (s Server) refuseWorkspace(e *entry) {
 	x.all()
 }
 
-// assignedIn returns what is assigned in a word that is a flag, and any other as it is.
+// assignedIn returns the value of a word of the form --flag=value, and any other word as it
+// is.
 func assignedIn(word string) string {
 	if _, value, assigned := strings.Cut(word, "="); assigned && strings.HasPrefix(word, "-") {
 		return value
@@ -106,15 +107,14 @@ func assignedIn(word string) string {
 // variable counts as such.
 func isBound(path string) bool { return filepath.IsAbs(path) || strings.HasPrefix(path, "$") }
 
-// startsHere reports whether a word is a path that counts from the working folder, and is
-// written as one.
+// startsHere reports whether a word is written as a path from the working folder.
 func startsHere(word string) bool {
 	word = filepath.ToSlash(word)
 	return word == "." || word == ".." || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 }
 
-// place puts what clients mean by the folder of their workspace in its place, and has
-// relative paths count from it; without one, all stays as it is written.
+// place replaces the words by which clients mean the folder of their workspace, and resolves
+// relative paths from it. Without a workspace, all stays as it is written.
 func (s *Server) place(folder string) {
 	if folder == "" || strings.Contains(folder, "$") {
 		return
@@ -126,9 +126,9 @@ func (s *Server) place(folder string) {
 	s.settle(folder)
 }
 
-// settle has the relative paths of an entry count from a folder, and its command from its
-// dir. A command without a separator is looked up in PATH. Arguments are the server's own: a
-// word among them need not be a path.
+// settle resolves the relative paths of an entry from a folder, and its command from its dir.
+// A command without a separator is looked up in PATH. Arguments are the server's own: a word
+// among them need not be a path.
 func (s *Server) settle(folder string) {
 	if s.EnvFile != "" && !filepath.IsAbs(s.Dir) { // see EnvPath
 		s.EnvFile = within(folder, s.EnvFile)
@@ -150,8 +150,8 @@ func (s *Server) settle(folder string) {
 // meantFile matches ${file:PATH} in a value, and a dollar sign that is escaped.
 var meantFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$|\$\{file:([^}]+)\}`) })
 
-// settleSecrets has the relative paths of files that hold secrets or certificates count from
-// a folder.
+// settleSecrets resolves the relative paths of files with secrets or certificates from a
+// folder.
 func (s *Server) settleSecrets(folder string) {
 	if folder == "" || strings.Contains(folder, "}") {
 		return
@@ -165,7 +165,7 @@ func (s *Server) settleSecrets(folder string) {
 		}), nil
 	}}
 	x.all()
-	for key, setting := range s.Auth.Settings { // which x has cloned
+	for key, setting := range s.Auth.Settings { // x has cloned the map
 		if r, ok := setting.(Reference); ok && r.File != "" {
 			r.File = within(literal(folder), r.File)
 			s.Auth.Settings[key] = r
@@ -178,7 +178,8 @@ func (s *Server) settleSecrets(folder string) {
 	}
 }
 
-// script matches a word that is the file of a program, and no path that says where.
+// script matches a word that looks like the file of a program, and does not begin as a path
+// does.
 var script = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\w-][\w./\\-]*\.([cm]?[jt]s|py|rb|php|pl|lua|sh|ps1|jar|dll)$`)
 })

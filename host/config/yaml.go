@@ -192,7 +192,7 @@ func (r *yamlReader) mapping(values []*ast.MappingValueNode, path []string, dept
 	return table
 }
 
-// merge adds the keys of a table, or of a list of them, of which the first goes first.
+// merge adds the keys of a table, or of a list of them, of which the first takes precedence.
 func (r *yamlReader) merge(into map[string]any, v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -72,9 +72,8 @@ func (o *Offer) Same() bool {
 	return o.Was != nil && o.Was.SHA256 == o.Plugin.SHA256 && o.Was.Key == o.Plugin.Key
 }
 
-// Vouched reports whether the user need not be asked: the publisher that they have
-// accepted before signed it, it is a later version of the same plugin, and it asks
-// for nothing new.
+// Vouched reports whether the user need not be asked: its publisher, whom they have accepted
+// before, signed it, it is a later version of the same plugin, and it asks for nothing new.
 func (o *Offer) Vouched() bool {
 	return o.Was != nil && o.Was.Key != "" && o.Was.Key == o.Plugin.Key && len(o.More()) == 0 && len(o.Unexpected) == 0
 }

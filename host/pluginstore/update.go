@@ -40,7 +40,7 @@ func unexpectedChanges(was, now Installed) []string {
 
 func moment(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.DateTime) }
 
-// unversioned is the name of a file without the version in it, which is to change.
+// unversioned is the name of a file without the version in it, which an update changes.
 func unversioned(file, version string) string {
 	return strings.ReplaceAll(file, strings.TrimPrefix(version, "v"), "")
 }

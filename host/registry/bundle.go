@@ -56,10 +56,10 @@ func (p *Package) bundle(o *Option) {
 	}
 }
 
-// Unpack makes an option usable that is a bundle: it downloads the archive, unless it is
-// unpacked in the folder already, compares its hash, unpacks it into a folder of the name
-// of the hash, and reads how it is run. Nothing of it is started. The archive comes from
-// the public network, or from where the registry is.
+// Unpack makes an option that is a bundle usable: it downloads the archive, unless it is
+// unpacked in the folder already, compares its hash, unpacks it into a folder of the name of
+// the hash, and reads how it is run. Nothing of it is started. The archive comes from the
+// public network, or from where the registry is.
 func (c *Client) Unpack(ctx context.Context, o *Option, dir string) error {
 	b := o.Bundle
 	at := filepath.Join(dir, b.SHA256)

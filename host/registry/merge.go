@@ -106,7 +106,8 @@ func splitVersion(spec string) (name, version string) {
 	return spec, ""
 }
 
-// matched is what of an entry is as an option makes it, and the answers that are in it.
+// matched says which parts of an entry are as an option makes them, and which answers are in
+// them.
 type matched struct {
 	answers            Answers
 	command, args, url bool

@@ -84,9 +84,9 @@ func (b *budget) try() error {
 	return b.spend(0)
 }
 
-// real returns where the links of an absolute path lead. The system follows them without
-// a bound on what lies between, so each name on the way is tried, but for those of from, a
-// folder without links. What is not there is no link. A path with more links
+// real returns where the links of an absolute path lead. The system follows them without a
+// bound on what lies between, so each name on the way is tried, except those of from, a
+// folder without links. A name that does not exist counts as no link. A path with more links
 // than a system follows leads to "".
 func (b *budget) real(from, path string) (string, error) {
 	at, rest := rootOf(path)

@@ -130,7 +130,7 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 		names = append(names, file.path)
 		contents[file.path] = file.hash
 	}
-	if envFile.path != "" { // in place of what another look at the file has found
+	if envFile.path != "" { // replaces what another look at the file has found
 		if contents[envFile.path] == "" {
 			names = append(names, envFile.path)
 		}

@@ -73,8 +73,7 @@ type scan struct {
 
 func (s *scan) unpin(words ...string) { s.unpinned = append(s.unpinned, words...) }
 
-// valueOf returns what is assigned in a word that is a flag, and any other as it
-// is.
+// valueOf returns the value of a word of the form --flag=value, and any other word as it is.
 func valueOf(word string) string {
 	if _, value, assigned := strings.Cut(word, "="); assigned && strings.HasPrefix(word, "-") {
 		return value

@@ -22,10 +22,10 @@ const (
 	unknown     = ""
 )
 
-// The meanings of the values of flags, beside "value". A flag without one has no value;
-// neither has a say in what runs.
+// The meanings of the values of flags. Beside these, a flag with the meaning "value" has a
+// value, and a flag without a meaning has none; neither of the two decides what runs.
 const (
-	aDoubt   = "doubt"   // has a say that is not followed
+	aDoubt   = "doubt"   // decides what runs, in a way that is not followed
 	aCode    = "file"    // the name of code that runs as well
 	aMain    = "main"    // the name of the code; what follows is the code's own
 	aModule  = "module"  // what python -m takes

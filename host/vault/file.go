@@ -67,8 +67,8 @@ func (rs *records) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// parse reads a file and believes nothing: what it returns could have been
-// written by this program, but for the seals, which only the key can tell.
+// parse reads a file and believes nothing: what it returns could have been written by this
+// program, except for the seals, which only the key can check.
 func parse(text []byte) (*fileV1, error) {
 	b := new(fileV1)
 	err := securedir.Parse(text, b)

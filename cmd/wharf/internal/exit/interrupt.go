@@ -16,8 +16,8 @@ import (
 //
 // A SIGHUP that was ignored when the program started, as under nohup, stays ignored.
 //
-// A broken pipe becomes an error of the write in place of a signal: dying from it
-// would leave the server's processes without their goodbye.
+// A broken pipe becomes an error of the write in place of a signal: dying from it would leave
+// the server's processes no chance to end in order.
 type Interrupts struct {
 	signals chan os.Signal
 	stopped chan struct{}

@@ -17,8 +17,8 @@ const (
 	reference  // another shape, which is declared
 )
 
-// shape is what a schema says of a value, as far as types can say it. The value may be
-// null beside where nullable is set.
+// shape is what a schema says of a value, as far as types can say it. If nullable is set, the
+// value may also be null.
 type shape struct {
 	kind     kind
 	nullable bool

@@ -18,8 +18,8 @@ import (
 // file: one whose name is taken gets a number.
 type Folder struct{ Dir string }
 
-// extensions are of the kinds that servers send most. A kind that is not here has that of
-// its name, or .bin.
+// extensions are of the kinds that servers send most. A file of another kind gets the
+// extension of its name, or .bin.
 var extensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg", "image/bmp": ".bmp",
 	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/mp3": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",

@@ -122,8 +122,8 @@ func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
 }
 
 // complete replaces the word before the cursor by the longest beginning that all words which
-// it may become have in common. One that is all has a blank behind it, unless it asks for
-// a value. Where nothing can be added, it shows the words.
+// it may become have in common. If there is only one such word, a blank follows it, unless it
+// asks for a value. Where nothing can be added, it shows the words.
 func (k *keyboard) complete(words func(line string) (int, []string), line string, at int) (string, int, bool) {
 	begins, found := words(line[:at])
 	if len(found) == 0 {
