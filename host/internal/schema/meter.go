@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/wharf-mcp/wharf/host/internal/jsonschema"
 )
 
 // The library validates without bounds: a kilobyte of anyOf keeps it busy for hours,
@@ -149,7 +149,7 @@ func sameValueParts(part *jsonschema.Schema) []*jsonschema.Schema {
 
 // innerParts returns the parts that see members or items of the value that part sees.
 func innerParts(part *jsonschema.Schema) []*jsonschema.Schema {
-	list := []*jsonschema.Schema{part.PropertyNames, part.Contains, part.Items2020, part.UnevaluatedItems, part.UnevaluatedProperties, part.ContentSchema}
+	list := []*jsonschema.Schema{part.PropertyNames, part.Contains, part.Items2020, part.UnevaluatedItems, part.UnevaluatedProperties}
 	list = append(list, part.PrefixItems...)
 	for _, next := range part.Properties {
 		list = append(list, next)
