@@ -151,9 +151,10 @@ static inline uint32_t escaped_rune(cursor *c) {
 	uint32_t r = hex4(c);
 	if (r < 0xD800 || r > 0xDFFF) return r;
 	if (r > 0xDBFF || c->end - c->at < 6 || c->at[0] != '\\' || c->at[1] != 'u') return 0xFFFD;
-	c->at += 2;
-	uint32_t low = hex4(c);
-	if (low < 0xDC00 || low > 0xDFFF) return 0xFFFD;
+	cursor next = {c->at + 2, c->end};
+	uint32_t low = hex4(&next);
+	if (low < 0xDC00 || low > 0xDFFF) return 0xFFFD; // and what follows is another character
+	c->at = next.at;
 	return 0x10000 + ((r - 0xD800) << 10) + (low - 0xDC00);
 }
 
