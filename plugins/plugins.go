@@ -3,8 +3,8 @@
 //
 //	host.New(ctx, host.Config{Plugins: plugins.Builtin()})
 //
-// stdio and http are in C, each below its folder source; their twins in Go are among the
-// examples.
+// stdio, http and bearer are in C, each below its folder source; their twins in Go are among
+// the examples.
 package plugins
 
 import _ "embed"

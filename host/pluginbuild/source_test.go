@@ -15,6 +15,7 @@ const clang = "Debian clang version 14.0.6"
 // modulesInC are the committed modules whose source is C. Beside each of them lies the
 // script that builds it: build [FILE].
 var modulesInC = []string{
+	"plugins/bearer/bearer.wasm",
 	"plugins/http/http.wasm",
 	"plugins/stdio/stdio.wasm",
 	"examples/auth-corp-sso/corp-sso.wasm",

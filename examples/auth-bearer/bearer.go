@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -25,13 +24,13 @@ type settings struct {
 func (bearer) SignIn(f *auth.Flow) error {
 	server := f.Start().Server.Name
 	switch f.Start().Reason {
-	case step.ReasonChallenged:
+	case auth.ReasonChallenged:
 		return auth.Misconfigured("the server "+server+" does not take the token that is configured for it",
 			"put a token that is valid where auth.token of "+server+" leads, or write auth = \"oauth\" to sign in another way")
-	case step.ReasonUpscope:
+	case auth.ReasonUpscope:
 		return auth.Misconfigured("the token that is configured for "+server+" does not allow what was asked",
 			"put a token with more rights where auth.token of "+server+" leads")
-	case step.ReasonLogin, step.ReasonLogout:
+	case auth.ReasonLogin, auth.ReasonLogout:
 		return auth.Misconfigured("the server "+server+" has a token in its configuration: there is nothing to sign in to or out of",
 			"change or remove the auth of "+server+"; write auth = \"oauth\" to sign in another way")
 	}
@@ -65,7 +64,7 @@ func give(f *auth.Flow) error {
 var errEmpty = errors.New("the token is empty: see what the place that auth.token names has in it")
 
 // material is the token for each variable of a process, or for a stream.
-func (s *settings) material(to step.Server) (m auth.Material, err error) {
+func (s *settings) material(to auth.Server) (m auth.Material, err error) {
 	switch {
 	case s.Token == "":
 		return m, errEmpty
@@ -107,12 +106,12 @@ func credentials(token, header, scheme string) (c auth.Credentials, err error) {
 	case token == "":
 		return c, errEmpty
 	case scheme != "" && len(token) > len(scheme) && strings.EqualFold(token[:len(scheme)+1], scheme+" "):
-		return c, fmt.Errorf("the token begins with %q, which is put before it: leave it out, or write scheme = \"\"", scheme)
+		return c, fmt.Errorf(`the token begins with "%s", which is put before it: leave it out, or write scheme = ""`, scheme)
 	case strings.ContainsAny(scheme, " \t"):
-		return c, fmt.Errorf("scheme is one word, %q has a space in it", scheme)
+		return c, fmt.Errorf(`scheme is one word, "%s" has a space in it`, scheme)
 	}
 	if err := auth.CheckHeader(header, value); err != nil {
-		return c, fmt.Errorf("header = %q: %w", header, err)
+		return c, fmt.Errorf(`header = "%s": %w`, header, err)
 	}
 	if scheme == "Bearer" && strings.EqualFold(header, "Authorization") {
 		return auth.Credentials{Scheme: scheme, Token: token}, nil
