@@ -126,8 +126,8 @@ func newDecoder(block string, b []byte) decoder {
 	return d
 }
 
-// more begins a pass, the first one in any case: what is absent has to be set to
-// nothing. A field that a whole pass has not asked for is skipped.
+// more begins a pass. The first pass always begins, because fields that are absent have to be
+// cleared. A field that a whole pass has not asked for is skipped.
 func (d *decoder) more() bool {
 	first := d.tag == start
 	if !d.moved {

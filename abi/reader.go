@@ -2,10 +2,10 @@ package abi
 
 import "encoding/binary"
 
-// reader finds the fields of a block and leaves them where they are. It is made
-// for guests, and for what is dear in a Wasm module of Go: calls, jumps, stores
-// of pointers and the clearing of memory. It is as strict as a decoder about the
-// form of a block; that a text is UTF-8, it believes the host.
+// reader finds the fields of a block and leaves them where they are. It is made for guests:
+// it avoids what is expensive in a Wasm module of Go, which is calls, jumps, stores of
+// pointers and the clearing of memory. It is as strict as a decoder about the form of a
+// block, but trusts the host that a text is UTF-8.
 type reader struct {
 	block []byte
 	seen  uint32               // the tags that stand in the block, one bit each

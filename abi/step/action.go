@@ -138,8 +138,8 @@ type HTTP struct {
 	DPoP      string            `json:"dpop,omitempty"`      // the name of a key: the host adds a proof
 }
 
-// Listen opens the callback. Without a port the host picks one that is free;
-// with one, and taken, the flow is told so.
+// Listen opens the callback. Without a port the host picks a free one. If the given port is
+// taken, the flow is told so.
 type Listen struct {
 	Host string `json:"host,omitempty"` // "127.0.0.1" or "localhost", as it shall stand in the redirect URI; "" is 127.0.0.1
 	Port int    `json:"port,omitempty"`

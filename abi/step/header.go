@@ -10,9 +10,9 @@ var reserved = []string{
 	"Keep-Alive", "Last-Event-ID", "Mcp-", "Proxy-", "Sec-WebSocket-", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
 }
 
-// Reserved returns which of the headers that are not for credentials to set a name
-// is: the header itself, or a beginning with a hyphen at its end. It is "" for one
-// that a provider may set.
+// Reserved returns the entry of reserved that a name falls under: a header itself,
+// or a beginning with a hyphen at its end. It is "" for a name that a provider may
+// set.
 func Reserved(name string) string {
 	for _, r := range reserved {
 		stem := name[:min(len(name), len(r))]

@@ -84,8 +84,8 @@ func rateOverFloor(name string) func(*report) (float64, bool) {
 	}
 }
 
-// overPeers is how many times better than the best peer Wharf is, in that one of
-// the measures in which it is so the least.
+// overPeers is how many times better Wharf is than the best peer, in the measure in which
+// that figure is the smallest.
 func overPeers(pin bool, m measure.Metric, names ...string) func(*report) (float64, bool) {
 	return func(r *report) (least float64, ok bool) {
 		for _, name := range names {
@@ -135,7 +135,7 @@ func behind(r *report) (float64, bool) {
 	return r.Startup.Behind.Seconds() * 1000, true
 }
 
-// verdict is what became of a target.
+// verdict says whether a target was met.
 type verdict struct {
 	Target string  `json:"target"`
 	Wanted string  `json:"wanted"`

@@ -175,8 +175,8 @@ func (o *authHost) trace() string {
 	return strings.Join(o.lines, "\n")
 }
 
-// signedIn reports whether the newest flow has ended with what signs in: for a signer,
-// a state that a host would call it with.
+// signedIn reports whether the newest flow has ended with credentials, or for a signer with a
+// state with which a host would call it.
 func (o *authHost) signedIn() bool {
 	r := &o.flow
 	return r.fail == nil && (r.credentials != nil || r.material != nil || o.manifest.Wants.Requests && r.kinds[step.ActionDone] > 0 && step.HasState(r.state))

@@ -55,7 +55,7 @@ func (k *kit) compare() {
 	}
 }
 
-// passed lists what is compared. A scenario that was not wanted is among it.
+// passed lists what is compared. It includes scenarios that were not asked for.
 func (k *kit) passed() (list []*Scenario) {
 	if len(k.wires) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 )
 
-// detect finds out which wire the guest speaks: by what it opens, and by how a
-// message looks that it sends.
+// detect finds out which wire the guest speaks: by what it opens, and by the form of a
+// message that it sends.
 func (k *kit) detect() {
 	c := k.setup
 	c.wire.serve = func(g *harness) server { return newPipeServer(g, nil, k.options.Profile) }
@@ -145,7 +145,7 @@ func (k *kit) framed(g *harness) (framing, string) {
 	return learned, ""
 }
 
-// waits says what a guest that is not up is waiting for, which has written this.
+// waits says what a guest that is not up waits for; written is what it has written.
 func (k *kit) waits(g *harness, written []byte) string {
 	reason, sent := "the guest has not said report(UP), and waits for something", ""
 	if p := k.options.Profile; p.Greeting == "" && len(p.Replies) == 0 {

@@ -48,8 +48,8 @@ type Request struct {
 	Body          string
 }
 
-// New starts a server, which ends when the functions run that cleanup is given, as by
-// [testing.T.Cleanup].
+// New starts a server. It ends when the functions that New passes to cleanup run, as those of
+// [testing.T.Cleanup] do at the end of a test.
 func New(cleanup func(func())) *Server {
 	s := &Server{instead: map[string]http.HandlerFunc{}, codes: map[string]string{}, valid: map[string]bool{}, Life: 3600}
 	s.URL = start(cleanup, s)

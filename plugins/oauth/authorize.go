@@ -38,8 +38,8 @@ func (l *login) signInByBrowser(at *place) (*token, error) {
 	return t, err
 }
 
-// authorize is one authorization code grant with PKCE (RFC 6749, section 4.1; RFC
-// 7636). What the answer is held against is settled before the page opens.
+// authorize is one authorization code grant with PKCE (RFC 6749, section 4.1; RFC 7636). What
+// the answer is compared with is settled before the page opens.
 func (l *login) authorize(at *place) (*token, error) {
 	c, err := l.identify(at, l.listen)
 	if err != nil {
@@ -110,8 +110,8 @@ func (l *login) page(at *place, src *source, verifier string) (string, error) {
 	return u.String(), nil
 }
 
-// abandon is a person who did not come back. It may be that the page said that it
-// does not know the client, so one that was registered is not used again.
+// abandon handles a person who did not come back. Perhaps the page said that it does not know
+// the client, so a registered client is not used again.
 func (l *login) abandon(src *source, err error) error {
 	if !src.Client.reused {
 		return err

@@ -146,8 +146,8 @@ func (s *scanner) value() (string, bool) {
 	return value, value != ""
 }
 
-// quoted reads a quoted string (RFC 9110, section 5.6.4). One that does not end
-// is none.
+// quoted reads a quoted string (RFC 9110, section 5.6.4). One that does not end is
+// refused.
 func (s *scanner) quoted() (string, bool) {
 	var b strings.Builder
 	for i := 1; i < len(s.rest); i++ {

@@ -104,7 +104,7 @@ func (l *login) readDeviceCode(d *document) (*deviceCode, error) {
 	return c, nil
 }
 
-// round is what came of one time that the token endpoint was asked.
+// round is the outcome of one request to the token endpoint.
 type round struct {
 	Token  *token
 	Slower bool

@@ -93,9 +93,9 @@ func (l *login) readResource(d *document) (*resource, error) {
 	return r, nil
 }
 
-// findServer returns the authorization server that the settings or the server
-// name. Without metadata it is not used: nothing would say that it is who it is
-// taken for.
+// findServer returns the authorization server that the settings or the server name.
+// Without metadata it is not used: nothing would say that it is the one it is taken
+// for.
 func (l *login) findServer(about *resource) (server, error) {
 	issuer, err := l.pickIssuer(about)
 	if err != nil {

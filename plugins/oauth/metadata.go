@@ -104,10 +104,10 @@ func (l *login) findOldServer() (server, error) {
 	}, nil
 }
 
-// checkPKCE is the gate before an authorization request: without a code challenge
-// a thief of the code could use it. A server that does not say that it
-// knows S256 is not sent anybody. One without metadata cannot say so; it is sent
-// a challenge all the same.
+// checkPKCE comes before an authorization request: without a code challenge a thief of
+// the code could use it. The person is not sent to a server that does not say that it
+// knows S256. A server without metadata cannot say so; it is sent a challenge all the
+// same.
 func (s *server) checkPKCE() error {
 	if s.Guessed || slices.Contains(s.Challenge, "S256") {
 		return nil

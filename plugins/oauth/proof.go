@@ -12,10 +12,10 @@ import (
 // that they know the same person.
 const proofKey = "dpop"
 
-// proofAlg picks the algorithm of the key to bind tokens to; "" for none. By
-// itself it is the server that decides: one that takes bound tokens says so in its
-// challenge (section 7.1) or in its metadata. What only the authorization server
-// supports is of no use to a server that does not.
+// proofAlg picks the algorithm of the key to bind tokens to; "" for none. By default the
+// server decides: one that takes bound tokens says so in its challenge (section 7.1) or in
+// its metadata. What only the authorization server supports is of no use to a server that
+// does not.
 func (l *login) proofAlg(at *place) (string, error) {
 	asked := l.wants.has("dpop") || at.Bound
 	if l.settings.DPoP == dpopOff || l.settings.DPoP == dpopAuto && !asked {

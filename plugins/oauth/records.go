@@ -53,8 +53,8 @@ func (l *login) tokenKey(issuer, client string) auth.RecordKey {
 
 func (t *token) key(l *login) auth.RecordKey { return l.tokenKey(t.Source.Issuer, t.Source.Client.ID) }
 
-// recall loads the binding, and the token that it leads to. A binding that does
-// not fit the settings any more is as good as none, but for a logout.
+// recall loads the binding, and the token that it leads to. A binding that does not fit the
+// settings any more counts as missing, except for a logout.
 func (l *login) recall() error {
 	var b binding
 	found, err := l.Load(l.bindingKey(), &b)

@@ -18,9 +18,9 @@ var errNoClient = errors.New("the authorization server lets no client register b
 // one before, and returns its address; "" for a grant that needs none.
 type listener func(before client) (redirect string, err error)
 
-// identify returns the client to sign in as, and its callback is open then: the
-// one of the settings, a document where the authorization server reads them, or
-// one that is registered.
+// identify returns the client to sign in as, and opens its callback: the client of
+// the settings, a document if the authorization server reads them, or a registered
+// client.
 func (l *login) identify(at *place, listen listener) (c client, err error) {
 	switch {
 	case l.settings.ClientID != "":

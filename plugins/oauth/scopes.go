@@ -38,11 +38,11 @@ func contains(have, want []string) bool {
 // (OpenID Connect Core, section 11).
 const offline = "offline_access"
 
-// scopes returns what to ask for: what is configured, else what the challenge
-// wants, else all that the server has; nothing if neither names any, which is
-// to be left to the authorization server. A step-up asks for what was asked for
-// before as well. The challenge is not held against what the server lists: the
-// two need have nothing in common.
+// scopes returns what to ask for: what is configured, else what the challenge wants, else
+// all that the server has; nothing if neither names any, which leaves it to the
+// authorization server. A step-up asks for what was asked for before as well. The
+// challenge is not held against what the server lists: the two need have nothing in
+// common.
 func (l *login) scopes(at *place) []string {
 	challenged := parseScopes(l.wants.scope)
 	asked := union(nil, l.settings.Scopes)

@@ -85,10 +85,10 @@ func (l *login) usable() (*token, error) {
 	return l.renew()
 }
 
-// answer answers a challenge, or a person who wants to sign in. What is saved is
-// used only if it is not what was refused; then the server is asked anew who signs
-// people in to it, because that may have changed; and only then, where that is
-// who it was, a refresh is tried.
+// answer answers a challenge, or a person who wants to sign in. What is saved is used only if
+// it is not what was refused; then the server is asked anew who signs people in to it,
+// because that may have changed; and only then, if they are still the same, a refresh is
+// tried.
 func (l *login) answer() error {
 	if l.isUntried() {
 		if t, err := l.usable(); err != nil || t != nil {

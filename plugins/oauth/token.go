@@ -119,7 +119,7 @@ func (t *token) assume(scope []string) {
 	}
 }
 
-// isToken tells what can stand in a header as a token: something, and nothing but
+// isToken reports whether a text can stand in a header as a token: it is not empty and is
 // visible ASCII.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })

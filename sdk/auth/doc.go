@@ -20,15 +20,15 @@
 //	func main() {}
 //
 // It reads like a program that calls and waits. In truth a provider performs no
-// I/O and no call blocks (see package step, the contract): each of the methods
-// of [Flow] that has an answer ends the step, and the next step runs SignIn anew
-// from its first line, with the answers it had so far, until it comes to the
-// line that waits. So SignIn must do the same each time that it gets the same
-// answers. Time and randomness come from the flow, which keeps to that; what a
-// provider keeps in variables of its own does not, and is lost besides when the
-// host takes another instance. An instance serves one server entry, and a record one
-// origin: a provider that several servers use cannot hand anything from one to
-// another ("One server" in package step). What is long to read and short to remember goes
+// I/O and no call blocks (see package step, the contract): each of the methods of
+// [Flow] that has an answer ends the step, and the next step runs SignIn anew from
+// its first line, with the answers it had so far, until it comes to the line that
+// waits. So SignIn must do the same each time that it gets the same answers. Time
+// and randomness come from the flow, and are the same again. What a provider keeps
+// in variables of its own is not, and is lost when the host takes another
+// instance. An instance serves one server entry, and a record one origin: a
+// provider that several servers use cannot hand anything from one to another ("One
+// server" in package step). What is long to read and short to remember goes
 // through [Once].
 //
 // What a provider calls is in the Wants of its manifest, and a user grants it: an

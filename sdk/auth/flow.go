@@ -11,8 +11,8 @@ import (
 // Flow is one sign-in, from the question to its end. Its methods are for
 // SignIn, on the goroutine that called it.
 //
-// An awaiting method returns a *[Problem] as its error when the host could not
-// do what was asked: no network, no person, no.
+// An awaiting method returns a *[Problem] as its error if the host could not do what was
+// asked: there is no network or person, or the person declined.
 type Flow struct {
 	past    []step.Event  // the start, and the answers so far
 	at      int           // of past: what was awaited last

@@ -31,8 +31,8 @@ func idle(stdio, http int) func(context.Context, *run) (Values, error) {
 	}
 }
 
-// settling is for how many times the length of another measurement this one waits, so
-// that what a client does when it is idle is over.
+// settling is how long this measurement waits, in lengths of another measurement, so that a
+// client is done with what it does when it becomes idle.
 const settling = 3
 
 // crowd connects until there are as many as that, and returns those that there
