@@ -65,7 +65,7 @@ func (c *Conn) Expired(exchange uint32, text string) {
 	c.report(abi.ReportExpired, exchange, abi.OK, c.text(text))
 }
 
-// Ended says that nothing more is to be done after CLOSE.
+// Ended says that nothing more has to be done after CLOSE.
 func (c *Conn) Ended() { c.report(abi.ReportEnded, 0, abi.OK, nil) }
 
 // Timer asks for a TIMER event with this id after ms milliseconds, in place of

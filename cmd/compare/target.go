@@ -53,7 +53,7 @@ var targets = []target{
 // crowds are the measures of many callers over HTTP.
 var crowds = []string{"http64x100B", "sse64x100B"}
 
-// What a comparison with the peers is of.
+// The figures in which Wharf is compared with the peers.
 var (
 	latency = measure.Metric{Name: measure.P50}
 	rate    = measure.Metric{Name: measure.Rate, More: true}

@@ -146,7 +146,7 @@ func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, r *addRe
 	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: state, Needs: add.inputs.unset})
 }
 
-// free refuses a name that is taken in the file, unless that server is to be replaced.
+// free refuses a name that is taken in the file, unless the user wants that server replaced.
 func (r *addRequest) free(f *tomledit.File, name string) error {
 	if _, taken := among(f.Read.Servers, name); taken && !r.replace {
 		return exit.Usage(fmt.Errorf("there is a server %q in %s already", name, f.Path), "--name gives this one another name; `wharf remove %s` removes the other, and --replace does both", name)
@@ -324,8 +324,8 @@ func joined(table, more map[string]string) map[string]string {
 	return all
 }
 
-// choose returns the first option that can be used, of the kind that is preferred. A
-// package whose program is on this machine goes before one whose program is not.
+// choose returns the first option that can be used, of the kind that is preferred. A package
+// whose program is on this machine comes before one whose program is not.
 func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 	var why []string
 	var second *registry.Option

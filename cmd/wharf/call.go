@@ -250,7 +250,7 @@ func (e *strangeTool) ExitKind() exit.Kind {
 	return (*toolError)(nil).ExitKind()
 }
 
-// unlistedError says that a tool that is to be shown is not in the list of its server.
+// unlistedError says that the tool to show is not in the list of its server.
 type unlistedError struct {
 	server, tool string
 }

@@ -109,7 +109,7 @@ func (c *candidates) addresses(word string) (all []string) {
 	return all
 }
 
-// proposed is what the server proposes for an argument of which there is a beginning.
+// proposed returns what the server proposes for an argument whose beginning is given.
 func (c *candidates) proposed(ref mcp.Ref, name, value string, settled map[string]string) []string {
 	if c.ask == nil {
 		return nil

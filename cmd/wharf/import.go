@@ -246,8 +246,8 @@ func (a *app) listImports(items []importItem, found []config.Found) error {
 	return nil
 }
 
-// tellOfFiles tells what is wrong with files of clients, and, with all, what of them means
-// nothing here.
+// tellOfFiles reports what is wrong with the files of clients. With all, it also reports
+// which of their parts mean nothing here.
 func (a *app) tellOfFiles(found []config.Found, all bool) {
 	for _, f := range found {
 		if f.Err != nil {

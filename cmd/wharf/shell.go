@@ -20,7 +20,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// newShell is given what makes the tree of commands, of which a line is one.
+// newShell takes the function that makes the tree of commands: a line of the shell is one of
+// them.
 func newShell(a *app, tree func(*app) *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "shell SERVER | -- COMMAND…",

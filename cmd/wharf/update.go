@@ -201,8 +201,8 @@ func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s h
 	return next, above, nil
 }
 
-// merged is the entry for the newest version, with what the user changed, and what is
-// still needed asked for.
+// merged returns the entry for the newest version, with the user's changes. It asks for
+// inputs that are still missing.
 func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, mayAsk bool) (next host.Server, kept, cautions []string, err error) {
 	old, fresh, err := a.optionsOf(ctx, c, v, s)
 	if err != nil {

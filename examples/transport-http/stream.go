@@ -113,8 +113,8 @@ func (t *transport) pause(c *call) {
 	t.calls.rearm(t.conn)
 }
 
-// patience returns how long to wait when so many attempts came to nothing. To
-// wait longer than the server said is allowed, to wait less is not.
+// patience returns how long to wait after so many attempts that failed. To wait longer than
+// the server said is allowed, to wait less is not.
 func patience(retry uint32, tries int) uint32 {
 	wait := retry
 	if wait == 0 {

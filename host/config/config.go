@@ -56,7 +56,7 @@ type Server struct {
 	Command string            // looked up in PATH
 	Args    []string          //
 	Env     map[string]string // beside the few variables that every process gets
-	EnvFile string            // a file of more of them, NAME=value in each line, see [Server.EnvPath]; those of Env count more
+	EnvFile string            // a file of more of them, NAME=value in each line, see [Server.EnvPath]; those of Env take precedence
 	Dir     string            // "" is the folder of the host
 
 	URL      string // https://…, http://…, wss://…, ws://… or unix:///path/to/socket#/path
@@ -79,10 +79,10 @@ type Server struct {
 	Settings     map[string]string // what else the plugin reads
 	Disabled     bool              // listed, and not connected
 
-	// Resend has the call of a tool sent once more where the connection was lost before the
-	// answer, if the tool is marked as read-only or idempotent. Since the server sets these
-	// marks, the user decides whether they count. Requests that only read, such as lists, are
-	// always sent once more.
+	// Resend allows to send the call of a tool once more if the connection was lost before
+	// the answer and the tool is marked as read-only or idempotent. Since the server sets
+	// these marks, the user decides whether they count. Requests that only read, such as
+	// lists, are always sent once more.
 	Resend bool
 
 	// Registry is where an entry was made from, for its updates; its zero is an entry that

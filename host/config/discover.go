@@ -46,7 +46,7 @@ const (
 type Discovery struct {
 	Files    []string // that were found, the nearest first
 	Servers  []Server // each name once, whatever its case
-	Isolated []string // plugins that are to run in processes of their own: this makes them stricter, and so needs no approval
+	Isolated []string // plugins that the project wants in processes of their own: this makes them stricter, and so needs no approval
 	Warnings []string // for people; a line each
 	Notes    []string // the same, of what does no harm
 
@@ -240,10 +240,10 @@ func (d *Discovery) warn(format string, a ...any) {
 	d.Warnings = append(d.Warnings, fmt.Sprintf(format, a...))
 }
 
-// Beneath returns the servers of the project that can be used beside the user's
-// own: an entry of theirs goes before one of that name, which is not used, with a
-// warning. Names that differ only in their case count as the same: a
-// person should see at once which of two is meant.
+// Beneath returns the servers of the project that can be used beside the user's own: an entry
+// of theirs takes precedence over one of the same name, which is not used, with a warning.
+// Names that differ only in their case count as the same: a person should see at once which
+// of two is meant.
 func (d *Discovery) Beneath(own []Server) (servers []Server, warnings []string) {
 	for _, s := range d.Servers {
 		if first, taken := sameName(own, s.Name); taken {

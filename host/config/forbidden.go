@@ -15,7 +15,7 @@ type forbidden struct {
 	servers map[string]bool // by name, as foldName has it
 	all     bool            // every server
 	only    map[string]bool // the only servers that may be used, by such names; nil is all
-	rules   []toolRule      // in order: a later one counts more
+	rules   []toolRule      // in order: a later one takes precedence
 	starts  []any           // Amp's rules about what a server is; the first that fits counts
 	notes   []*Error
 	work    int // of maxCompare: what is left

@@ -117,7 +117,7 @@ func SecretFlag(name string) bool { return secret.Flag(name) }
 
 // Adopt returns an entry of another client as one of the user's own file. Values of its
 // variables and headers that are secrets, by their names, are added to secrets, by the names
-// under which the vault is to keep them; questions are those whose answers the vault must
+// under which the vault must keep them; questions are those whose answers the vault must
 // have. The entry means all of them by ${secret:NAME}. answers has that name for each
 // [Input.Secret] of the entries that were adopted before: what several servers of a file ask
 // for is one secret. Adopt adds to it.

@@ -20,7 +20,7 @@ type Project struct {
 func (p Project) Path() string { return filepath.Join(p.Folder, filepath.FromSlash(p.File)) }
 
 // Release returns an entry of a project as one that may be used, once the user has approved
-// of it: its variables are replaced, of which only the named ones are looked up. lookup is
+// of it: its variables are replaced, and only the named ones are looked up. lookup is
 // [os.LookupEnv] or one like it. What comes back runs the same command from the same folder,
 // whatever the working folder is. An entry that means a secret of the user is an error.
 func (s Server) Release(names []string, lookup func(string) (string, bool)) (Server, error) {
@@ -46,8 +46,8 @@ func (s Server) Claim() (claim Server, released bool) {
 	return *s.claim, true
 }
 
-// grantsNothing ends what is said of an entry that wants what only a user can
-// give.
+// grantsNothing is the end of a message about an entry that wants something that only a user
+// can give.
 const grantsNothing = "a project file can grant nothing; write the entry into your own configuration if you want it"
 
 // secretOfUser says what is wrong with an entry that means a secret of the vault, or what is
@@ -77,9 +77,9 @@ var projectAuth = map[string][]string{
 	"bearer": {"token"},
 }
 
-// refuse finds what an entry of a project may not say: what grants something
-// beyond its own command, url or address, what opens files or secrets of the
-// user, and variables where the user could not see what they lead to.
+// refuse finds the parts that an entry of a project must not have: those that grant something
+// beyond its own command, url or address, those that open files or secrets of the user, and
+// variables where the user could not see what they lead to.
 func (s *Server) refuse() []*Error {
 	var wrong []*Error
 	for _, c := range []struct {

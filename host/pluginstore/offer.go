@@ -57,8 +57,8 @@ type Offer struct {
 	binary []byte
 }
 
-// More returns what the plugin asks for and did not ask for before: accesses, and what a
-// provider wants that no access bounds.
+// More returns what the plugin asks for and did not ask for before: accesses, and those wants
+// of a provider that no access bounds.
 func (o *Offer) More() []string {
 	more := slices.Concat(o.Plugin.Asked, o.Plugin.Wants)
 	if o.Was == nil {

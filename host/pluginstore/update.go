@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// unexpectedChanges says in what an update is not a later version of what is
-// installed. The web space that a plugin comes from can offer any file that its
-// publisher has ever signed: an older one with a hole in it, or another plugin.
+// unexpectedChanges says why an update is not a later version of the installed plugin. The
+// web space that a plugin comes from can offer any file that its publisher has ever signed:
+// an older one with a hole in it, or another plugin.
 func unexpectedChanges(was, now Installed) []string {
 	if was.SHA256 == now.SHA256 {
 		return nil
@@ -45,8 +45,8 @@ func unversioned(file, version string) string {
 	return strings.ReplaceAll(file, strings.TrimPrefix(version, "v"), "")
 }
 
-// checkComment compares what the publisher has signed by name and version, where
-// they have, with what the plugin says of itself.
+// checkComment compares the name and version that the publisher has signed, if there are any,
+// with those that the plugin says of itself.
 func (o *Offer) checkComment() error {
 	c := commentOf(o.Plugin.Signature)
 	if c.Plugin != "" && c.Plugin != o.Plugin.Plugin {

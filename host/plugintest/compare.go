@@ -28,8 +28,8 @@ var comparisons = []struct {
 	{Check{ID: "same-unmetered", Title: "A module without a meter gives the trace that it gives with one"}, wasm.Config{Unmetered: true}, 1},
 }
 
-// compare runs what passed again, in other ways. Only what has passed within its
-// budget is run without one.
+// compare runs the scenarios that passed again, in other ways. A scenario is run without a
+// budget only if it has passed within one.
 func (k *kit) compare() {
 	list := k.passed()
 	for _, way := range comparisons {

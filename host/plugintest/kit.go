@@ -36,7 +36,7 @@ type Options struct {
 	// report does not say how long compiling takes.
 	CacheDir string
 
-	// Scenarios are played beside those of the kit, for what is of one protocol alone.
+	// Scenarios are played beside those of the kit, for parts of one protocol alone.
 	Scenarios []*Scenario
 
 	// Recordings are of sign-ins with an auth provider, which are run again.

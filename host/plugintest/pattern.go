@@ -139,8 +139,8 @@ func (f *lengthForm) write(n int) ([]byte, error) {
 	return f.ordered(binary.BigEndian.AppendUint64(nil, uint64(n))[8-f.size:]), nil
 }
 
-// ordered is p, of which the most significant byte comes first, in the order of the form, and
-// the other way round.
+// ordered brings p from the order with the most significant byte first into the order of the
+// form, or back.
 func (f *lengthForm) ordered(p []byte) []byte {
 	if p = slices.Clone(p); f.little {
 		slices.Reverse(p)

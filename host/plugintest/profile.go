@@ -160,7 +160,7 @@ func (r *Rule) expression(values map[string]string) *regexp.Regexp {
 	return to
 }
 
-// compilePattern is compile for the fields that the framing called pattern adds, but for
+// compilePattern is compile for the fields that the framing called pattern adds, except for
 // the names in them.
 func (p *Profile) compilePattern() (err error) {
 	form := p.lengthForm()

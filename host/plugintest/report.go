@@ -51,8 +51,8 @@ type Check struct {
 	Trace    string   `json:"trace,omitempty"`    // of the run that failed
 }
 
-// A Point is one point of the proposal for pluggable transports, and what its
-// checks came to.
+// A Point is one point of the proposal for pluggable transports, and the outcome of its
+// checks.
 type Point struct {
 	ID     string   `json:"id"`
 	Text   string   `json:"text"`

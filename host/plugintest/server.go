@@ -141,7 +141,7 @@ func (v *pipeServer) wrote(s *stream) error {
 	return nil
 }
 
-// taken says that the server has a message, of which found is known.
+// taken says that the server has a message. found is what was found in its frame.
 func (v *pipeServer) taken(s *stream, found map[string]string) {
 	values := maps.Clone(v.found)
 	maps.Copy(values, found)

@@ -41,7 +41,7 @@ func (r *Report) Text(lines int) string {
 	return cleantext.Text(out.String())
 }
 
-// indent is what stands before what is said of a check.
+// indent precedes each line about a check.
 const indent = "        "
 
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n"+indent) }

@@ -120,7 +120,7 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 		return err
 	}
 	var w warnings
-	unset := func(string) (string, bool) { return "", false } // but for their defaults
+	unset := func(string) (string, bool) { return "", false } // except for their defaults
 	w.command(a.Command, argsOf(s, unset), f)
 	w.environment(env, f)
 	a.Warnings = slices.Concat(w.worst, w.others)
@@ -148,8 +148,8 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 const maxEnvFile = 64 << 10
 
 // envFile reads the file of variables of an entry, which has to lie in the project, into
-// FileEnv, and returns its pin, which is empty where there is no file. The file is read
-// once: what is pinned is what the variables are from. It is pinned as a script is: it may
+// FileEnv, and returns its pin, which is empty where there is no file. The file is read once,
+// so the variables are from the bytes that are pinned. It is pinned as a script is: it may
 // set what decides which code a program loads.
 func (a *Approval) envFile(s config.Server, b *budget) (pin fileHash, err error) {
 	if s.EnvFile == "" {

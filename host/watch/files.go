@@ -74,7 +74,7 @@ func start(n notifier, events <-chan fsnotify.Event, lost <-chan error, paths []
 }
 
 // Set changes which files are followed. Files that are followed already stay so. After an
-// error the files are those of before, without those that are not in paths.
+// error it follows the same files as before, except those that are not in paths.
 func (f *Files) Set(paths ...string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

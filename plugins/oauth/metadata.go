@@ -41,9 +41,9 @@ func metadataPlaces(issuer string) []string {
 }
 
 // readServer reads the metadata of an issuer. The document must name that issuer,
-// character by character (RFC 8414, section 3.3), or anybody's metadata could
-// stand in for anybody else's. An empty issuer is a place out of the settings,
-// which vouch for it.
+// character by character (RFC 8414, section 3.3), or the metadata of one issuer could
+// stand in for another's. An empty issuer is a place out of the settings, which vouch for
+// it.
 func (l *login) readServer(d *document, issuer string) (*server, error) {
 	s := &server{
 		Issuer: d.text("issuer"), Authorize: l.endpoint(d, "authorization_endpoint"), Token: l.endpoint(d, "token_endpoint"),

@@ -81,8 +81,8 @@ func (l *login) fits(b binding) bool {
 	return s.AuthorizationServer == "" || s.AuthorizationServer == b.Issuer
 }
 
-// save stores a token and how it came about, in this order: a binding never leads
-// to nothing. A token of before that is now out of reach is dropped.
+// save stores a token and how it came about, in this order: a binding never leads to nothing.
+// An earlier token that is now out of reach is dropped.
 func (l *login) save(t *token, at *place) error {
 	t.assume(t.Source.Scope)
 	if err := l.Store(t.key(l), t); err != nil {

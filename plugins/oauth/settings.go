@@ -94,7 +94,7 @@ func (p *port) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// read fills in what is left out, and says what cannot be. No error quotes a
+// read fills in defaults, and says what is not possible. No error quotes a
 // secret.
 func (s *settings) read(f *auth.Flow) error {
 	if err := f.Settings(s); err != nil {

@@ -125,10 +125,10 @@ func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// scheme returns what to send a token of a type with (RFC 6749, section 7.1: a
-// type that one does not know is not used). A token that should be bound to a key
-// and is not is good for anybody who gets hold of it; it is used only where the
-// server would take such a token from anybody.
+// scheme returns what to send a token of a type with (RFC 6749, section 7.1: a type that
+// one does not know is not used). A token that should be bound to a key and is not can be
+// used by any holder; it is used only where the server would take such a token from any
+// client.
 func (l *login) scheme(kind string, src *source) (string, error) {
 	bound := src.DPoP != ""
 	switch {

@@ -96,8 +96,8 @@ func (c *connection) unsent(err error) error {
 	return fmt.Errorf("%w: %w: %w", rpc.ErrNotSent, rpc.ErrClosed, c.cause)
 }
 
-// receiver is a connection as its guest sees it: its peer, but for how a call and the
-// connection fail.
+// receiver is a connection as its guest sees it: its peer, except for the way in which a call
+// and the connection fail.
 type receiver struct {
 	*rpc.Peer
 	connection *connection

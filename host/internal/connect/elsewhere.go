@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-// failed returns why a server was not connected over any of its transports, of which errs
-// has an error each, in their order.
+// failed returns why a server was not connected over any of its transports. errs has an error
+// for each of these, in their order.
 func failed(entry config.Server, errs []error) error {
 	last := answerOf(errs[len(errs)-1])
 	switch {

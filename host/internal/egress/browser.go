@@ -22,11 +22,11 @@ const openTime = 2 * time.Second
 // OpenBrowser shows a page in the browser of the person. The caller has to know whether there
 // is a person who could look at it: without a terminal, OpenBrowser must not be called.
 //
-// The URL comes from a server, and goes through programs that were written for
-// what people type. So only what [CheckBrowserURL] returns is passed on, as one
-// argument, to a program that is started as it is and never by a shell: the first
-// one of the variable BROWSER that is there, and without that variable what the
-// system has. It gets the environment of this process and outlives it.
+// The URL comes from a server, and goes through programs that were written for what people
+// type. So only what [CheckBrowserURL] returns is passed on, as one argument, to a program
+// that is started as it is and never by a shell: the first one of the variable BROWSER that
+// exists or, without that variable, the first one of the system's. It gets the environment of
+// this process and outlives it.
 //
 // OpenBrowser returns when that program has ended, after two seconds while it
 // runs, or with ctx; it does not wait for the browser. The error says what to do.

@@ -68,7 +68,7 @@ func (r *Recorder) Step(ctx context.Context, call *step.Call) (*step.Reply, erro
 	return reply, nil
 }
 
-// note adds a step, and returns the whole flow if it is to be recorded now.
+// note adds a step, and returns the whole flow if it has to be recorded now.
 func (r *Recorder) note(call *step.Call, reply *step.Reply) []taken {
 	r.mu.Lock()
 	defer r.mu.Unlock()

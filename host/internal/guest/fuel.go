@@ -17,9 +17,9 @@ const (
 	// bulkFuel is for each byte of a payload past the first piece.
 	bulkFuel = 64
 
-	// outsideFuel is what each byte from outside adds to the prepaid fuel for what it asks
-	// for. The smallest request that a transport can carry, a ping in a compressed
-	// frame, has no fewer than eight bytes, and they pay for its answer.
+	// outsideFuel is what each byte from outside adds to the prepaid fuel, for the messages
+	// that it asks for. The smallest request that a transport can carry, a ping in a
+	// compressed frame, has no fewer than eight bytes, and they pay for its answer.
 	outsideFuel = eventFuel / 8
 
 	// prepaidLimit is how much may be prepaid. A server that asks for more before
@@ -48,9 +48,9 @@ type fuelBucket struct {
 	prepaid int64
 }
 
-// credit is what an event earns for its connection: used, which is what its payload
-// adds as far as the guest has used it, and eventFuel. What the guest can bring about
-// by itself earns nothing: timers, handles that open, end and fail.
+// credit is what an event earns for its connection: eventFuel, and used, which is the fuel
+// that its payload adds, as far as the guest has used it. What the guest can bring about by
+// itself earns nothing: timers, handles that open, end and fail.
 func (b *fuelBucket) credit(it *item, used int64) int64 {
 	earns := used + eventFuel
 	switch it.kind {

@@ -22,9 +22,9 @@ import (
 //	}
 //
 // Unless it says otherwise, a method writes no member for a zero value. Members that no
-// method names are stepped over. The zero Line is to be written.
+// method names are stepped over. The zero Line is one for writing.
 type Line struct {
-	Out []byte // of a line that is written: what there is of it so far
+	Out []byte // of a line that is written: its text so far
 
 	in   *strictjson.Reader // nil for a line that is written
 	name []byte             // of the member to be read next
@@ -238,7 +238,7 @@ func (l *Line) Object(members func()) {
 	l.object(members)
 }
 
-// Array is an array, of which element writes or reads each element.
+// Array is an array. element writes or reads each of its elements.
 func Array[E any](l *Line, name string, list *[]E, element func(*E)) {
 	switch {
 	case !l.has(name, len(*list) > 0):

@@ -71,7 +71,7 @@ func (d *Driver) Status() status.Status {
 	return s
 }
 
-// Start has the server connected and kept, and waits for nothing.
+// Start connects the server and keeps it connected. It waits for nothing.
 func (d *Driver) Start() { d.tell(d.machine.Want) }
 
 // tell tells the machine of an event, and does what it asks for.

@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// connState is what there is of a connection. It is apart from the state because a
-// server may be disabled, say, while its connection is still going away.
+// connState says how far a connection has come. It is apart from the state because a server
+// may be disabled, say, while its connection is still going away.
 type connState uint8
 
 const (
@@ -28,11 +28,11 @@ const (
 	connection             // that connection itself
 )
 
-// Machine decides when one server is dialled and what its callers are told. Its
-// methods are events, with the time at which they happen; times never go back.
-// Each returns what is to be done, in that order, in a slice that is good until
-// the next event. An event that does not fit the state has no effect, so late
-// ones do no harm. A machine is for one goroutine at a time.
+// Machine decides when one server is dialled and what its callers are told. Its methods are
+// events, with the time at which they happen; times never go back. Each returns what has to
+// be done, in that order, in a slice that is good until the next event. An event that does
+// not fit the state has no effect, so late ones do no harm. A machine is for one goroutine at
+// a time.
 type Machine struct {
 	policy Policy
 	random func() float64

@@ -28,9 +28,9 @@ func (s *sendContext) Err() error            { return s.context().Err() }
 // Value reaches into the real context too, so that context.Cause works.
 func (s *sendContext) Value(key any) any { return s.context().Value(key) }
 
-// context makes the real context, unless it is there. That of a call which has
-// ended is done from the start, and not kept: what ended the call may be looking
-// for a context to cancel at this moment.
+// context makes the real context, unless it is there. For a call that has ended, it is done
+// from the start and not kept: the goroutine that ended the call may be looking for a context
+// to cancel at this moment.
 func (s *sendContext) context() context.Context {
 	c := (*call)(s)
 	c.flight.mu.Lock()

@@ -34,10 +34,9 @@ type Config struct {
 	Timeout time.Duration // of a call, and of how long a notification waits for room; 0 = none
 	After   uint64        // the number of the last message so far, in a session that goes on: no id may be used twice in it
 
-	// Trace sees every message, whole: those about to be sent, and those that
-	// arrive, before they are looked at. Dropped sees the inbound ones that came
-	// to nothing, and why. Both are called on the goroutine that has the message,
-	// must not wait, and may be nil.
+	// Trace sees every message, whole: those about to be sent, and those that arrive, before
+	// they are looked at. Dropped sees the inbound ones that are dropped, and why. Both are
+	// called on the goroutine that has the message, must not wait, and may be nil.
 	Trace   func(sent bool, msg []byte)
 	Dropped func(why error, msg []byte)
 

@@ -62,7 +62,7 @@ func (b *annotationStripper) object(isSchema bool) {
 	b.out = append(b.out, '}')
 }
 
-// next separates what comes from what came before, unless that is the bracket.
+// next writes a comma, unless the text ends with the opening bracket.
 func (b *annotationStripper) next(bracket byte) {
 	if b.out[len(b.out)-1] != bracket {
 		b.out = append(b.out, ',')

@@ -158,7 +158,7 @@ type request struct {
 	task        bool         // the server is asked to run the tool as a task, see task.go
 
 	begun bool          // the caller wants a task, and not its result
-	ttl   time.Duration // that the task is to be kept; 0 leaves it to the server
+	ttl   time.Duration // how long the task shall be kept; 0 leaves it to the server
 }
 
 // writer appends the params of a request, with meta, a whole member, among them.

@@ -53,7 +53,7 @@ type Conn struct {
 	epoch  uint32               // counts the handshakes on what was dialled, from 1
 	agreed atomic.Pointer[link] // the newest; set by the handshake
 
-	noTaskStreams atomic.Bool // a stream that tells of a task came to nothing
+	noTaskStreams atomic.Bool // a stream that tells of a task has failed
 
 	retired context.Context // ends with Retire
 	retire  context.CancelFunc

@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// ErrEcho says that what should be a server sends back what it is sent.
+// ErrEcho says that the other side is no server: it sends back whatever it is sent.
 var ErrEcho = errors.New("it is no MCP server: it sends back what it is sent")
 
 // ConnectOptions is how a server is reached. Another connection may be reached in another way.

@@ -139,7 +139,7 @@ type list[T any] struct {
 
 	allowance *strictjson.Allowance // of elements, for all pages together
 
-	// fits reports whether an element is to be kept; nil keeps all.
+	// fits reports whether an element is kept; nil keeps all.
 	fits func(item *T, d dialect) bool
 }
 

@@ -112,8 +112,8 @@ func (c *cursor) count() int {
 	return int(n)
 }
 
-// entries reads how many entries a section has, of which there may be at most most. It yields
-// as many times, each time with how many are left, until the first error.
+// entries reads how many entries a section has; most is the limit. It yields as many times,
+// each time with how many are left, until the first error.
 func (c *cursor) entries(item string, most int) iter.Seq[int] {
 	n := c.count()
 	c.atMost(item, uint64(n), most, "")

@@ -16,7 +16,7 @@ import (
 // module whose native code is not in the cache, or cannot be used.
 var ErrNotCompiled = errors.New("its native code is not in the cache")
 
-// SpoiledError is an ErrNotCompiled that says what is wrong with what is in the cache.
+// SpoiledError is an ErrNotCompiled that says what is wrong with the content of the cache.
 type SpoiledError struct{ Err error }
 
 func (e *SpoiledError) Error() string        { return fmt.Sprintf("%v: %v", ErrNotCompiled, e.Err) }

@@ -103,8 +103,8 @@ func (p *preparer) CompileContext(ctx context.Context) context.Context {
 	return ended
 }
 
-// NotCompiled makes an error of compiling an [ErrNotCompiled], if nothing is to be
-// compiled. It returns other errors, and nil, as they are.
+// NotCompiled makes an error of compiling an [ErrNotCompiled], if nothing may be compiled. It
+// returns other errors, and nil, as they are.
 func (p *preparer) NotCompiled(err error) error {
 	switch {
 	case err == nil || !p.precompiled:

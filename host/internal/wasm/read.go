@@ -100,7 +100,7 @@ func (m *image) section(id byte, content []byte) error {
 	return c.err
 }
 
-// readAll appends the entries of a section, of which there may be most.
+// readAll appends the entries of a section; most is their limit.
 func readAll[T any](c *cursor, item string, most int, to *[]T, one func(*cursor) T) {
 	for n := range c.entries(item, most) {
 		*to = append(slices.Grow(*to, n), one(c))

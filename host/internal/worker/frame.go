@@ -122,8 +122,8 @@ func (f *frames) next() (tag, []byte, error) {
 // beginFrame begins a frame in b, whose body is appended next; endFrame ends it.
 func beginFrame(b []byte, t tag) []byte { return append(b[:0], 0, 0, 0, 0, byte(t)) }
 
-// endFrame writes the length of the frame in b, of whose body more bytes follow that
-// are not in b.
+// endFrame writes the length of the frame in b. more is how many bytes of the body follow
+// that are not in b.
 func endFrame(b []byte, more int) []byte {
 	le.PutUint32(b, uint32(len(b)-headSize+more))
 	return b

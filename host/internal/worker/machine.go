@@ -234,7 +234,7 @@ func (m *machine) spend(units int64) error {
 	return nil
 }
 
-// stop is what a trap panics with, to get out of what answers a host call.
+// stop is the value that a trap panics with, to leave the function that answers a host call.
 type stop struct{}
 
 // onCall answers a host call.
@@ -310,8 +310,8 @@ func (m *machine) onObserved(body []byte) error {
 	return m.spend(guest.Price(l.op))
 }
 
-// sourcePrice is what the time costs, or the first byte of randomness: half of what
-// the guest is charged for it.
+// sourcePrice is the price of one reading of the clock, or of the first byte of randomness:
+// half of what the guest is charged for it.
 const sourcePrice = 100
 
 // answerSource answers a guest whose time and randomness are kept.

@@ -5,8 +5,8 @@ import "fmt"
 // around is how much of two texts is shown where they part, in bytes.
 const around = 24
 
-// difference says for people where what came is not what was wanted, and what there is
-// in both at that place.
+// difference says, for people, where a text differs from the wanted one, and quotes both at
+// that place.
 func difference(want, got string) string {
 	at := 0
 	for at < min(len(want), len(got)) && want[at] == got[at] {

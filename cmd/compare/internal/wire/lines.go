@@ -21,7 +21,7 @@ type Lines struct {
 	end   int // of what was read
 }
 
-// Fill reads once. The lines of before are gone with it.
+// Fill reads once. Earlier lines are gone with it.
 func (l *Lines) Fill(r io.Reader) error {
 	copy(l.buf, l.buf[l.start:l.end])
 	l.seen -= l.start

@@ -39,8 +39,8 @@ type Kinder interface {
 	ExitKind() Kind
 }
 
-// KindOf finds the kind of an error. Where several fit, the cause counts more than
-// its consequence.
+// KindOf finds the kind of an error. If several fit, that of the cause takes precedence over
+// that of its consequence.
 func KindOf(ctx context.Context, err error) Kind {
 	var own Kinder
 	var answer *host.RPCError
@@ -102,8 +102,8 @@ func (e *hinted) Unwrap() error { return e.error }
 // WithHint adds to err what to do about it, and leaves its kind as it is.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
-// HintOf returns what to do about err, or "". A hint of [Usage] goes before one of
-// [WithHint], and that before the host's.
+// HintOf returns what to do about err, or "". A hint of [Usage] takes precedence over one of
+// [WithHint], and that over the host's.
 func HintOf(err error) string {
 	var wrong *usageError
 	if errors.As(err, &wrong) && wrong.hint != "" {

@@ -18,10 +18,11 @@ const (
 )
 
 // Format lays a table out for a number of columns; 0 is for as many as it takes. It cuts
-// nothing. Cells stand in columns where they fit, with the last ones in lines of their own
-// where too little room is left beside the others, or less than one of their words takes.
-// Where the others alone are too wide, a row is its first cell, and below it the rest. Only a
-// word that is longer than a line is left to the terminal to break, so that it can be copied.
+// nothing. Cells stand in columns if they fit. If too little room is left beside the others
+// for the last cells, or less than one of their words takes, the last cells get lines of
+// their own. If the others alone are too wide, a row is its first cell, with the rest below
+// it. Only a word that is longer than a line is left to the terminal to break, so that it can
+// be copied.
 func (t Table) Format(columns int) string {
 	last := len(t[0]) - 1
 	widths := make([]int, last)
