@@ -27,12 +27,13 @@ Arguments:
                else is a string
   key:=JSON    any JSON value, whatever the schema says
   key=@FILE    the contents of a file, as text
-  value        of the next argument that the tool requires, or of its only one;
+  value        of the next argument: first of those that the tool requires, then
+               of the others, in the order that TOOL --help shows;
                key:value gives it a name
   {…}          a whole JSON object, as --args
   -            a whole JSON object from stdin, as --args -
 A key=value wins over the same key of a whole object. SERVER.TOOL is the same as
-SERVER TOOL, and TOOL(key: JSON, …) gives the arguments in one word.
+SERVER TOOL, and TOOL(JSON, key: JSON, …) gives the arguments in one word.
 
 ` + "`wharf call SERVER TOOL --help` shows all that the server says of a tool." + `
 
@@ -76,20 +77,17 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	if len(words) == 0 {
 		return exit.Usage(errors.New("TOOL is missing"), "`wharf tools SERVER` lists the tools of a server")
 	}
-	tool, object, err := args.ReadCall(words[0])
+	call, err := args.ReadCall(words[0])
 	if err != nil {
 		return err
 	}
-	if object != "" {
-		words = slices.Insert(words, 1, object)
-	}
-	if !utf8.ValidString(tool) {
-		return exit.Usage(fmt.Errorf("tool %q: not UTF-8 text", tool), "")
+	if !utf8.ValidString(call.Tool) {
+		return exit.Usage(fmt.Errorf("tool %q: not UTF-8 text", call.Tool), "")
 	}
 	if err := a.flags.taskFlags.check(); err != nil {
 		return err
 	}
-	typed, err := args.Read(ctx, a.In, a.flags.args, words[1:])
+	typed, err := call.Read(ctx, a.In, a.flags.args, words[1:])
 	if err != nil {
 		return err
 	}
@@ -98,7 +96,7 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 		return err
 	}
 	defer c.close()
-	return c.run(ctx, tool, typed)
+	return c.run(ctx, call.Tool, typed)
 }
 
 // run makes one call and prints its result, even if that does not match the tool's
@@ -147,7 +145,7 @@ func (c *client) unlisted(ctx context.Context, tool string, known []mcp.Tool) er
 		_, err := c.call(ctx, tool, args.Object{})
 		return err
 	}
-	return c.explain(ctx, tool, known, &unlistedError{server: c.session.Name(), tool: tool})
+	return c.explain(ctx, tool, known, &unlistedError{c.session.Name(), aTool.what, tool})
 }
 
 // answered reports whether an error is the server's own answer.
@@ -169,19 +167,43 @@ func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err
 	for i := range known {
 		names[i] = known[i].Name
 	}
-	if len(names) == 0 || slices.Contains(names, tool) {
+	return c.strange(aTool, tool, names, err)
+}
+
+// named is a kind of thing that a server has names for, and what lists them.
+type named struct {
+	what   string
+	listed string // of a server that a command line names
+	behind string // of a command behind "--"
+	line   string // in a shell
+}
+
+var (
+	aTool = named{"tool", "`wharf tools %s` lists the tools of the server",
+		"`wharf tools -- COMMAND…` lists the tools of the server", `"tools" lists the tools of the server`}
+	aPrompt = named{"prompt", "`wharf prompts %s` lists the prompts of the server",
+		"`wharf prompts -- COMMAND…` lists the prompts of the server", `"prompts" lists the prompts of the server`}
+)
+
+// strange returns the error of a request that names something of a server. It says so, with a
+// hint, if the name is not among those that the server lists.
+func (c *client) strange(kind named, name string, names []string, err error) error {
+	if len(names) == 0 || slices.Contains(names, name) {
 		return err
 	}
 	if !errors.As(err, new(*unlistedError)) { // which says so itself
-		err = &strangeTool{c.session.Name(), tool, err}
+		err = &strangeName{unlistedError{c.session.Name(), kind.what, name}, err}
 	}
-	if near := meant(tool, names); near != "" {
+	settings := c.app.settings
+	switch near := meant(name, names); {
+	case near != "":
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
+	case c.app.shell != nil:
+		return exit.WithHint(err, kind.line)
+	case c.app.address == "" && (settings == nil || !settings.has(c.app.server)):
+		return exit.WithHint(err, kind.behind)
 	}
-	if s := c.app.settings; c.app.address == "" && (s == nil || !s.has(c.app.server)) {
-		return exit.WithHint(err, "`wharf tools -- COMMAND…` lists the tools of the server")
-	}
-	return exit.WithHint(err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", plain.Word(c.app.serverWord())))
+	return exit.WithHint(err, fmt.Sprintf(kind.listed, plain.Word(c.app.serverWord())))
 }
 
 type callParams struct {
@@ -225,37 +247,39 @@ func (e *toolError) Error() string {
 // ExitKind implements [exit.Kinder].
 func (e *toolError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeServer, Name: "tool_error"} }
 
-// strangeTool is the error of a call for a tool that the server does not list.
-type strangeTool struct {
-	server, tool string
-	err          error
+// strangeName is the error of a request that names what the server does not list.
+type strangeName struct {
+	unlistedError
+	err error
 }
 
-func (e *strangeTool) Error() string {
+func (e *strangeName) Error() string {
 	var answer *host.RPCError
 	if errors.As(e.err, &answer) {
-		return fmt.Sprintf("%s lists no tool %q: %v", e.server, e.tool, answer)
+		return fmt.Sprintf("%v: %v", &e.unlistedError, answer)
 	}
-	return fmt.Sprintf("%s lists no tool %q, and answered with an error", e.server, e.tool)
+	return fmt.Sprintf("%v, and answered with an error", &e.unlistedError)
 }
 
-func (e *strangeTool) Unwrap() error { return e.err }
+func (e *strangeName) Unwrap() error { return e.err }
 
 // ExitKind implements [exit.Kinder]: what the server refuses is a mistake of the command line,
 // as it is for [unlistedError]. A tool that answered is there.
-func (e *strangeTool) ExitKind() exit.Kind {
+func (e *strangeName) ExitKind() exit.Kind {
 	if answer := (*host.RPCError)(nil); errors.As(e.err, &answer) {
-		return exit.Kind{Code: exit.CodeUsage, Name: "usage"}
+		return e.unlistedError.ExitKind()
 	}
 	return (*toolError)(nil).ExitKind()
 }
 
-// unlistedError says that the tool to show is not in the list of its server.
+// unlistedError says that something is not in the list of its server.
 type unlistedError struct {
-	server, tool string
+	server, what, name string
 }
 
-func (e *unlistedError) Error() string { return fmt.Sprintf("%s lists no tool %q", e.server, e.tool) }
+func (e *unlistedError) Error() string {
+	return fmt.Sprintf("%s lists no %s %q", e.server, e.what, e.name)
+}
 
 // ExitKind implements [exit.Kinder].
 func (e *unlistedError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeUsage, Name: "usage"} }

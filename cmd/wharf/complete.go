@@ -36,7 +36,7 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
-	settled, err := others.Texts()
+	settled, err := others.Texts("", nil)
 	if err != nil {
 		return err
 	}

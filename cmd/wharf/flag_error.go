@@ -22,7 +22,7 @@ import (
 func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if flag := unknownFlag(err); flag != "" {
 		if _, wrong := strconv.ParseFloat(flag, 64); wrong == nil {
-			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "for a number below zero write key=%s", flag)
+			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "for a number below zero write key=%s, or the whole call in quotes: 'TOOL(%[1]s, …)'", flag)
 		}
 		if hint := a.forgotten(cmd); hint != "" {
 			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "%s", hint)

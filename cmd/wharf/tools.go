@@ -89,7 +89,7 @@ func (c *client) showTool(ctx context.Context, name string) error {
 	}
 	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == name })
 	if at < 0 {
-		return c.explain(ctx, name, tools, &unlistedError{server: c.session.Name(), tool: name})
+		return c.explain(ctx, name, tools, &unlistedError{c.session.Name(), aTool.what, name})
 	}
 	if !c.app.forPeople() {
 		return c.app.PrintJSON(tools[at])

@@ -25,7 +25,13 @@ type Arguments struct {
 	base   Object // of --args, stdin or a word that is an object; values win over it
 	from   string // where base came from; "" = there is no base
 	values []Value
-	bare   []string // words without a key, which the schema of the tool gives them
+	bare   []bareValue
+}
+
+// bareValue is a value without a key, which the schema gives it.
+type bareValue struct {
+	text string
+	json bool // it stands in the parentheses of a call; else it is a word, and may be key:value
 }
 
 // Value is one word key=value, key:=JSON or key=@FILE, its file read.
@@ -43,7 +49,18 @@ const formHint = "write key=value, key:=JSON, key=@FILE, or a whole JSON object;
 // empty. A "-" in place of an object reads it from stdin. All errors are usage errors
 // that name the word.
 func Read(ctx context.Context, stdin io.Reader, flag string, words []string) (Arguments, error) {
+	return Call{}.Read(ctx, stdin, flag, words)
+}
+
+// Read is [Read] with the arguments that stand in the parentheses of a call.
+func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []string) (Arguments, error) {
 	var args Arguments
+	for _, value := range c.values {
+		args.bare = append(args.bare, bareValue{string(value), true})
+	}
+	if c.object != "" {
+		words = slices.Insert(slices.Clone(words), 0, c.object)
+	}
 	if flag != "" {
 		if err := args.addBase(ctx, stdin, "--args", flag); err != nil {
 			return args, err
@@ -62,7 +79,7 @@ func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string
 		return args.addBase(ctx, stdin, fmt.Sprintf("argument %q", plain.Clip(word, 40)), word)
 	}
 	if !strings.Contains(word, "=") && utf8.ValidString(word) {
-		args.bare = append(args.bare, word)
+		args.bare = append(args.bare, bareValue{text: word})
 		return nil
 	}
 	v, err := Parse(ctx, word)
@@ -82,34 +99,83 @@ func (args *Arguments) addValue(v Value) error {
 	return nil
 }
 
-// named gives each word without a key its key: that of key:value, or else that of the next
-// argument that the tool requires, or of its only argument.
-func (args Arguments) named(tool string, schema *Schema) (Arguments, error) {
+// named gives each value without a key its key: that of key:value, or else that of the next
+// argument in the order of [Schema.Names]. A word is not given to an optional text behind a
+// word that became a text: both may be one text, without its quotes.
+func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 	args.values = slices.Clone(args.values)
 	next := slices.DeleteFunc(schema.Names(), func(name string) bool {
 		_, given := args.base[name]
-		return given || len(schema.properties) > 1 && !schema.Required(name) ||
-			slices.ContainsFunc(args.values, func(v Value) bool { return v.Key == name })
+		return given || slices.ContainsFunc(args.values, func(v Value) bool { return v.Key == name })
 	})
-	for _, word := range args.bare {
-		key, text, keyed := strings.Cut(word, ":")
-		_, known := schema.properties[key]
-		near := nearest.Name(key, schema.Names(), max(1, len(key)/3))
+	last := "" // the text that the word before became, as key=text
+	for i, bare := range args.bare {
+		v, err := schema.keyed(of, bare)
 		switch {
-		case keyed && known:
-		case keyed && near != "" && !strings.HasPrefix(text, "//"): // a key that was mistyped, and no address
-			return args, exit.Usage(fmt.Errorf("argument %q: tool %q has no argument of that name", plain.Clip(key, 40)+":…", tool), "did you mean %q?", near)
-		case known || len(next) == 0: // a name alone lacks its value
-			return args, exit.Usage(notKeyed(word), "%s", cmp.Or(schema.usage(), formHint))
+		case err != nil:
+			return args, err
+		case v.Key != "":
+			last = ""
+		case len(next) == 0, last != "" && !bare.json && !schema.Required(next[0]) && schema.takesText(next[0]):
+			return args, args.surplus(of, schema, i, last, len(next) > 0)
 		default:
-			key, text, next = next[0], word, next[1:]
+			v = bare.under(next[0])
+			if last = ""; !bare.json && schema.takesText(v.Key) {
+				last = v.word
+			}
 		}
-		if err := args.addValue(Value{Key: key, Text: text, word: key + "=" + text}); err != nil {
+		if err := args.addValue(v); err != nil {
 			return args, err
 		}
-		next = slices.DeleteFunc(next, func(name string) bool { return name == key })
+		next = slices.DeleteFunc(next, func(name string) bool { return name == v.Key })
 	}
 	return args, nil
+}
+
+func (b bareValue) under(key string) Value {
+	v := Value{Key: key, Text: b.text, word: key + "=" + b.text, json: b.json}
+	if b.json {
+		v.word = key + ":=" + b.text
+	}
+	return v
+}
+
+// keyed returns the argument that a word key:value is, and none for another word. A key that
+// was mistyped is an error, and a key without a value.
+func (s *Schema) keyed(of string, word bareValue) (Value, error) {
+	key, text, found := strings.Cut(word.text, ":")
+	_, known := s.properties[key]
+	near := nearest.Name(key, s.Names(), max(1, len(key)/3))
+	switch {
+	case word.json:
+	case found && known:
+		return bareValue{text: text}.under(key), nil
+	case known:
+		return Value{}, exit.Usage(notKeyed(word.text), "%s", cmp.Or(s.usage(), formHint))
+	case found && near != "" && !strings.HasPrefix(text, "//"): // an address is none
+		return Value{}, exit.Usage(fmt.Errorf("argument %q: %s has no argument of that name", plain.Clip(key, 40)+":…", of), "did you mean %q?", near)
+	}
+	return Value{}, nil
+}
+
+// surplus is the error of a value that no argument is left for. last is the text before it, "" if
+// that was none. It may be meant for an optional argument, where there are some.
+func (args Arguments) surplus(of string, schema *Schema, at int, last string, optional bool) error {
+	word := args.bare[at].text
+	switch {
+	case schema.takesNone():
+		return exit.Usage(fmt.Errorf("argument %q: %s takes no arguments", plain.Clip(word, 40), of), "")
+	case last != "":
+		for _, rest := range args.bare[at:] {
+			last += " " + rest.text
+		}
+		hint := "quote a text of several words: " + plain.ShellWord(last)
+		if optional {
+			hint += "; or " + schema.usage()
+		}
+		return exit.Usage(notKeyed(word), "%s", hint)
+	}
+	return exit.Usage(notKeyed(word), "%s", cmp.Or(schema.usage(), formHint))
 }
 
 func notKeyed(word string) error { return fmt.Errorf("argument %q: expected key=value", word) }
@@ -181,7 +247,7 @@ func (args Arguments) NeedNames() bool { return len(args.bare) > 0 }
 // is not JSON is a string then.
 func (args Arguments) Build(tool string, schema json.RawMessage) (Object, error) {
 	built, reader := Object{}, ReadSchema(schema)
-	args, err := args.named(tool, reader)
+	args, err := args.named(fmt.Sprintf("tool %q", tool), reader)
 	if err != nil {
 		return nil, err
 	}
@@ -197,21 +263,27 @@ func (args Arguments) Build(tool string, schema json.RawMessage) (Object, error)
 		member, ok := coerce(v.Text, wanted)
 		if !ok {
 			err := fmt.Errorf("argument %q: tool %q wants %s here", v.word, tool, wanted)
-			return nil, exit.Usage(err, "%s:=JSON passes any value as it is", v.Key)
+			return nil, exit.Usage(err, "for example %s", reader.about(v.Key).Example())
 		}
 		built[v.Key] = member
 	}
 	return built, nil
 }
 
-// Texts returns the values of arguments that can only be strings, such as those of
-// prompts.
-func (args Arguments) Texts() (map[string]string, error) {
+// Texts returns the values of arguments that can only be strings, such as those of a prompt,
+// which of names, and finds one that is required and missing. The schema, of [TextSchema], may be nil: there is no value without a key then.
+func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error) {
 	if args.from != "" {
 		return nil, exit.Usage(errors.New("these arguments are strings, each given on its own"), "write key=value or key=@FILE")
 	}
-	if len(args.bare) > 0 {
-		return nil, exit.Usage(notKeyed(args.bare[0]), formHint)
+	if schema == nil && len(args.bare) > 0 {
+		return nil, exit.Usage(notKeyed(args.bare[0].text), formHint)
+	}
+	if schema != nil {
+		var err error
+		if args, err = args.named(of, schema); err != nil {
+			return nil, err
+		}
 	}
 	texts := make(map[string]string)
 	for _, v := range args.values {
@@ -219,6 +291,13 @@ func (args Arguments) Texts() (map[string]string, error) {
 			return nil, exit.Usage(fmt.Errorf("argument %q: it can only be a string", v.word), "write %s=value", v.Key)
 		}
 		texts[v.Key] = v.Text
+	}
+	if schema != nil {
+		for _, name := range schema.required {
+			if _, given := texts[name]; !given {
+				return nil, exit.Usage(fmt.Errorf("%s: the argument %q is missing", of, name), "%s", schema.usage())
+			}
+		}
 	}
 	return texts, nil
 }

@@ -113,12 +113,13 @@ func FuzzParseObject(f *testing.F) {
 	})
 }
 
-// Words without a key are values of the arguments that the tool requires, in the order in
-// which it requires them; where it has one argument, of that.
+// Words without a key are values of the arguments in their order, the required ones first.
 func TestBareWords(t *testing.T) {
 	const (
 		two = `{"properties":{"b":{"type":"integer"},"a":{"type":"string"},"c":{}},"required":["b","a"]}`
 		one = `{"properties":{"text":{"type":"string"}}}`
+		// what is not required has the order of the server
+		city = `{"properties":{"z":{"type":"integer"},"city":{"type":"string"},"unit":{"type":"string","enum":["c","f"]},"k":{}},"required":["city"]}`
 	)
 	for _, test := range []struct{ schema, words, want string }{
 		{two, "2 x", `{"a":"x","b":2}`},
@@ -127,19 +128,35 @@ func TestBareWords(t *testing.T) {
 		{two, "a:x b:2 c:d:e", `{"a":"x","b":2,"c":"d:e"}`},
 		{two, "2 http://x", `{"a":"http://x","b":2}`},
 		{two, `2 {"a":"x"}`, `{"a":"x","b":2}`},
+		{two, `(2,"x","y")`, `{"a":"x","b":2,"c":"y"}`},
+		{two, `(2,c:1) x`, `{"a":"x","b":2,"c":1}`},
+		{two, `("b")`, `{"b":"b"}`},
 		{one, "hello", `{"text":"hello"}`},
-		{two, "2 x y", `argument "y": expected key=value; write b=… a=… [c=…]`},
-		{two, "x 2", `argument "b=x": tool "t" wants an integer here; b:=JSON passes any value as it is`},
+		{city, "Bern 3 f", `{"city":"Bern","unit":"f","z":3}`},
+		{city, "Bern z=3 f x", `{"city":"Bern","k":"x","unit":"f","z":3}`},
+		{two, "2 x y", `argument "y": expected key=value; quote a text of several words: 'a=x y'; or write b=… a=… [c=…]`},
+		{two, "x 2", `argument "b=x": tool "t" wants an integer here; for example b=1`},
+		{`{"properties":{"tags":{"type":"array","items":{"type":"string"}}}}`, "a,b", `argument "tags=a,b": tool "t" wants an array here; for example 'tags=["…"]'`},
 		{two, "a:1 a:2", `argument "a=2": a is given already, as "a=1"; `},
 		{two, "a:1 a=2", `argument "a=1": a is given already, as "a=2"; `},
 		{two, "2 a", `argument "a": expected key=value; write b=… a=… [c=…]`},
+		{city, "Bern 3 f x y", `argument "y": expected key=value; quote a text of several words: 'k=x y'`},
 		{one, "txt:hello", `argument "txt:…": tool "t" has no argument of that name; did you mean "text"?`},
 		{one, "text://hello", `{"text":"//hello"}`},
 		{one, "test://hello", `{"text":"test://hello"}`},
-		{one, "hello world", `argument "world": expected key=value; write [text=…]`},
+		{one, "hello new world", `argument "new": expected key=value; quote a text of several words: 'text=hello new world'`},
 		{`{}`, "hello", `argument "hello": expected key=value; ` + formHint},
+		{`{"properties":{}}`, "hello", `argument "hello": tool "t" takes no arguments; `},
+		{`{"properties":{}}`, "(1)", `argument "1": tool "t" takes no arguments; `},
+		{`{"properties":{"a":{"type":"integer"}}}`, "1 2", `argument "2": expected key=value; write [a=…]`},
 	} {
-		args, err := Read(t.Context(), nil, "", strings.Fields(test.words))
+		words := strings.Fields(test.words)
+		call := Call{}
+		if words[0][0] == '(' {
+			call, _ = ReadCall("t" + words[0])
+			words = words[1:]
+		}
+		args, err := call.Read(t.Context(), nil, "", words)
 		if err != nil || !args.NeedSchema() {
 			t.Fatalf("%s: %v", test.words, err)
 		}
@@ -152,11 +169,41 @@ func TestBareWords(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.words, got, test.want)
 		}
 	}
+}
+
+// The arguments of a prompt are texts, in the order of its list.
+func TestTexts(t *testing.T) {
+	schema := TextSchema([]string{"tone", "name", "place"}, []string{"name"})
+	for _, test := range []struct{ words, want string }{
+		{"Ada", `{"name":"Ada"}`},
+		{"Ada tone:warm", `{"name":"Ada","tone":"warm"}`},
+		{"name=Ada warm", `{"name":"Ada","tone":"warm"}`},
+		{"Ada warm", `argument "warm": expected key=value; quote a text of several words: 'name=Ada warm'; or write name=… [tone=…] [place=…]`},
+		{"tone=warm", `prompt "p": the argument "name" is missing; write name=… [tone=…] [place=…]`},
+		{"nam:Ada", `argument "nam:…": prompt "p" has no argument of that name; did you mean "name"?`},
+		{"name:=1", `argument "name:=1": it can only be a string; write name=value`},
+	} {
+		args, err := Read(t.Context(), nil, "", strings.Fields(test.words))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts, err := args.Texts(`prompt "p"`, schema)
+		got, _ := json.Marshal(texts)
+		if err != nil {
+			got = []byte(err.Error() + "; " + exit.HintOf(err))
+		}
+		if string(got) != test.want {
+			t.Errorf("%s: %s, want %s", test.words, got, test.want)
+		}
+	}
 	args, err := Read(t.Context(), nil, "", []string{"hello"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := args.Texts(); err == nil || exit.HintOf(err) != formHint {
+	if _, err := args.Texts("", nil); err == nil || exit.HintOf(err) != formHint {
 		t.Errorf("a word without a key in place of a text: %v", err)
+	}
+	if none := TextSchema(nil, nil); !none.takesNone() {
+		t.Error("a prompt without arguments takes some")
 	}
 }

@@ -11,44 +11,77 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
-// ReadCall splits a word that is a whole call, tool(key: JSON, …), into the tool and an
-// object of its arguments. For every other word the object is "".
-func ReadCall(word string) (tool, object string, err error) {
-	tool, rest, found := strings.Cut(word, "(")
-	if !found || tool == "" || !strings.HasSuffix(rest, ")") {
-		return word, "", nil
-	}
-	object, err = readPairs(strings.TrimSuffix(rest, ")"))
-	if err != nil {
-		return "", "", exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), `write %s(key: "text", other: 1), in quotes of the shell`, tool)
-	}
-	return tool, object, nil
+// Call is a word that names a tool, or is a whole call, tool(JSON, key: JSON, …).
+type Call struct {
+	Tool string
+
+	object string            // of the pairs; "" = there are none, and no parentheses
+	values []json.RawMessage // those without a key
 }
 
-// readPairs reads key: JSON, separated by commas. A key may be quoted.
-func readPairs(text string) (string, error) {
-	members := [][]byte{}
+// ReadCall reads a word.
+func ReadCall(word string) (Call, error) {
+	tool, rest, found := strings.Cut(word, "(")
+	if !found || tool == "" || !strings.HasSuffix(rest, ")") {
+		return Call{Tool: word}, nil
+	}
+	call := Call{Tool: tool}
+	if err := call.read(strings.TrimSuffix(rest, ")")); err != nil {
+		return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), `write %s("text", 1) or %s(key: "text", other: 1), in quotes of the shell`, tool, tool)
+	}
+	return call, nil
+}
+
+// read reads what stands in the parentheses: JSON and key: JSON, separated by commas. A key
+// may be quoted.
+func (c *Call) read(text string) error {
+	pairs := [][]byte{}
 	for rest := strings.TrimSpace(text); rest != ""; {
-		key, value, found := strings.Cut(rest, ":")
-		if key = strings.Trim(strings.TrimSpace(key), `"`); !found || key == "" {
-			return "", fmt.Errorf("expected key: value, got %q", plain.Clip(rest, 40))
+		value, after, err := readValue(rest)
+		if err != nil || strings.HasPrefix(after, ":") {
+			var pair []byte
+			if pair, after, err = readPair(rest); err != nil {
+				return err
+			}
+			pairs = append(pairs, pair)
+		} else {
+			c.values = append(c.values, value)
 		}
-		decoder := json.NewDecoder(strings.NewReader(value))
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			return "", fmt.Errorf("%s: expected a JSON value, got %q", plain.Clip(key, 40), plain.Clip(strings.TrimSpace(value), 40))
-		}
-		members = append(members, append([]byte(plain.Quote(key)+":"), raw...))
-		rest = strings.TrimSpace(value[decoder.InputOffset():])
-		if rest == "" {
+		if rest = after; rest == "" {
 			break
 		}
-		if rest, found = strings.CutPrefix(rest, ","); !found {
-			return "", fmt.Errorf("expected a comma, got %q", plain.Clip(rest, 40))
+		comma := false
+		if rest, comma = strings.CutPrefix(rest, ","); !comma {
+			return fmt.Errorf("expected a comma, got %q", plain.Clip(rest, 40))
 		}
 		if rest = strings.TrimSpace(rest); rest == "" {
-			return "", errors.New("nothing follows the last comma")
+			return errors.New("nothing follows the last comma")
 		}
 	}
-	return "{" + string(bytes.Join(members, []byte(","))) + "}", nil
+	if len(pairs) > 0 || len(c.values) == 0 {
+		c.object = "{" + string(bytes.Join(pairs, []byte(","))) + "}"
+	}
+	return nil
+}
+
+// readPair reads key: JSON, and returns it as a member of an object, and what follows.
+func readPair(text string) (pair []byte, after string, err error) {
+	key, value, found := strings.Cut(text, ":")
+	if key = strings.Trim(strings.TrimSpace(key), `"`); !found || key == "" {
+		return nil, "", fmt.Errorf("expected a JSON value, or key: value, got %q", plain.Clip(text, 40))
+	}
+	raw, after, err := readValue(value)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: expected a JSON value, got %q", plain.Clip(key, 40), plain.Clip(strings.TrimSpace(value), 40))
+	}
+	return append([]byte(plain.Quote(key)+":"), raw...), after, nil
+}
+
+// readValue reads the JSON value that a text begins with, and returns what follows.
+func readValue(text string) (raw json.RawMessage, after string, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if err = decoder.Decode(&raw); err != nil {
+		return nil, "", err
+	}
+	return raw, strings.TrimSpace(text[decoder.InputOffset():]), nil
 }

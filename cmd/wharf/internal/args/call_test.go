@@ -1,6 +1,7 @@
 package args
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -8,42 +9,62 @@ import (
 
 // TestReadCall reads calls that are one word.
 func TestReadCall(t *testing.T) {
-	for word, want := range map[string]struct{ tool, object, err string }{
+	for word, want := range map[string]struct{ tool, object, values, err string }{
 		"echo":                      {tool: "echo"},
-		"echo()":                    {"echo", "{}", ""},
-		`echo(message: "a, b: c)")`: {"echo", `{"message":"a, b: c)"}`, ""},
-		`add(a: 1, "b" : [2,{}])`:   {"add", `{"a":1,"b":[2,{}]}`, ""},
+		"echo()":                    {"echo", "{}", "", ""},
+		`echo(message: "a, b: c)")`: {"echo", `{"message":"a, b: c)"}`, "", ""},
+		`add(a: 1, "b" : [2,{}])`:   {"add", `{"a":1,"b":[2,{}]}`, "", ""},
+		`add(-1, [2, 3])`:           {"add", "", "-1 [2, 3]", ""},
+		`echo("a: b, c")`:           {"echo", "", `"a: b, c"`, ""},
+		`add(1 , b: 2)`:             {"add", `{"b":2}`, "1", ""},
+		`x(null: true, true)`:       {"x", `{"null":true}`, "true", ""},
 		"echo(":                     {tool: "echo("},
 		"(a: 1)":                    {tool: "(a: 1)"},
 		"add(a: 1 b: 2)":            {err: `expected a comma, got "b: 2"`},
+		"add(1 2)":                  {err: `expected a comma, got "2"`},
 		"add(a: 1,)":                {err: "nothing follows the last comma"},
-		"add(1)":                    {err: "expected key: value"},
-		"add(: 1)":                  {err: "expected key: value"},
+		"add(x)":                    {err: `expected a JSON value, or key: value, got "x"`},
+		"add(: 1)":                  {err: "expected a JSON value, or key: value"},
 		"add(a: x)":                 {err: `a: expected a JSON value, got "x"`},
 		"add(a:)":                   {err: "a: expected a JSON value"},
 	} {
-		tool, object, err := ReadCall(word)
+		call, err := ReadCall(word)
 		if err != nil || want.err != "" {
 			if err == nil || want.err == "" || !strings.Contains(err.Error(), want.err) {
 				t.Errorf("%s: %v, want %q", word, err, want.err)
 			}
 			continue
 		}
-		if tool != want.tool || object != want.object {
-			t.Errorf("%s: %q with %s, want %q with %s", word, tool, object, want.tool, want.object)
+		if values := string(bytes.Join(raws(call.values), []byte(" "))); call.Tool != want.tool || call.object != want.object || values != want.values {
+			t.Errorf("%s: %+v, want %+v", word, call, want)
 		}
 	}
 }
 
-// FuzzReadCall: an object that comes out is one object of JSON.
+func raws(values []json.RawMessage) (all [][]byte) {
+	for _, value := range values {
+		all = append(all, value)
+	}
+	return all
+}
+
+// FuzzReadCall: an object that comes out is one object of JSON, and each value is one value.
 func FuzzReadCall(f *testing.F) {
-	for _, word := range []string{"echo", `add(a: 1, "b": [2])`, `x(a:"\u0000")`, "x(a:1,,)", "x(\"\": 1)"} {
+	for _, word := range []string{"echo", `add(a: 1, "b": [2])`, `add(1, "b", c: 3)`, `x(a:"\u0000")`, "x(a:1,,)", "x(\"\": 1)"} {
 		f.Add(word)
 	}
 	f.Fuzz(func(t *testing.T, word string) {
-		_, object, err := ReadCall(word)
-		if err == nil && object != "" && (!json.Valid([]byte(object)) || object[0] != '{') {
-			t.Errorf("%q became %s", word, object)
+		call, err := ReadCall(word)
+		if err != nil {
+			return
+		}
+		if call.object != "" && (!json.Valid([]byte(call.object)) || call.object[0] != '{') {
+			t.Errorf("%q became %s", word, call.object)
+		}
+		for _, value := range call.values {
+			if !json.Valid(value) {
+				t.Errorf("%q has the value %s", word, value)
+			}
 		}
 	})
 }

@@ -21,7 +21,7 @@ func (args Arguments) Explain(schema json.RawMessage, sent Object, err error) er
 	}
 	var texts []string
 	reader := ReadSchema(schema)
-	args, _ = args.named(refused.Tool, reader) // which has gone well, or nothing was sent
+	args, _ = args.named(fmt.Sprintf("tool %q", refused.Tool), reader) // which has gone well, or nothing was sent
 	hint := "--no-validate sends the arguments as they are"
 	if usage := reader.usage(); usage != "" {
 		hint = usage + "; " + hint

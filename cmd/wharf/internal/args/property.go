@@ -26,11 +26,21 @@ type Property struct {
 // Properties returns all arguments, in the order of [Schema.Names].
 func (s *Schema) Properties() (all []Property) {
 	for _, name := range s.Names() {
-		p := s.property(s.properties[name])
-		p.Name, p.Required, p.Types = name, s.requires[name], s.Types(name)
-		all = append(all, p)
+		all = append(all, s.about(name))
 	}
 	return all
+}
+
+func (s *Schema) about(name string) Property {
+	p := s.property(s.properties[name])
+	p.Name, p.Required, p.Types = name, s.requires[name], s.Types(name)
+	return p
+}
+
+// takesText reports whether a property may be any text.
+func (s *Schema) takesText(key string) bool {
+	p := s.about(key)
+	return (len(p.Types) == 0 || slices.Contains(p.Types, "string")) && len(p.Enum) == 0
 }
 
 // property reads what one schema says beside its types. A branch of a union that names

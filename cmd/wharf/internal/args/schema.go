@@ -1,8 +1,8 @@
 package args
 
 import (
+	"bytes"
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -36,7 +36,8 @@ func (t Types) String() string {
 // schema: it may be large, refer to itself, or be anything else, and none of that
 // costs more than the budget. For one goroutine.
 type Schema struct {
-	properties map[string]json.RawMessage
+	properties map[string]json.RawMessage // nil where the schema has none
+	order      []string                   // of the properties, as the server wrote them
 	required   []string
 	requires   map[string]bool
 	defs       map[string]json.RawMessage
@@ -59,7 +60,7 @@ func ReadSchema(schema json.RawMessage) *Schema {
 		schema = nil
 	}
 	var members struct {
-		Properties map[string]json.RawMessage `json:"properties"`
+		Properties json.RawMessage            `json:"properties"`
 		Required   []string                   `json:"required"`
 		Defs       map[string]json.RawMessage `json:"$defs"`
 		OldDefs    map[string]json.RawMessage `json:"definitions"`
@@ -69,27 +70,55 @@ func ReadSchema(schema json.RawMessage) *Schema {
 	for _, name := range members.Required {
 		requires[name] = true
 	}
-	return &Schema{members.Properties, members.Required, requires, members.Defs, members.OldDefs, schemaBudget}
+	s := &Schema{nil, nil, members.Required, requires, members.Defs, members.OldDefs, schemaBudget}
+	lenient(members.Properties, &s.properties)
+	s.order = keysOf(members.Properties)
+	return s
+}
+
+// TextSchema is the schema of arguments that are texts, in their order.
+func TextSchema(names, required []string) *Schema {
+	s := ReadSchema(nil)
+	s.properties, s.order, s.required = make(map[string]json.RawMessage, len(names)), names, required
+	for _, name := range names {
+		s.properties[name] = json.RawMessage(`{"type":"string"}`)
+	}
+	for _, name := range required {
+		s.requires[name] = true
+	}
+	return s
+}
+
+// keysOf returns the names of the members of an object, in their order. One may come twice.
+func keysOf(object json.RawMessage) (keys []string) {
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		key, isText := name.(string)
+		if err != nil || !isText || decoder.Decode(new(json.RawMessage)) != nil {
+			return keys
+		}
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 // lenient decodes what fits and leaves the rest: encoding/json goes on after a member
 // of the wrong type.
 func lenient(text json.RawMessage, into any) { _ = json.Unmarshal(text, into) }
 
-// Names returns the properties, the required ones first and in the order in which the
-// schema requires them.
+// Names returns the properties: the required ones first, in the order in which the schema
+// requires them, and then the others in the order in which it has them.
 func (s *Schema) Names() []string {
 	var names []string
 	named := make(map[string]bool)
-	for _, name := range s.required {
+	for _, name := range slices.Concat(s.required, s.order) {
 		if _, known := s.properties[name]; known && !named[name] {
 			names = append(names, name)
 			named[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.properties)) {
-		if !s.requires[name] {
-			names = append(names, name)
 		}
 	}
 	return names
@@ -97,6 +126,9 @@ func (s *Schema) Names() []string {
 
 // Required reports whether a property is required.
 func (s *Schema) Required(key string) bool { return s.requires[key] }
+
+// takesNone reports whether the schema says that there are no arguments.
+func (s *Schema) takesNone() bool { return s.properties != nil && len(s.properties) == 0 }
 
 // Types returns the types of one property. It follows unions and references within
 // the schema, and never a reference that leads out of it.
