@@ -209,6 +209,9 @@ func (rr *roots) addSubschema(r *root, ptr jsonPointer) error {
 
 func (rr *roots) validate(r *root, v any, ptr jsonPointer) error {
 	dialect := r.resource(ptr).dialect
+	if dialect.vocabs == nil && dialect.draft.version >= 6 && (plainReader{rr.regexpEngine}).schema(v) {
+		return nil
+	}
 	meta := dialect.getSchema()
 	if err := meta.validate(v, rr.regexpEngine, meta, r.resources); err != nil {
 		up := urlPtr{r.url, ptr}
