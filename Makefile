@@ -177,13 +177,18 @@ fmt: ## format the source
 .PHONY: lint
 lint: ## gofmt, vet for the host and for guests, staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "$$unformatted"; echo "run make fmt"; exit 1; }
-	go vet $(PACKAGES)
+	go vet $(PACKAGES) ./.ci/sizes
 	GOOS=wasip1 GOARCH=wasm go vet $(GUEST_PACKAGES)
-	$(STATICCHECK) $(PACKAGES)
+	$(STATICCHECK) $(PACKAGES) ./.ci/sizes
 
 .PHONY: tidy-check
 tidy-check: ## go.mod says what is imported
 	go mod tidy -diff
+
+# Its bounds are in .ci/sizes/bounds.txt.
+.PHONY: sizes
+sizes: ## measure the program, its plugins, its start and its allocations, and compare with their bounds
+	@go run ./.ci/sizes
 
 # The tool is a module of its own, so that what it needs is in no go.sum but its own. What
 # it builds is the commit that is checked out. A tag gives the version; publishing is a
@@ -208,7 +213,7 @@ vuln: ## known vulnerabilities; needs a database that check does without
 # With the long trials, as CI has them.
 .PHONY: check
 check: export WHARF_LONG = 1
-check: lint tidy-check wasm-check extras-check cross test-guest test ## all that must hold before a commit
+check: lint tidy-check wasm-check extras-check cross test-guest sizes test ## all that must hold before a commit
 
 .PHONY: clean
 clean: ## remove what make has built
