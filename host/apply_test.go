@@ -250,7 +250,7 @@ func TestApplyAfterClose(t *testing.T) {
 }
 
 // Signs of life that are asked for in another rhythm end no connection, and a policy that
-// changes holds for the next failure.
+// changes holds for the next failure, also of servers that are added later.
 func TestApplyTunes(t *testing.T) {
 	h := newHost(t, host.Config{})
 	w := watch(t, h)
@@ -269,4 +269,8 @@ func TestApplyTunes(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	until(t, w, "deaf", status.Connected)
+	add(t, h, server("exits")).Start() // which was not there yet
+	if n := until(t, w, "exits", status.Failed); n.Attempt != len(brisk.Backoff)+1 {
+		t.Errorf("a server that came later: %+v", n)
+	}
 }

@@ -27,6 +27,9 @@ func curious() *mcp.Server {
 		if about.Capabilities.Experimental["x"] != nil {
 			text += " with x"
 		}
+		if about.Capabilities.Extensions["a.example/y"] != nil {
+			text += " and y"
+		}
 		if list, err := r.Session.ListRoots(ctx, nil); err == nil {
 			for _, root := range list.Roots {
 				text += " at " + root.URI
@@ -53,10 +56,11 @@ func TestAddClient(t *testing.T) {
 	})
 	entry := host.Server{Name: "curious", Transport: "socket", Address: "memory:curious", Protocol: "legacy"}
 	declared := map[string]json.RawMessage{"experimental": json.RawMessage(`{"x":{}}`)}
+	extensions := map[string]json.RawMessage{"a.example/y": json.RawMessage(`{}`)}
 	for want, add := range map[string]func() (*host.Session, error){
 		"wharf at file:///host": func() (*host.Session, error) { return h.Add(entry) },
-		"one with x at file:///one": func() (*host.Session, error) {
-			return h.AddClient(entry, host.Client{Info: ours.Implementation{Name: "one"}, Roots: at("file:///one"), Capabilities: declared})
+		"one with x and y at file:///one": func() (*host.Session, error) {
+			return h.AddClient(entry, host.Client{Info: ours.Implementation{Name: "one"}, Roots: at("file:///one"), Capabilities: declared, Extensions: extensions})
 		},
 		"two at file:///curious": func() (*host.Session, error) {
 			return h.AddClient(entry, host.Client{

@@ -66,6 +66,28 @@ func TestDrainOfASilentServer(t *testing.T) {
 	})
 }
 
+// TestHeardDuringACall holds that a connection has just been heard of while a call is in
+// flight on it, so that no sign of life is asked for.
+func TestHeardDuringACall(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(oldServer().with("tools/call", after(time.Hour, answer(echoResult)))).open(func(c *setup) { c.Timeout = -1 })
+		c := ownerOf(s).Current()
+		done := make(chan error, 1)
+		go func() { _, err := call(t, s); done <- err }()
+		time.Sleep(time.Hour / 2)
+		if ago := time.Since(c.Heard()); ago != 0 {
+			t.Errorf("in the call: heard %v ago", ago)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if ago := time.Since(c.Heard()); ago != time.Minute {
+			t.Errorf("a minute after it: heard %v ago", ago)
+		}
+	})
+}
+
 // lingering is a transport that takes its time to shut down, and reads on meanwhile.
 type lingering struct {
 	Transport

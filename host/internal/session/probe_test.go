@@ -154,6 +154,23 @@ func TestStatusOfAProcess(t *testing.T) {
 	})
 }
 
+// TestRequestsWaitForInitialized holds that no request leaves before the transport is done
+// with the notification that ends the handshake: a listener may come first.
+func TestRequestsWaitForInitialized(t *testing.T) {
+	const wait = 250 * time.Millisecond
+	on := oldHTTPScript()
+	on["notifications/initialized"] = func(s *fakeHTTP, p post) { time.AfterFunc(wait, func() { unanswered(s, p) }) }
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
+		began := time.Now()
+		if _, err := call(t, s.open()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != wait || s.received() != oldOpening+" tools/call/1" {
+			t.Errorf("after %v: saw %s", took, s.received())
+		}
+	})
+}
+
 // A server that refuses the notification after initialize is warned of, and one that
 // takes it is not.
 func TestWarningOfInitialized(t *testing.T) {

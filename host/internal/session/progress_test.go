@@ -167,7 +167,9 @@ func TestProgressAfterTheCall(t *testing.T) {
 	var s Session
 	_, over := s.track(WithProgress(t.Context(), func(mcp.Progress) { t.Error("heard it") }))
 	found := s.trackers.active[1]
-	over()
+	if over(); len(s.trackers.active) != 0 {
+		t.Errorf("%d calls are tracked still", len(s.trackers.active))
+	}
 	found.hear(mcp.Progress{Done: 1})
 	s.trackers.hear([]byte(`{"progressToken":1,"progress":1}`))
 }
