@@ -142,7 +142,7 @@ func TestApplyReplacedPlugin(t *testing.T) {
 // A provider whose file is replaced signs in anew, with the login that is saved; a
 // file that is no good changes nothing, not even for servers that come later.
 func TestApplyReplacedProvider(t *testing.T) {
-	file, good := filepath.Join(t.TempDir(), "oauth.wasm"), plugins.Builtin()["oauth"]
+	file, good := filepath.Join(t.TempDir(), "oauth.wasm"), plugins.Builtin()["oauth"]()
 	files := map[string]config.Plugin{"oauth": {Name: "oauth", File: file, Discover: true}}
 	v, warned := &visitor{}, make(chan string, 64)
 	h := newHost(t, host.Config{VaultDir: vaultDir(t), Person: &signin.Person{OpenURL: v.open}, Event: func(e host.Event) {
@@ -161,7 +161,7 @@ func TestApplyReplacedProvider(t *testing.T) {
 	}{
 		{good, nil, ""},
 		{[]byte("no plugin at all"), []host.Server{other}, "is no auth provider"},
-		{plugins.Builtin()["stdio"], nil, "is no auth provider"},
+		{plugins.Builtin()["stdio"](), nil, "is no auth provider"},
 		{edited(good), nil, ""},
 		{good[:len(good)-1], nil, "are left"}, // in other words, which none that are said twice have
 	} {

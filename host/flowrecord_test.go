@@ -18,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/internal/oauthtest"
 	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // recordedFlows has talk sign in with a host that records, and returns the recording and the
@@ -63,18 +64,14 @@ func recordedFlows(t *testing.T, c host.Config, talk func(h *host.Host), secrets
 }
 
 // provider is the provider in a file, for one account.
-func provider(t *testing.T, file string) auth.Provider {
+func provider(t *testing.T, module []byte) auth.Provider {
 	t.Helper()
-	binary, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	e, err := auth.NewEngine(auth.EngineConfig{CacheDir: testenv.CodeDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	p, err := e.Load(t.Context(), "again", binary)
+	p, err := e.Load(t.Context(), "again", module)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +104,7 @@ func TestOAuthIsRecorded(t *testing.T) {
 	if len(flows) < 3 {
 		t.Fatalf("%d flows", len(flows))
 	}
-	p := provider(t, "../plugins/oauth/oauth.wasm")
+	p := provider(t, plugins.Builtin()["oauth"]())
 	all := ""
 	for _, f := range flows {
 		all += summary(f) + "\n"
@@ -137,7 +134,7 @@ func TestASignerIsRecorded(t *testing.T) {
 	if got := summary(last); !strings.HasSuffix(got, "prompt store done credentials done") {
 		t.Errorf("the last flow is %s", got)
 	}
-	p := provider(t, signer)
+	p := provider(t, readModule(t, signer))
 	for _, f := range flows {
 		if err := f.Run(t.Context(), p); err != nil {
 			t.Errorf("%s: %v", summary(f), err)

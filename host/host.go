@@ -38,8 +38,9 @@ type Server = config.Server
 // without plugins.
 type Config struct {
 	// Plugins are the transports and auth providers that are compiled into the
-	// program, by name; plugins.Builtin() are those that Wharf ships.
-	Plugins map[string][]byte
+	// program, by name; plugins.Builtin() are those that Wharf ships. A function returns
+	// the module, the same each time. It is called when the plugin is first used.
+	Plugins map[string]func() []byte
 
 	// Files are plugins that are loaded from files, by name. A file takes the place of a
 	// compiled-in plugin of the same name; an entry without a file only says how the

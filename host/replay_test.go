@@ -62,7 +62,7 @@ func replayed(t *testing.T, recording string, plugin []byte) *replay.Report {
 // wantSame fails if the plugin that was recorded does something else now.
 func wantSame(t *testing.T, recording string, plugin string) {
 	t.Helper()
-	d := replayed(t, recording, plugins.Builtin()[plugin])
+	d := replayed(t, recording, plugins.Builtin()[plugin]())
 	if !d.Same || !d.SameFile || d.Incomplete || d.Skipped > 0 || d.Events < 5 || d.Calls < 5 {
 		t.Errorf("got %+v", d)
 		if d.First != nil {
@@ -144,10 +144,10 @@ func TestReplayOfSSE(t *testing.T) {
 func TestReplayErrors(t *testing.T) {
 	text := taken(t, func(h *host.Host) { say(t, connect(t, h, server("modern"))) })
 	builtin := plugins.Builtin()
-	if _, err := replay.Run(t.Context(), strings.NewReader(text), builtin["http"], replay.Options{}); !errors.As(err, new(*replay.FileError)) {
+	if _, err := replay.Run(t.Context(), strings.NewReader(text), builtin["http"](), replay.Options{}); !errors.As(err, new(*replay.FileError)) {
 		t.Errorf("with the plugin of another transport: %v", err)
 	}
-	if _, err := replay.Run(t.Context(), strings.NewReader(text), builtin["bearer"], replay.Options{}); !errors.Is(err, host.ErrPluginRefused) {
+	if _, err := replay.Run(t.Context(), strings.NewReader(text), builtin["bearer"](), replay.Options{}); !errors.Is(err, host.ErrPluginRefused) {
 		t.Errorf("with an auth provider: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // A guest whose process is killed is followed by one that goes on with its session,
 // in a process of its own.
 func TestResumeOfAKilledWorker(t *testing.T) {
-	v := connectResumable(t, plugins.Builtin()["http"], func(c *host.Config, _ *host.Server) {
+	v := connectResumable(t, plugins.Builtin()["http"](), func(c *host.Config, _ *host.Server) {
 		c.Files["http"] = config.Plugin{Name: "http", File: c.Files["http"].File, Isolation: config.IsolationProcess}
 		c.Worker, c.Reconnect = workerCommand(t), brisk
 	})

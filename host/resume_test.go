@@ -176,7 +176,7 @@ func trapping(resume ...byte) []byte {
 	if resume != nil {
 		on[abi.EventResume] = resume
 	}
-	return rigged(plugins.Builtin()["http"], on)
+	return rigged(plugins.Builtin()["http"](), on)
 }
 
 // newer is a plugin in another version: with a section that is not read.
@@ -239,8 +239,8 @@ func TestResumeOfAForgottenSession(t *testing.T) {
 func TestResumeByANewPlugin(t *testing.T) {
 	kept := &traceText{}
 	recorder := trace.NewRecorder(kept)
-	v := connectResumable(t, plugins.Builtin()["http"], func(c *host.Config, _ *host.Server) { c.Trace = recorder })
-	next := newer(plugins.Builtin()["http"])
+	v := connectResumable(t, plugins.Builtin()["http"](), func(c *host.Config, _ *host.Server) { c.Trace = recorder })
+	next := newer(plugins.Builtin()["http"]())
 	for range 2 {
 		v.put(next)
 		next = newer(next)
@@ -278,8 +278,8 @@ func TestResumeByANewPlugin(t *testing.T) {
 // Where what signs in is another as well, the session is not left to anybody: the server
 // is told that it is over.
 func TestNewProviderEndsTheSession(t *testing.T) {
-	v := connectResumable(t, plugins.Builtin()["http"])
-	v.put(newer(plugins.Builtin()["http"]))
+	v := connectResumable(t, plugins.Builtin()["http"]())
+	v.put(newer(plugins.Builtin()["http"]()))
 	files := pluginFile("http", v.file)
 	files["oauth"] = config.Plugin{Name: "oauth", Discover: true}
 	if err := v.host.Apply([]host.Server{v.entry}, files, v.reconnect); err != nil {
@@ -331,7 +331,7 @@ func TestNotResumed(t *testing.T) {
 
 // A plugin that says it cannot go on leaves nothing, although it has saved.
 func TestGivingUpIsNotResumed(t *testing.T) {
-	v := connectResumable(t, rigged(plugins.Builtin()["http"], map[abi.Kind][]byte{abi.EventCancel: refuses}))
+	v := connectResumable(t, rigged(plugins.Builtin()["http"](), map[abi.Kind][]byte{abi.EventCancel: refuses}))
 	v.wreck()
 	say(t, v.session)
 	v.handshakes(2, 0)
@@ -380,7 +380,7 @@ func TestResumeOnce(t *testing.T) {
 // What one plugin has saved is given to no other, whatever name the entry knows it by.
 func TestResumeByAnotherPlugin(t *testing.T) {
 	v := connectResumable(t, trapping())
-	v.put(plugins.Builtin()["sse"])
+	v.put(plugins.Builtin()["sse"]())
 	v.wreck()
 	_, before := v.resumableServer.since(0)
 	if err := v.session.Ready(t.Context()); !errors.Is(err, host.ErrUnreachable) {
@@ -405,7 +405,7 @@ func TestResumeFromGarbage(t *testing.T) {
 		t.Fatal("the plugin saves its session in other words")
 	}
 	v := connectResumable(t, garbler)
-	v.put(newer(plugins.Builtin()["http"]))
+	v.put(newer(plugins.Builtin()["http"]()))
 	v.wreck()
 	say(t, v.session)
 	v.listens("")

@@ -76,7 +76,7 @@ func newAccount(b *testing.B, f *hostProcesses, watch *stopwatch) *auth.Account 
 		Name:   "oauth",
 		Server: step.Server{Name: entry.Name, URL: entry.URL, Resource: origin.Resource()},
 		Provider: func(ctx context.Context) (auth.Provider, error) {
-			p, err := engine.Load(ctx, "oauth", plugins.Builtin()["oauth"])
+			p, err := engine.Load(ctx, "oauth", plugins.Builtin()["oauth"]())
 			if err != nil {
 				return nil, err
 			}

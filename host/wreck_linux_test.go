@@ -177,7 +177,7 @@ type lostServer struct {
 }
 
 // run is the whole lossTrial.
-func (v *lossTrial) run(t *testing.T, built map[string][]byte, each int) {
+func (v *lossTrial) run(t *testing.T, built map[string]func() []byte, each int) {
 	soon := []time.Duration{time.Millisecond}
 	h := newHost(t, host.Config{
 		Plugins:   built,
@@ -415,11 +415,12 @@ func carries(process int, variable string) bool {
 
 // fragile returns the plugins with transports that break at a call of scuttle,
 // and are the shipped ones otherwise.
-func fragile(t *testing.T) map[string][]byte {
+func fragile(t *testing.T) map[string]func() []byte {
 	t.Helper()
 	all := plugins.Builtin()
 	for name, pkg := range map[string]string{"stdio": "../examples/transport-stdio", "http": "../examples/transport-http"} {
-		all[name] = buildFragile(t, filepath.FromSlash(pkg))
+		module := buildFragile(t, filepath.FromSlash(pkg))
+		all[name] = func() []byte { return module }
 	}
 	return all
 }

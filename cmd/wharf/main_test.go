@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 var update = flag.Bool("update", false, "write what scripts compare with cmp anew")
@@ -78,13 +79,9 @@ var raced bool
 // detector each takes half a minute of a processor, and of that a server may not
 // take much more to start: there is no time for it where several tests run.
 func compile() error {
-	files, err := filepath.Glob(filepath.Join("..", "..", "plugins", "*", "*.wasm"))
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		if out, err := exec.Command("wharf", "plugin", "inspect", "--timeout", "10m", file).CombinedOutput(); err != nil {
-			return fmt.Errorf("compile %s: %w: %s", file, err, out)
+	for name := range plugins.Builtin() {
+		if out, err := exec.Command("wharf", "plugin", "inspect", "--timeout", "10m", name).CombinedOutput(); err != nil {
+			return fmt.Errorf("compile %s: %w: %s", name, err, out)
 		}
 	}
 	return nil

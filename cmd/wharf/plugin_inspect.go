@@ -63,7 +63,7 @@ func (a *app) runPluginInspect(cmd *cobra.Command, word string) error {
 // installed, or a file.
 func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info, error) {
 	if shipped := plugins.Builtin()[word]; shipped != nil { // it overrides an installed one
-		return h.Inspect(ctx, "", shipped)
+		return h.Inspect(ctx, "", shipped())
 	}
 	path := word
 	if s, err := openStore(); err == nil {

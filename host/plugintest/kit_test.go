@@ -7,6 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,7 +23,7 @@ func TestShipped(t *testing.T) {
 			if raceEnabled || name == "sse" && !testenv.Long() { // this one is in Go, and large
 				o.Only = []string{"response", "same-twice", "same-together", "joined-split", "backpressure", "interleaved"}
 			}
-			r := report(t, read(t, "../../plugins/"+name+"/"+name+".wasm"), o)
+			r := report(t, plugins.Builtin()[name](), o)
 			if r.Plugin.Class != class {
 				t.Errorf("class %q, want %q", r.Plugin.Class, class)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // engines are shared by these tests, as to compile a provider costs more than a test.
@@ -131,14 +132,14 @@ func TestProviders(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is done without the race detector")
 	}
-	const shipped, example = "../../plugins/", "../../examples/auth-"
+	const example = "../../examples/auth-"
 	for _, tt := range []struct {
 		name, file, profile string
 		long                bool
 	}{
-		{"bearer", shipped + "bearer/bearer.wasm", "", false},
-		{"helper", shipped + "helper/helper.wasm", "", true},
-		{"oauth", shipped + "oauth/oauth.wasm", "testdata/oauth.json", false},
+		{"bearer", "", "", false},
+		{"helper", "", "", true},
+		{"oauth", "", "testdata/oauth.json", false},
 		{"corp-sso", example + "corp-sso/corp-sso.wasm", "testdata/corp-sso.json", false},
 		{"sigv4", example + "sigv4", "", true},
 		{"nats-login", example + "nats", "testdata/nats-login.json", true},
@@ -154,11 +155,14 @@ func TestProviders(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if strings.HasSuffix(tt.file, ".wasm") {
+			switch shipped := plugins.Builtin()[tt.name]; {
+			case shipped != nil:
+				wantOK(t, tryProvider(t, shipped(), o))
+			case strings.HasSuffix(tt.file, ".wasm"):
 				wantOK(t, tryProvider(t, read(t, tt.file), o))
-				return
+			default:
+				wantOK(t, tryProvider(t, testenv.Module(t, tt.file), o))
 			}
-			wantOK(t, tryProvider(t, testenv.Module(t, tt.file), o))
 		})
 	}
 }

@@ -39,8 +39,8 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 	if via == "" {
 		return nil, hosterr.Configf("it has no command, url or transport")
 	}
-	if known := d.config.Modules.Transports(); !slices.Contains(known, via) {
-		have := "no plugins are loaded"
+	if !d.config.Modules.Has(via) {
+		known, have := d.config.Modules.Transports(), "no plugins are loaded"
 		if len(known) > 0 {
 			have = "there is " + strings.Join(known, ", ")
 		}

@@ -9,7 +9,6 @@ package connect
 import (
 	"context"
 	"io"
-	"slices"
 	"sync"
 	"time"
 	"weak"
@@ -92,7 +91,7 @@ func (d *Dialer) Close() error {
 // before, and those of its account, which may be nil. Its error is that of the transport.
 func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *Account) error {
 	via := d.Routes(s)[0]
-	if !slices.Contains(d.config.Modules.Transports(), via) {
+	if !d.config.Modules.Has(via) {
 		return nil
 	}
 	_, err := d.transport(ctx, via, a)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
@@ -78,7 +77,7 @@ func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.S
 // Routes returns the transports to try for an entry, in order.
 func (d *Dialer) Routes(s config.Server) []string {
 	via := s.Via()
-	if s.Transport != "" || via != transportHTTP || !slices.Contains(d.config.Modules.Transports(), transportSSE) {
+	if s.Transport != "" || via != transportHTTP || !d.config.Modules.Has(transportSSE) {
 		return []string{via}
 	}
 	switch s.Strategy {

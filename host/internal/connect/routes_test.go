@@ -29,7 +29,7 @@ func TestRoutes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := modules.New(t.Context(), modules.Config{Builtin: map[string][]byte{"stdio": nil, http: nil, sse: nil}})
+			m, err := modules.New(t.Context(), modules.Config{Builtin: map[string]func() []byte{"stdio": none, http: none, sse: none}})
 			if err != nil {
 				t.Fatal(err)
 			}

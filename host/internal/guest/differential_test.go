@@ -1,13 +1,13 @@
 package guest
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
@@ -21,9 +21,9 @@ var machines = map[string]wasm.Config{
 
 // goldens are the guests as they are shipped, and the traces that each keeps to.
 var goldens = map[string][]string{
-	"../../../plugins/stdio/stdio.wasm": {"../../../abi/testdata/traces/stdio.trace", "../../../plugins/stdio/testdata/*.trace"},
-	"../../../plugins/http/http.wasm":   {"../../../abi/testdata/traces/http.trace", "../../../abi/testdata/traces/unix.trace", "../../../plugins/http/testdata/*.trace"},
-	"../../../plugins/sse/sse.wasm":     {"../../../abi/testdata/traces/sse.trace"},
+	"stdio": {"../../../abi/testdata/traces/stdio.trace", "../../../plugins/stdio/testdata/*.trace"},
+	"http":  {"../../../abi/testdata/traces/http.trace", "../../../abi/testdata/traces/unix.trace", "../../../plugins/http/testdata/*.trace"},
+	"sse":   {"../../../abi/testdata/traces/sse.trace"},
 }
 
 // TestMachinesAgree plays the golden traces to the shipped guests on every machine:
@@ -44,17 +44,13 @@ func TestMachinesAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { e.Close() })
-			for file, patterns := range goldens {
-				binary, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				m, err := e.Load(t.Context(), filepath.Base(file), binary)
+			for name, patterns := range goldens {
+				m, err := e.Load(t.Context(), name, plugins.Builtin()[name]())
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, trace := range traces(t, patterns) {
-					t.Run(filepath.Base(file)+" "+filepath.Base(trace), func(t *testing.T) {
+					t.Run(name+" "+filepath.Base(trace), func(t *testing.T) {
 						playModule(t, m, sdktest.Read(t, trace), nil)
 					})
 				}

@@ -25,7 +25,7 @@ import (
 
 // Config says which plugins there are, and how they are compiled.
 type Config struct {
-	Builtin map[string][]byte        // part of the program, by name
+	Builtin map[string]func() []byte // part of the program, by name: what returns a module
 	Files   map[string]config.Plugin // by name; one with a file takes the place of a builtin
 
 	CacheDir string        // keeps what is compiled; "" keeps nothing
@@ -129,12 +129,16 @@ func (m *Cache) Files() map[string]config.Plugin {
 // Builtin reports whether a plugin of that name is part of the program.
 func (m *Cache) Builtin(name string) bool { return m.config.Builtin[name] != nil }
 
-// Transports returns the names that the transport of a server entry may have, sorted.
-// Whether a file holds a transport is known only when it is read.
+// Has reports whether there is a plugin of that name. Whether it is a transport is known only
+// when it is read.
+func (m *Cache) Has(name string) bool { return m.Files()[name].File != "" || m.Builtin(name) }
+
+// Transports returns the names that the transport of a server entry may have, sorted: for
+// an error, since it reads all that is part of the program. Files it does not read.
 func (m *Cache) Transports() []string {
 	names := make(map[string]bool)
-	for name, binary := range m.config.Builtin {
-		if !isProvider(binary) {
+	for name, module := range m.config.Builtin {
+		if !isProvider(module()) {
 			names[name] = true
 		}
 	}

@@ -31,7 +31,7 @@ func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*plugi
 	}
 	foreign := true
 	for _, builtin := range m.config.Builtin {
-		foreign = foreign && !bytes.Equal(builtin, module)
+		foreign = foreign && !bytes.Equal(builtin(), module)
 	}
 	return m.examine(ctx, file.Name, path, module, foreign)
 }

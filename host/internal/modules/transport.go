@@ -26,14 +26,18 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 	if err != nil {
 		return nil, err
 	}
+	file := m.Files()[name]
 	if isProvider(binary) {
+		kind := hosterr.ErrPluginRefused
+		if file.File == "" { // none of the names of a transport, which are known
+			kind = hosterr.ErrUnknownTransport
+		}
 		return nil, &hosterr.Error{
-			Kind: hosterr.ErrPluginRefused,
+			Kind: kind,
 			Err:  fmt.Errorf("%s is an auth provider, and no transport", name),
 			Hint: "look at transport in the entry, and at the plugin that is called " + name,
 		}
 	}
-	file := m.Files()[name]
 	if file.Isolation == config.IsolationProcess { // the first process that runs it reports what is wrong with it
 		if len(m.config.Worker) == 0 {
 			return nil, &hosterr.Error{
@@ -92,7 +96,11 @@ func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
 func (m *Cache) binary(name string) ([]byte, error) {
 	p := m.Files()[name]
 	if p.File == "" {
-		return m.config.Builtin[name], nil
+		module := m.config.Builtin[name]
+		if module == nil {
+			return nil, nil
+		}
+		return module(), nil
 	}
 	binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
 	kind, hint := hosterr.ErrConfig, "look at file in [plugins."+hosterr.TOMLKey(name)+"]"

@@ -5,14 +5,13 @@ import (
 	"flag"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 var hostile = flag.Bool("hostile", false, "say what looking at the dearest of the hostile files took")
@@ -134,10 +133,7 @@ func mutations(t *testing.T) map[string][]byte {
 		changes = 3
 	}
 	for _, plugin := range []string{"oauth", "sse", "http"} {
-		sound, err := os.ReadFile(filepath.Join("..", "..", "..", "plugins", plugin, plugin+".wasm"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sound := plugins.Builtin()[plugin]()
 		pad := fileMost - len(sound) - 8
 		files[plugin+", padded"] = append(bytes.Clone(sound), seq(sectionCustom, appendU32(nil, uint32(pad)), make([]byte, pad))...)
 		files[plugin+", cut"] = sound[:len(sound)/2]

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // The test binary is also a worker, honest or not, where its first argument says so.
@@ -64,10 +65,7 @@ func read(t testing.TB, file string) []byte {
 	return b
 }
 
-const (
-	goFile    = "../../../plugins/sse/sse.wasm" // whose runtime wants time and randomness
-	smallFile = "../../../examples/transport-socket-c/socket.wasm"
-)
+const smallFile = "../../../examples/transport-socket-c/socket.wasm"
 
 // start starts a guest apart.
 func start(p *Program) (*guest.Instance, error) {
@@ -188,8 +186,8 @@ func TestSealedPayloadStays(t *testing.T) {
 func TestSources(t *testing.T) {
 	var asked []string
 	now := func() time.Time { asked = append(asked, "time"); return time.Unix(1_700_000_000, 0) }
-	p := program(t, read(t, goFile), honest)
-	p.EventTimeout = time.Hour // it is compiled first, which the race detector makes long
+	p := program(t, plugins.Builtin()["sse"](), honest) // whose runtime, of Go, wants time and randomness
+	p.EventTimeout = time.Hour                          // it is compiled first, which the race detector makes long
 	inst, err := guest.New(t.Context(), guest.Config{Plugin: "pigeon", Remote: p, Now: now, Random: zeros{&asked}})
 	if err != nil {
 		t.Fatal(err)
