@@ -121,7 +121,7 @@ func TestStreamsThatLeadNowhere(t *testing.T) {
 }
 
 // BenchmarkMemory is a tool call and its answer within the process, for comparison
-// with [BenchmarkCall].
+// with BenchmarkCall of host/benchmark.
 func BenchmarkMemory(b *testing.B) {
 	h, _ := newMemoryHost(b)
 	s := connect(b, h, within("loft"))

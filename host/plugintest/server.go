@@ -83,8 +83,8 @@ func (v *pipeServer) opened(s *stream) error {
 	return nil
 }
 
-// upgradeHeaders returns the headers of the 101 that answers a request, as far as a guest
-// sees them. A host makes the key of a WebSocket itself, and checks the answer to it.
+// upgradeHeaders are those of the 101 that answers a request, as far as a guest sees them. A
+// host makes the key of a WebSocket itself, and checks the answer to it.
 func upgradeHeaders(request []abi.Pair) (list []abi.Pair) {
 	for _, h := range request {
 		if strings.EqualFold(h.Key, "sec-websocket-protocol") {
@@ -102,8 +102,7 @@ func (v *pipeServer) tell(s *stream, p []byte) {
 	}
 }
 
-// wrote answers bytes for which the profile has an answer, and takes complete messages off
-// the stream.
+// wrote answers what the profile has an answer for, and takes messages off.
 func (v *pipeServer) wrote(s *stream) error {
 	for len(s.heard) > 0 {
 		if n, answer, ok := v.profile.answer(s.heard, v.found); ok {

@@ -13,7 +13,7 @@ type challenge struct {
 	params map[string]string // each name's first
 }
 
-// Bounds of what is read of a server's challenges. What is beyond is not read.
+// Bounds of what is read of a server's challenges. What is beyond is not there.
 const (
 	maxChallenges = 16
 	maxParams     = 32

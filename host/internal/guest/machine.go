@@ -12,15 +12,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// Caller is a guest in the middle of a host call. Only the function that answers the call
-// uses it, and only until the answer.
+// Caller is a guest in the middle of a host call. Only what answers the call uses
+// it, until the answer.
 type Caller interface {
 	// Memory returns a view of size bytes at ptr, or false when they are not all
 	// inside. It is valid until the call is answered.
 	Memory(ptr, size uint32) ([]byte, bool)
 
-	// Charge takes fuel for work that is about to be done. Without enough fuel it does not
-	// return.
+	// Charge takes fuel for work that is about to be done. When it is not there,
+	// Charge does not return.
 	Charge(units int64)
 
 	// Trap ends the guest. It does not return.
@@ -91,8 +91,8 @@ func (l *local) Run(budget int64, e Event) (int32, error) {
 	return int32(result), err
 }
 
-// Bytes returns the bytes that a guest names in its memory, and charges for them; a range
-// outside it ends the guest.
+// Bytes are those that a guest names in its memory, paid for; a range outside it
+// ends the guest.
 func Bytes(m Caller, ptr, n uint32) []byte {
 	b, ok := m.Memory(ptr, n)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// envelope has the members of a message, as written. A member that the message lacks is nil.
+// envelope is what a message is made of, as written; nil where it has none.
 type envelope struct {
 	id, method, params, result, fault []byte
 	version                           bool
@@ -89,7 +89,7 @@ func (e *envelope) slot(key []byte) *[]byte {
 	return nil
 }
 
-// check reports whether the members go together.
+// check holds the members against each other.
 func (e *envelope) check() error {
 	switch {
 	case !e.version:

@@ -20,7 +20,7 @@
 // The dialect is 2020-12, or the one that $schema names. Formats and contents are
 // annotations, as that dialect has them, in the older ones too.
 //
-// The validator itself is package jsonschema, a copy of
-// github.com/santhosh-tekuri/jsonschema, and this is the only package that imports
-// it. It has no bounds of its own; meter.go adds them from outside.
+// The validator itself is github.com/santhosh-tekuri/jsonschema, and this is the
+// only package that imports it. It has no bounds of its own; meter.go
+// adds them from outside.
 package schema

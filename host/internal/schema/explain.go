@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsonschema"
-	"github.com/wharf-mcp/wharf/host/internal/jsonschema/kind"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // explain makes the library's errors into faults. Its errors are a tree, as deep

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // The library validates without bounds: a kilobyte of anyOf keeps it busy for hours,
@@ -114,8 +114,8 @@ func collectParts(root *jsonschema.Schema) ([]*jsonschema.Schema, error) {
 	return parts, nil
 }
 
-// chainLength returns how many parts see the same value one within the other, from part on,
-// at most maxChain+1. It is maxChain+1 for a part that reaches itself by the same value.
+// chainLength returns how many parts see the same value one within the other, from part
+// on, at most maxChain+1. It is that for a part that reaches itself by the same value.
 func chainLength(part *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if part == nil {
 		return 0
@@ -149,7 +149,7 @@ func sameValueParts(part *jsonschema.Schema) []*jsonschema.Schema {
 
 // innerParts returns the parts that see members or items of the value that part sees.
 func innerParts(part *jsonschema.Schema) []*jsonschema.Schema {
-	list := []*jsonschema.Schema{part.PropertyNames, part.Contains, part.Items2020, part.UnevaluatedItems, part.UnevaluatedProperties}
+	list := []*jsonschema.Schema{part.PropertyNames, part.Contains, part.Items2020, part.UnevaluatedItems, part.UnevaluatedProperties, part.ContentSchema}
 	list = append(list, part.PrefixItems...)
 	for _, next := range part.Properties {
 		list = append(list, next)

@@ -3,7 +3,7 @@ package schema
 import (
 	"slices"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )

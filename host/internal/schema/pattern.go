@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // maxPatterns bounds the instructions of all patterns of a schema: their memory,

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
@@ -76,6 +76,8 @@ func build(doc any) (*Schema, error) {
 	s := &Schema{}
 	patterns := patterns{meter: &s.meter, known: make(map[string]jsonschema.Regexp)}
 	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(patterns.compile)
 	err := c.AddResource(schemaURL, doc)
 	if err == nil {
@@ -119,7 +121,12 @@ func trivial(doc any) *Schema {
 	return s
 }
 
+// noLoader refuses to load other schemas.
+type noLoader struct{}
+
 var errOutside = errors.New("outside of the schema, where nothing is looked up")
+
+func (noLoader) Load(string) (any, error) { return nil, errOutside }
 
 // TakesObjects reports whether every object fits, so that there is no need to
 // check one.

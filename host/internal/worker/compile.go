@@ -125,7 +125,7 @@ func (c *Compiler) Close() error {
 	return err
 }
 
-// open calls f to use the native code of a module. f is called once where the code is in the
+// open has f use the native code of a module. f is called once where the code is in the
 // cache, and otherwise again after it was compiled.
 func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) error {
 	if len(c.Command) == 0 {
@@ -199,8 +199,8 @@ func clearFolder(dir string) {
 	}
 }
 
-// ask gives a job to a process, and returns the body of COMPILED. When it returns, nothing is
-// left of the process.
+// ask has a process do a job, and returns the body of COMPILED. When it returns,
+// nothing is left of the process.
 func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 	c.once.Do(func() { c.slots = make(chan struct{}, compilers) })
 	select {
@@ -269,8 +269,8 @@ func endedRefusal(format string, a ...any) *Refusal {
 	return &Refusal{why: fmt.Sprintf(format, a...), Ended: true}
 }
 
-// cleanLines makes a text of a process fit to be shown to a person. The first line stays a
-// line, and all others are indented, as in a [wasm.Refusal].
+// cleanLines makes a text of a process fit to be shown to a person. Its first line
+// is one, and all others are indented, as those of a [wasm.Refusal] are.
 func cleanLines(text string) string {
 	var clean []string
 	for line := range strings.Lines(text) {
