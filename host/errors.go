@@ -52,9 +52,6 @@ var (
 	// connection to it was lost.
 	ErrUnreachable = hosterr.ErrUnreachable
 
-	// ErrNoServer: an ErrUnreachable, of an address with a web server that is no MCP server.
-	ErrNoServer = hosterr.ErrNoServer
-
 	// ErrTimeout: the server did not answer in time.
 	ErrTimeout = hosterr.ErrTimeout
 

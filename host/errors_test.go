@@ -66,7 +66,7 @@ func TestExplain(t *testing.T) {
 		if err = explain("another", fmt.Errorf("again: %w", err)); !errors.Is(err, c.err) {
 			t.Errorf("%v is lost", c.err)
 		}
-		for _, kind := range []error{ErrDenied, ErrAuthRequired, ErrLogin, ErrUnreachable, ErrNoServer, ErrTimeout, ErrClosed, ErrProtocol, ErrConfig} {
+		for _, kind := range []error{ErrDenied, ErrAuthRequired, ErrLogin, ErrUnreachable, ErrTimeout, ErrClosed, ErrProtocol, ErrConfig} {
 			if got, want := errors.Is(err, kind), errors.Is(c.kind, kind); got != want {
 				t.Errorf("%v is %v: %t", c.err, kind, got)
 			}

@@ -63,6 +63,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if err == nil {
 		session, err = connect(ctx, h, server, limit)
 	}
+	if err != nil && a.typed.Load() {
+		err = a.forgetRefused(ctx, h, server, err)
+	}
 	if err != nil {
 		h.Close()
 		if a.behind != "" && errors.Is(err, host.ErrTimeout) {

@@ -23,6 +23,8 @@ func newLogin(a *app) *cobra.Command {
 server, or a url. The page to sign in at opens in your browser; with --no-browser
 its address is printed, and the address that your browser ends at can be pasted.
 
+An API key or a token that you type is tried, and not kept if the server refuses it.
+
 Commands that need a sign-in ask for it by themselves on a terminal.`,
 		Example: `  wharf login tracker
   wharf login --no-browser https://mcp.example.com/mcp`,
@@ -60,33 +62,43 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err := h.Login(cmd.Context(), server); err != nil {
 		return err
 	}
+	if a.typed.Load() {
+		if err := a.forgetRefused(cmd.Context(), h, server, a.attempt(cmd.Context(), server)); errors.As(err, new(*tokenRefused)) {
+			return err
+		}
+	}
 	fmt.Fprintf(a.Err, "Signed in to %s.\n", plain.Name(server.Name, plain.NameColumns))
 	return nil
 }
 
 // answersAnyone reports whether a server whose entry says nothing of a sign-in can be
-// connected without one. Its only error is that there is no MCP server at the url. If the
-// server fails otherwise, or is slow, the sign-in says what is wrong.
+// connected without one. The error is that the server is not reached, or refuses everyone. Of
+// one that is slow, the sign-in says what is wrong.
 func (a *app) answersAnyone(ctx context.Context, server host.Server) (bool, error) {
 	if server.URL == "" || !server.Auth.IsZero() || server.Project != nil { // a project's entry is approved as it is
 		return false, nil
 	}
 	server.Auth.Provider = config.AuthNone
+	err := a.attempt(ctx, server)
+	if errors.Is(err, host.ErrUnreachable) || errors.Is(err, host.ErrDenied) {
+		return false, err
+	}
+	return err == nil, nil
+}
+
+// attempt connects to a server once, and asks no person to sign in.
+func (a *app) attempt(ctx context.Context, server host.Server) error {
 	h, err := a.newHost(ctx, nil)
 	if err != nil {
-		return false, nil
+		return err
 	}
 	defer h.Close()
 	defer a.Busy("connecting to " + server.Name)()
 	session, err := connect(ctx, h, server, answerTime)
-	switch {
-	case err == nil:
+	if err == nil {
 		session.Close()
-		return true, nil
-	case errors.Is(err, host.ErrNoServer):
-		return false, err
 	}
-	return false, nil
+	return err
 }
 
 // answerTime is how long a server may take to show whether it needs a sign-in.

@@ -123,6 +123,9 @@ func (a *app) prompt(ctx context.Context, q signin.Question) (string, error) {
 	if errors.Is(err, term.ErrCancelled) || errors.Is(err, term.ErrDeclined) || text == "" && err == nil {
 		return "", signin.ErrDeclined
 	}
+	if q.Secret && err == nil {
+		a.typed.Store(true)
+	}
 	return text, err
 }
 
@@ -142,6 +145,12 @@ func (a *app) promptFor(q signin.Question) term.Question {
 		kind = "a secret, which is not shown as you type it"
 	}
 	provider := plain.Name(q.Provider, plain.NameColumns)
+	if q.Provider == "oauth" && q.Secret { // Wharf's own: no sign-in at a page is possible
+		return term.Question{
+			Above:  a.Own("%s wants an API key or a token. What you type is not shown, and the auth provider %s keeps it.", plain.Name(q.Server, plain.NameColumns), provider),
+			Prompt: "API key or token for " + plain.Name(q.Server, plain.NameColumns/2) + ": ", Secret: true,
+		}
+	}
 	return term.Question{
 		Above:  a.Own("The auth provider %s wants %s, to sign in to %s.", provider, kind, plain.Name(q.Server, plain.NameColumns)),
 		Prompt: "Give it to " + plain.Name(q.Provider, plain.NameColumns/2) + ": ", Secret: q.Secret,

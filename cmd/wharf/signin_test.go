@@ -3,9 +3,16 @@ package main
 import (
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
@@ -18,6 +25,57 @@ func TestPrompt(t *testing.T) {
 		got, err := a.prompt(t.Context(), signin.Question{Label: "secret", Secret: true})
 		if got != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, signin.ErrDeclined) {
 			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+}
+
+// A token that a person types is tried. One that the server refuses is not kept, whichever
+// command asked for it, and the error says so.
+func TestTypedToken(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "keyed", Version: "1"}, demoOptions)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/forbidden":
+			http.Error(w, "not you", http.StatusForbidden)
+		case r.URL.Path != "/mcp":
+			http.NotFound(w, r)
+		case r.Header.Get("Authorization") != "Bearer good":
+			http.Error(w, "no key", http.StatusUnauthorized)
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	for _, c := range []struct {
+		command, path, typed string
+		code                 int
+		says                 string
+		kept                 bool
+	}{
+		{"login", "/mcp", "bad", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\nhint: `wharf login " + s.URL + "/mcp` asks for another\n", false},
+		{"tools", "/mcp", "bad", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\n", false},
+		{"tools", "/mcp", "two words", exit.CodeSignIn, "what was typed is no token", false},
+		{"login", "/forbidden", "good", exit.CodeDenied, "HTTP 403: not you\n", false},
+		{"login", "/mcp", "good", exit.CodeOK, "Signed in to 127.0.0.1.\n", true},
+		{"tools", "/mcp", "", exit.CodeOK, "", true},
+	} {
+		wharf := func(typed string, args ...string) (stdout, stderr string, code int) {
+			cmd := exec.Command("wharf", args...)
+			var out, said strings.Builder
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(typed), &out, &said
+			cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+			if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+				t.Fatal(err)
+			}
+			return out.String(), said.String(), cmd.ProcessState.ExitCode()
+		}
+		if _, said, code := wharf(c.typed, c.command, "--no-browser", s.URL+c.path); code != c.code || !strings.Contains(said, c.says) {
+			t.Errorf("%+v: exit code %d:\n%s", c, code, said)
+		}
+		if saved, _, _ := wharf("", "auth", "status"); strings.Contains(saved, `"record":"token"`) != c.kept {
+			t.Errorf("%+v: %s", c, saved)
 		}
 	}
 }

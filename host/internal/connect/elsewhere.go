@@ -27,11 +27,11 @@ func failed(entry config.Server, errs []error) error {
 		if last.HTTP < 300 {
 			said = withoutPage(last.Text)
 		}
-		return quiet(hosterr.ErrNoServer, "there is no MCP server at this address: "+said, hint, errs)
+		return quiet("there is no MCP server at this address: "+said, hint, errs)
 	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:
-		return quiet(hosterr.ErrUnreachable, "the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
+		return quiet("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
 	case last != nil && last.HTTP >= 500:
-		return quiet(hosterr.ErrUnreachable, "the server failed: "+withoutPage(last.Text), "its own log says why", errs)
+		return quiet("the server failed: "+withoutPage(last.Text), "its own log says why", errs)
 	case len(errs) == 1:
 		return errs[0]
 	}
@@ -88,9 +88,9 @@ func withoutPage(text string) string {
 	return before + ", a page"
 }
 
-// quiet returns an error that has a text of its own and does not quote errs.
-func quiet(kind error, text, hint string, errs []error) error {
-	return &hosterr.Error{Kind: kind, Err: &quietError{text, errs}, Hint: hint}
+// quiet returns an ErrUnreachable that has a text of its own and does not quote errs.
+func quiet(text, hint string, errs []error) error {
+	return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: &quietError{text, errs}, Hint: hint}
 }
 
 // quietError has a text of its own. errors.Is and errors.As find the errors behind it.

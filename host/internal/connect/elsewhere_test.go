@@ -2,7 +2,6 @@ package connect
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -49,9 +48,6 @@ func TestFailed(t *testing.T) {
 		}
 		if c.hint != "" && !errors.Is(err, hosterr.ErrUnreachable) {
 			t.Errorf("%s: is not unreachable", name)
-		}
-		if found := errors.Is(err, hosterr.ErrNoServer); found != strings.HasPrefix(c.want, "there is no MCP server at this address: ") {
-			t.Errorf("%s: there is no server: %t", name, found)
 		}
 	}
 }

@@ -21,9 +21,6 @@ var (
 	ErrProtocol         = errors.New("protocol broken")
 )
 
-// ErrNoServer is an [ErrUnreachable] of its own.
-var ErrNoServer = fmt.Errorf("%w: no MCP server", ErrUnreachable)
-
 // Error gives an error a kind, and perhaps a hint. Its text is that of Err.
 type Error struct {
 	Kind error // for errors.Is: a sentinel of this package, or of package host

@@ -41,6 +41,9 @@ func (c *Console) writeTo(to io.Writer, text []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
+	if len(text) == 0 {
+		return 0, nil
+	}
 	if c.typed != nil { // the question stays next to its answer, whatever is written
 		if _, err := c.typed.Write(slices.Concat(text, []byte(c.above))); err != nil {
 			return 0, err

@@ -153,3 +153,16 @@ func TestBusyIsSilentForPrograms(t *testing.T) {
 		t.Errorf("stderr %q", stderr.String())
 	}
 }
+
+// A question is not shown again where nothing was written above it.
+func TestNothingIsWritten(t *testing.T) {
+	var screen, line strings.Builder
+	c := &Console{To: &screen}
+	c.typing(&line, "who asks\n")
+	c.Write(nil)
+	(&HeldLog{to: c}).Release()
+	c.Write([]byte("a line\n"))
+	if want := "a line\nwho asks\n"; line.String() != want || screen.Len() > 0 {
+		t.Errorf("%q, and %q above; want %q", line.String(), screen.String(), want)
+	}
+}
