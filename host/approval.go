@@ -46,7 +46,8 @@ func (p *approvals) has(hash string) bool {
 
 var errNoTrust = &hosterr.Error{Kind: ErrDenied, Err: errors.New("this program uses no servers of projects: it set no folder for approvals")}
 
-// look looks at a server of a project. One that is approved just once is approved.
+// look looks at a server of a project. A server that the person approved just once counts as
+// approved.
 func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	if h.config.TrustDir == "" {
 		return trust.Approval{}, fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), errNoTrust)

@@ -26,8 +26,8 @@ func (s *Session) Known() status.Known {
 	return k
 }
 
-// memory is what a session knows of earlier runs. It is held while the entry of the session
-// is replaced, so that no list is kept as that of another entry.
+// memory is what a session knows of earlier runs. Its lock is held while the entry of the
+// session is replaced, so that no list is kept under the wrong entry.
 type memory struct {
 	sync.Mutex
 	of catalogue.Key // the server whose lists the session was given; "" is none

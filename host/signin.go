@@ -27,7 +27,7 @@ func (h *Host) Login(ctx context.Context, s Server) error {
 	})
 }
 
-// Logout has the provider of a server revoke and forget what it has for it.
+// Logout makes the provider of a server revoke and forget all that it has for that server.
 func (h *Host) Logout(ctx context.Context, s Server) error {
 	return h.onAccount(ctx, "sign out of", s, func(ctx context.Context, a *connect.Account) error {
 		if a == nil {

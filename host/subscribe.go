@@ -28,7 +28,8 @@ func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, e
 	})
 }
 
-// Honoured returns what the server has agreed to tell of: the filter, or a part.
+// Honoured returns which changes the server has agreed to report: the filter, or a part of
+// it.
 func (s *Subscription) Honoured() mcp.Filter { return s.inner.Honoured() }
 
 // Next waits for a change. A change that comes again before it was taken is returned once. A

@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// permits returns why a tool of a server may not be called, or nil: its entry names the
-// tools that may, or some that may not.
+// permits returns why a tool of a server may not be called, or nil. The entry of a server
+// names the tools that may be called, or some that may not.
 func permits(entry *config.Server, tool string) error {
 	if entry.Permits(tool) {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
-// write writes a program that was generated, and that calls so many tools, to a file, or to
-// stdout where path is "".
+// write writes a generated program to the file at path, or to stdout if path is "". tools is
+// how many tools the program calls.
 func (c *client) write(ctx context.Context, path string, text []byte, mode fs.FileMode, tools int) error {
 	if path == "" {
 		return c.app.Print(string(text))

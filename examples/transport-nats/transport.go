@@ -112,8 +112,8 @@ func (t *transport) unwelcome() error {
 	return sdk.Fail(abi.Reset, "the NATS server closed the connection before it was ready")
 }
 
-// Message publishes. The end of a request is said later, also where no server
-// listens; of all else nothing will be heard.
+// Message publishes. The end of a request is reported later, also if no server listens; for
+// other messages nothing will come.
 func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 	facts, err := m.Facts()
 	if err != nil {

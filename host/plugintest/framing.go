@@ -92,7 +92,7 @@ func (contentLength) say(m []byte, _, _ map[string]string) ([]byte, error) {
 	return fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(m), m), nil
 }
 
-// webSocket is WebSocket (RFC 6455), of which a client masks what it sends.
+// webSocket is WebSocket (RFC 6455), in which a client masks all that it sends.
 type webSocket struct{}
 
 func (webSocket) name() string { return "websocket" }

@@ -102,7 +102,8 @@ func (v *pipeServer) tell(s *stream, p []byte) {
 	}
 }
 
-// wrote answers what the profile has an answer for, and takes messages off.
+// wrote answers bytes for which the profile has an answer, and takes complete messages off
+// the stream.
 func (v *pipeServer) wrote(s *stream) error {
 	for len(s.heard) > 0 {
 		if n, answer, ok := v.profile.answer(s.heard, v.found); ok {

@@ -16,7 +16,7 @@ import (
 // sealSize is how many bytes a sealed value is longer than the value.
 const sealSize = chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
 
-// Of the additional data, the first part tells apart what is sealed.
+// The first part of the additional data: it tells the kinds of sealed values apart.
 const (
 	sealsRecord = "wharf vault record"
 	sealsCheck  = "wharf vault check"

@@ -177,7 +177,7 @@ func (s *Server) Revoke() {
 	clear(s.valid)
 }
 
-// Answer sets what it answers at a path; nil is what it does by itself.
+// Answer sets how the server answers at a path; nil restores its own answer.
 func (s *Server) Answer(path string, f http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

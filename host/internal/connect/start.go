@@ -46,8 +46,8 @@ const (
 	noiseLine  = 200 // bytes
 )
 
-// noiseAfter is how long a server may go on starting before its noise is told: many greet on
-// stdout and are ready at once.
+// noiseAfter is how long a server may go on starting before a warning quotes its noise: many
+// greet on stdout and are ready at once.
 const noiseAfter = 3 * time.Second
 
 func (n *noise) add(line string) {

@@ -1,7 +1,7 @@
 package guest
 
-// headSize is how much of a message over the cap is kept, to find whose call
-// it would have answered.
+// headSize is how much of a message over the cap is kept, to find the call that it would have
+// answered.
 const headSize = 4 << 10
 
 // partial collects a message that arrives in parts.

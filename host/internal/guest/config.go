@@ -135,9 +135,9 @@ type Observer interface {
 	Return(result int32, err error)
 }
 
-// Tracer gets the lines of the call trace, in the form of package abi, and
-// beside a line the bytes it speaks of, where there are any. Both are valid
-// during the call only. The owner calls it.
+// Tracer gets each line of the call trace, in the form of package abi, together with the
+// bytes that the line is about, if there are any. Both are valid during the call only. The
+// owner calls it.
 type Tracer func(line, payload []byte)
 
 // maxPartials is how many exchanges may have a message of which only a part has been

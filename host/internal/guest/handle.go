@@ -64,8 +64,8 @@ func (i *Instance) space() int {
 	return i.config.Limits.Quota - i.inbound.total - (i.queued - i.callerBytes)
 }
 
-// recountQueued asks how much of what was written to h is still here. What a caller
-// answers for is taken to leave last.
+// recountQueued asks how many of the bytes written to h are still here. Bytes that a caller
+// answers for are taken to leave last.
 func (i *Instance) recountQueued(h *handle) {
 	i.queued -= h.queued
 	i.callerBytes -= h.callerBytes

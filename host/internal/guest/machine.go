@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// Caller is a guest in the middle of a host call. Only what answers the call uses
-// it, until the answer.
+// Caller is a guest in the middle of a host call. Only the function that answers the call
+// uses it, and only until the answer.
 type Caller interface {
 	// Memory returns a view of size bytes at ptr, or false when they are not all
 	// inside. It is valid until the call is answered.

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// envelope is what a message is made of, as written; nil where it has none.
+// envelope has the members of a message, as written. A member that the message lacks is nil.
 type envelope struct {
 	id, method, params, result, fault []byte
 	version                           bool
@@ -89,7 +89,7 @@ func (e *envelope) slot(key []byte) *[]byte {
 	return nil
 }
 
-// check holds the members against each other.
+// check reports whether the members go together.
 func (e *envelope) check() error {
 	switch {
 	case !e.version:

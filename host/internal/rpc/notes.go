@@ -231,7 +231,7 @@ func topic(method string, params []byte) (key string, ok bool) {
 	return "", false
 }
 
-// knownMethods are those that come often, as they are compared with.
+// knownMethods has the methods that come often.
 var knownMethods = func() map[string]string {
 	methods := make(map[string]string)
 	for _, m := range []string{

@@ -51,7 +51,7 @@ type Config struct {
 	Broken func(err error)
 }
 
-// Terms are what a handshake settles. The zero value stands before it.
+// Terms are what a handshake settles. Before it, the zero value holds.
 type Terms struct {
 	Version      string // the negotiated protocol version
 	Epoch        uint32 // counts handshakes

@@ -69,7 +69,7 @@ type serving struct {
 	bytes  int                // of the active ones
 }
 
-// served is one of them.
+// served is one of these requests.
 type served struct {
 	cancel    context.CancelCauseFunc
 	cancelled bool // by the server, which then wants no reply; guarded by serving.mu

@@ -28,7 +28,8 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	return nil
 }
 
-// aboutError says what a message of [Session.Call] and [Session.Notify] was about.
+// aboutError adds to an error what the message of [Session.Call] or [Session.Notify] was
+// about.
 type aboutError struct {
 	method, name, server string
 	err                  error

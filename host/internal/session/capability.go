@@ -85,7 +85,7 @@ func (e *unsupportedError) Error() string {
 	return fmt.Sprintf("the server does not offer %s: %s", e.want, have)
 }
 
-// Is makes the error one of a message that was not sent, too.
+// Is reports true for [ErrUnsupported], and for [rpc.ErrNotSent] because nothing was sent.
 func (e *unsupportedError) Is(target error) bool {
 	return target == ErrUnsupported || target == rpc.ErrNotSent
 }

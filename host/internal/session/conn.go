@@ -70,7 +70,7 @@ func newConn(d *Dialed, in *inbox, epoch uint32) *Conn {
 // wrong with the connection: another handshake makes it good for calls again.
 func (c *Conn) Forgotten() bool { return c.lapsed() && !c.ended() }
 
-// lapsed reports whether the server has forgotten what the handshake made.
+// lapsed reports whether the server has forgotten the session of the handshake.
 func (c *Conn) lapsed() bool { return c.Peer.Forgot(c.epoch) }
 
 // Retire says that no more calls are given to c. Streams of changes, which have no

@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// errNoHandler is about a request of a server that there is no callback for.
+// errNoHandler is the error of a server's request for which there is no callback.
 var errNoHandler = errors.New("no handler")
 
 // respond has a callback answer what a server asks: in a request of its own in

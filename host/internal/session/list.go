@@ -238,7 +238,7 @@ func freshUntil(ms float64, d dialect) time.Time {
 	return time.Now().Add(time.Duration(max(0, min(ms, float64(maxTTL/time.Millisecond))) * float64(time.Millisecond)))
 }
 
-// warn notes what is odd; a list can be odd very often.
+// warn notes something odd about the list, up to ten times: a list can be odd very often.
 func (l *list[T]) warn(format string, args ...any) {
 	const most = 10
 	if len(l.warnings) < most {

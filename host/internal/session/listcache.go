@@ -71,7 +71,7 @@ func (c *listCache[T]) count() uint64 {
 	return c.changes
 }
 
-// keep remembers a list that was asked for after that many changes.
+// keep remembers a list; as is the count of changes from before it was asked for.
 func (c *listCache[T]) keep(l *list[T], as uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -52,7 +52,7 @@ type RequestOptions struct {
 
 type optionsKey struct{} // holds the *RequestOptions of WithOptions
 
-// WithOptions returns a context whose requests have options, in place of those that ctx has.
+// WithOptions returns a context whose requests have options, in place of the options of ctx.
 func WithOptions(ctx context.Context, o RequestOptions) context.Context {
 	return context.WithValue(ctx, optionsKey{}, &o)
 }

@@ -24,7 +24,7 @@ type trackers struct {
 	labels []labelled          // of the newest calls with one: an event may come after the answer
 }
 
-// labelled is a call that its caller gave a label.
+// labelled is a call with the label that its caller gave it.
 type labelled struct {
 	token uint64
 	label string
@@ -48,8 +48,8 @@ func (t *trackers) label(params []byte) string {
 	return t.labels[at].label
 }
 
-// track gives a call a token, if its caller wants to know its progress, for all
-// the requests that it takes. The caller says when it is over.
+// track gives a call a token for all its requests, if its caller wants to know the progress
+// of the call. The function that it returns ends the tracking.
 func (s *Session) track(ctx context.Context) (context.Context, func()) {
 	f := optionsOf(ctx).Progress
 	if f == nil {

@@ -76,7 +76,8 @@ func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, e
 	return u, nil
 }
 
-// Honoured returns what the server has agreed to tell of: the filter, or a part.
+// Honoured returns which changes the server has agreed to report: the filter, or a part of
+// it.
 func (u *Subscription) Honoured() mcp.Filter {
 	u.mu.Lock()
 	defer u.mu.Unlock()

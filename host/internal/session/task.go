@@ -172,8 +172,8 @@ func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) 
 
 func taskParams(id string) map[string]any { return map[string]any{"taskId": id} }
 
-// taskWatch is how a caller waits for a task: it is asked for now and then, and at once when
-// the server tells of it.
+// taskWatch is how a caller waits for a task: it asks for the task now and then, and at once
+// when the server tells of it.
 type taskWatch struct {
 	session *Session
 	id      string
@@ -188,8 +188,8 @@ func (s *Session) watchTask(id string) *taskWatch {
 	return w
 }
 
-// poll asks for the task after the time that the server wants to pass, or after the longest
-// where it has agreed to tell of it.
+// poll asks for the task after the time that the server wants to pass. If the server has
+// agreed to tell of the task, it asks after the longest time only.
 func (w *taskWatch) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 	s, wait := w.session, usualPoll
 	switch {
@@ -225,11 +225,11 @@ func (w *taskWatch) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 }
 
 // maxTaskStreams is how many streams a session has open to hear of tasks. Further tasks are
-// only asked for: a connection has so many handles, and calls need some.
+// only polled: the number of handles of a connection is limited, and calls need some.
 const maxTaskStreams = 8
 
-// stream has a modern server tell of a task that takes its time, until ctx ends, if the
-// server agrees. After one refusal, a server is not asked again on the same connection.
+// stream asks a modern server to tell of a task that takes long, until ctx ends. After one
+// refusal, a server is not asked again on the same connection.
 func (w *taskWatch) stream(ctx context.Context) {
 	s := w.session
 	select {
@@ -294,7 +294,7 @@ func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]b
 	return err
 }
 
-// abandon returns err, and cancels the task where it was the caller who left.
+// abandon returns err, and cancels the task if the caller has left.
 func (s *Session) abandon(ctx context.Context, t *mcp.Task, err error) error {
 	if ctx.Err() != nil && t.ID != "" && !t.Status.Final() && !optionsOf(ctx).KeepTask {
 		s.do(context.WithoutCancel(ctx), &request{method: mcp.MethodCancelTask, given: taskParams(t.ID), limit: goodbye})

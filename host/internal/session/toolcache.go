@@ -33,7 +33,7 @@ type toolDef struct {
 	flaw         error         // why it must not be used
 }
 
-// keep remembers a list that was asked for after that many changes.
+// keep remembers a list; as is the count of changes from before it was asked for.
 func (c *toolCache) keep(list *toolList, as uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -53,8 +53,8 @@ func newToolList(validate bool) *toolList {
 	return l
 }
 
-// note finds out how a tool is called, and reports whether it can be. Over HTTP a modern
-// tool must not be called if it wants arguments in headers that cannot stand there.
+// note finds out how a tool has to be called, and reports whether it can be called. Over HTTP
+// a modern tool must not be called if it wants arguments in headers that cannot stand there.
 func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 	def := toolDef{overHTTP: d.paramHeaders}
 	def.task = tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired

@@ -162,7 +162,7 @@ func (s *Session) show(e mcp.Elicitation) *webPage {
 	return p
 }
 
-// finish notes that the server says a page is done with.
+// finish notes that a page is done, as the server says.
 func (p *webPages) finish(params []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

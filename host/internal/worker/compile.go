@@ -269,8 +269,8 @@ func endedRefusal(format string, a ...any) *Refusal {
 	return &Refusal{why: fmt.Sprintf(format, a...), Ended: true}
 }
 
-// cleanLines makes a text of a process fit to be shown to a person. Its first line
-// is one, and all others are indented, as those of a [wasm.Refusal] are.
+// cleanLines makes a text of a process fit to be shown to a person. The first line stays a
+// line, and all others are indented, as in a [wasm.Refusal].
 func cleanLines(text string) string {
 	var clean []string
 	for line := range strings.Lines(text) {

@@ -139,7 +139,7 @@ func appendU32(b []byte, numbers ...uint32) []byte {
 	return b
 }
 
-// bit is how a bool crosses.
+// bit is a bool as it is sent.
 func bit(set bool) uint32 {
 	if set {
 		return 1

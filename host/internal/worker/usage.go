@@ -93,7 +93,7 @@ func (w *usageWatch) look() bool {
 	return false
 }
 
-// may is what a worker of some age may have used of the processors.
+// may returns how much processor time a worker of that age may have used.
 func (w *usageWatch) may(age time.Duration) time.Duration {
 	worked := time.Duration(w.worked.Load())
 	if since := w.since.Load(); since >= 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Bounds of what is read. A schema that is longer than [mcp.MaxSchemaBytes], and what is
-// nested deeper, is any value.
+// Bounds of what is read. A schema that is longer than [mcp.MaxSchemaBytes], or nested
+// deeper, is read as any value.
 const (
 	maxDepth  = 24
 	maxShapes = 50_000   // of all tools; beyond them everything is any value
