@@ -125,9 +125,9 @@ func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Comp
 	})
 }
 
-// SetLevel has the server log from that level up; [Config.Event] hears it. A
-// legacy server is told now, and again when a connection replaces another. A
-// modern one is told with every request from now on, and logs about those only.
+// SetLevel tells the server to log from that level up; [Config.Event] hears it. A legacy
+// server is told now, and again when a connection replaces another. A modern one is told with
+// every request from now on, and logs about those only.
 func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 	return s.repeat(ctx, mcp.MethodSetLevel, false, func() error { return s.inner.SetLevel(ctx, level) })
 }

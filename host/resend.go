@@ -48,7 +48,7 @@ func (s *Session) repeat(ctx context.Context, method string, harmless bool, requ
 	return s.mend(ctx, method, again, request, err)
 }
 
-// mend handles a request that failed with err: it has the person sign in, or makes the
+// mend handles a request that failed with err: it lets the person sign in, or makes the
 // request once more if again says so. The first error is kept: a request that may have
 // reached the server does not become one that was not sent.
 func (s *Session) mend(ctx context.Context, method string, again func() bool, request func() error, err error) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// Login has the person sign in to a server, through the callbacks of the configuration. It
+// Login lets the person sign in to a server, through the callbacks of the configuration. It
 // ends when they have signed in, when they decline, or when ctx ends.
 func (h *Host) Login(ctx context.Context, s Server) error {
 	return h.onAccount(ctx, "sign in to", s, func(ctx context.Context, a *connect.Account) error {
@@ -131,7 +131,7 @@ func (s *Session) unwelcome(ctx context.Context, err error) error {
 	return &hosterr.Error{Kind: ErrLogin, Err: err, Hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}
 }
 
-// login has the person sign in, unless the session ends meanwhile.
+// login lets the person sign in, unless the session ends meanwhile.
 func (s *Session) login(ctx context.Context, a *connect.Account) error {
 	ctx, over := within(ctx, s.inner.Lifetime())
 	defer over()

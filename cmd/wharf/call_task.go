@@ -51,8 +51,8 @@ func (c *client) detach(ctx context.Context, tool string, arguments args.Object)
 	return nil, c.app.printTask(task)
 }
 
-// followLog has the server log from the level of --log up. One that does not log is warned
-// of, since the call does not need it.
+// followLog tells the server to log from the level of --log up. One that does not log is
+// warned of, since the call does not need it.
 func (c *client) followLog(ctx context.Context) (end func()) {
 	if c.app.flags.level == "" {
 		return func() {}

@@ -102,7 +102,7 @@ func (a *app) entryFindings(s *settings) (findings []finding) {
 		}
 		if server.Disabled {
 			f.Value += " (disabled)"
-		} else if server.Project == nil { // those of a project are not the user's to mend
+		} else if server.Project == nil { // mistakes in a project's entries are not for the user to mend
 			f.Problem = a.entryProblem(s, server)
 		}
 		findings = append(findings, f)
@@ -119,8 +119,8 @@ func (a *app) entryFindings(s *settings) (findings []finding) {
 	return findings
 }
 
-// entryProblem says what of an entry cannot work, "" if nothing is seen. It starts nothing,
-// and opens no secret.
+// entryProblem says which part of an entry cannot work, or "" if it sees no mistake. It
+// starts nothing, and opens no secret.
 func (a *app) entryProblem(s *settings, server host.Server) string {
 	if err := server.CheckVariables(os.LookupEnv); err != nil {
 		return err.Error()
@@ -154,7 +154,7 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 // ends. Of other arguments it is not certain that they are files that have to be there.
 var runsFirst = map[string]string{"node": ".js", "bun": ".ts", "python": ".py", "python3": ".py", "ruby": ".rb", "sh": ".sh", "bash": ".sh"}
 
-// missingFile names the first file that an entry means and that is not there.
+// missingFile names the first file that an entry names and that does not exist.
 func missingFile(server host.Server) string {
 	files := [][2]string{{"dir", server.Dir}, {"tls.ca", server.TLS.CA}, {"tls.cert", server.TLS.Cert}, {"tls.key", server.TLS.Key}}
 	if server.EnvFile != "" {

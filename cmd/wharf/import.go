@@ -163,7 +163,7 @@ func itemOf(before []importItem, f config.Found, s host.Server, name string) imp
 	return item
 }
 
-// restrict has a server forbid what another forbids, too.
+// restrict makes a server also forbid all that another one forbids.
 func restrict(s *host.Server, other host.Server) {
 	s.Disabled = s.Disabled || other.Disabled
 	for _, tool := range other.DisabledTools {
@@ -208,7 +208,7 @@ func (i *importItem) compare(own []host.Server) {
 	}
 }
 
-// listImports lists the servers, and tells what of the files would not carry over.
+// listImports lists the servers, and reports which parts of the files would not be copied.
 func (a *app) listImports(items []importItem, found []config.Found) error {
 	if !a.forPeople() {
 		type file struct {

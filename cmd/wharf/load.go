@@ -50,7 +50,7 @@ func (a *app) warnOf(s *settings) {
 	}
 }
 
-// noteOf tells what of the configuration means nothing here, and does no harm.
+// noteOf reports parts of the configuration that mean nothing here and do no harm.
 func (a *app) noteOf(s *settings) {
 	for _, note := range s.notes {
 		a.Tell(term.Dim, "note:", plain.Clip(plain.Line(note), warningLetters), "")

@@ -93,7 +93,7 @@ func (r *renderer) block(block *mcp.Content) string {
 // large picture, and a message thousands of them.
 const mostPictures = 16
 
-// show has the terminal show a picture, if it can. It is tried for a few only.
+// show makes the terminal show a picture, if the terminal can. It is tried for a few only.
 func (r *renderer) show(data string) {
 	if r.tried == mostPictures {
 		return

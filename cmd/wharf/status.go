@@ -52,7 +52,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	return v.Run(ctx, c)
 }
 
-// unattended has a host ask no question, and take the first failure of a server as final.
+// unattended makes a host ask no question, and take the first failure of a server as final.
 func (a *app) unattended(c *host.Config) {
 	if a.CanAsk() {
 		c.Approve = nil

@@ -103,7 +103,7 @@ type Server struct {
 	// their own. Such an entry is data until the user has approved of it.
 	Project *Project
 
-	// Inputs are the questions of its file that its values hold the answers to.
+	// Inputs are the questions of its file whose answers occur in its values.
 	Inputs []Input
 
 	claim *Server // the entry of a project that this one was released from

@@ -25,7 +25,7 @@ var projectFiles = slices.Concat(
 	projectSettings,
 )
 
-// projectSettings are those of them that hold other settings too, and often no servers.
+// projectSettings are the projectFiles that hold other settings too, and often no servers.
 var projectSettings = []string{
 	".gemini/settings.json", ".codex/config.toml", ".zed/settings.json", ".amp/settings.json",
 	"opencode.json", "opencode.jsonc", "crush.json", ".crush.json",

@@ -41,7 +41,7 @@ func gooseSyntax(field, value string) (string, error) {
 	return noSyntax(field, value)
 }
 
-// crushSyntax is that of a shell. Commands are refused, except $(echo …), which the
+// crushSyntax is the syntax of a shell. Commands are refused, except $(echo …), which the
 // documentation of Crush shows: it only prints.
 func crushSyntax(field, value string) (string, error) {
 	if m := echoed().FindStringSubmatch(value); m != nil {

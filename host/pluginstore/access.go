@@ -84,8 +84,8 @@ func sorted(accesses ...[]string) []string {
 	return append([]string{}, slices.Compact(all)...)
 }
 
-// askedFor says why an access would be of no use to a plugin. A provider that wants
-// every origin that it learns of may be granted any by its name, also one that is not
+// askedFor says why an access would be of no use to a plugin. A provider that wants every
+// origin that it learns of may be granted any origin by its name, also one that is not
 // public.
 func askedFor(p Installed, access string) error {
 	if slices.Contains(p.Asked, access) {

@@ -32,7 +32,7 @@ func taken(name string) error {
 	}
 }
 
-// unsigned says that a file is not signed as it has to be.
+// unsigned says that a file lacks the signature that it must have.
 func unsigned(problem, hint string) error {
 	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: errors.New(problem), Hint: hint}
 }

@@ -37,7 +37,7 @@ type Info struct {
 	MemoryMin uint32   // pages of 64 KiB
 	MemoryMax uint32   // 0 for no limit of its own
 	Findings  []string // why it would be refused; empty when it can be used
-	Warnings  []string // what of it will not work as it is meant to
+	Warnings  []string // parts that will not work as they are meant to
 }
 
 // Offer is a plugin that was fetched and can be used, and is not installed yet: what a

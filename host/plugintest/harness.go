@@ -237,7 +237,7 @@ func (g *harness) hears(message []byte) (uint32, error) {
 	return 0, fmt.Errorf("the server got what was not sent: %s", short(message))
 }
 
-// says has the server say a message, or its first half.
+// says makes the server say a message, or its first half.
 func (g *harness) says(exchange uint32, message string, halved bool) error {
 	g.said[trimmed(message)]++
 	p, err := g.server.message(exchange, message, halved)

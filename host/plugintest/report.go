@@ -58,7 +58,7 @@ type Point struct {
 	Text   string   `json:"text"`
 	Result Result   `json:"result"`
 	Checks []string `json:"checks"`
-	Host   string   `json:"host,omitempty"` // what of it is the host's business
+	Host   string   `json:"host,omitempty"` // the part of it that the host takes care of
 }
 
 // A Figure is something that was measured. Times differ from machine to machine;

@@ -83,8 +83,8 @@ func (v *pipeServer) opened(s *stream) error {
 	return nil
 }
 
-// upgradeHeaders are those of the 101 that answers a request, as far as a guest sees them. A
-// host makes the key of a WebSocket itself, and checks the answer to it.
+// upgradeHeaders returns the headers of the 101 that answers a request, as far as a guest
+// sees them. A host makes the key of a WebSocket itself, and checks the answer to it.
 func upgradeHeaders(request []abi.Pair) (list []abi.Pair) {
 	for _, h := range request {
 		if strings.EqualFold(h.Key, "sec-websocket-protocol") {

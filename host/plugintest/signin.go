@@ -81,7 +81,7 @@ func (s *SignIn) withDefaults(settings []step.Setting) *SignIn {
 	return &out
 }
 
-// inventedSettings has a value for each setting that there has to be.
+// inventedSettings has a value for each required setting.
 func inventedSettings(settings []step.Setting) json.RawMessage {
 	values := map[string]any{}
 	for _, s := range settings {

@@ -88,7 +88,7 @@ func (g *harness) obstacle() string {
 	return ""
 }
 
-// unanswered says what nothing in a profile is about.
+// unanswered says which bytes no rule of a profile is about.
 func unanswered(p []byte) string {
 	return "; the server was sent " + short(p) + ", which no rule of the profile answers"
 }

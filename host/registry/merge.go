@@ -55,8 +55,8 @@ func Merge(old, fresh *Option, now config.Server, answers Answers) (s config.Ser
 	return s, kept, nil
 }
 
-// mergeTable merges variables or headers. matched are those of now that are as the old
-// version made them.
+// mergeTable merges variables or headers. matched are those entries of now that are as the
+// old version made them.
 func mergeTable(old []word, matched map[string]bool, now, want map[string]string, keep func(name string)) map[string]string {
 	merged := maps.Clone(now)
 	if merged == nil {

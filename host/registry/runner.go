@@ -82,7 +82,7 @@ var runners = map[string]runner{
 	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, semantic, nil, nil, nil, nil},
 }
 
-// patterns are those of the table that were used.
+// patterns are the patterns of the table that were used.
 var patterns sync.Map
 
 func matches(pattern, text string) bool {

@@ -44,8 +44,8 @@ type budget struct {
 	tries int               // names, for all
 }
 
-// questionBudget is for servers that a person is asked about, or has asked to see. Its
-// time starts now, as that of a list does.
+// questionBudget is for servers that a person is asked about, or has asked to see. Its time
+// starts now, and so does the time of a listBudget.
 func questionBudget(ctx context.Context) *budget { return newBudget(ctx, maxBytes, maxTime) }
 
 // listBudget is for an overview.

@@ -69,8 +69,8 @@ func (b *fileV1) aboutRecord(key Key, generation uint64) []byte {
 
 func (b *fileV1) aboutCheck() []byte { return appendText(b.about(sealsCheck), b.KeySource) }
 
-// proves reports whether the cipher has the key of this file. Nothing is sealed
-// by one that has not: records of two keys would be in one file.
+// proves reports whether the cipher has the key of this file. A cipher with another key must
+// seal nothing: else records of two keys would be in one file.
 func (b *fileV1) proves(aead cipher.AEAD) bool {
 	_, err := unseal(aead, b.Check, b.aboutCheck())
 	return err == nil

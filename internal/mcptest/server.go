@@ -32,5 +32,5 @@ func NewServer() *mcp.Server {
 	return s
 }
 
-// Run has the process be such a server, over stdio, until its input ends.
+// Run makes the process such a server, over stdio, until its input ends.
 func Run() error { return NewServer().Run(context.Background(), &mcp.StdioTransport{}) }

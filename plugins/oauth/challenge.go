@@ -13,7 +13,7 @@ type challenge struct {
 	params map[string]string // each name's first
 }
 
-// Bounds of what is read of a server's challenges. What is beyond is not there.
+// Bounds of what is read of a server's challenges. What is beyond is not read.
 const (
 	maxChallenges = 16
 	maxParams     = 32

@@ -92,9 +92,9 @@ func (l *login) grant(src *source) (*token, error) {
 	return l.redeem(src, form)
 }
 
-// identityAssertion has the identity provider say to the authorization server who
-// the person is: an ID token is exchanged for an identity assertion that is meant
-// for this authorization server and this resource.
+// identityAssertion lets the identity provider tell the authorization server who the person
+// is: an ID token is exchanged for an identity assertion that is meant for this authorization
+// server and this resource.
 func (l *login) identityAssertion(src *source) (string, error) {
 	s := &l.settings
 	form := url.Values{

@@ -63,8 +63,8 @@ func saysNo(err error, codes ...string) bool {
 	return errors.As(err, &r) && r.code != "" && (len(codes) == 0 || slices.Contains(codes, r.code))
 }
 
-// checkStatus makes an error of an answer that has no use: a refusal, if it is
-// the request that was wrong, and not the server.
+// checkStatus makes an error of an answer that has no use: a refusal if the request was
+// wrong, and not the server.
 func checkStatus(r *auth.Response) error {
 	d, err := readDocument(r)
 	no := &refusal{status: r.Status}

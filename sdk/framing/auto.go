@@ -45,8 +45,8 @@ func (a *Auto) End(c *sdk.Conn) {
 	a.lines.End(c)
 }
 
-// sniff looks at the beginning of p and returns what is still to be framed.
-// White space and a byte order mark decide nothing.
+// sniff looks at the beginning of p and returns the part that has to be framed. White space
+// and a byte order mark decide nothing.
 func (a *Auto) sniff(p sdk.Payload) sdk.Payload {
 	if a.noise {
 		return a.skipLine(p)

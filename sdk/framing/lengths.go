@@ -71,9 +71,9 @@ func (l *Lengths) Data(p sdk.Payload) {
 	}
 }
 
-// End delivers a body that is shorter than its Content-Length said; if the
-// length was wrong, it may be whole all the same, which it is not unless it ends as
-// a message does.
+// End delivers a body that is shorter than its Content-Length said; if the length
+// was wrong, the body may be whole all the same, but only if it ends as a message
+// does.
 func (l *Lengths) End(c *sdk.Conn) {
 	if l.left > 0 && l.final.closes() {
 		c.Deliver(shared, nil, abi.End)

@@ -304,8 +304,8 @@ func (r *Reader) finish(p sdk.Payload) {
 	e.over, e.open = true, false
 }
 
-// keeps reports whether data are to be copied: those of a message are not, so
-// far as that is known.
+// keeps reports whether data are copied: the data of a message are not, so far as that is
+// known.
 func (r *Reader) keeps() bool { return r.Keep > 0 && string(r.event.name) != "message" }
 
 // copy keeps a copy of data where that is wanted.

@@ -27,8 +27,8 @@ func resourcesAlways(l Limits) error {
 }
 
 // closeInherited closes what the process inherited open from its parent, which may not know
-// of it, except the three streams. Go marks all that it opens to be closed by the
-// start of a program, so what lacks the mark has lived through one.
+// of it, except the three streams. Go marks all that it opens to be closed by the start of a
+// program, so a descriptor without the mark was inherited.
 func closeInherited() error {
 	folder := "/dev/fd"
 	if runtime.GOOS == "linux" {

@@ -80,7 +80,7 @@ func missingThreads() (int, error) {
 	return known - len(threads), err
 }
 
-// install has the kernel check every system call of every thread. A filter cannot be
+// install makes the kernel check every system call of every thread. A filter cannot be
 // removed, and a program that is started inherits it without gaining privileges.
 func install(code []unix.SockFilter) error {
 	runtime.LockOSThread()

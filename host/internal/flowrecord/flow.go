@@ -96,7 +96,7 @@ func decode(line []byte) (*Flow, error) {
 	return f, f.check()
 }
 
-// check holds a flow to the contract of package step.
+// check checks that a flow keeps the contract of package step.
 func (f *Flow) check() error {
 	switch n := len(f.Steps); {
 	case f.Format != Format:

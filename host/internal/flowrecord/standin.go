@@ -37,7 +37,7 @@ func newStandIns(m *step.Manifest, secrets *redact.Set) *standIns {
 
 // Names of members of JSON, of parameters and of headers whose texts are not secret, and
 // texts that are not secret wherever they stand. They are those of RFC 6749, 6750, 7591,
-// 8414, 8628, 9207, 9449 and 9728, and what providers call the type of something.
+// 8414, 8628, 9207, 9449 and 9728, and the names that providers give to types.
 var (
 	publicNames = []string{
 		"issuer", "iss", "scope", "scopes", "token_type", "issued_token_type", "grant_type", "grant_types", "response_type",

@@ -19,8 +19,8 @@ type Caller interface {
 	// inside. It is valid until the call is answered.
 	Memory(ptr, size uint32) ([]byte, bool)
 
-	// Charge takes fuel for work that is about to be done. When it is not there,
-	// Charge does not return.
+	// Charge takes fuel for work that is about to be done. Without enough fuel it does not
+	// return.
 	Charge(units int64)
 
 	// Trap ends the guest. It does not return.
@@ -91,8 +91,8 @@ func (l *local) Run(budget int64, e Event) (int32, error) {
 	return int32(result), err
 }
 
-// Bytes are those that a guest names in its memory, paid for; a range outside it
-// ends the guest.
+// Bytes returns the bytes that a guest names in its memory, and charges for them; a range
+// outside it ends the guest.
 func Bytes(m Caller, ptr, n uint32) []byte {
 	b, ok := m.Memory(ptr, n)
 	if !ok {

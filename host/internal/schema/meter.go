@@ -114,8 +114,8 @@ func collectParts(root *jsonschema.Schema) ([]*jsonschema.Schema, error) {
 	return parts, nil
 }
 
-// chainLength returns how many parts see the same value one within the other, from part
-// on, at most maxChain+1. It is that for a part that reaches itself by the same value.
+// chainLength returns how many parts see the same value one within the other, from part on,
+// at most maxChain+1. It is maxChain+1 for a part that reaches itself by the same value.
 func chainLength(part *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if part == nil {
 		return 0

@@ -64,7 +64,7 @@ const (
 	sectionDataCount
 )
 
-// sectionsInOrder are those that stand once, in the order that they have in a module.
+// sectionsInOrder are the sections that a module has once at most, in their order.
 var sectionsInOrder = []byte{sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory,
 	sectionGlobal, sectionExport, sectionStart, sectionElement, sectionDataCount, sectionCode, sectionData}
 

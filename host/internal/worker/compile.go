@@ -125,7 +125,7 @@ func (c *Compiler) Close() error {
 	return err
 }
 
-// open has f use the native code of a module. f is called once where the code is in the
+// open calls f to use the native code of a module. f is called once where the code is in the
 // cache, and otherwise again after it was compiled.
 func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) error {
 	if len(c.Command) == 0 {
@@ -199,8 +199,8 @@ func clearFolder(dir string) {
 	}
 }
 
-// ask has a process do a job, and returns the body of COMPILED. When it returns,
-// nothing is left of the process.
+// ask gives a job to a process, and returns the body of COMPILED. When it returns, nothing is
+// left of the process.
 func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 	c.once.Do(func() { c.slots = make(chan struct{}, compilers) })
 	select {

@@ -259,8 +259,8 @@ func (w *worker) answerLocally(in *wasm.Instance, op abi.Call, args [5]uint32) (
 	return result
 }
 
-// forwardCall has the host answer a call. Bytes that the guest cannot pay for are not
-// sent. If it points past its memory, the host decides.
+// forwardCall lets the host answer a call. Bytes that the guest cannot pay for are not sent.
+// If it points past its memory, the host decides.
 func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
 	c := call{op: op, args: args, left: in.Left()}
 	if at := guest.PointerArg(op); at >= 0 {

@@ -19,7 +19,7 @@ type Asker struct {
 	Server      host.Server
 	PrintsPages bool // the person opens pages, not the program
 
-	Sampler []string // a command that answers for a model; nil has the person do that
+	Sampler []string // a command that answers for a model; with nil the person does
 
 	limit    limit
 	samplers samplerLimit

@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Elicit has the person answer the server. Nothing is answered in their name, except
-// that they want no more questions.
+// Elicit lets the person answer the server. Nothing is answered in their name, except that
+// they want no more questions.
 //
 // Once the program is interrupted there is no answer while the server may still want
 // one: it would finish the very request that is being cancelled, and the interrupt

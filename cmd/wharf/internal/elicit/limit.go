@@ -63,7 +63,7 @@ func (l *limit) decline() (report int) {
 	return report
 }
 
-// samplerLimit has one sampler run at a time for a server, and counts them. Safe for
+// samplerLimit lets one sampler at a time run for a server, and counts them. Safe for
 // concurrent use.
 type samplerLimit struct {
 	begun atomic.Int32

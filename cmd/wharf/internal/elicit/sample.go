@@ -101,7 +101,7 @@ func (a *Asker) sample(ctx context.Context, params json.RawMessage) (json.RawMes
 // shownMessages is how many messages of a conversation are shown, the newest.
 const shownMessages = 8
 
-// writeAnswer has the person write the answer.
+// writeAnswer lets the person write the answer.
 func (a *Asker) writeAnswer(ctx context.Context) (json.RawMessage, error) {
 	q := term.Question{Above: a.Own("There is no model here (--sampler names one): what you write is the answer."), Prompt: "Your answer: ", Consent: true}
 	text, err := a.Ask(ctx, q)

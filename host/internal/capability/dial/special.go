@@ -35,7 +35,7 @@ var reserved = []struct {
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
 }
 
-// public is what of IPv6 is given out to machines. Everything outside of it is
+// public is the part of IPv6 that is given out to machines. Everything outside of it is
 // special, known to us or not: loopback, ::/96, mapped and translated addresses
 // (64:ff9b::/96, 64:ff9b:1::/48), private, link-local, site-local, multicast.
 var public = netip.MustParsePrefix("2000::/3")

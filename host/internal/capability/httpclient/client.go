@@ -43,8 +43,8 @@ func newClient(o *Origin, limits *capability.Limits) *client {
 	return c
 }
 
-// prepare makes the client fit for use. It reads files, so it is not for the
-// owner of a guest to call.
+// prepare makes the client fit for use. It reads files, so the owner of a guest must not call
+// it.
 func (c *client) prepare() error {
 	c.once.Do(func() {
 		if err := c.build(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// readHead takes a response over, and reads what of its body goes with its head.
+// readHead takes a response over, and reads the part of its body that goes with its head.
 func (c *call) readHead(resp *http.Response) {
 	c.resp, c.buf = resp, capability.GetChunk()
 	if !isEventStream(resp.Header) {

@@ -101,8 +101,8 @@ func compatible(r rune) rune {
 	return r
 }
 
-// decodeAll decodes the percent forms of a path until none is left, also those that
-// only decoding makes. What is no percent form stays: one such must not hide others.
+// decodeAll decodes the percent forms of a path until none is left, also those that only
+// decoding makes. A text that is no percent form stays, and does not hide the forms after it.
 func decodeAll(path string) string {
 	out := make([]byte, 0, len(path))
 	for i := range len(path) {

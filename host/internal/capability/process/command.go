@@ -140,7 +140,7 @@ func (p Process) apart() string {
 	return fmt.Sprintf("write the command and its arguments apart: command = %q, args = [%s]", words[0], strings.Join(args, ", "))
 }
 
-// missingError is a program that is not there. It is an fs.ErrNotExist without
+// missingError is the error of a program that does not exist. It is an fs.ErrNotExist without
 // saying so twice.
 type missingError struct{ text string }
 

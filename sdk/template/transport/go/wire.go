@@ -32,9 +32,9 @@ func (w *wire) send(stream sdk.Handle, message sdk.Payload) abi.Status {
 	return stream.Write(newline, abi.More)
 }
 
-// receive finds the messages in a chunk. A chunk may hold many of them, and a part
-// of one: that part is delivered as it is, and the host puts it together. What is
-// no JSON-RPC is the host's to deal with as well.
+// receive finds the messages in a chunk. A chunk may hold many of them, and a part of one:
+// that part is delivered as it is, and the host puts it together. The host also deals with
+// bytes that are no JSON-RPC.
 func (w *wire) receive(chunk sdk.Payload) {
 	for chunk.Len() > 0 {
 		end := chunk.Scan(newlines)
