@@ -22,7 +22,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// What errors.Is can be asked about an error of this package.
+// The kinds of errors of this package, for errors.Is.
 var (
 	// ErrClosed: the host or the session was closed by its user.
 	ErrClosed = hosterr.ErrClosed

@@ -55,8 +55,8 @@ type Config struct {
 	// than can be compiled within 5 s of one processor are refused.
 	Worker []string
 
-	// CompileTimeout bounds looking at and compiling a plugin that is not in Plugins,
-	// where there is a Worker; 0 is a minute. It is no part of StartTimeout.
+	// CompileTimeout bounds looking at and compiling a plugin that is not in Plugins, where
+	// there is a Worker; 0 is a minute. It does not count against StartTimeout.
 	CompileTimeout time.Duration
 
 	// Streams lead to servers that are part of the program, by name. The transport of an
@@ -166,9 +166,9 @@ type Event struct {
 	Params  json.RawMessage // of a notification
 	Warning string          // for people
 
-	// What a notification belongs to, where it says so: Label is that of the call whose
-	// progress it tells, see [RequestOptions], and Subscription the [Subscription.ID] of
-	// the stream on which a modern server sent it.
+	// The call or stream that a notification belongs to, if it says so: Label is the label of
+	// the call whose progress it tells, see [RequestOptions], and Subscription is the
+	// [Subscription.ID] of the stream on which a modern server sent it.
 	Label, Subscription string
 }
 

@@ -8,9 +8,9 @@ import (
 // ArgumentError says that the arguments of a call do not fit the input schema of
 // the tool: nothing was sent. It is an [ErrNotSent].
 //
-// A call of a tool is checked where the session has a current list of tools, see
-// [Session.ListTools]; it does not ask for one on its own. Checks never fetch anything,
-// and are bounded. What they cannot decide passes, with a warning.
+// A call of a tool is checked if the session has a current list of tools, see
+// [Session.ListTools]; the call does not ask for a list by itself. Checks never fetch
+// anything, and are bounded. Values that they cannot decide about pass, with a warning.
 //
 // Its fields:
 //

@@ -83,10 +83,10 @@ func (h *Host) login(ctx context.Context, a *connect.Account) error {
 // request then needs more than that sign-in asked for.
 const maxSignIns = 3
 
-// signingIn calls do. If that fails because a sign-in is needed, and the person may be
-// asked, they sign in and do is called again. Their time does not count against the call,
-// whose request was refused by then. A server that refuses what they have just signed in
-// with is no reason to ask them again.
+// signingIn calls do. If that fails because a sign-in is needed, and the person may be asked,
+// they sign in and do is called again. Their time does not count against the call, because
+// its request was refused by then. If the server refuses the credentials of the new sign-in,
+// they are not asked again.
 func (s *Session) signingIn(ctx context.Context, method string, do func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := do()

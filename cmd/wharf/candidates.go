@@ -24,7 +24,7 @@ type candidates struct {
 }
 
 // next returns what a word may become that follows the given ones in a command. The command
-// is one that is about a server, whose name is not among the words.
+// is about one server, and the server's name is not among the words.
 func (c *candidates) next(command string, words []string, word string) []string {
 	var all []string
 	switch first := len(words) == 0; {

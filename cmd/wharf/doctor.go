@@ -151,7 +151,7 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 }
 
 // runsFirst are programs that run their first argument if it is no flag, and how such a file
-// ends. Of other arguments it is not certain that they are files that have to be there.
+// ends. Other arguments are not certain to be files that have to exist.
 var runsFirst = map[string]string{"node": ".js", "bun": ".ts", "python": ".py", "python3": ".py", "ruby": ".rb", "sh": ".sh", "bash": ".sh"}
 
 // missingFile names the first file that an entry names and that does not exist.

@@ -47,9 +47,9 @@ func unknownFlag(err error) string {
 	return "--" + unknown.GetSpecifiedName()
 }
 
-// forgotten returns a hint, with the command line that was probably meant, where the command
-// of a server stands without a "--", or its name without --name; "" where neither is so.
-// Other programs take both, as in claude mcp add NAME COMMAND….
+// forgotten returns a hint, with the command line that was probably meant, if the command of
+// a server stands without a "--", or its name without --name; else "". Other programs take
+// both, as in claude mcp add NAME COMMAND….
 func (a *app) forgotten(cmd *cobra.Command) string {
 	line := []string{"wharf"}
 	names := strings.Fields(cmd.CommandPath())[1:] // that are still to come

@@ -50,7 +50,7 @@ func levelNames() (names []string) {
 	return names
 }
 
-// checkLevel returns an error for a level that does not exist; "" is none.
+// checkLevel returns an error for a level that does not exist; "" is no level.
 func checkLevel(level string) error {
 	if level == "" || slices.Contains(mcp.Levels, mcp.Level(level)) {
 		return nil

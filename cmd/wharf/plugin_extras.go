@@ -53,8 +53,8 @@ func (a *app) runPluginExtras(_ context.Context, store *pluginstore.Store, _ []s
 	return a.printList(list, rows)
 }
 
-// nameExtra has the request install an extra if its source is the name of one. A bare
-// word that is neither that nor a file is an error.
+// nameExtra makes the request install an extra if its source is the name of one. A bare word
+// that is neither that nor a file is an error.
 func (r *installRequest) nameExtra() error {
 	known, err := extras.List()
 	if err != nil {

@@ -83,8 +83,8 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 	return nil, host.Server{}, err
 }
 
-// removedLines are the lines of a text that are not in what is left of it, which is the
-// same text without them.
+// removedLines returns the lines of before that after lacks. after is before without some
+// lines.
 func removedLines(before, after string) (lines []string) {
 	left := slices.Collect(strings.Lines(after))
 	for line := range strings.Lines(before) {

@@ -123,8 +123,8 @@ func (r *renderer) resource(resource *mcp.ResourceContents) string {
 	return resource.Text
 }
 
-// bytes returns what is printed in place of data in base64: what it is, and where it was
-// saved. Where stdout is for a program, the latter goes to stderr.
+// bytes returns the text that is printed in place of data in base64: the kind of data, and
+// where they were saved. If stdout is for a program, the place goes to stderr.
 func (r *renderer) bytes(uri, name, kind, data string) string {
 	if r.folder == nil {
 		about := size(data)

@@ -57,8 +57,8 @@ func (t *transport) Handle(e sdk.Event) error {
 // other one is that of the program behind it.
 const sshFailed = 255
 
-// exited says whose end the end of ssh was. Of an ssh that was killed, or of a
-// server that left in good order, the host knows as much as there is to know.
+// exited says whose end the end of ssh was. If ssh was killed, or the server left in good
+// order, the host knows as much as there is to know.
 func (t *transport) exited(e sdk.Event) error {
 	code := e.ExitCode()
 	switch {

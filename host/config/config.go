@@ -89,9 +89,9 @@ type Server struct {
 	// was written by hand.
 	Registry Registry
 
-	// Tools that may be listed and called; nil is all, and an empty list none. Those of
-	// DisabledTools may not, whatever the other list says; "*" in one of those stands for any
-	// characters. All else of a name is compared as it is.
+	// EnabledTools may be listed and called; nil is all tools, and an empty list none.
+	// DisabledTools may not, whatever EnabledTools says; "*" in their names stands for any
+	// characters. Otherwise names are compared as they are.
 	EnabledTools  []string
 	DisabledTools []string
 
@@ -99,8 +99,8 @@ type Server struct {
 	// asks for one. It is for the program that has the host: see Client.Sample of that.
 	Sampler []string
 
-	// Project is where an entry comes from that the user did not write; nil is
-	// their own. Such an entry is data until the user has approved of it.
+	// Project is the origin of an entry that the user did not write; nil is an entry of their
+	// own. Such an entry is data until the user has approved of it.
 	Project *Project
 
 	// Inputs are the questions of its file whose answers occur in its values.
@@ -122,8 +122,8 @@ func (s *Server) Permits(tool string) bool {
 	return !forbidden && (s.EnabledTools == nil || slices.Contains(s.EnabledTools, tool))
 }
 
-// TLS says how a server over TLS is known, and what it is shown: that of an https
-// or wss url, or of an address that begins with tls:. Files hold PEM.
+// TLS says how a server over TLS proves its identity, and which certificate it is shown. The
+// server has an https or wss url, or an address that begins with tls:. Files hold PEM.
 type TLS struct {
 	CA        string // trusted beside what the system trusts
 	Cert, Key string // the client's own
@@ -166,9 +166,9 @@ type Plugin struct {
 	Origins  []string
 	Discover bool
 
-	// Isolation is where a transport runs: [IsolationNone] or "" is in the process
-	// of the host, [IsolationProcess] in one of its own for each connection. An entry
-	// that says so needs no File, where the plugin is compiled in or installed.
+	// Isolation is where a transport runs: [IsolationNone] or "" is in the process of the
+	// host, [IsolationProcess] in one of its own for each connection. An entry with an
+	// Isolation needs no File if the plugin is compiled in or installed.
 	Isolation string
 
 	// Installed is what the lock of the installed plugins says of this one; nil is a
@@ -188,9 +188,9 @@ type Installed struct {
 	// may give has no such bound.
 	Asked, Kinds []string
 
-	// Records names the installation: what an auth provider keeps in the vault is
-	// bound to it, and so is never given to what is installed under its name later.
-	// It is "" where that was not kept yet.
+	// Records names the installation: the records of an auth provider in the vault are bound
+	// to it, and so are never given to a plugin that is installed under its name later. It is
+	// "" where that was not kept yet.
 	Records string
 }
 
@@ -254,10 +254,10 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads what stands in a file. The path serves for errors, for the format
-// (.toml, .json, .jsonc and .yaml are clear, otherwise the first line decides), to tell
-// whose file it is, and for the files of plugins, which count from its folder. Every
-// mistake is found at once: the error joins one [Error] for each.
+// Parse reads the text of a file. The path is for errors. It also tells the format (.toml,
+// .json, .jsonc and .yaml are clear, otherwise the first line decides) and the client whose
+// file it is, and the files of plugins count from its folder. Every mistake is found at once:
+// the error joins one [Error] for each.
 func Parse(path string, data []byte) (*File, error) { return parse(path, data, place{}) }
 
 func parse(path string, data []byte, at place) (*File, error) {

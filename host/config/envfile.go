@@ -22,7 +22,7 @@ func (s Server) EnvPath() string {
 	return filepath.Join(filepath.Dir(s.file), s.EnvFile)
 }
 
-// EnvError is an error of the file of EnvFile, with its path and under the key that it has in
+// EnvError is an error of the file of EnvFile, with the path of the file, and with its key in
 // the configuration.
 func (s Server) EnvError(err error) error {
 	if of := (*fs.PathError)(nil); errors.As(err, &of) { // its path may be relative

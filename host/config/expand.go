@@ -41,7 +41,7 @@ func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 }
 
 // Literal returns the server as one whose values hold no variables, as if it had been
-// expanded: what a program or a person has put together may have dollar signs in it.
+// expanded: an entry that a program or a person has made may have dollar signs in it.
 func (s Server) Literal() Server {
 	s.secrets = map[string][]piece{}
 	return s
@@ -97,8 +97,8 @@ func (s Server) pieces(see func([]piece)) {
 }
 
 // Resolve returns the server with the values of its [Server.Secrets] in the places that
-// Expand found for them. Until then an entry holds none of them, and so may be shown,
-// compared and kept. One that is not in values is an error.
+// Expand found for them. Until then an entry holds no secret, and so may be shown, compared
+// and kept. A secret that is not in values is an error.
 func (s Server) Resolve(values map[Reference]string) (Server, error) {
 	if len(s.secrets) == 0 {
 		return s, nil
@@ -150,9 +150,9 @@ func (s Server) Variables() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// CheckVariables returns all that is wrong with the variables of an entry, that of a project
-// too: what Expand would return for one of the user's own, and the variables of auth that are
-// not set. It opens nothing.
+// CheckVariables returns all that is wrong with the variables of an entry, also of a
+// project's: the errors that Expand returns for an entry of the user's own, and the variables
+// of auth that are not set. It opens nothing.
 func (s Server) CheckVariables(lookup func(string) (string, bool)) error {
 	var errs []error
 	if s.secrets == nil {

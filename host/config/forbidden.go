@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// forbidden is what a file of another client forbids beside the entries of its servers.
-// The keys of one client for that mean nothing else to another, so they count in a file of
-// any name.
+// forbidden is what a file of another client forbids outside of the entries of its servers.
+// No client uses another's keys for this in another meaning, so they count in a file of any
+// name.
 type forbidden struct {
 	servers map[string]bool // by name, as foldName has it
 	all     bool            // every server

@@ -194,8 +194,8 @@ func isMisshapen(doc *document) bool {
 	return false
 }
 
-// sectionsOf finds the tables of servers in a file: those that its path tells of first,
-// then the others, and last those of the projects that Claude Code keeps in one file.
+// sectionsOf finds the tables of servers in a file: first those that its path announces, then
+// the others, and last those of the projects that Claude Code keeps in one file.
 func sectionsOf(doc *document) (sections []section) {
 	owner := clientOf(doc.path)
 	var taken []string

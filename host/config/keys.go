@@ -1,7 +1,7 @@
 package config
 
-// Key is a key of Wharf's own file. The tables of keys are what the reader of files
-// goes by: a key that stands in none of them is an error in a file.
+// Key is a key of Wharf's own file. The reader of files uses the tables of keys: a key that
+// is in none of them is an error in a file.
 type Key struct {
 	Name    string
 	Type    string // text, list of texts, table of texts, true or false, duration, list of durations, number, size, table

@@ -16,9 +16,9 @@ const (
 
 var errShape = errors.New("it nests deeper, or has longer keys, than any configuration")
 
-// checkShape refuses a file that would cost more to parse than it can be worth.
-// It reads no further into the grammar than it has to; what is wrong beyond that,
-// the parser says, and it stops there.
+// checkShape refuses a file that would cost more to parse than it can be worth. It knows no
+// more of the grammar than it has to: the parser reports all other mistakes, and stops at
+// them.
 func checkShape(text string) error {
 	s := shape{text: text}
 	for s.i < len(text) {

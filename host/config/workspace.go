@@ -20,9 +20,9 @@ type place struct {
 	isUser bool   // the file is the user's own, of no workspace: an entry that means one is left out
 }
 
-// placeOf returns what the values of a file may mean by the folder of their workspace, by
-// the absolute path of the file. A file in a project means the folder of the project, a user's
-// own file of a client has no workspace, and any other file means its own folder.
+// placeOf returns which folder the values of a file mean as their workspace, by the absolute
+// path of the file. A file in a project means the folder of the project, a user's own file of
+// a client has no workspace, and any other file means its own folder.
 func placeOf(path, cwd string) place {
 	at := place{words: filepath.Dir(path), folder: filepath.Dir(path), cwd: cwd}
 	if at.isUser = isUserFile(path); at.isUser {

@@ -93,9 +93,9 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
-// UnmarshalJSON reads a block. A member of a known type that is not what the
-// specification says it is makes an error; an unknown type never does. Member
-// names count exactly, letter case included.
+// UnmarshalJSON reads a block. If a member of a known type is not as the specification says,
+// that is an error; an unknown type never is. Member names count exactly, letter case
+// included.
 func (c *Content) UnmarshalJSON(block []byte) error {
 	r := strictjson.Read(block)
 	if r.Kind() != '{' || !json.Valid(block) {

@@ -10,10 +10,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Several types of this package have a Raw: the whole object as the server wrote
-// it, members included that the type has no field for. It is what is marshalled
-// where it is set, so that nothing is lost between a server and a reader of the JSON of
-// a host. Code that changes a field has to clear Raw.
+// Several types of this package have a Raw: the whole object as the server wrote it, members
+// included that the type has no field for. If it is set, Raw is marshalled, so that nothing
+// is lost between a server and a reader of the JSON of a host. Code that changes a field has
+// to clear Raw.
 
 // readWhole is readBounded, and returns the whole of the object.
 func readWhole(object []byte, array string, fields any) (json.RawMessage, error) {
@@ -23,8 +23,8 @@ func readWhole(object []byte, array string, fields any) (json.RawMessage, error)
 	return bytes.Clone(object), nil
 }
 
-// readBounded decodes an object into fields. Each member that is called as one of the arrays
-// has at most [MaxElements] elements: they are counted before anything is made of them.
+// readBounded decodes an object into fields. Each member with the name of one of the arrays
+// may have at most [MaxElements] elements: they are counted before anything is made of them.
 func readBounded(object []byte, fields any, arrays ...string) error {
 	r := strictjson.Read(object)
 	for name := range r.Object() {

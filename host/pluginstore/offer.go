@@ -49,9 +49,9 @@ type Offer struct {
 	Comment  string // what its publisher signed with it; "" for nothing
 	Warnings []string
 
-	// Unexpected says, a line each, what a later version of the same plugin would not
-	// change: the name that it calls itself, a version that is not later. The user is
-	// asked about it, also where it is signed.
+	// Unexpected has a line for each change that a later version of the same plugin would not
+	// make: another name for itself, or a version that is not later. The user is asked about
+	// these, also if the plugin is signed.
 	Unexpected []string
 
 	binary []byte
@@ -78,8 +78,8 @@ func (o *Offer) Vouched() bool {
 	return o.Was != nil && o.Was.Key != "" && o.Was.Key == o.Plugin.Key && len(o.More()) == 0 && len(o.Unexpected) == 0
 }
 
-// Offer fetches a plugin and looks at it. A plugin that cannot be used is an
-// ErrPluginRefused; one that is not what it should be an ErrDenied.
+// Offer fetches a plugin and looks at it. The error for a plugin that cannot be used is an
+// ErrPluginRefused, and for one that is not what it should be an ErrDenied.
 func (s *Store) Offer(ctx context.Context, r Request) (*Offer, error) {
 	if r.Name != "" { // before anything is fetched
 		if err := s.free(r.Name); err != nil {
@@ -117,9 +117,9 @@ func (s *Store) free(name string) error {
 	return err
 }
 
-// Update fetches an installed plugin again from where it came from. A plugin that
-// was signed stays with its key: without a signature, or with that of another
-// key, it is refused. One that was not may come with a key now.
+// Update fetches an installed plugin again from where it came from. A plugin that was signed
+// stays with its key: without a signature, or with a signature of another key, it is refused.
+// A plugin that was not signed may come with a key now.
 func (s *Store) Update(ctx context.Context, name string, r Request) (*Offer, error) {
 	was, err := s.Find(name)
 	if err != nil {

@@ -184,8 +184,8 @@ func (k *kit) memoryBySize(g *harness, _ int) error {
 	return nil
 }
 
-// memoryByUse makes so many calls that as much has passed as in three thousand of 1 KiB:
-// a runtime that collects its garbage has done so by then.
+// memoryByUse makes as many calls as carry the bytes of three thousand calls of 1 KiB: a
+// runtime that collects its garbage has done so by then.
 func (k *kit) memoryByUse(g *harness, _ int) error {
 	size := k.room(1 << 10)
 	rounds := uint32(1000 * (1 << 10) / size)

@@ -39,9 +39,8 @@ type Client struct {
 }
 
 // New returns a client of the registry at an address: https, or http on this machine. A
-// registry that wants a sign-in is shown the token that is the user's secret of the name
-// "registry:HOST", which no other host sees. secret returns a secret of the user, "" for none;
-// nil has none.
+// registry that wants a sign-in gets a token: the user's secret of the name "registry:HOST".
+// No other host sees it. secret returns a secret of the user, "" for none; nil has none.
 func New(address string, secret func(ctx context.Context, name string) (string, error)) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -61,9 +60,9 @@ func (c *Client) Address() string { return c.base }
 // Close closes the connections.
 func (c *Client) Close() { c.fetcher.Close() }
 
-// Version returns one version of a server; "latest" is the newest. The hash of a
-// version is over all that the registry says of it but its _meta and $schema, so it
-// changes when anything does that decides what runs.
+// Version returns one version of a server; "latest" is the newest. The hash of a version
+// covers all that the registry says of it except _meta and $schema, so it changes with
+// everything that decides what runs.
 func (c *Client) Version(ctx context.Context, name, version string) (*Listing, error) {
 	if !IsName(name) {
 		return nil, configError("names are like io.github.user/weather; `wharf search WORD` lists them", "%q is no name of a server in a registry", cleantext.Line(name, 200))

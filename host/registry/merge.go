@@ -11,8 +11,8 @@ import (
 )
 
 // Merge brings an entry from one version of its server to another, given answers to the
-// inputs that are new. What the user changed in the entry stays, and kept says what that
-// is. Where nothing is known of the old version, old is nil, and all but the version of
+// inputs that are new. What the user changed in the entry stays, and kept says what that is.
+// If nothing is known of the old version, old is nil, and everything except the version of
 // the package stays.
 //
 // A [*MissingError] asks for an input that the old version did not have.
@@ -267,9 +267,9 @@ func (m matched) take(p pattern, texts []string) bool {
 	return true
 }
 
-// Successor returns the option of another version that an entry made from this one goes on
-// with: of the same kind, as another kind would run another program; nil where there is
-// none. The two kinds of remotes count as one.
+// Successor returns the option of another version with which an entry of this option goes on,
+// or nil. It has the same kind, because another kind would run another program. The two kinds
+// of remotes count as one.
 func (o *Option) Successor(options []*Option, s config.Server) *Option {
 	of := func(fits func(other *Option) bool) (list []*Option) {
 		for _, other := range options {

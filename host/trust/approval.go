@@ -47,8 +47,8 @@ type Approval struct {
 	Changes  []Difference // since Decided
 	Decided  time.Time    // zero where there is no decision
 
-	// FileEnv has the variables of the entry's env_file, from the very bytes that its
-	// hash is of; nil is no file. They may be secret, and are not to be shown.
+	// FileEnv has the variables of the entry's env_file, from the very bytes that were
+	// hashed; nil is no file. They may be secret, and must not be shown.
 	FileEnv map[string]string
 }
 

@@ -147,10 +147,10 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 // maxEnvFile is the largest file of variables, in bytes.
 const maxEnvFile = 64 << 10
 
-// envFile reads the file of variables of an entry, which has to lie in the project, into
-// FileEnv, and returns its pin, which is empty where there is no file. The file is read once,
-// so the variables are from the bytes that are pinned. It is pinned as a script is: it may
-// set what decides which code a program loads.
+// envFile reads the file of variables of an entry into FileEnv, and returns its pin, which is
+// empty if there is no file. The file has to lie in the project. The file is read once, so
+// the variables are from the bytes that are pinned. It is pinned as a script is: it may set
+// what decides which code a program loads.
 func (a *Approval) envFile(s config.Server, b *budget) (pin fileHash, err error) {
 	if s.EnvFile == "" {
 		return fileHash{}, nil
@@ -194,10 +194,10 @@ func readWithin(folder, name string) (string, error) {
 	return string(text), err
 }
 
-// argsOf returns the arguments as the command will get them, if lookup is
-// [os.LookupEnv]: what a default or a variable leads to is what runs. One with a
-// variable that is not set stays as it is, and the entry cannot be used. None of it
-// is shown but the names of the project's own files.
+// argsOf returns the arguments as the command will get them, if lookup is [os.LookupEnv]:
+// what a default or a variable leads to is what runs. An argument with a variable that is not
+// set stays as it is, and the entry cannot be used. Of the arguments' values only the names
+// of the project's own files are shown.
 func argsOf(s config.Server, lookup func(string) (string, bool)) []string {
 	args := slices.Clone(s.Args)
 	for i, arg := range args {

@@ -221,8 +221,8 @@ func (r *run) meaning(flag string) (means string, known bool) {
 	return "", false
 }
 
-// inner returns the command line in the arguments of a program that runs another. Where
-// they are not understood, it is what begins with a program that runs code.
+// inner returns the command line in the arguments of a program that runs another. If the
+// arguments are not understood, the command line begins at the first program that runs code.
 func (r *run) inner() []string {
 	switch {
 	case r.is == interpreter, r.is == shell, r.is == container:

@@ -97,7 +97,7 @@ func (w *warnings) container(name, args string) {
 }
 
 // pinned are packages that are named with one version: name@1.2.3 or name==1.2.3, or the
-// commit of a repository. A folder is none of them, whatever it is called.
+// commit of a repository. A folder never is, whatever its name.
 var pinned = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(@[\w.-]+/)?\w[\w.-]*(\[[\w,.-]+\])?(@v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?|==[0-9][0-9A-Za-z.+-]*)$|` +
 		`^(git\+https|git\+ssh|github|gitlab|bitbucket):[^.].*[#@][0-9a-f]{40}$`)

@@ -142,9 +142,8 @@ func (b *fileV1) find(key Key) int {
 	return slices.IndexFunc(b.Records, func(r record) bool { return r.Key == key })
 }
 
-// next gives out a generation. It counts for the whole file, and on through a
-// Forget: were it to begin again, a flow that means to forget the record which it
-// has seen could hit the one that came after.
+// next gives out a generation. It counts for the whole file, and goes on after a Forget: if
+// it began again, a flow could forget a newer record in place of the one that it has seen.
 func (b *fileV1) next() (uint64, error) {
 	if b.Last == math.MaxUint64 {
 		return 0, errors.New("the file has no generation left, which no use of it can bring about")

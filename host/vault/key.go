@@ -12,9 +12,9 @@ import (
 // maxName bounds a part of a key: URLs are the longest.
 const maxName = 4 << 10
 
-// Key names a record. Provider and Name are never empty; the others are where
-// the record is bound to nothing of that kind. Every part is authenticated with
-// the value: what was stored under one key opens under no other.
+// Key names a record. Provider and Name are never empty; the others are where the record is
+// bound to nothing of that kind. Every part is authenticated with the value: a value that was
+// stored under one key opens under no other.
 type Key struct {
 	Provider string `json:"provider"`           // that the record belongs to: it is given no other's
 	Issuer   string `json:"issuer,omitempty"`   // the authorization server

@@ -20,7 +20,7 @@ type Resource struct {
 	seen   []string // Authorization of each message
 }
 
-// NewResource starts a resource before a handler, which ends as a Server does.
+// NewResource starts a resource in front of a handler. It ends as a Server does.
 func NewResource(cleanup func(func()), s *Server, behind http.Handler) *Resource {
 	p := &Resource{server: s, behind: behind}
 	p.URL = start(cleanup, http.HandlerFunc(p.guard)) + "/mcp"

@@ -119,10 +119,10 @@ func (l *login) abandon(src *source, err error) error {
 	return errors.Join(err, l.dropRegistration(src.Issuer))
 }
 
-// readRedirect reads what came to the callback. Before anything in it means
-// anything, it must come from the authorization server that the person was sent
-// to (RFC 9207, section 2.4): compared character by character, also where it was
-// not announced, and an error no less than a code.
+// readRedirect reads what came to the callback. Before anything in it means anything, it must
+// come from the authorization server that the person was sent to (RFC 9207, section 2.4):
+// compared character by character, also if it was not announced, and for an error as for a
+// code.
 func readRedirect(s *server, params map[string]string) (code string, err error) {
 	iss, there := params["iss"]
 	switch {

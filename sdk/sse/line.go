@@ -79,9 +79,9 @@ func (r *Reader) skipMark(w []byte) (n int) {
 	return n
 }
 
-// atData reports whether b goes on with the value of a data line, and returns where
-// that begins. Of a line that was cut it may not know yet: then n is how much of b it
-// has collected to find out with what follows.
+// atData reports whether b goes on with the value of a data line, and returns where that
+// begins. If the line was cut, it may not know yet: then n is how much of b it has collected,
+// to find out with the bytes that follow.
 func (r *Reader) atData(b []byte) (n int, value bool) {
 	if len(r.line) == 0 {
 		if len(b) <= len(dataField) || b[0] != dataField[0] || string(b[:len(dataField)]) != dataField {

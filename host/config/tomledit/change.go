@@ -137,8 +137,8 @@ func (d *document) insert(path []string, value any) error {
 	return d.add(Table{Path: above, Keys: []Key{{path[len(above)], value}}}, map[string]any{path[len(above)]: value})
 }
 
-// lastBeside returns the last key that is directly in a table, or else the name of the
-// table. Where it has no name of its own, that is a key that is in it by dots.
+// lastBeside returns the last key that is directly in a table, or else the name of the table.
+// If the table has no name of its own, it is a key that is in the table by dots.
 func (d *document) lastBeside(table []string) (found *statement) {
 	for i := range d.statements {
 		s := &d.statements[i]

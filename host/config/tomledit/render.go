@@ -195,9 +195,9 @@ func stringText(s string) string {
 	return basicString(s)
 }
 
-// isEscaped tells what is written as its number: control characters, which may not
-// stand in a string, and those that a person cannot see, such as the ones that turn the
-// direction of a text.
+// isEscaped reports whether a character is written as its number: control characters, which
+// may not stand in a string, and those that a person cannot see, such as the ones that turn
+// the direction of a text.
 func isEscaped(r rune) bool { return !strconv.IsPrint(r) }
 
 func basicString(s string) string {

@@ -22,8 +22,8 @@ type statement struct {
 	inline  bool // the value is an inline table
 }
 
-// unnamed begins the path of what is in an array of tables, which has none. No path of
-// a file begins like it, as it is not UTF-8.
+// unnamed begins the path of everything in an array of tables, which has no path of its own.
+// No path of a file begins like it, because it is not UTF-8.
 const unnamed = "\xff"
 
 // parse returns the statements of a file, and the paths of its arrays of tables.

@@ -37,8 +37,8 @@ func readReply(b []byte) (*step.Reply, error) {
 	return &r, nil
 }
 
-// maxParts is how many elements and members a provider's JSON may have, beside the
-// first of each list and object: an action takes three bytes to write, {}, and 128 in
+// maxParts is how many elements and members a provider's JSON may have, without the first of
+// each list and object: an action takes three bytes of text, {} and a comma, and 128 in
 // memory. The contract needs far fewer; the rest is for a state.
 const maxParts = 50_000
 

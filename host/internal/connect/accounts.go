@@ -75,9 +75,9 @@ func (a *Account) Material(ctx context.Context) (*auth.Material, error) {
 	return m, err
 }
 
-// Provider returns the provider that signs in to a server, or "". By itself it
-// is OAuth, if the url has no credentials in its headers: those stop the search,
-// since a token that the user wrote down must not be replaced by another.
+// Provider returns the provider that signs in to a server, or "". For a url whose entry names
+// no provider it is OAuth, unless the entry has credentials in its headers: a token that the
+// user wrote down must not be replaced by another.
 func (as *Accounts) Provider(s config.Server) string {
 	switch {
 	case s.Auth.Provider == config.AuthNone:

@@ -140,8 +140,8 @@ type Starting struct{ now atomic.Pointer[connection] }
 // slowStart is the hint for a server that was given too little time.
 const slowStart = `a server that is slow to start gets longer with --timeout, or with start_timeout = "2m" in its entry`
 
-// Explain adds to an error of a server that was not connected in time what it did instead:
-// its plugin has let no message pass, or it wrote something else than messages.
+// Explain adds to the error of a server that was not connected in time what it did instead:
+// its plugin let no message pass, or it wrote something other than messages.
 func (s *Starting) Explain(err error) error {
 	c := s.now.Load()
 	switch {

@@ -98,8 +98,8 @@ func (a *partials) add(m *partial, p []byte, whole, limit, space int) {
 	a.total += cap(m.data)
 }
 
-// announced bounds the memory that is reserved because a server announced a long
-// message: up to so many times what has come of it.
+// announced bounds the memory that is reserved because a server announced a long message: at
+// most so many times the bytes of it that have come.
 const announced = 16
 
 // grow returns data with room for n more bytes: in the spare buffer, if there

@@ -85,10 +85,10 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Held is the most that an instance holds for its guest, in bytes: the memory of the
-// guest, and the messages under way. A queue that grows has up to a quarter of it
-// free. What was delivered is the receiver's, and what a caller sent is the caller's:
-// neither is counted.
+// Held is the most that an instance holds for its guest, in bytes: the memory of the guest,
+// and the messages under way. A queue that grows has up to a quarter of it free. Messages
+// that were delivered belong to the receiver, and messages that a caller sent to the caller:
+// neither are counted.
 func (l Limits) Held() int {
 	l = l.withDefaults()
 	const (
@@ -111,9 +111,8 @@ type Config struct {
 	Save     func(state []byte)      // what the guest saves, valid during the call; nil = dropped
 
 	// SingleThreaded says that one goroutine does everything with the instance: each call
-	// returns when the guest has done all it can, and it is never put to rest. With
-	// Now and Random, which are as in [wasm.InstanceConfig], what a guest does is
-	// then the same each time.
+	// returns when the guest has done all it can, and it is never put to rest. If Now and
+	// Random are set too, see [wasm.InstanceConfig], the guest does the same each time.
 	SingleThreaded bool
 	Now            func() time.Time
 	Random         io.Reader

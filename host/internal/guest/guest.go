@@ -82,10 +82,9 @@ func (i *Instance) Open(s *abi.Settings, saved []byte, h hostio.Host, r Receiver
 	}
 }
 
-// Close ends the connection: the guest hears CLOSE and has a grace to finish,
-// then its handles are closed and it is gone. Close returns when that is so,
-// or when ctx is done, which cuts the grace short. It may be called more than
-// once, from any goroutine but the owner's.
+// Close ends the connection: the guest hears CLOSE and has a grace to finish, then its
+// handles are closed and it is gone. Close returns after that, or when ctx is done, which
+// cuts the grace short. It may be called more than once, from any goroutine but the owner's.
 func (i *Instance) Close(ctx context.Context) error {
 	if i.host == nil {
 		i.Leave()

@@ -81,13 +81,12 @@ func (d *Driver) tell(event func(now time.Time) []Effect) {
 	d.run(event(time.Now()))
 }
 
-// Acquire returns the connection, and waits for it where one is being made or
-// will be soon. Otherwise its error is a [*Refusal], at once. It never waits
-// longer than ctx lasts; the error is then the cause of that. A caller that
-// leaves does not end the dial.
+// Acquire returns the connection, and waits for it where one is being made or will be soon.
+// Otherwise its error is a [*Refusal], at once. When ctx ends, it returns the cause of that
+// as its error. A caller that leaves does not end the dial.
 //
-// The connection belongs to the driver: a caller uses it and does not close it.
-// It may end at any time, before the caller has it too.
+// The connection belongs to the driver: a caller uses it and does not close it. It may end at
+// any time, even before the caller gets it.
 func (d *Driver) Acquire(ctx context.Context) (Conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

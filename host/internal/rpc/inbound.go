@@ -54,8 +54,8 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	}
 }
 
-// malformed ends the call whose answer the message would have been, if it shows.
-// Many in a row on the shared channel mean that the other side does not speak the
+// malformed ends the call whose answer the message would have been, if the message shows
+// which. Many in a row on the shared channel mean that the other side does not speak the
 // protocol; on an exchange of its own, each is the failure of one request.
 func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	p.tally.malformed.Add(1)

@@ -147,8 +147,8 @@ func (f *inflight) endLocked(c *call, err error, sent Sent) {
 	c.short = true
 }
 
-// settle tells the caller that its call has ended. It is called once, without
-// mu, by what took the call; it is the last thing done to it.
+// settle tells the caller that its call has ended. The goroutine that took the call calls it
+// once, without mu, and does nothing with the call after it.
 func (c *call) settle() {
 	if c.stop != nil {
 		c.stop(c.err)

@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Appender appends one JSON value to dst, compact: without a raw line break.
-// Params and results are written by one, straight into the message.
+// Appender appends one JSON value to dst, compact: without a raw line break. An Appender
+// writes params and results straight into the message.
 type Appender func(dst []byte) ([]byte, error)
 
 // Message is one outgoing message, encoded: a block of facts for the transport

@@ -96,9 +96,8 @@ func NewPeer(c Config) *Peer {
 	return p
 }
 
-// Agree sets what a handshake has settled, for messages from now on. A message
-// has the terms of the moment in which it got its number, so that a number tells
-// the epoch; see [Peer.Expired].
+// Agree sets what a handshake has settled, for messages from now on. A message has the terms
+// that held when it got its number, so that a number tells the epoch; see [Peer.Expired].
 func (p *Peer) Agree(t Terms) {
 	p.flight.mu.Lock()
 	defer p.flight.mu.Unlock()
@@ -208,9 +207,9 @@ func (p *Peer) Failed(exchange uint32, err error) {
 	}
 }
 
-// TooBig says that a message over the cap was dropped. head is how it began, and tail how
-// it ended: if that shows whose answer it was, that call ends. On an exchange of its own it
-// is enough that it may have been an answer.
+// TooBig says that a message over the cap was dropped. head is its beginning, and tail its
+// end: if they show which call it answers, that call ends. On an exchange of its own, the
+// call ends already if the message may have been an answer.
 func (p *Peer) TooBig(exchange uint32, head, tail []byte) {
 	p.tally.tooBig.Add(1)
 	p.dropped(ErrTooBig, head)

@@ -24,11 +24,10 @@ type Handler interface {
 	// without a method stands for those before it that there was no room for.
 	Notify(in *Incoming)
 
-	// Preempt sees each notification when it arrives, before any answer behind it,
-	// even if there is no room for it and however late Notify hears of it. It is
-	// for what must not depend on others being heard. Preempt is called on the
-	// goroutine that delivers, so it must neither wait nor call the peer, and it
-	// must not keep params.
+	// Preempt sees each notification when it arrives, before any answer behind it, even if
+	// there is no room for it and however late Notify hears of it. It is for work that must
+	// not wait until other notifications are heard. Preempt is called on the goroutine that
+	// delivers, so it must neither wait nor call the peer, and it must not keep params.
 	Preempt(method string, params []byte)
 }
 

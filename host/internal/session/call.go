@@ -15,11 +15,10 @@ import (
 )
 
 // Call sends a request of any method and decodes its result into result, with
-// [json.Unmarshal]; a *[json.RawMessage] keeps it as it came, nil drops it.
-// Params is anything that marshals to an object, or nil for none. In the modern
-// era the members of _meta that the protocol asks for are added to it. A call of a
-// tool is checked as by CallTool, and a result that does not fit is decoded all the
-// same.
+// [json.Unmarshal]; a *[json.RawMessage] keeps it as it came, nil drops it. Params is
+// anything that marshals to an object, or nil for none. In the modern era the members of
+// _meta that the protocol asks for are added to it. A call of a tool is checked as by
+// CallTool, and a result that does not fit is still decoded.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	q := request{method: method, name: subject(method, params), given: params}
 	if err := s.converse(ctx, &q, result); err != nil {

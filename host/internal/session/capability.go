@@ -54,8 +54,8 @@ func (l *link) declares(path ...string) bool {
 	return kind != 0 && kind != 'n' && kind != 'f'
 }
 
-// namesOf lists the members of an object for an error: the first of them, and how
-// many there are beside.
+// namesOf lists the members of an object for an error: the first of them, and how many others
+// there are.
 func namesOf(object []byte) (names []string) {
 	r, more := strictjson.Read(object), 0
 	for name := range r.Object() {

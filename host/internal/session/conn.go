@@ -19,8 +19,8 @@ type Dialed struct {
 	Probe        abi.Probe // how the era of the server is found out
 }
 
-// http reports whether every message is an HTTP request of its own. Then each
-// has an answer or a status that says why not, and headers beside it.
+// http reports whether every message is an HTTP request of its own. Then each message has
+// headers, and an answer or a status that says why it has none.
 func (d *Dialed) http() bool { return d.Probe == abi.ProbeHTTP }
 
 // Transport is what a session must know about the thing that carries messages.

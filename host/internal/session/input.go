@@ -14,9 +14,8 @@ import (
 // errNoHandler is the error of a server's request for which there is no callback.
 var errNoHandler = errors.New("no handler")
 
-// respond has a callback answer what a server asks: in a request of its own in
-// the legacy era, within a result in the modern one. What was not advertised is
-// not answered.
+// respond lets a callback answer a server, which asks in a request of its own in the legacy
+// era, and within a result in the modern one. It does not answer what was not advertised.
 func (c *Config) respond(ctx context.Context, method string, params []byte) (rpc.Appender, error) {
 	switch {
 	case method == mcp.MethodListRoots && c.Roots != nil:

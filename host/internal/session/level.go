@@ -50,10 +50,10 @@ func (s *Session) restore(ctx context.Context, l *link) {
 	}
 }
 
-// Ping asks for a sign of life. The modern era has no ping; there it is
-// server/discover, which every server answers and which changes nothing
-// (2026-07-28/server/discover). It follows the cancellations of calls that were given
-// up before: a server that has read one has read the others.
+// Ping asks for a sign of life. The modern era has no ping; there it is server/discover,
+// which every server answers and which changes nothing (2026-07-28/server/discover). It is
+// sent after the cancellations of calls that were given up before: a server that has read it
+// has read those too.
 func (s *Session) Ping(ctx context.Context) error {
 	l, err := s.acquire(ctx)
 	if err == nil {

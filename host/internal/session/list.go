@@ -203,8 +203,8 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	return true, nil
 }
 
-// keep adds an element. It leaves out what is not an element, and a second one of the
-// same name, which could not be asked for. The others stay. An error is one of the whole
+// keep adds an element. It leaves out a value that is no element, and a second element of the
+// same name, which could not be asked for. The others stay. An error is an error of the whole
 // list.
 func (l *list[T]) keep(raw []byte, d dialect) error {
 	item, name, err := l.kind.read(raw, l.allowance)

@@ -10,10 +10,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// A modern server that needs something of the person or the model before it can
-// go on answers with what it asks for. The client sends the request again, as it
-// was, with the answers beside it; in between the server need not remember
-// anything (2026-07-28/basic/patterns/mrtr).
+// If a modern server needs something from the person or the model before it can go on, it
+// answers with questions. The client sends the request again, as it was, with the answers
+// beside it; in between the server need not remember anything
+// (2026-07-28/basic/patterns/mrtr).
 
 // maxRounds is how often a server may ask for more, [mcp.MaxAsked] things each time,
 // before a request is given up.

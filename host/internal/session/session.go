@@ -30,9 +30,10 @@ type Config struct {
 
 	MaxTimeout time.Duration // of a request that tells its progress; 0 is 1 h, below 0 is none
 
-	// Capabilities and Extensions are declared beside what has a callback, each with its
-	// settings, a JSON object. A capability that has a callback is declared as it is here:
-	// elicitation then offers the modes that it names, and a form where it names none.
+	// Capabilities and Extensions are declared in addition to the capabilities of callbacks,
+	// each with its settings, a JSON object. A capability that also has a callback is
+	// declared with the settings given here: elicitation then offers the modes that they
+	// name, and forms if they name none.
 	Capabilities, Extensions map[string]json.RawMessage
 
 	// What servers may ask for. A nil callback is not advertised, and requests for it are

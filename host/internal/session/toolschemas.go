@@ -74,9 +74,9 @@ type reading struct {
 	told atomic.Bool
 }
 
-// compiled are the schemas that are compiled, the oldest first. Compiled they take
-// some twenty times their text, so there are only so many at a time; the others are
-// compiled anew when they are needed.
+// compiled are the compiled schemas, the oldest first. A compiled schema takes some twenty
+// times its text, so their number is bounded; the others are compiled anew when they are
+// needed.
 type compiled struct {
 	mu      sync.Mutex
 	schemas []*toolSchema
@@ -190,10 +190,10 @@ func (s *Session) checkArguments(q *request, l *link) error {
 	return nil
 }
 
-// checkResult finds an error in what a tool returned: clients should validate
-// structured results (2026-07-28/server/tools#output-schema). A caller that reads
-// them by the schema must not be handed others, so this is an error and not a
-// warning; the result is in it.
+// checkResult finds an error in what a tool returned: clients should validate structured
+// results (2026-07-28/server/tools#output-schema). A caller that reads results by the schema
+// must not get one that does not fit, so this is an error and not a warning; the error has
+// the result.
 func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult) error {
 	c := q.toolSchemas
 	if c == nil || c.output.text == "" || result.IsError || d.revision < mcp.Version20250618 {

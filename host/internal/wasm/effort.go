@@ -41,7 +41,7 @@ type meeting struct {
 // meterGlobals is how many mutable globals the meter adds.
 const meterGlobals = 3
 
-// The prices of what the tables of instructions (optable.go) do not price.
+// The prices that the tables of instructions (optable.go) do not have.
 const (
 	functionEffort = 300
 	nodeEffort     = 30

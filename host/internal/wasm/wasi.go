@@ -130,8 +130,8 @@ const (
 	clockMonotonic = 1
 )
 
-// started is the zero of the monotonic clock. A second earlier than the
-// process, because a runtime may take a zero for a clock that does not work.
+// started is the zero of the monotonic clock. It is a second earlier than the process,
+// because a runtime may take a zero for a clock that does not work.
 var started = time.Now().Add(-time.Second)
 
 func clockTimeGet(in *Instance, args []uint64) errno {

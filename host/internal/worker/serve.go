@@ -193,8 +193,7 @@ func (w *worker) finish(frame []byte) error {
 	return w.out.Flush()
 }
 
-// send buffers a frame, of which more is the last part. If the pipe is broken, the next
-// flush says so.
+// send buffers a frame; more is its last part. If the pipe is broken, the next flush says so.
 func (w *worker) send(frame, more []byte) {
 	w.frame = frame
 	w.out.Write(frame)

@@ -100,8 +100,8 @@ func (args *Arguments) addValue(v Value) error {
 }
 
 // named gives each value without a key its key: that of key:value, or else that of the next
-// argument in the order of [Schema.Names]. A word is not given to an optional text behind a
-// word that became a text: both may be one text, without its quotes.
+// argument in the order of [Schema.Names]. After a word that became a text, no word is given
+// to an optional text: the two may be one text that lacks its quotes.
 func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 	args.values = slices.Clone(args.values)
 	next := slices.DeleteFunc(schema.Names(), func(name string) bool {

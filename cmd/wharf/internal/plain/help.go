@@ -62,8 +62,9 @@ func Help(text string, columns int) string {
 	return out.String()
 }
 
-// continued returns the lines with which the description of the first goes on, without their
-// margin of at columns, if it is to be filled anew because one of them is too wide; else nothing.
+// continued returns the lines that continue the description of the first line, without their
+// margin of at columns. It returns nothing unless the description has to be filled anew
+// because one of its lines is too wide.
 func continued(lines []string, at, columns int) (rest []string) {
 	wide := Width(lines[0]) > columns
 	for _, line := range lines[1:] {
