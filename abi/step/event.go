@@ -56,8 +56,8 @@ type Event struct {
 	// Problem says why what was awaited did not come; nothing else is set then.
 	Problem *Problem `json:"problem,omitempty"`
 
-	// The one that belongs to the kind. A loaded event without a record says
-	// that it is missing; stored and timer have nothing to add.
+	// The field that belongs to the kind. A loaded event without a record says that it is
+	// missing; stored and timer have nothing to add.
 	Start     *Start     `json:"start,omitempty"`
 	Record    *Record    `json:"record,omitempty"`
 	Response  *Response  `json:"response,omitempty"`

@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// bearer gives the token of the configuration, and nothing in its place: a user
-// who has written a token down means that one, so a server that refuses it is a
-// mistake to be told of. To go on with another way of signing in would hide it.
+// bearer gives the token of the configuration, and nothing in its place: a user who has
+// written a token down means that one, so a server that refuses it is a mistake that is
+// reported. To go on with another way of signing in would hide it.
 type bearer struct{}
 
 // settings are the keys of the auth table. A scheme that is "" is not one that is

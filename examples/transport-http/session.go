@@ -12,9 +12,9 @@ import (
 // basic/transports, session management). The modern era has none, and a legacy
 // server need not give an id: the zero value sends no header.
 //
-// A session is of the epoch after that of its initialize. A message says which
-// epoch it is of, and so what the server says to it can be held against the
-// session it was sent in: a late 404 of an old one does not end the new one.
+// A session is of the epoch after that of its initialize. A message says which epoch it is
+// of, so the server's answer to it is judged by the session that it was sent in: a late 404
+// of an old one does not end the new one.
 type session struct {
 	id      string
 	version string // of the protocol, as messages of the session have it

@@ -124,9 +124,9 @@ func patience(retry uint32, tries int) uint32 {
 	return max(wait, min(wait<<min(tries, 8), longestWait))
 }
 
-// resume asks for the rest of a stream. It is a GET whatever the stream came
-// from, and it belongs to the exchange of the call. Where it fails the server may
-// have done what was asked all the same, so that is not to be sent again.
+// resume asks for the rest of a stream. It is a GET whatever the stream came from, and it
+// belongs to the exchange of the call. If it fails, the server may still have done what was
+// asked, so the call must not be sent again.
 func (t *transport) resume(c *call) {
 	if !t.session.lives(c.epoch) {
 		t.fail(c, abi.Reset, "the session ended before the server answered")

@@ -115,10 +115,10 @@ var (
 	pong  = []byte("PONG\r\n")
 )
 
-// expect reads what stands behind MSG or HMSG: a subject, our number for the
-// subscription, perhaps a subject for answers, and at the end the sizes: of all,
-// and for HMSG before it of the headers, which all counts as well. At the least it
-// is so many words.
+// expect reads what stands behind MSG or HMSG: a subject, our number for the subscription,
+// perhaps a subject for answers, and the sizes at the end: that of all, and for HMSG before
+// it that of the headers, which are part of all. least is the fewest words that it may
+// have.
 func (r *reader) expect(line []byte, least int) error {
 	var words [5][]byte
 	n := 0

@@ -88,10 +88,10 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// greet says who we are and subscribes the inboxes, without waiting for INFO: what
-// signs in is there now or never. The server takes it in the order in which it
-// comes, so its PONG says that all of it is in place. A provider gives fields of
-// the JSON of CONNECT, which go where they belong unseen.
+// greet says who we are and subscribes the inboxes, without waiting for INFO: the credentials
+// are there now or never. The server takes it in the order in which it comes, so its PONG
+// says that all of it is in place. A provider gives fields of the JSON of CONNECT, which go
+// where they belong unseen.
 func (t *transport) greet(e sdk.Event) {
 	t.out = append(t.out[:0], `CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true,"lang":"wharf","version":"`+version+`","protocol":1`...)
 	if e.Sealed() {

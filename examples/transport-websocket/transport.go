@@ -63,8 +63,8 @@ func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 	return sdk.HandedOver, nil
 }
 
-// Handle takes the other events; what fails the socket itself is the host's to
-// tell, since the socket is essential.
+// Handle takes the other events; the host tells what fails the socket itself, since the
+// socket is essential.
 func (t *transport) Handle(e sdk.Event) error {
 	switch e.Kind {
 	case abi.EventHead:

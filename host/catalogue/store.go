@@ -57,8 +57,8 @@ func (s *Store) Load(key Key) (*Snapshot, error) {
 	return snapshot, nil
 }
 
-// Save keeps a snapshot in place of the one that is there. It writes nothing where that
-// one says the same and is not an hour old.
+// Save keeps a snapshot in place of the one that is there. It writes nothing if that one says
+// the same and is less than an hour old.
 func (s *Store) Save(key Key, snapshot *Snapshot) error {
 	if s == nil {
 		return nil

@@ -36,9 +36,9 @@ func Cut(text string, limit int) string {
 // the screen, and what is not valid UTF-8.
 func isUnfit(r rune) bool { return unicode.IsSpace(r) || !isSeen(r) || r == utf8.RuneError }
 
-// Mask returns text on one line: white space becomes a space each, and what cannot be
-// seen, what steers a terminal and what is not UTF-8 becomes U+FFFD each. It is [Line]
-// for text that should keep its length, such as a message in a trace.
+// Mask returns text on one line: each white space becomes a space, and each character that
+// cannot be seen or steers a terminal, and each byte that is not UTF-8, becomes U+FFFD. It is
+// [Line] for text that should keep its length, such as a message in a trace.
 func Mask(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

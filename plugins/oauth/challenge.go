@@ -19,10 +19,10 @@ const (
 	maxParams     = 32
 )
 
-// parseChallenges reads all WWW-Authenticate fields. Each has a list of
-// challenges, and each of those a list of parameters, by the same commas; so a
-// word is a scheme where no "=" comes after it. What is malformed is skipped up to
-// the next comma: one bad challenge does not hide another.
+// parseChallenges reads all WWW-Authenticate fields. Each has a list of challenges, and each
+// challenge a list of parameters, by the same commas; so a word is a scheme if no "=" comes
+// after it. A malformed part is skipped up to the next comma: one bad challenge does not hide
+// another.
 func parseChallenges(fields []string) []challenge {
 	var found []challenge
 	for _, field := range fields {

@@ -148,10 +148,10 @@ func (l *login) isIssuer(s string) bool {
 // server on this machine can lead to others on it.
 func (l *login) isAllowed(u *url.URL) bool { return isSecure(u, isLoopback(l.server)) }
 
-// search returns what read makes of the first place that has a document it takes,
-// or nil if there is no document anywhere. The error is that of the first document
-// that was wrong, or of a place that could not be asked: what might be there is
-// not taken for absent.
+// search returns what read makes of the first place that has a document it takes, or nil if
+// there is no document anywhere. The error is that of the first document that was wrong, or
+// of a place that could not be asked: a document that may be there does not count as
+// absent.
 func search[T any](l *login, places []string, headers map[string]string, read func(*document) (*T, error)) (*T, error) {
 	all := map[string]string{"Accept": "application/json"}
 	for name, value := range headers {

@@ -60,8 +60,8 @@ func newLogin(f *auth.Flow) (*login, error) {
 	return l, nil
 }
 
-// resume goes on with what is saved. Without anything that can be used it is done
-// all the same: the server may not want any, and says so if it does.
+// resume goes on with what is saved. Without anything that can be used it is done too: the
+// server may want no credentials, and challenges if it does.
 func (l *login) resume() error {
 	t, err := l.usable()
 	if err != nil || t == nil {
@@ -158,9 +158,9 @@ func (l *login) isUntried() bool {
 const justNow = 60_000 // milliseconds
 
 // isWorthRenewing reports whether a refresh can help against the challenge: the
-// authorization server is still the same, and more scopes are not what it is
-// about. Where a person waits, a token that was refreshed and refused just now
-// says that only they can help.
+// authorization server is still the same, and the challenge is not about more scopes. If a
+// person waits, a token that was refreshed and refused just now says that only they can
+// help.
 func (l *login) isWorthRenewing(at place) bool {
 	t := l.token
 	if t == nil || t.Refresh == "" || l.upscope || l.Start().Reason == step.ReasonLogin {

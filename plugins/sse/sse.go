@@ -118,9 +118,9 @@ func expectEvents(status int, head *abi.HeadReader, body sdk.Payload) error {
 	return sdk.Fail(abi.ProtocolFailed, no.String()+": expected text/event-stream, got "+media)
 }
 
-// hear delivers the messages in p and follows the server to its endpoint. An
-// event that never ends is the end of the connection, since no other stream
-// would bring what stands behind it.
+// hear delivers the messages in p and follows the server to its endpoint. An event that
+// never ends is the end of the connection, since no other stream would bring what comes
+// after it.
 func (t *transport) hear(p sdk.Payload) error {
 	for p.Len() > 0 {
 		var ok bool

@@ -12,10 +12,10 @@ import (
 // the first within another begins where that one begins. No host sends it.
 const eventSettled = "settled-"
 
-// Once runs do, and remembers what it returned in place of the answers that led
-// to it: later steps neither run do again nor carry those answers along. It is
-// for what gets much and keeps little: metadata is read once, and each round of
-// a loop that polls leaves a few bytes.
+// Once runs do, and remembers what it returned in place of the answers that led to it: later
+// steps neither run do again nor carry those answers along. It is for work that gets much and
+// keeps little: metadata is read once, and each round of a loop that polls leaves a few
+// bytes.
 //
 // What do returns goes through JSON, so only exported fields stay. An error is
 // not remembered: do runs again, with the same answers, and fails again.

@@ -22,9 +22,9 @@ type Framer interface {
 	// Data delivers what is complete with p, and streams what is not.
 	Data(p sdk.Payload)
 
-	// End says that the stream ended by itself: what came last is complete, if it
-	// ends as a message does. Else the server was lost in the middle of it, and it
-	// is of no use, as after an error, when End is not called.
+	// End says that the stream ended by itself: the last message is complete if it ends as a
+	// message does. Else the server was lost in the middle of it, and the rest is of no use,
+	// as after an error, when End is not called.
 	End(c *sdk.Conn)
 }
 

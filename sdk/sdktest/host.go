@@ -10,9 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// Host is a fake host with one guest. It answers every call as a host would
-// whose other side takes whatever is written, and keeps what the guest did for
-// the test to look at. It is not safe for concurrent use.
+// Host is a fake host with one guest. It answers every call like a host whose other side
+// takes whatever is written, and keeps what the guest did for the test to look at. It is not
+// safe for concurrent use.
 type Host struct {
 	// Verdict says what a delivered message is; nil means [Classify].
 	Verdict func(exchange uint32, message []byte) abi.Verdict

@@ -181,8 +181,8 @@ const goVersion = "1.26.0"
 // modulePath is that of Wharf.
 const modulePath = "github.com/wharf-mcp/wharf"
 
-// file is the go.mod of a plugin. The module has a name that no other module has
-// mistaken for, and stands by itself.
+// file is the go.mod of a plugin. The module has a name that no other module has by mistake,
+// and stands by itself.
 func (m Module) file(name string) string {
 	mod := fmt.Sprintf("module example.com/%s\n\ngo %s\n\nrequire %s %s\n", name, goVersion, modulePath, m.Version)
 	if m.Dir == "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// CheckAction returns why a host refuses an action before it does any of it: the manifest
-// does not want it, or no provider may ask for it. It does not check what depends on the
-// state of the flow or on the grants of the entry. The provider gets an error that is a
+// CheckAction returns why a host refuses an action before it begins it: the manifest does not
+// want the action, or no provider may ask for it. It does not check what depends on the state
+// of the flow or on the grants of the entry. The provider gets an error that is a
 // *step.Problem; any other ends the flow.
 func CheckAction(a *step.Action, w *step.Wants, s *step.Server) error {
 	if !wanted(a.Kind, w) {

@@ -7,9 +7,9 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// Broken is a class of an [Error] beside those of step.Fail: the provider violated the
-// contract, asked for something that it is not granted, or trapped. Only another version
-// of the provider, or another grant, can help.
+// Broken is a class of [Error] in addition to those of step.Fail: the provider violated the
+// contract, asked for something that it is not granted, or trapped. Only another version of
+// the provider, or another grant, can help.
 const Broken = "broken"
 
 // Error says why there are no credentials. errors.As finds it in the error of an exchange.

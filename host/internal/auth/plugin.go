@@ -28,8 +28,8 @@ const (
 // nothing refers to the Plugin and its Providers any more, the module is closed.
 type Plugin struct{ *module }
 
-// module is what a Plugin has of its engine. Nothing in it may refer to the Plugin, or
-// the Plugin would never be collected.
+// module is the part of a Plugin that its engine knows. Nothing in it may refer to the
+// Plugin, or the Plugin would never be collected.
 type module struct {
 	name     string
 	runtime  *wasm.Extism

@@ -72,10 +72,10 @@ func checkShared(value []byte) error {
 	return nil
 }
 
-// boundTo is the resource of vault keys whose record names none: the address of the
-// server without its query, its socket, or, where it has no URL, its entry. The path is
-// part of it, because servers of one origin may have different owners. A provider cannot
-// name a resource that looks like this.
+// boundTo is the resource of the vault key of a record that names no resource: the address of
+// the server without its query, its socket, or, if it has no URL, its entry. The path is part
+// of it, because servers of one origin may have different owners. A provider cannot name a
+// resource that looks like this.
 func boundTo(s *step.Server) string {
 	if origin, u, err := originOf(s.URL); err == nil {
 		return "server " + origin + strings.TrimSuffix(u.EscapedPath(), "/")

@@ -124,7 +124,7 @@ func (a *Account) Login(ctx context.Context) error {
 	}
 }
 
-// Logout has the provider revoke and forget what it has for the server, and forgets the
+// Logout makes the provider revoke and forget all that it has for the server, and forgets the
 // current credentials.
 func (a *Account) Logout(ctx context.Context) error {
 	for {

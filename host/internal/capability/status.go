@@ -59,9 +59,9 @@ func Operation(err error) string {
 // net/http on the way through a proxy. Any other concerns an established one.
 var beforeConnection = []string{"dial", "proxyconnect", "socks connect"}
 
-// isBreak reports whether err is the end of a connection. net/http closes its own side
-// when it learns that the server closed the other, and one error of net/http has only its
-// text.
+// isBreak reports whether err is the end of a connection. net/http closes its own side when
+// it learns that the server closed the other side, and one error of net/http is known only by
+// its text.
 func isBreak(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {

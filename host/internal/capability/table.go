@@ -53,8 +53,8 @@ type Table struct {
 	// server has not answered yet.
 	unanswered atomic.Int64
 
-	// processes has the last process of each grant. A grant has one live process at
-	// a time; one that was closed has to be gone before the next one starts.
+	// processes has the last process of each grant. A grant has one live process at a time: a
+	// closed process has to be gone before the next one starts.
 	processes map[string]*Slot
 
 	workers *workerPool  // runs the HTTP exchanges

@@ -39,11 +39,11 @@ const (
 	futexPrivate, futexRealtime                                                                    = 128, 256
 )
 
-// allowed are the system calls of a Go program that computes, and reads and writes
-// what it has open, as process pid; those of the C library are among them where a
-// program is linked with it. All others answer that they are not permitted: what
-// opens a file, a socket or another process, what starts a program, and what is
-// not thought of here. The forms that are left out are as important:
+// allowed are the system calls of a Go program that computes, and reads and writes what it
+// has open, as process pid; those of the C library are among them where a program is linked
+// with it. All others fail as not permitted: calls that open a file, a socket or another
+// process, calls that start a program, and calls that nothing here mentions. The forms that
+// are left out are as important:
 //
 //   - tgkill for another process ends any that the user has; tkill, kill and
 //     rt_sigqueueinfo are missing, and so is all of fcntl, whose F_SETOWN, F_SETSIG

@@ -5,9 +5,9 @@ package confine
 
 import "runtime/debug"
 
-// Resources limits what the process may use. Afterwards it leaves no core file, has
-// nothing open that it inherited except its three streams, and what it starts, if it
-// can, has no more rights than it has. Limits can be lowered again, and never raised.
+// Resources limits what the process may use. Afterwards it leaves no core file, has nothing
+// open that it inherited except its three streams, and a program that it starts, if it can,
+// has no more rights than it has. Limits can be lowered again, and never raised.
 func Resources(l Limits) error {
 	if l.Memory > 0 {
 		debug.SetMemoryLimit(int64(l.Memory / 2)) // so that garbage goes before the limit is met

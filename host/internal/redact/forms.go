@@ -116,8 +116,8 @@ func (p *patterns) addPacked(text string) {
 	addDecoded(&p.packed, form)
 }
 
-// packed maps a decoded byte to the one that stands for it in a packed text: digits and
-// letters of any case are alike, and what encoders put between them is 0, for nothing.
+// packed maps a decoded byte to the one that stands for it in a packed text: letters are
+// mapped to one case, and the bytes that encoders put between digits to 0, which is left out.
 var packed = func() (to [256]byte) {
 	for c := range to {
 		to[c] = byte(c)

@@ -7,11 +7,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// JSON returns a message without the secrets of the set, and with a mark for the value
-// of each member that is called a secret. It takes any bytes: text that is not JSON is
-// read as far as it reads like JSON, and text without secrets comes back byte for byte.
-// cut says that the message was cut; then what may be the beginning of a secret at its
-// end is left out too.
+// JSON returns a message without the secrets of the set, and with a mark for the value of
+// each member that is called a secret. It takes any bytes: text that is not JSON is read as
+// far as it reads like JSON, and text without secrets comes back byte for byte. If cut says
+// that the message was cut, its end is left out too where it may be the beginning of a
+// secret.
 func (s *Set) JSON(msg []byte, cut bool) []byte {
 	if cut {
 		msg = s.RedactCut(msg)

@@ -81,8 +81,8 @@ func properties(e *jsonschema.ValidationError, k Kind, names []string) (faults [
 	return faults
 }
 
-// forbidden is about a value where there must be none. As a property it is one
-// that the schema does not know.
+// forbidden returns the fault of a value in a place where no value may be. If the value is a
+// property, it is a property that the schema does not know.
 func (x explainer) forbidden(e *jsonschema.ValidationError) []Fault {
 	at := e.InstanceLocation
 	if len(at) == 0 {

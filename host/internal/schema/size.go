@@ -6,8 +6,8 @@ import (
 )
 
 // Bounds of what the library compiles. It searches a list of all parts for each part; it
-// stores the pointer to each part as text; and for each reference that does not lead to
-// a known part it copies all that it has.
+// stores the pointer to each part as text; and for each reference that does not lead to a
+// known part it copies all parts that it has.
 const (
 	maxParts   = 2000
 	maxPaths   = 1 << 20 // bytes of all pointers to the parts

@@ -7,8 +7,8 @@ import "regexp"
 // followed by another bracket, and in a string the quotes would be escaped.
 var idAtEnd = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(-?[0-9]+|"(?:[^"\\]|\\.)*")\s*(?:,\s*"[a-z]+"\s*:\s*"[^"\\]*"\s*)*}\s*$`)
 
-// LastID returns the id of a message, as it is written, from the end of that; nil where it
-// is not there.
+// LastID returns the id at the end of a message, as it is written, or nil if the end has
+// none.
 func LastID(tail []byte) []byte {
 	if m := idAtEnd.FindSubmatch(tail); m != nil {
 		return m[1]

@@ -45,10 +45,9 @@ type Reader struct {
 	from *Allowance // where the elements are counted instead; nil is left
 }
 
-// DefaultElements is how many elements of arrays a reader hands out: those of all
-// arrays of the text together, however they are nested. What the largest type of the
-// protocol takes, and what is kept beside it to find it again, is about 600 bytes, so
-// this is 6 MB.
+// DefaultElements is how many elements of arrays a reader hands out: those of all arrays of
+// the text together, however they are nested. The largest type of the protocol takes about
+// 600 bytes, with the index that finds it again, so this is 6 MB.
 const DefaultElements = 10_000
 
 // Allowance is how many elements the readers of several texts hand out together.
@@ -154,9 +153,8 @@ func (r *Reader) Raw() []byte {
 	return r.src[start:r.pos:r.pos]
 }
 
-// Object iterates over the names of the next value's members; the value of
-// each is the next to be read in the body of the loop. A name aliases the text
-// where it is written without escapes.
+// Object iterates over the names of the next value's members; the body of the loop reads the
+// value of each next. A name aliases the text where it is written without escapes.
 func (r *Reader) Object() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { r.members(yield) }
 }

@@ -28,10 +28,9 @@ type Export struct {
 // HostFunc is a function of the host that modules may import. All its values
 // are i32.
 //
-// Func finds its parameters in stack and leaves its result in stack[0]; it must
-// not keep the stack, block, or call the instance again. Price is charged
-// before Func runs; what depends on a length Func charges itself, before it
-// does the work.
+// Func finds its parameters in stack and leaves its result in stack[0]; it must not keep the
+// stack, block, or call the instance again. Price is charged before Func runs. A price that
+// depends on a length is charged by Func itself, before it does the work.
 type HostFunc struct {
 	Name      string
 	Params    int

@@ -86,8 +86,8 @@ func (e *effort) meet(m *meeting, set int) {
 	e.here = path{addresses: m.addresses}
 }
 
-// merge counts what a place costs at which several paths meet: where each local lies has
-// to be the same on all of them.
+// merge counts the cost of a place at which several paths meet: each local has to lie in the
+// same register or slot on all of them.
 func (e *effort) merge(m *meeting, set int) {
 	e.walks += m.walks
 	e.units += carryEffort * m.paths * set

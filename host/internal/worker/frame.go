@@ -96,8 +96,8 @@ type frames struct {
 // keepBody is how much of a body's memory is kept for the next one.
 const keepBody = 256 << 10
 
-// next returns a frame; io.EOF means that the other side is gone. A frame that is longer
-// than it may be is not read.
+// next returns a frame; io.EOF means that the other side is gone. A frame that is too long is
+// not read.
 func (f *frames) next() (tag, []byte, error) {
 	var head [headSize]byte
 	if _, err := io.ReadFull(f.in, head[:]); err != nil {

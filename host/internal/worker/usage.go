@@ -35,10 +35,10 @@ type measured interface {
 	Usage() (u process.Usage, known bool)
 }
 
-// usageWatch ends a worker that uses the processor between two events, or has too many
-// page tables. What it uses during events is not told apart from the rest: for the time
-// that they take it may have every processor there is. It looks where the system says
-// what a process takes, which is Linux.
+// usageWatch ends a worker that uses the processor between two events, or has too many page
+// tables. It cannot tell apart what the worker uses during events: for the time that they
+// take, the worker may use every processor there is. It works on Linux only, where the system
+// says what a process takes.
 type usageWatch struct {
 	process measured
 	kill    func(why string)

@@ -43,8 +43,8 @@ func (s *Schema) takesText(key string) bool {
 	return (len(p.Types) == 0 || slices.Contains(p.Types, "string")) && len(p.Enum) == 0
 }
 
-// property reads what one schema says beside its types. A branch of a union that names
-// values adds them.
+// property reads what one schema says in addition to its types. A branch of a union that
+// names values adds them.
 func (s *Schema) property(schema json.RawMessage) (p Property) {
 	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
 		return p

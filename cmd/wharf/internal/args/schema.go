@@ -53,8 +53,8 @@ const (
 	schemaPrice  = 4 << 10
 )
 
-// ReadSchema never fails: what it cannot read says nothing about types, and neither
-// does a schema that is larger than those which arguments are checked against.
+// ReadSchema never fails: a part that it cannot read says nothing about types, and neither
+// does a schema that is too large to check arguments against it.
 func ReadSchema(schema json.RawMessage) *Schema {
 	if len(schema) > mcp.MaxSchemaBytes {
 		schema = nil
@@ -192,8 +192,8 @@ func typeNames(text json.RawMessage) Types {
 	return many
 }
 
-// coerce reads typed text as one of the wanted types. It is a string where a string is
-// wanted and where nothing is known; else it must be JSON of a wanted type.
+// coerce reads typed text as one of the wanted types. It is a string if a string is wanted or
+// nothing is known; else it must be JSON of a wanted type.
 func coerce(text string, wanted Types) (json.RawMessage, bool) {
 	if len(wanted) == 0 || slices.Contains(wanted, "string") {
 		return json.RawMessage(plain.Quote(text)), true

@@ -146,8 +146,8 @@ func (s *fieldSchema) checkText(text string) error {
 	return checkFormat(s.Format, text)
 }
 
-// matches checks the pattern where Go can compile it, because Go's expressions take
-// linear time, and where it is short. The server checks the others.
+// matches checks the pattern if it is short and Go can compile it: Go's expressions take
+// linear time. The server checks all other patterns.
 func (s *fieldSchema) matches(text string) bool {
 	if len(s.Pattern) > mcp.MaxPattern {
 		return true
@@ -326,8 +326,9 @@ func (f *Field) proposal() (value any, given bool) {
 	return try.value, true
 }
 
-// typed is the value of an option as one would type it: its title or itself, or its
-// number, where those would be taken for another, for several, or for keys.
+// typed is the value of an option as a person would type it: its title or the value itself.
+// If those would be taken for another option, for several, or for keys, it is the number of
+// the option.
 func (f *Field) typed(value string) string {
 	at := slices.IndexFunc(f.options, func(o Option) bool { return o.Value == value })
 	if at < 0 {

@@ -272,8 +272,8 @@ func simplify(s *shape) *shape {
 	return s
 }
 
-// refer reads what a reference within the document names, once. An object may refer to
-// itself; any other reference to what is being read is any value.
+// refer reads the schema that a reference within the document names, once. An object may
+// refer to itself; any other reference to a schema that is being read is any value.
 func (r *reader) refer(ref string, depth int) *shape {
 	if known := r.refs[ref]; known != nil {
 		known.recursive = known.recursive || r.within[ref]

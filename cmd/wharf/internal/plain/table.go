@@ -90,8 +90,8 @@ func longestWord(cell string) (width int) {
 
 func isEmpty(cell string) bool { return cell == "" }
 
-// writeColumns writes cells behind each other, each as wide as its column. Blanks at the
-// end are left out where nothing follows.
+// writeColumns writes cells one after the other, each as wide as its column. It writes no
+// blanks at the end of a line.
 func writeColumns(out *strings.Builder, cells []string, widths []int, more bool) {
 	blanks := 0
 	for i, cell := range cells {

@@ -38,9 +38,8 @@ func Fit(text string, columns int) string {
 	return text
 }
 
-// Wrap breaks a line into rows of at most so many columns, at spaces where that loses
-// little, and where the word behind the space fits into a row of its own. Rows after the
-// first are indented.
+// Wrap breaks a line into rows of at most so many columns, at a space if that loses little
+// and the word after the space fits into a row of its own. Rows after the first are indented.
 func Wrap(line string, columns, indent int) []string {
 	var rows []string
 	for before := ""; ; {

@@ -98,15 +98,15 @@ func (t *Terminal) PrintTable(rows plain.Table) error {
 	return t.Print(t.StyleOut(Bold, headings) + "\n" + rest)
 }
 
-// Tell writes a label and a text to stderr. The text may be foreign: no row but the first
-// begins at the left edge, where our own words do, but behind a bar. Long text is cut, with
-// a count of what is missing; rest follows that count.
+// Tell writes a label and a text to stderr. The text may be foreign: only the first row
+// begins at the left edge, as our own words do; the others begin behind a bar. Long text is
+// cut, with a count of what is missing; rest follows that count.
 func (t *Terminal) Tell(style, label, text, rest string) {
 	fmt.Fprint(t.Err, t.StyleErr(style, label), strings.TrimPrefix(t.Labelled(label, text, rest), label))
 }
 
-// Place tells the person the path of a file of their own. It is not broken, so that it can
-// be copied: where it does not fit behind the label, it has a row of its own.
+// Place tells the person the path of a file of their own. The path is not broken, so that it
+// can be copied: if it does not fit behind the label, it has a row of its own.
 func (t *Terminal) Place(label, path string) {
 	path = cleantext.Visible(path)
 	between := " "

@@ -24,8 +24,8 @@ const (
 	barWidth      = 20
 )
 
-// Progress is the moving line of a task: its name, how far it is where that is known,
-// and how long it has taken. Safe for concurrent use.
+// Progress is the moving line of a task: its name, how far it is if that is known, and how
+// long it has taken. Safe for concurrent use.
 type Progress struct {
 	what  string
 	began time.Time

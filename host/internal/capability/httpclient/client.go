@@ -19,8 +19,8 @@ const (
 	wireBuffer = 16 << 10         // of each direction of each connection
 )
 
-// client is what a table has for an HTTP grant: the connections to its server,
-// which are kept and used again, and what every request is given.
+// client is what a table has for an HTTP grant: the connections to its server, which are kept
+// and used again, and the parts that all requests share.
 type client struct {
 	origin *Origin
 	limits *capability.Limits

@@ -7,11 +7,10 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// Credentials sign in the requests of one origin: those under
-// [Origin.SignedPath] whose method is in [Origin.SignedMethods], be it a POST, a
-// stream, an upgrade or the DELETE at the end. No other request is shown to
-// them, and nothing that they say goes with one: not to another path of the
-// origin, and not to where a redirect leads out of it.
+// Credentials sign in the requests of one origin: those under [Origin.SignedPath] whose
+// method is in [Origin.SignedMethods], be it a POST, a stream, an upgrade or the DELETE at
+// the end. No other request is shown to them, and no other request gets what they return:
+// neither one to another path of the origin, nor one that follows a redirect out of it.
 //
 // A guest sees nothing of this. Its request is complete before Apply sees it, what
 // Apply returns replaces what the guest sent, and a refusal stays here with all that
@@ -39,10 +38,10 @@ type Credentials interface {
 	// that the user has configured. A name that comes twice is a header with two values.
 	Apply(ctx context.Context, r *Request) ([]abi.Pair, error)
 
-	// Challenge is asked about a 401 or 403. With retry the request is sent once
-	// more, with what Apply gives it then. Without, or with an error, the
-	// exchange fails with a *[Refusal] that wraps the error; one that says what
-	// to do next is shown to the user. ctx is as in Apply.
+	// Challenge is asked about a 401 or 403. If retry is true, the request is sent once more,
+	// with the headers that Apply returns then. Otherwise, or after an error, the exchange
+	// fails with a *[Refusal] that wraps the error; an error that says what to do next is
+	// shown to the user. ctx is as in Apply.
 	Challenge(ctx context.Context, c *Challenge) (retry bool, err error)
 
 	// Nonce is told the DPoP-Nonce of each answer to a signed request that is no

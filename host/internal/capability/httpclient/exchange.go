@@ -123,8 +123,8 @@ func (x *exchange) offerInline() bool {
 // Queued is described at [hostio.Stream].
 func (x *exchange) Queued() int { return int(x.unsent.Load()) }
 
-// Close is described at [hostio.Stream]. An exchange has no orderly end: once closed it
-// is not wanted any more, and the server sees that.
+// Close is described at [hostio.Stream]. An exchange has no orderly end: closing it gives it
+// up, and the server sees that.
 func (x *exchange) Close() { x.End() }
 
 // End is described at [capability.Handle].

@@ -80,8 +80,8 @@ var heardFirst = []abi.Pair{
 	{Key: "Sec-Websocket-Protocol", Value: "sec-websocket-protocol"},
 }
 
-// visibleHeaders returns the headers of a response that a guest may see: none that tells
-// where the server is or what signs us in.
+// visibleHeaders returns the headers of a response that a guest may see. None of them tells
+// where the server is or which credentials we use.
 func visibleHeaders(header http.Header) []abi.Pair {
 	pairs := make([]abi.Pair, 0, 4) // most answers hold one or two
 	for _, name := range heardFirst {

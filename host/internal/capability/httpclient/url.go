@@ -50,10 +50,10 @@ func isUnder(path, prefix string) bool {
 	return under && (rest == "" || rest[0] == '/' || strings.HasSuffix(prefix, "/")) || prefix == ""
 }
 
-// CheckPath refuses what servers do not agree about: a path that leads upwards when
-// it is decoded once more, when the parameters of a segment are cut off (RFC 3986,
-// section 3.3), when a character counts as the one that it looks like, or when a
-// backslash is taken for a slash.
+// CheckPath refuses paths that servers read in different ways: a path that leads upwards when
+// it is decoded once more, when the parameters of a segment are cut off (RFC 3986, section
+// 3.3), when a character counts as the one that it looks like, or when a backslash is taken
+// for a slash.
 func CheckPath(u *url.URL) error {
 	path := decodeAll(u.Path)
 	for before := ""; before != path; {

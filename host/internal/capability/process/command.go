@@ -156,8 +156,8 @@ var vendors = map[string]string{
 	"docker": "Docker", "podman": "Podman", "go": "Go", "java": "Java", "dotnet": ".NET",
 }
 
-// explainRun adds to an error of exec what it is usually about. [Process.locate] has
-// checked that the file itself is there and executable.
+// explainRun adds to an error of exec its usual cause. [Process.locate] has checked that the
+// file itself is there and executable.
 func explainRun(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -68,8 +68,8 @@ func (k *Piped) Kill() {
 	}
 }
 
-// Usage returns what the process takes, if the system tells that of a process that is not
-// over: that is Linux.
+// Usage returns what the process takes, if the system tells that of a running process. Only
+// Linux does.
 func (k *Piped) Usage() (u Usage, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

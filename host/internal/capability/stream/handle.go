@@ -123,8 +123,8 @@ func (h *Handle) Carry(in io.Reader, name string) {
 	<-done
 }
 
-// finish is the orderly end: what was written is still sent, within the grace. A
-// peer that has all of it is not waited for.
+// finish is the orderly end: bytes that were written are still sent, within the grace. It
+// does not wait for a peer that has all of them.
 func (h *Handle) finish() {
 	h.writer.finish()
 	select {

@@ -14,11 +14,11 @@ import (
 type Memory struct {
 	Name string // for errors
 
-	// Dial returns a new stream, which the handle closes. It is called for each
-	// handle, and returns when ctx ends, with the handle at the latest. Reading
-	// and writing go on at the same time, and end when the stream is closed. A
-	// stream with a CloseWrite can be closed by halves; of any other the peer
-	// learns only at its end that nothing more comes.
+	// Dial returns a new stream, which the handle closes. It is called for each handle, and
+	// returns when ctx ends, with the handle at the latest. Reading and writing go on at the
+	// same time, and end when the stream is closed. A stream with a CloseWrite can be closed
+	// by halves. With any other, the peer learns only from the end of the stream that nothing
+	// more comes.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 }
 

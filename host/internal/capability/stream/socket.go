@@ -45,8 +45,8 @@ func (a Address) connect(h *Handle, blob []byte) {
 }
 
 // secure carries the handle over TLS. The handshake ends with the handle, or when the time
-// for it is over. A server that hangs up without the close of TLS has ended its side all
-// the same, as many do; one that is cut off in the middle of a record has not.
+// for it is over. A server that hangs up without the close of TLS, as many do, has still
+// ended its side. A server that is cut off in the middle of a record has not.
 func (a Address) secure(h *Handle, raw net.Conn, blob []byte) {
 	var conn *tls.Conn
 	config, err := a.TLS.Config()
@@ -97,10 +97,9 @@ func (a Address) dial(h *Handle) (halfConn, error) {
 type Sealed struct {
 	Address
 
-	// Blob returns what signs in. It is called for each stream, before it is
-	// dialled, and may wait until ctx ends, with the handle at the latest. No
-	// bytes mean that the stream needs none; an error ends the handle. The callee does
-	// not change the bytes afterwards.
+	// Blob returns the credentials. It is called for each stream, before it is dialled, and
+	// may wait until ctx ends, with the handle at the latest. No bytes mean that the stream
+	// needs none; an error ends the handle. The callee does not change the bytes afterwards.
 	Blob func(ctx context.Context) ([]byte, error)
 }
 

@@ -82,9 +82,9 @@ func record(server auth.Server) auth.RecordKey {
 	return auth.RecordKey{Name: "key", Resource: server.Resource}
 }
 
-// forget removes the key that is saved. What is forgotten is what was loaded; the lock
-// keeps other processes from saving another one in between. A key that cannot be read
-// is forgotten all the same.
+// forget removes the key that is saved. It forgets the record that was loaded; the lock keeps
+// other processes from saving another one in between. A key that cannot be read is forgotten
+// too.
 func forget(f *auth.Flow, saved auth.RecordKey) error {
 	var key string
 	_, _ = f.LoadLocked(saved, &key)
