@@ -77,6 +77,8 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 	var add *addition
 	dash := cmd.ArgsLenAtDash()
 	switch {
+	case r.name == "--": // which is the value of the flag then
+		return exit.Usage(errors.New("--name: the name is missing"), "")
 	case dash == 0:
 		add, err = r.command(args)
 	case dash > 0 || len(args) > 1:

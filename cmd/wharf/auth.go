@@ -187,6 +187,9 @@ The secret is asked for, or read from stdin.`,
 			if forget {
 				return forgetSecret(cmd.Context(), v, args[0])
 			}
+			if args[0] == "" {
+				return exit.Usage(errors.New("the name is empty"), "")
+			}
 			text, err := a.secret(cmd.Context(), args[0])
 			if errors.Is(err, signin.ErrDeclined) {
 				return exit.Usage(errors.New("the secret is empty"), "type it, or give it on stdin")

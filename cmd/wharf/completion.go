@@ -71,6 +71,36 @@ func (a *app) completeServers(cmd *cobra.Command, words []string, word string) (
 	return offer(known.next(command, words[1:], word))
 }
 
+// completeOwn offers the servers that the user's file has, any number of them.
+func (a *app) completeOwn(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
+	f, err := a.ownFile()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return offerServers(f.Read.Servers, words)
+}
+
+// completeProject offers a server of the project, which the user decides about.
+func (a *app) completeProject(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
+	s, err := a.load()
+	if err != nil || len(words) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return offerServers(s.project(), nil)
+}
+
+// offerServers offers the names of servers that are not among the words yet.
+func offerServers(servers []host.Server, words []string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, server := range servers {
+		if !slices.Contains(words, server.Name) {
+			names = append(names, server.Name)
+		}
+	}
+	slices.Sort(names)
+	return offer(names)
+}
+
 // dottedTools are the tools of a server in the form SERVER.TOOL, where a word begins so.
 func dottedTools(s *settings, word string) (all []string) {
 	for at := strings.LastIndexByte(word, '.'); at > 0; at = strings.LastIndexByte(word[:at], '.') {

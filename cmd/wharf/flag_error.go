@@ -28,11 +28,14 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "%s", hint)
 		}
 	}
-	root := !cmd.HasParent()
-	if argument := argumentOf(a.argv, err); argument != "" && (root && !strings.HasPrefix(a.argv[0], "-") || cmd.Name() == "call" || cmd.Name() == "prompt") {
-		return exit.Usage(err, "for an argument write %s; see `%s --help`", argument, cmd.CommandPath())
+	root, path := !cmd.HasParent(), cmd.CommandPath()
+	if a.shell != nil {
+		path = cmd.Name()
 	}
-	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
+	if argument := argumentOf(a.argv, err); argument != "" && (root && !strings.HasPrefix(a.argv[0], "-") || cmd.Name() == "call" || cmd.Name() == "prompt") {
+		return exit.Usage(err, "for an argument write %s; see `%s --help`", argument, path)
+	}
+	return exit.Usage(err, "see `%s --help`", path)
 }
 
 // unknownFlag returns the flag that an error of parsing says is unknown, or "".

@@ -19,12 +19,27 @@ import (
 func newRemove(a *app) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
-		Use: "remove SERVER", Short: "Take a server out of your configuration", Aliases: []string{"rm"},
-		Long: `Take a server out of your configuration, with the secrets and bundles that
-` + "`wharf add`" + ` has kept for it and no other entry means. Everything else in the file stays as it is.`,
-		Args:              exactly("SERVER"),
-		ValidArgsFunction: a.completeServers,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runRemove(cmd.Context(), args[0], yes) },
+		Use: "remove SERVER…", Short: "Take servers out of your configuration", Aliases: []string{"rm"},
+		Long: `Take servers out of your configuration, with the secrets and bundles that
+` + "`wharf add`" + ` has kept for them and no other entry means. Everything else in the file stays as it is.`,
+		Args:              atLeast("SERVER"),
+		ValidArgsFunction: a.completeOwn,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			for _, name := range names { // before the first is removed
+				if _, _, err := a.ownServer(name); err != nil {
+					return err
+				}
+			}
+			for i, name := range names {
+				if slices.Contains(names[:i], name) {
+					continue
+				}
+				if err := a.runRemove(cmd.Context(), name, yes); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd

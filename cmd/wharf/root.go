@@ -72,14 +72,14 @@ func newRoot(a *app) *cobra.Command {
 			return
 		}
 		if a.shell != nil {
-			a.Print(plain.Help(lineHelp(cmd), a.Width))
+			a.Print(plain.Help(lineHelp(cmd), a.helpWidth()))
 			return
 		}
 		var text strings.Builder
 		cmd.SetOut(&text)
 		help(cmd, words)
 		cmd.SetOut(a.Out)
-		fmt.Fprint(a.Out, plain.Help(text.String(), a.Width))
+		fmt.Fprint(a.Out, plain.Help(text.String(), a.helpWidth()))
 	})
 	return root
 }

@@ -173,12 +173,15 @@ func split(line string) ([]string, error) {
 // do runs one line, as a command of its own on the connection of the shell.
 func (s *shell) do(ctx context.Context, argv []string) error {
 	switch {
-	case argv[0] == "help" && len(argv) == 1:
+	case (argv[0] == "help" || argv[0] == "?") && len(argv) == 1:
 		return s.app.shellHelp(s.tree(&app{Terminal: s.app.Terminal}))
+	case argv[0] == "help" || argv[0] == "?":
+		return s.do(ctx, append(argv[1:], "--help"))
 	case strings.HasPrefix(argv[0], "-"): // any command of the program might follow
 		return exit.Usage(fmt.Errorf("%s: expected a tool, or one of the commands of the shell", cleantext.Word(argv[0])), "write flags behind it")
 	case !slices.Contains(lineCommands, argv[0]):
-		argv = append([]string{"call"}, argv...)
+		tool := strings.TrimPrefix(argv[0], s.client.entry.Name+".") // as in wharf SERVER.TOOL
+		argv = append([]string{"call", tool}, argv[1:]...)
 	}
 	ctx, done := s.interruptible(ctx)
 	defer done()

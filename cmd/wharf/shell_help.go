@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ var lineCommands = []string{"call", "complete", "ping", "prompt", "prompts", "re
 func (a *app) shellHelp(root *cobra.Command) error {
 	var out strings.Builder
 	out.WriteString("A line is a tool with its arguments, or one of the commands below.\n\n")
-	rows := [][2]string{{"TOOL [ARGUMENT…]", "call a tool"}, {"TOOL --help", "show its arguments"}}
+	rows := [][2]string{{"TOOL [ARGUMENT…]", "call a tool"}, {"TOOL --help", "show its arguments, as help TOOL does"}}
 	for _, name := range lineCommands {
 		if cmd, _, err := root.Find([]string{name}); err == nil {
 			does := strings.NewReplacer(" of a server, or of all", "", " of a server", "", "a server", "the server").Replace(cmd.Short)
@@ -32,8 +33,12 @@ func (a *app) shellHelp(root *cobra.Command) error {
 		out.WriteString("  " + row[0] + strings.Repeat(" ", widest-plain.Width(row[0])+2) + row[1] + "\n")
 	}
 	out.WriteString("\nTab completes, the arrow keys bring lines back, and Ctrl-C ends a line.\n")
-	return a.Print(plain.Help(out.String(), a.Width))
+	return a.Print(plain.Help(out.String(), a.helpWidth()))
 }
+
+// helpWidth is how many columns help has. Where the width is not known, it goes into a pager or
+// a file.
+func (a *app) helpWidth() int { return cmp.Or(a.Width, 80) }
 
 // lineUse is how a command is written in a shell, whose lines name no server.
 func lineUse(cmd *cobra.Command) string {

@@ -41,10 +41,14 @@ affair; a server that Wharf starts as a command may forget its tasks when it end
 	return cmd
 }
 
-// withTaskHint leads to the list of tasks where the server refuses a request about one.
+// withTaskHint leads to the list of tasks where the server refuses a request about one, and says
+// so where it knows no such request.
 func withTaskHint(run func(context.Context, *client, []string) error) func(context.Context, *client, []string) error {
 	return func(ctx context.Context, c *client, words []string) error {
 		err := run(ctx, c, words)
+		if answer := (*host.RPCError)(nil); errors.As(err, &answer) && answer.Code == mcp.CodeMethodNotFound {
+			return fmt.Errorf("%s offers no tasks: %w", c.session.Name(), err)
+		}
 		if len(words) > 0 && c.app.known() && errors.As(err, new(*host.RPCError)) && c.session.Info().Era == mcp.Legacy {
 			err = exit.WithHint(err, fmt.Sprintf("`wharf task list %s` lists the tasks that the server keeps", plain.Word(c.app.serverWord())))
 		}

@@ -26,7 +26,7 @@ func (a *app) trustCommand(use, short string, names []string, run func(context.C
 		},
 	}
 	if len(names) > 0 {
-		cmd.ValidArgsFunction = a.completeServers
+		cmd.ValidArgsFunction = a.completeProject
 	}
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -32,6 +33,13 @@ func (args Arguments) Explain(schema json.RawMessage, sent Object, err error) er
 			hint = fmt.Sprintf("is %q meant to be %q?", f.Near, plain.Clip(path[len(path)-1], 40))
 		} else if f.Near != "" {
 			hint = fmt.Sprintf("did you mean %q?", f.Near)
+		}
+	}
+	for _, v := range args.values { // of which a server that takes any key says nothing
+		missing := slices.ContainsFunc(refused.Faults, func(f host.Fault) bool { return f.Kind == host.FaultMissing && f.Near == "" })
+		said := slices.ContainsFunc(refused.Faults, func(f host.Fault) bool { return len(f.Path()) > 0 && f.Path()[0] == v.Key })
+		if _, known := reader.properties[v.Key]; missing && !said && !known && len(reader.properties) > 0 {
+			texts = append(texts, fmt.Sprintf("it names none %q", plain.Clip(v.Key, 40)))
 		}
 	}
 	if refused.More > 0 {

@@ -45,6 +45,10 @@ func TestExplain(t *testing.T) {
 	if err := args.Explain(nil, sent, both); err.Error() != `tool "tool" wants a; tool "tool" wants b; and 3 more` {
 		t.Error(err)
 	}
+	missing := &host.ArgumentError{Tool: "tool", Faults: []host.Fault{{Kind: host.FaultMissing, Pointer: "/id"}}}
+	if err := args.Explain(json.RawMessage(`{"properties":{"id":{},"count":{},"token":{},"on":{}}}`), sent, missing); err.Error() != `tool "tool" wants the argument id; it names none "filter"` {
+		t.Error(err)
+	}
 	if other := errors.New("other"); args.Explain(nil, sent, other) != other {
 		t.Error("an error about something else is changed")
 	}

@@ -94,18 +94,25 @@ func (v *View) send(ctx context.Context, u update) {
 
 // loop takes updates until all states are final, or for ever.
 func (v *View) loop(ctx context.Context) error {
+	var resized <-chan time.Time
 	if c, ok := v.live(); ok {
 		defer c.Clear()
+		if v.Watch != nil {
+			ticker := time.NewTicker(resizeEvery)
+			defer ticker.Stop()
+			resized = ticker.C
+		}
 	}
 	for v.Watch != nil || slices.ContainsFunc(v.rows, func(r *row) bool { return !r.final }) {
 		if c, ok := v.live(); ok {
-			c.Show(strings.TrimRight(v.table().Format(v.Terminal.Width-1), "\n"))
+			c.Show(strings.TrimRight(v.table().Format(v.Terminal.Columns()), "\n"))
 		}
 		select {
 		case u := <-v.updates:
 			if err := v.take(ctx, u); err != nil {
 				return err
 			}
+		case <-resized: // perhaps: it is shown as it fits
 		case <-ctx.Done():
 			if _, ok := v.live(); ok {
 				v.print()
@@ -118,6 +125,10 @@ func (v *View) loop(ctx context.Context) error {
 	}
 	return v.absent()
 }
+
+// resizeEvery is how often a table that is followed is shown again, in case that the terminal has
+// another size by now. Not every system tells when that happens.
+const resizeEvery = time.Second
 
 // apply makes the rows those of a configuration. Servers that are unchanged keep
 // their rows and connections.

@@ -25,7 +25,7 @@ type Console struct {
 	Dumb bool                       // the terminal cannot take a line back: none moves
 
 	mu    sync.Mutex
-	shown int       // how many moving lines are on the screen
+	shown []int     // the columns of each moving line that is on the screen
 	held  int       // how many callers keep them away
 	typed io.Writer // the line at which a person types; it makes room for text
 	above string    // what stands right above that line
@@ -55,10 +55,21 @@ func (c *Console) writeTo(to io.Writer, text []byte) (int, error) {
 
 // erase takes the moving lines away. The caller holds mu.
 func (c *Console) erase() {
-	if c.shown > 0 {
-		io.WriteString(c.To, clearLine+strings.Repeat(clearUp, c.shown-1))
-		c.shown = 0
+	if len(c.shown) > 0 {
+		io.WriteString(c.To, clearLine+strings.Repeat(clearUp, c.rows()-1))
+		c.shown = nil
 	}
+}
+
+// rows is how many rows the moving lines take up: a terminal that was made narrower has broken
+// those that are too wide now.
+func (c *Console) rows() int {
+	columns, _ := c.room()
+	rows := len(c.shown)
+	for _, width := range c.shown {
+		rows += max(width-1, 0) / columns
+	}
+	return max(rows, 1)
 }
 
 // Show makes text the moving lines. They are cut to the terminal: what goes over its
@@ -74,11 +85,13 @@ func (c *Console) Show(text string) {
 	if more := len(lines) - (rows - 1); more > 0 {
 		lines = append(lines[:rows-2], fmt.Sprintf("… and %d more", more+1))
 	}
+	again := clearLine + strings.Repeat(clearUp, c.rows()-1)
+	c.shown = nil
 	for i := range lines {
 		lines[i] = plain.Fit(lines[i], columns-1)
+		c.shown = append(c.shown, plain.Width(lines[i]))
 	}
-	io.WriteString(c.To, clearLine+strings.Repeat(clearUp, max(c.shown-1, 0))+strings.Join(lines, "\n"))
-	c.shown = len(lines)
+	io.WriteString(c.To, again+strings.Join(lines, "\n"))
 }
 
 // room is how many columns and rows text may have.

@@ -166,3 +166,17 @@ func TestNothingIsWritten(t *testing.T) {
 		t.Errorf("%q, and %q above; want %q", line.String(), screen.String(), want)
 	}
 }
+
+// Moving lines are taken away as a whole, also where the terminal has broken them since.
+func TestMadeNarrower(t *testing.T) {
+	var screen strings.Builder
+	columns := 20
+	c := &Console{To: &screen, Size: func() (int, int) { return columns, 24 }}
+	c.Show("one of ten\nand six")
+	columns = 5
+	screen.Reset()
+	c.Show("one of ten")
+	if want := clearLine + strings.Repeat(clearUp, 3); !strings.HasPrefix(screen.String(), want) || strings.Count(screen.String(), clearUp) != 3 {
+		t.Errorf("%q, want %q before the line", screen.String(), want)
+	}
+}
