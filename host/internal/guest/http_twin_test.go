@@ -45,6 +45,103 @@ func TestHTTPTwins(t *testing.T) {
 	}
 }
 
+// TestHTTPTwinsDrain sends more behind an answer than is read, which no plot does.
+func TestHTTPTwinsDrain(t *testing.T) {
+	d := twins(t)
+	h := d.post(abi.Facts{Kind: abi.Request, Method: "tools/call", Version: "2026-07-28"})
+	d.answer(h, 200, "text/event-stream", "data: {ANSWER}\n\n")
+	line, read := []byte(":"+strings.Repeat("x", 998)+"\n"), 0
+	for ; len(d.handles()) > 0 && read < 1<<20; read += len(line) {
+		d.run(item{kind: abi.EventData, handle: h, payload: line})
+	}
+	if least := 64 << 10; read < least || read > least+len(line) {
+		t.Errorf("%d bytes behind the answer are read", read)
+	}
+}
+
+// TestHTTPTwinsSkip has lines that are too long to be kept, with each kind of end, which
+// few plots have before an event ends.
+func TestHTTPTwinsSkip(t *testing.T) {
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		lines := []string{"data: {NOTE}", ": " + strings.Repeat("c", 1100), "", "data: {ANSWER}", "", ""}
+		body := []byte(strings.Join(lines, end))
+		for _, size := range []int{len(body), 1} {
+			d := twins(t)
+			h := d.post(abi.Facts{Kind: abi.Request, Method: "tools/call", Version: "2026-07-28"})
+			d.answer(h, 200, "text/event-stream", "")
+			for piece := range slices.Chunk(body, size) {
+				d.run(item{kind: abi.EventData, handle: h, payload: piece})
+			}
+			box := d.pair[0].inst.receiver.(*inbox)
+			if got := box.messages(); len(got) != 2 {
+				t.Errorf("lines that end in %q, by %d bytes: %q", end, size, got)
+			}
+		}
+	}
+}
+
+// TestHTTPTwinsResume has each attempt to resume a stream come to nothing, as no plot does
+// so often.
+func TestHTTPTwinsResume(t *testing.T) {
+	for name, fails := range map[string]func(d *twinRun, h uint32){
+		"fault": func(d *twinRun, h uint32) { d.answer(h, 502|abi.HeadLast, "text/html", "<html>") },
+		"least": func(d *twinRun, h uint32) { d.answer(h, 500|abi.HeadLast, "", "") },
+		"empty": func(d *twinRun, h uint32) { d.answer(h, 200|abi.HeadLast, "text/event-stream", ": hello\n\n") },
+		"down":  func(d *twinRun, h uint32) { d.run(item{kind: abi.EventError, handle: h, arg: uint32(d.status())}) },
+	} {
+		d := twins(t)
+		d.answer(d.post(abi.Facts{Kind: abi.Request, Method: "initialize"}), 200|abi.HeadLast, "application/json", "{ANSWER}")
+		d.answer(d.post(abi.Facts{Kind: abi.Notification, Method: "notifications/initialized", Version: "2025-11-25", Epoch: 1}), 202|abi.HeadLast, "", "")
+		d.answer(d.handles()[0], 405|abi.HeadLast, "", "") // there is no listener
+		h := d.post(abi.Facts{Kind: abi.Request, Method: "tools/call", Version: "2025-11-25", Epoch: 1})
+		d.answer(h, 200|abi.HeadLast, "text/event-stream", "id: a\ndata: {NOTE}\n\n")
+		tries := 0
+		for ; len(d.pair[0].timers.armed) > 0 && tries < 100; tries++ {
+			d.timer()
+			fails(d, d.handles()[0])
+		}
+		if tries != 5 || len(d.handles()) > 0 {
+			t.Errorf("%s: given up after %d attempts, open are %v", name, tries, d.handles())
+		}
+	}
+}
+
+// twins returns both twins on a connection that has begun, with no plot.
+func twins(t *testing.T) *twinRun {
+	skipUnderRace(t)
+	d := &twinRun{T: t, said: map[uint32][]byte{}}
+	d.pair = [2]*twinSide{d.enter(shippedHTTP), d.enter(httpPackage)}
+	d.open()
+	return d
+}
+
+// post sends a message, and returns the handle that was opened for it.
+func (d *twinRun) post(f abi.Facts) uint32 {
+	d.Helper()
+	before := d.handles()
+	d.exchange++
+	f.ID = "1"
+	facts := abi.AppendFacts(nil, &f)
+	d.run(item{kind: abi.EventMessage, handle: uint32(len(facts)), arg: d.exchange, payload: append(facts, "{}"...)})
+	for _, h := range d.handles() {
+		if !slices.Contains(before, h) {
+			return h
+		}
+	}
+	d.Fatalf("nothing was opened for %+v", f)
+	return 0
+}
+
+// answer begins a response.
+func (d *twinRun) answer(h, status uint32, media, body string) {
+	d.Helper()
+	var head abi.Head
+	if media != "" {
+		head.Headers = []abi.Pair{{Key: "content-type", Value: media}}
+	}
+	d.run(item{kind: abi.EventHead, handle: h, arg: status, payload: append(abi.AppendHead(nil, &head), body...)})
+}
+
 func skipUnderRace(t testing.TB) {
 	t.Helper()
 	if raceEnabled {
@@ -148,7 +245,8 @@ func (d *twinRun) odds(n int) bool { return d.pick(n) == n-1 }
 
 func one[T any](d *twinRun, of []T) T { return of[d.pick(len(of))] }
 
-func (d *twinRun) play() {
+// open begins the connection.
+func (d *twinRun) open() {
 	d.headed = map[uint32]bool{}
 	most := one(d, []int{32, 32, 3, 1})
 	for _, a := range d.pair {
@@ -163,6 +261,10 @@ func (d *twinRun) play() {
 		fmt.Sscanf(string(state), "epoch %d\n", &d.epoch)
 		d.run(item{kind: abi.EventResume, payload: state})
 	}
+}
+
+func (d *twinRun) play() {
+	d.open()
 	for len(d.plot) > lastWords && !d.over() {
 		d.step()
 	}

@@ -71,6 +71,7 @@ type process struct {
 	seen []string // methods in order; replies as "reply"
 	raw  []message
 
+	sent     int // messages, whether or not it has read them
 	prompted int // requests that say so
 }
 
@@ -81,11 +82,11 @@ func (p *process) Send(_ context.Context, m *rpc.Message) error {
 	if err := json.Unmarshal(m.Body(), &got); err != nil {
 		p.launcher.t.Errorf("sent %s: %v", m.Body(), err)
 	}
-	if m.Prompted() && m.Kind == abi.Request {
-		p.mu.Lock()
+	p.mu.Lock()
+	if p.sent++; m.Prompted() && m.Kind == abi.Request {
 		p.prompted++
-		p.mu.Unlock()
 	}
+	p.mu.Unlock()
 	if p.exited() {
 		return errors.New("broken pipe")
 	}

@@ -22,8 +22,9 @@ func TestFarewellWithoutWords(t *testing.T) {
 				t.Error(err)
 			}
 			synctest.Wait()
-			if got := d.process(0).received(); got != want {
-				t.Errorf("%s: the server saw %s, want %s", era, got, want)
+			p := d.process(0)
+			if got := p.received(); got != want || p.sent != len(p.seen) {
+				t.Errorf("%s: the server saw %s, want %s; it was sent %d messages", era, got, want, p.sent)
 			}
 		})
 	}
