@@ -30,7 +30,7 @@ func (r *reader) read(name string, b []byte, last uint16) error {
 			return &DecodeError{Block: name, Offset: at, Reason: "a field is longer than its block"}
 		}
 		at += fieldHeader
-		if tag-1 < last { // which 0 is not
+		if tag-1 < last { // false for the tag 0
 			if bit := uint32(1) << tag; seen&bit == 0 {
 				seen |= bit
 				r.spans[tag] = span{uint32(at), uint32(n)}

@@ -168,7 +168,7 @@ func denied(server string, err error) (hint string, kind error) {
 // and a password (RFC 7617), which no sign-in of a person gives.
 func basic(r *httpclient.Refusal) bool {
 	if r.Err == nil && (r.Signed || r.Configured) {
-		return false // it refused what it was sent, perhaps a name and a password
+		return false // the server refused credentials, perhaps a name and a password
 	}
 	var failed *auth.Error
 	if errors.As(r.Err, &failed) && failed.Class != step.FailLogin {

@@ -191,7 +191,7 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	if len(names) == 0 || slices.Contains(names, name) {
 		return err
 	}
-	if !errors.As(err, new(*unlistedError)) { // which says so itself
+	if !errors.As(err, new(*unlistedError)) { // an unlistedError says so itself
 		err = &strangeName{unlistedError{c.session.Name(), kind.what, name}, err}
 	}
 	settings := c.app.settings

@@ -53,7 +53,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.behind == "--timeout" { // which decides how long a person waits here
+	if a.behind == "--timeout" { // the user may have meant how long they wait here
 		a.Warn("--timeout stands behind --, so it is for %s, and not for wharf", plain.Word(server.Name))
 	}
 	defer a.Busy("connecting to " + server.Name)()

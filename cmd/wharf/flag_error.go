@@ -55,7 +55,7 @@ func unknownFlag(err error) string {
 // both, as in claude mcp add NAME COMMAND….
 func (a *app) forgotten(cmd *cobra.Command) string {
 	line := []string{"wharf"}
-	names := strings.Fields(cmd.CommandPath())[1:] // that are still to come
+	names := strings.Fields(cmd.CommandPath())[1:] // the names that line still lacks
 	if len(names) == 0 {
 		line = append(line, "tools")
 	}
@@ -78,7 +78,7 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 			}
 		case !address && word != "--" && a.isCommand(cmd, word, named):
 			if at := strings.LastIndex(cmd.Use, " | "); at >= 0 && !strings.ContainsAny(cmd.Use[at+3:at+4], "-[") {
-				return "a command goes behind --: " + cmd.CommandPath() + cmd.Use[at+2:] // which words are for wharf is not known
+				return "a command goes behind --: " + cmd.CommandPath() + cmd.Use[at+2:] // it is not known which words are for wharf
 			}
 			return nameHint(line, named, append([]string{"--"}, rest...))
 		case named != "" && (address || registry.IsName(word) || word == "--" && len(rest) > 1):

@@ -144,7 +144,7 @@ func (a *app) allTools(ctx context.Context, search string) error {
 	absent := 0
 	for _, l := range lists {
 		if l.err == nil || status.IsDenied(l.err) {
-			continue // that the user has denied a server is no trouble
+			continue // a server that the user has denied is no trouble
 		}
 		absent++
 		a.Warn("%s: %v", plain.Line(l.Server), l.err)

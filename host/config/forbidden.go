@@ -92,7 +92,7 @@ func forbiddenIn(doc *document, sec section, cwd string) *forbidden {
 			r.pattern = strings.ReplaceAll(r.pattern, "**", "*")
 		}
 		if len(r.pattern) > maxPattern {
-			r.pattern = "*" // which permits nothing that is forbidden by another
+			r.pattern = "*" // a rule for all tools permits none that another rule forbids
 		}
 		f.rules[i] = r
 	}
@@ -266,7 +266,7 @@ var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // of returns what a rule says of the tools of a server: patterns of their own names.
 func (r toolRule) of(server string) (rests []string) {
 	for _, before := range r.before {
-		if before == "" && strings.HasPrefix(r.pattern, "mcp__") { // it is of one server
+		if before == "" && strings.HasPrefix(r.pattern, "mcp__") { // a rule about the tools of one server
 			continue
 		}
 		for _, word := range []string{server, plainWord().ReplaceAllString(server, "_")} {

@@ -103,7 +103,7 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		folder = filepath.FromSlash(sec.folder)
 	} else if where.isUser {
 		s.refuseWorkspace(e)
-		s.replaceWords("") // which leaves the home folder
+		s.replaceWords("") // only the home folder is replaced
 	}
 	if at := slices.IndexFunc(f.Servers, func(o Server) bool { return o.Name == s.Name }); at >= 0 {
 		e.fail("", "stands twice in this file")
@@ -153,7 +153,7 @@ func (f *File) rename(e *entry, name string) string {
 	}
 	short = strings.Trim(short[:min(len(short), 64)], "-_.")
 	if short == "" {
-		return name // which is a mistake
+		return name // the caller reports it as a mistake
 	}
 	e.note("", "is called %s here", short)
 	return short

@@ -139,7 +139,7 @@ func (s *Server) settle(folder string) {
 	if s.Command != "" && filepath.Base(s.Command) != s.Command {
 		s.Command = within(cmp.Or(s.Dir, folder), s.Command)
 	}
-	for _, argv := range []*[]string{&s.Auth.Command, &s.Sampler} { // which start where wharf does
+	for _, argv := range []*[]string{&s.Auth.Command, &s.Sampler} { // they start in wharf's own working folder
 		if len(*argv) > 0 && filepath.Base((*argv)[0]) != (*argv)[0] {
 			*argv = slices.Clone(*argv)
 			(*argv)[0] = within(folder, (*argv)[0])

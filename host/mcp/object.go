@@ -28,7 +28,7 @@ func readWhole(object []byte, array string, fields any) (json.RawMessage, error)
 func readBounded(object []byte, fields any, arrays ...string) error {
 	r := strictjson.Read(object)
 	for name := range r.Object() {
-		same := func(array string) bool { return strings.EqualFold(string(name), array) } // as package json compares
+		same := func(array string) bool { return strings.EqualFold(string(name), array) } // package json compares names so
 		if !slices.ContainsFunc(arrays, same) {
 			continue
 		}

@@ -145,7 +145,7 @@ func (s *Store) Verify(p Installed) error {
 	if err == nil {
 		return nil
 	}
-	if !errors.As(err, new(*plugin.HashError)) { // which names the plugin
+	if !errors.As(err, new(*plugin.HashError)) { // a HashError names the plugin
 		err = fmt.Errorf("plugin %s: %w", p.Name, err)
 	}
 	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: plugin.ReinstallHint(p.Name, installation(p))}

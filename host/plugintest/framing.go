@@ -16,9 +16,9 @@ type framing interface {
 	// hear takes one frame off the beginning of p.
 	hear(g *harness, p []byte) (frame, error)
 
-	// say frames a message of the server. values are settings and what the rules of a
-	// profile have found. answers is what was found in the frame of the message that it
-	// answers; it is nil for a message that answers nothing.
+	// say frames a message of the server. values are settings, and values that the rules of a
+	// profile have found. If the message is an answer, answers has the values from the frame
+	// of the message that it answers; else it is nil.
 	say(message []byte, values, answers map[string]string) ([]byte, error)
 }
 

@@ -280,7 +280,7 @@ func (g *harness) flush(s *stream) {
 }
 
 // takeUnfinished returns the streams that the server has not ended, and marks them as over,
-// since the server goes. Of HTTP these are the requests that it has received as a whole.
+// since the server goes. Over HTTP, these are the requests that it has received as a whole.
 func (g *harness) takeUnfinished() (list []*stream) {
 	g.gone = true
 	for _, s := range g.streams {

@@ -180,8 +180,8 @@ func (k *kit) settings() error {
 	return checkSettings(k.setup.manifest.Name, values, known)
 }
 
-// basic is the scenario without which there is no other. It is tried first, and what a
-// guest does wrong while its wire is looked at is a failure of it.
+// basic is the scenario without which there is no other. It is tried first. If a guest does
+// something wrong while the kit finds out its wire, basic has failed.
 const basic = "request"
 
 // allScenarios are the scenarios of the kit, and those of the options.

@@ -3,9 +3,9 @@ package plugintest
 // A Level says what a check means for the whole.
 type Level string
 
-// The levels. A module that fails a required check does not pass; a fault is one
-// that a transport has to survive, and required as well; advice is about what
-// costs more than it should.
+// The levels. A module that fails a required check does not pass; a fault is a check of
+// something that a transport has to survive, and is required as well; advice is about work
+// that costs more than it should.
 const (
 	Required    Level = "required"
 	Fault       Level = "fault"

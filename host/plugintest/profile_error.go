@@ -99,8 +99,8 @@ func (r *fieldReader) value(t reflect.Type, path string) error {
 	return err
 }
 
-// member returns the type of a member of an object, nil if any JSON is taken; or the names
-// that there are, if this is none of them.
+// member returns the type of a member of an object, nil if any JSON is taken. If the object
+// has no such member, it returns the names that there are.
 func member(t reflect.Type, name string) (of reflect.Type, expected []string) {
 	switch {
 	case t != nil && t.Kind() == reflect.Map:

@@ -84,7 +84,7 @@ func (r *recording) end(text string) {
 		r.costs = append(r.costs, r.now)
 	}
 	if result, ok := strings.CutPrefix(text, "--> = "); ok && r.now.kind == abi.EventMessage.String() {
-		exchange, _ := strconv.ParseUint(r.now.arg, 10, 32) // it is one
+		exchange, _ := strconv.ParseUint(r.now.arg, 10, 32) // the arg of a MESSAGE is a number
 		r.results[uint32(exchange)] = result
 	}
 }

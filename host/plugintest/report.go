@@ -70,9 +70,9 @@ type Figure struct {
 	Unit  string `json:"unit"`
 }
 
-// Version is the number of the kit, and says what it means that a plugin passes: it
-// grows when one that passed, with its profile and its own scenarios, might not any
-// more. README.md lists what each of them brought.
+// Version is the number of the kit, and says what it means that a plugin passes: it grows
+// when a plugin that passed, with its profile and its own scenarios, might no longer pass.
+// README.md lists what each of them brought.
 const Version = 5
 
 func newReport(module []byte) *Report {

@@ -60,7 +60,7 @@ func (r *Report) section(out *strings.Builder, level Level, lines int, told map[
 			ids := r.ids(func(other Check) bool { return other.Level == level && other.Result == Skipped && other.Got == c.Got })
 			switch {
 			case ids[0] != c.ID:
-				continue // it stands with that one
+				continue // it is listed with that check
 			case first != "":
 				fmt.Fprintf(out, "  %-5s %d, as %s:\n", Skipped, len(ids), first)
 			default:

@@ -138,7 +138,7 @@ func unpack(archive []byte, dir, to string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(fresh) // it is gone where all went well
+	defer os.RemoveAll(fresh) // removes nothing if all went well
 	left := int64(maxUnpacked)
 	for _, f := range r.File {
 		n, err := unpackFile(f, fresh, left)

@@ -162,7 +162,7 @@ func (m matched) readArgs(words []word, args []string) bool {
 			for _, t := range w.texts {
 				p.plain(t)
 			}
-			p.text += ")*?)" // as few as leave the words behind it to their own places
+			p.text += ")*?)" // lazy: the words behind it keep their own places
 		case w.flag != "":
 			p.text += "("
 			p.inputs = append(p.inputs, w.flag)

@@ -92,9 +92,9 @@ var errStopped = errors.New("it was stopped here when it was recorded")
 // lookAhead is how many recorded calls are searched for one that the guest makes.
 const lookAhead = 64
 
-// match compares a call with those of the recording, and sets its result: that of the
-// same call, now or further on; otherwise that of the next call, if it is the same function
-// with other arguments; otherwise a likely one.
+// match compares a call with those of the recording, and sets its result: the result of the
+// same call, now or further on; otherwise the result of the next call, if it calls the same
+// function with other arguments; otherwise a likely result.
 func (p *player) match(got *call) {
 	if p.step == nil || !p.compares(got.op) {
 		p.makeUp(got)

@@ -225,5 +225,5 @@ func (s *scan) open(name string) (f *os.File, size int64, what kind, err error) 
 		return f, info.Size(), aFile, nil
 	}
 	f.Close()
-	return nil, 0, aFolder, err // or a pipe, below which no name leads anywhere
+	return nil, 0, aFolder, err // or a pipe: no name leads anywhere below either
 }

@@ -9,9 +9,9 @@ import (
 // maxLength is how long a word or a name is that is compared, in bytes.
 const maxLength = 64
 
-// Name returns the name that takes the fewest edits to make of a word, whatever the case
-// of its letters: at most so many edits, and not all of its letters. Of several such
-// names it is the first; "" is none.
+// Name returns the name that a word becomes with the fewest edits, whatever the case of its
+// letters: at most so many edits, and not as many as it has letters. Of several such names it
+// is the first. It is "" if there is no such name.
 func Name(word string, names []string, edits int) string {
 	best := ""
 	for _, name := range names {

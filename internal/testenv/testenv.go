@@ -47,9 +47,9 @@ func Parallel(n int) {
 	}
 }
 
-// NeedsWorkers skips a test of a process that the test starts of its own program, where
-// WHARF_NO_WORKERS says that none can be started: an emulator of another machine may start
-// no program of that machine.
+// NeedsWorkers skips a test of a process that the test starts of its own program, if
+// WHARF_NO_WORKERS says that no such process can be started: an emulator of another machine
+// may start no program of that machine.
 func NeedsWorkers(t testing.TB) {
 	t.Helper()
 	if os.Getenv("WHARF_NO_WORKERS") != "" {
@@ -144,8 +144,8 @@ func build(t testing.TB, pkg, name string, environ []string, flags ...string) st
 	return file
 }
 
-// folder returns a private folder that stays, for a purpose. Where the user has no cache
-// it is one for temporary files, and where it cannot be made, what uses it says so.
+// folder returns a private folder that stays, for a purpose. If the user has no cache, it is
+// a folder for temporary files. If it cannot be made, its first use fails.
 func folder(purpose string) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -157,7 +157,7 @@ func folder(purpose string) string {
 }
 
 // Source returns the folder with the source of a published Go module, which go downloads
-// where it has not been before. The test is skipped where it cannot.
+// where it has not been before. If go cannot download it, the test is skipped.
 func Source(t testing.TB, module, version string) (dir string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module+"@"+version)

@@ -67,7 +67,7 @@ func CheckAction(a *step.Action, w *step.Wants, s *step.Server) error {
 			return violationf("it wants to sleep for %d ms, it may for %d", a.Wait.Milliseconds, maxWait.Milliseconds())
 		}
 	case step.ActionCredentials:
-		_, err := readCredentials(a.Credentials, map[string]*key{a.Credentials.DPoP: {}}) // as if the flow had the key
+		_, err := readCredentials(a.Credentials, map[string]*key{a.Credentials.DPoP: {}}) // checked as if the flow had the key
 		return err
 	}
 	return nil

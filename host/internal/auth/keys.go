@@ -57,7 +57,7 @@ func newKey(alg string) (*key, secret.Secret, error) {
 }
 
 // errKey says which keys can be read. It quotes nothing of the text that was given.
-var errKey = &step.Problem{Code: step.ProblemRefused, Text: "the key is none of its algorithm: " +
+var errKey = &step.Problem{Code: step.ProblemRefused, Text: "the key does not fit its algorithm: " +
 	"want PEM in PKCS #8, PKCS #1 or SEC 1, without a password; P-256 for ES256, Ed25519 for EdDSA, and RSA of 2048 to 4096 bits for RS256 and PS256"}
 
 // readKey reads a private key that is fit for an algorithm.

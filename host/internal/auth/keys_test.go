@@ -130,7 +130,7 @@ func TestKeysThatAreNotTaken(t *testing.T) {
 			return err
 		}))
 		_, err := runFlow(t, c, step.Start{})
-		if e := wantError(t, err, step.FailConfig, "the key is none of its algorithm"); strings.Contains(e.Error(), "canary") {
+		if e := wantError(t, err, step.FailConfig, "the key does not fit its algorithm"); strings.Contains(e.Error(), "canary") {
 			t.Errorf("%s: %v", name, e)
 		}
 	}

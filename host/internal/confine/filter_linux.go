@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where in what a filter looks at its parts are (struct seccomp_data): the number of
-// the call, the processor, and the low half of the first argument, which its high
-// half and the other arguments follow.
+// The offsets of the data that a filter looks at (struct seccomp_data): the number of the
+// call, the processor, and the low half of the first argument, which its high half and the
+// other arguments follow.
 const (
 	atCall  = 0
 	atArch  = 4

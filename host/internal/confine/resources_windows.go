@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// resources puts the process into a job object, which has limits and which it cannot
-// leave. Jobs are nested, so a process may be confined again; the lowest limits
-// count. Memory is what the process has committed, so that what it has already counts
-// too. There are no limits of files and descriptors. The handle is never closed: the
-// job lasts as long as the process.
+// resources puts the process into a job object, which has limits and which it cannot leave.
+// Jobs are nested, so a process may be confined again; the lowest limits count. Memory is the
+// committed memory of the process, so memory that it has already counts too. There are no
+// limits of files and descriptors. The handle is never closed: the job lasts as long as the
+// process.
 func resources(l Limits) error {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	basic := &info.BasicLimitInformation

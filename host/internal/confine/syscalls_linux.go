@@ -40,9 +40,9 @@ func syscalls() error {
 	return install(filter(allowed(uint32(os.Getpid())), unix.EPERM))
 }
 
-// startThreads leaves n threads to the runtime, which keeps them for when it needs some.
-// When it returns, the runtime is starting no other thread either: one that the filter
-// stopped on its way would end the process.
+// startThreads leaves n threads to the runtime, which keeps them for when it needs some. When
+// it returns, the runtime is not starting another thread either: if the filter stopped a
+// thread that is being started, the process would end.
 func startThreads(n int) error {
 	least, err := missingThreads()
 	if err != nil {

@@ -23,7 +23,7 @@ func newRedaction(c *Config) redaction {
 		return redaction{shown: redact.Join()}
 	}
 	recorded := redact.Join(c.Print.Secrets(), c.Trace.Secrets(), c.Record.Secrets())
-	if c.Print != nil { // what servers print is then among the lines of the trace
+	if c.Print != nil { // the printer mixes what servers print with the lines of the trace
 		return redaction{recorded, recorded}
 	}
 	return redaction{redact.Join(recorded), recorded}

@@ -140,11 +140,11 @@ func hasIPv6(ctx context.Context) bool {
 // URI is the redirect URI that leads here.
 func (c *Callback) URI() string { return c.uri }
 
-// Wait answers visits until accept says yes to the parameters of one, each of
-// which is there once. The others get an error page and change nothing. accept
-// is called once at a time, and not after Wait has returned; it must look at the
-// state before anything else. When Wait returns without an error the client has
-// its page, and until Close every further one is told that it is too late.
+// Wait answers visits until accept says yes to the parameters of one, each of which is there
+// once. The others get an error page and change nothing. accept is called once at a time, and
+// not after Wait has returned; it must look at the state before anything else. When Wait
+// returns without an error the client has its page. Until Close, every further client is told
+// that it is too late.
 //
 // With an error no visit was accepted: ctx ended, or the callback was closed. Wait
 // may then be called again.

@@ -15,9 +15,9 @@ import (
 // byte, redirects included.
 const downloadTime = 2 * time.Minute
 
-// Download makes one GET whose answer is a file of at most limit bytes. A longer
-// one is a [*RuleError]; so is one that is shorter than it was said to be. The
-// errors are those of Fetch otherwise. An answer other than 200 has no body here.
+// Download makes one GET whose answer is a file of at most limit bytes. A longer file is a
+// [*RuleError]; so is one that is shorter than announced. Other errors are those of Fetch. An
+// answer other than 200 has no body here.
 //
 // In contrast to Fetch it follows redirects to other origins that the [Policy] allows:
 // sites that publish releases redirect to where the files are. The request's header, which

@@ -51,10 +51,10 @@ type FetchResponse struct {
 	Body   []byte            // all of it
 }
 
-// Fetch makes one exchange, in ten seconds or less if ctx ends. Its errors are
-// an [*OriginError], a [*RuleError], an [*dial.AddressError] where the policy forbids
-// it, and of the network otherwise; context.DeadlineExceeded is among the last.
-// They name the URL without its query, and hold nothing of headers and bodies.
+// Fetch makes one exchange, in ten seconds or less if ctx ends. Its errors are an
+// [*OriginError], a [*RuleError], or an [*dial.AddressError] if the policy forbids the
+// address. All others are errors of the network, context.DeadlineExceeded among them. They
+// name the URL without its query, and hold nothing of headers and bodies.
 func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, error) {
 	return f.exchange(ctx, &r, fetchTime, sameOriginOnly, readAnswer)
 }

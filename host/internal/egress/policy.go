@@ -17,11 +17,10 @@ import (
 // it says comes from the user's own configuration, never from the provider and
 // never from a server.
 //
-// An origin that is named may be anywhere, like the url of a server: the user
-// wrote it down. One that is only discovered has to be public. It may be on this
-// machine if the server is, and on a private network if the server is on one: the
-// person who runs both has nothing to fear there. A public server that
-// leads to a private address is an attack.
+// An origin that is named may be anywhere, like the url of a server: the user wrote it down.
+// An origin that is only discovered has to be public. It may be on this machine if the server
+// is, and on a private network if the server is on one: the person who runs both has nothing
+// to fear there. A public server that leads to a private address is an attack.
 //
 // Behind a proxy it is the proxy that looks up names and connects. A discovered
 // name is then looked up here as well, unless the proxy is one of socks5h, and is

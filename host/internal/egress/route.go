@@ -223,7 +223,7 @@ func (f *Fetcher) serverIsPrivate(ctx context.Context) bool {
 }
 
 // verifiedAddr returns the address at which the server proves by its certificate to be
-// itself, or none. It has no valid certificate at an address that is not its own.
+// itself, or none. At an address that is not its own, the server has no valid certificate.
 func (f *Fetcher) verifiedAddr(ctx context.Context) (at netip.Addr) {
 	base := f.policy.Server.URL()
 	if proxy, err := f.proxy(ownServer, base); proxy != nil || err != nil || base.Scheme != "https" {

@@ -13,8 +13,8 @@ import (
 )
 
 // Run gives the events of a flow to a provider, and compares its actions with those of the
-// flow. Nothing that a provider asks for is done. An error says in which step the provider
-// does something else, or is that of the provider.
+// flow. It performs none of the actions that the provider asks for. An error says in which
+// step the provider does something else, or is an error of the provider.
 func (f *Flow) Run(ctx context.Context, p Provider) error {
 	if name := p.Manifest().Name; name != f.Provider {
 		return fmt.Errorf("the flow is one of the provider %s, and this is %s", cleantext.Line(f.Provider, 64), name)

@@ -140,7 +140,7 @@ func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 	end := a[3]&abi.End != 0
 	switch {
 	case i.current.sealed() && a[0] != i.current.handle:
-		return int32(abi.Denied) // it is for the one handle that it came with
+		return int32(abi.Denied) // a sealed payload is for its own handle alone
 	case i.current.sealed():
 		i.current.forwarded = i.current.forwarded || len(p) > 0
 		i.write(h, p, end) // where it lies: a copy in the stash would stay there

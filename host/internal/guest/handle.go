@@ -91,7 +91,7 @@ func (i *Instance) stash(p []byte) []byte {
 }
 
 func (i *Instance) flushHandle(h *handle) {
-	if !h.unsent { // or not open
+	if !h.unsent { // nothing was written, or the handle is not open
 		return
 	}
 	h.unsent = false

@@ -96,7 +96,7 @@ func (i *Instance) finishEvent(it *item) {
 		if !i.current.forwarded && i.failure == nil && i.config.Log != nil {
 			i.config.Log(abi.LevelWarn, sealedUnused)
 		}
-		i.current = item{} // which has the payload too
+		i.current = item{} // this drops the payload too
 	case it.essential:
 		if it.cause == nil {
 			it.cause = errServerClosed

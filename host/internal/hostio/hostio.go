@@ -97,11 +97,11 @@ type Sink interface {
 	// see them. The sink may keep blob.
 	Sealed(blob []byte)
 
-	// Head: an HTTP response began. headers are those that a guest may see, with
-	// names in lower case. length is the length of the body as the server announces
-	// it, or below zero. body is what has come of the body so far, and valid during
-	// the call. Head returns and counts like Data, which follows unless last is
-	// set; with last, Head does not wait for the guest.
+	// Head: an HTTP response began. headers are those that a guest may see, with names in
+	// lower case. length is the length of the body as the server announces it, or below zero.
+	// body is the part of the body that has come so far; it is valid during the call. Head
+	// returns and counts like Data, which follows unless last is set; with last, Head does
+	// not wait for the guest.
 	Head(status int, headers []abi.Pair, length int64, body []byte, last bool)
 
 	// Data hands over p until it returns; that is the backpressure. After the

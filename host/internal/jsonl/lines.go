@@ -24,10 +24,10 @@ func NewLines(in io.Reader, most int) *Lines {
 	return &Lines{in: bufio.NewReaderSize(in, 64<<10), most: most}
 }
 
-// Next returns the next line without the white space at its end, and io.EOF behind the
-// last. The line is valid until the next call. For a line that is too long it returns
-// [ErrTooLong], and the next call goes on behind that line; any other error is that of
-// the input.
+// Next returns the next line without the white space at its end, and io.EOF after the last
+// line. The line is valid until the next call. For a line that is too long it returns
+// [ErrTooLong], and the next call goes on behind that line; any other error is that of the
+// input.
 func (l *Lines) Next() ([]byte, error) {
 	l.line = l.line[:0]
 	long := false

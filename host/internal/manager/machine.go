@@ -150,7 +150,7 @@ func (m *Machine) lose(now time.Time, err error) {
 	}
 	m.drop(Abort)
 	m.left = session
-	if m.status.State != status.AuthRequired { // which another connection would not mend
+	if m.status.State != status.AuthRequired { // another connection would not mend that
 		first := m.backoff.waits == 0
 		m.status.Err = err
 		m.retry(now, status.Lost)

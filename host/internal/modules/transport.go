@@ -119,8 +119,8 @@ func (m *Cache) binary(name string) ([]byte, error) {
 	return nil, &hosterr.Error{Kind: kind, Err: err, Hint: hint}
 }
 
-// tellLack warns, once for each plugin, what a plugin can still do in a process of its own
-// on this system. lack is empty where such a process is sealed.
+// tellLack warns, once for each plugin, what a plugin can still do in a process of its own on
+// this system. lack is empty if such a process is sealed.
 func (m *Cache) tellLack(name, lack string) {
 	if lack == "" {
 		return

@@ -120,7 +120,7 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 		l, err = s.open(ctx, w, nil, mcp.Legacy)
 	}
 	s.mu.Lock()
-	if ctx.Err() == nil { // or Forget may have come since, and the verdict is about the old server
+	if ctx.Err() == nil { // else Forget may have come since: the verdict is about the old server
 		s.verdict = ""
 		if err == nil {
 			s.verdict = l.info.Era

@@ -98,7 +98,7 @@ func (s *Session) meta(d dialect, o *RequestOptions, t *tracker) ([]byte, error)
 			return nil, err
 		}
 	}
-	delete(given, mcp.MetaProgressToken) // it could be that of another call
+	delete(given, mcp.MetaProgressToken) // the token could belong to another call
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value, err := json.Marshal(given[name])
 		if err != nil {

@@ -87,7 +87,7 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 	if err == nil {
 		result, err = readCall(text)
 	}
-	if err == nil && (q.task || d.admit(result.ResultType) != nil) { // it is not the last result
+	if err == nil && (q.task || d.admit(result.ResultType) != nil) { // the result is not the last one
 		if text, err = s.proceed(ctx, &q, d, text); err == nil {
 			result, err = readCall(text)
 		}

@@ -81,6 +81,6 @@ const (
 // module within the default limits.
 func Held() int {
 	l := defaultLimits
-	tables := 2 * int(l.Table) // what they begin with, and a share for each to grow into
+	tables := 2 * int(l.Table) // their first size, and a share for each to grow into
 	return heldStack + tables*heldEntry + l.Entries*heldReference + l.Globals*heldGlobal + l.Segments*heldSegment + heldBase
 }

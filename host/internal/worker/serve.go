@@ -245,7 +245,7 @@ func (w *worker) answerLocally(in *wasm.Instance, op abi.Call, args [5]uint32) (
 	payload := guest.Payload(w.event.Payload)
 	switch {
 	case w.event.sealed():
-		result = int32(abi.Denied) // which for a scan says that nothing was found
+		result = int32(abi.Denied) // for a scan this says that nothing was found
 	case op == abi.CallTake:
 		result = payload.Take(in, args[0], args[1], args[2])
 	default:

@@ -123,7 +123,7 @@ func (o *orderedObject) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.Token() // the brace; that the text is an object is known
+	d.Token() // skips the brace: the text is known to be an object
 	for d.More() {
 		token, _ := d.Token()
 		key, _ := token.(string)

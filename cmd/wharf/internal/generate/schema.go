@@ -258,7 +258,7 @@ func simplify(s *shape) *shape {
 	case len(s.branches) == 0 || kinds[unknown]:
 		return &shape{nullable: s.nullable}
 	case len(s.branches) == 1:
-		one := *s.branches[0] // it may be nullable here and not elsewhere
+		one := *s.branches[0] // a copy: it may be nullable here and not elsewhere
 		if one.kind == object || one.kind == choice {
 			one = shape{kind: reference, to: s.branches[0]}
 		}

@@ -25,7 +25,7 @@ func Explain(err error) error {
 	case errors.As(err, &op) && strings.HasSuffix(op.Op, " error") && reflect.ValueOf(op.Err).Kind() == reflect.Uint8:
 		// crypto/tls has a type of its own for an alert, and a public one of the same text
 		return fmt.Errorf("%s: %w", op.Op, tls.AlertError(reflect.ValueOf(op.Err).Uint()))
-	case op != nil && op.Op == "proxyconnect": // so net/http calls it, for all urls
+	case op != nil && op.Op == "proxyconnect": // the name that net/http gives to this, for all urls
 		at := ""
 		var dial *net.OpError
 		if errors.As(op.Err, &dial) && dial.Addr != nil {

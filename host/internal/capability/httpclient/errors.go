@@ -53,7 +53,7 @@ func Explain(err error) error {
 	var unknown *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	switch {
-	case errors.As(err, new(*Refusal)): // which says all that there is to say
+	case errors.As(err, new(*Refusal)): // a refusal needs no explanation
 		return err
 	case errors.As(err, &record):
 		return fmt.Errorf("the server does not speak TLS; is its url http://…? (%w)", err)
