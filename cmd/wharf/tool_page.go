@@ -28,8 +28,9 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	}
 	schema := args.ReadSchema(tool.InputSchema)
 	arguments := schema.Properties()
-	a.writeProperties(&out, "ARGUMENTS", arguments)
-	a.writeProperties(&out, "RESULT", args.ReadSchema(tool.OutputSchema).Properties())
+	a.writeProperties(&out, "ARGUMENTS", schema, arguments)
+	result := args.ReadSchema(tool.OutputSchema)
+	a.writeProperties(&out, "RESULT", result, result.Properties())
 	if claims := claims(tool); len(claims) > 0 {
 		out.WriteString("\n" + a.StyleOut(term.Bold, "THE SERVER SAYS") + "\n" + a.paragraph(strings.Join(claims, "; "), 2))
 	}
@@ -43,7 +44,7 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	words = append(words, plain.ShellWord(tool.Name))
 	for _, p := range arguments {
 		if p.Required {
-			words = append(words, p.Example())
+			words = append(words, schema.Example(p))
 		}
 	}
 	if a.shell == nil && !a.known() {
@@ -61,32 +62,70 @@ func (a *app) known() bool { return a.address != "" || a.settings != nil && a.se
 // no entry, else its name.
 func (a *app) serverWord() string { return cmp.Or(a.address, a.server) }
 
+// A page shows so many levels of members below the arguments, and so many members in all.
+const (
+	memberDepth = 4
+	mostMembers = 200
+)
+
 // writeProperties writes the members of an object under a heading, if there are any.
-func (a *app) writeProperties(out *strings.Builder, heading string, properties []args.Property) {
+func (a *app) writeProperties(out *strings.Builder, heading string, schema *args.Schema, properties []args.Property) {
 	if len(properties) == 0 {
 		return
 	}
 	out.WriteString("\n" + a.StyleOut(term.Bold, heading) + "\n")
+	members := 0
 	for _, p := range properties {
-		facts := []string{p.Kind()}
-		if p.Required {
-			facts = append(facts, "required")
+		a.writeProperty(out, p, 2)
+		a.writeMembers(out, schema, p, 6, memberDepth, &members)
+	}
+}
+
+// writeMembers writes the members of the objects that a property may be or have, and counts
+// them.
+func (a *app) writeMembers(out *strings.Builder, schema *args.Schema, p args.Property, indent, depth int, members *int) {
+	forms := schema.Forms(p)
+	if len(forms) > 0 && (depth == 0 || *members >= mostMembers) {
+		out.WriteString(a.paragraph("… (the JSON form has its members)", indent))
+		return
+	}
+	for i, form := range forms {
+		at := indent
+		if len(forms) > 1 {
+			out.WriteString(a.paragraph([]string{"either:", "or:"}[min(i, 1)], indent))
+			at += 2
 		}
-		facts = append(facts, p.Limits...)
-		if p.Default != nil {
-			facts = append(facts, "default "+plain.Cell(string(p.Default)))
-		}
-		out.WriteString(a.paragraph(p.Name+"  "+strings.Join(facts, ", "), 2))
-		if len(p.Enum) > 0 {
-			values := make([]string, len(p.Enum))
-			for i, value := range p.Enum {
-				values[i] = plain.Cell(string(value))
+		for _, member := range form {
+			if *members++; *members > mostMembers {
+				out.WriteString(a.paragraph("… (the JSON form has all of them)", at))
+				return
 			}
-			out.WriteString(a.paragraph("one of "+strings.Join(values, ", "), 6))
+			a.writeProperty(out, member, at)
+			a.writeMembers(out, schema, member, at+4, depth-1, members)
 		}
-		if p.Description != "" {
-			out.WriteString(a.paragraph(p.Description, 6))
+	}
+}
+
+// writeProperty writes what a schema says of one value.
+func (a *app) writeProperty(out *strings.Builder, p args.Property, indent int) {
+	facts := []string{p.Kind()}
+	if p.Required {
+		facts = append(facts, "required")
+	}
+	facts = append(facts, p.Limits...)
+	if p.Default != nil {
+		facts = append(facts, "default "+plain.Cell(string(p.Default)))
+	}
+	out.WriteString(a.paragraph(plain.Line(p.Name)+"  "+strings.Join(facts, ", "), indent))
+	if len(p.Enum) > 0 {
+		values := make([]string, len(p.Enum))
+		for i, value := range p.Enum {
+			values[i] = plain.Cell(string(value))
 		}
+		out.WriteString(a.paragraph("one of "+strings.Join(values, ", "), indent+4))
+	}
+	if p.Description != "" {
+		out.WriteString(a.paragraph(p.Description, indent+4))
 	}
 }
 

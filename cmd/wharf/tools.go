@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -23,9 +24,11 @@ func newTools(a *app) *cobra.Command {
 		Use:   "tools [SERVER [TOOL]] | [TOOL] -- COMMAND…",
 		Short: "List the tools of a server, or of all; show one",
 		Long: `List the tools of a server, or show all that it says of one tool: a description,
-the arguments with their types, values and defaults, and a command line that calls
-it. Without a server, all enabled servers are started, and the tools of each listed
-as SERVER.TOOL, which ` + "`wharf call`" + ` takes. The exit code is 4 if a server is missing.
+the arguments with their types, values and defaults, the members of objects among
+them, and a command line that calls it. On a terminal a list ends with the server's
+own instructions, if it has any. Without a server, all enabled servers are started,
+and the tools of each listed as SERVER.TOOL, which ` + "`wharf call`" + ` takes. The exit code
+is 4 if a server is missing.
 
 With --search only tools are listed whose name or description has all of the words.
 Piped, or with --json, a list is a JSON array of tools as the server wrote them, one
@@ -57,7 +60,25 @@ func (c *client) listTools(ctx context.Context, search string) error {
 		return err
 	}
 	tools = matching(tools, search)
-	return c.app.printList(append([]mcp.Tool{}, tools...), toolTable("", tools)) // [] and not null
+	if err := c.app.printList(append([]mcp.Tool{}, tools...), toolTable("", tools)); err != nil { // [] and not null
+		return err
+	}
+	if said := strings.TrimSpace(c.session.Info().Instructions); said != "" && search == "" && c.app.forPeople() {
+		return c.app.Print("\n" + c.app.StyleOut(term.Bold, "THE SERVER SAYS") + "\n" + c.app.paragraph(clipped(said), 2))
+	}
+	return nil
+}
+
+// mostInstructions is how much is shown of what a server says of its use, in bytes.
+const mostInstructions = 8 << 10
+
+// clipped returns the beginning of text, and how much of it is missing.
+func clipped(text string) string {
+	shown := plain.CutBytes(text, mostInstructions)
+	if more := len(text) - len(shown); more > 0 {
+		return fmt.Sprintf("%s\n… and %d more bytes", shown, more)
+	}
+	return text
 }
 
 // toolTable has a row for each tool. Names begin with the given text.

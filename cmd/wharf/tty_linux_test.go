@@ -184,6 +184,12 @@ func TestTerminalGetsTables(t *testing.T) {
 	if !strings.Contains(shown, "TOOL  ARGUMENTS") || !strings.Contains(shown, "\necho  message=string     Say a message back.\n") {
 		t.Errorf("shown: %s", shown)
 	}
+	if says := "\n\nTHE SERVER SAYS\n  This server is for trying things out: nothing it does lasts.\n"; !strings.HasSuffix(withoutSpinner(shown), says) {
+		t.Errorf("shown: %s", shown)
+	}
+	if shown = onTerminal(t, []string{"NO_COLOR=1"}, "wharf", "tools", "demo", "--search", "echo"); strings.Contains(shown, "SAYS") {
+		t.Errorf("with --search: %s", shown)
+	}
 	if shown = onTerminal(t, nil, "wharf", "tools", "demo", "--json"); !strings.Contains(shown, `"name": "add"`) {
 		t.Errorf("with --json: %s", shown)
 	}
@@ -202,6 +208,51 @@ func TestTerminalGetsToolPages(t *testing.T) {
 		"RESULT\n  sum number, required\n\nEXAMPLE\n  wharf call demo add a=1 b=1\n"
 	if shown != want {
 		t.Errorf("shown: %s", shown)
+	}
+}
+
+// The members of objects stand below the argument that has them.
+func TestToolPageHasMembers(t *testing.T) {
+	tool := mcp.Tool{Name: "edit", InputSchema: []byte(`{"required":["edits"],"properties":{
+		"edits":{"type":"array","description":"what to change","items":{"type":"object","required":["old"],"properties":{
+			"old":{"type":"string","description":"this \u001b[2Jtext"},"how":{"enum":["once","all"],"default":"once"}}}},
+		"loop":{"$ref":"#/$defs/loop"}, "to":{"anyOf":[{"type":"object","properties":{"id":{"type":"integer"}}},{"type":"object","properties":{"name":{"type":"string"}}}]}},
+		"$defs":{"loop":{"type":"object","properties":{"next":{"$ref":"#/$defs/loop"}}}}}`)}
+	a := &app{Terminal: &term.Terminal{Width: 80}}
+	want := `edit
+
+ARGUMENTS
+  edits array of object, required
+      what to change
+      old string, required
+          this \x1b[2Jtext
+      how any value, default "once"
+          one of "once", "all"
+  loop object
+      next object
+          next object
+              next object
+                  next object
+                      … (the JSON form has its members)
+  to object
+      either:
+        id integer
+      or:
+        name string
+
+EXAMPLE
+  wharf call edit 'edits=[{"old":"…"}]' -- COMMAND…
+`
+	if got := a.toolPage(tool); got != want {
+		t.Errorf("got: %s", got)
+	}
+	var wide strings.Builder
+	for i := range 3 * mostMembers {
+		fmt.Fprintf(&wide, `,"m%d":{"type":"string"}`, i)
+	}
+	tool.InputSchema = []byte(`{"properties":{"a":{"type":"object","properties":{` + wide.String()[1:] + `}}}}`)
+	if got := a.toolPage(tool); strings.Count(got, "\n      m") != mostMembers || !strings.Contains(got, "\n      … (the JSON form has all of them)\n") {
+		t.Errorf("of many: %s", got)
 	}
 }
 

@@ -263,7 +263,7 @@ func (args Arguments) Build(tool string, schema json.RawMessage) (Object, error)
 		member, ok := coerce(v.Text, wanted)
 		if !ok {
 			err := fmt.Errorf("argument %q: tool %q wants %s here", v.word, tool, wanted)
-			return nil, exit.Usage(err, "for example %s", reader.about(v.Key).Example())
+			return nil, exit.Usage(err, "for example %s", reader.Example(reader.about(v.Key)))
 		}
 		built[v.Key] = member
 	}

@@ -98,7 +98,7 @@ func TestProperties(t *testing.T) {
 			enum = append(enum, string(value))
 		}
 		w, ok := want[p.Name]
-		if got := (struct{ kind, limits, enum, example string }{p.Kind(), strings.Join(p.Limits, ", "), strings.Join(enum, " "), p.Example()}); !ok || got != w {
+		if got := (struct{ kind, limits, enum, example string }{p.Kind(), strings.Join(p.Limits, ", "), strings.Join(enum, " "), schema.Example(p)}); !ok || got != w {
 			t.Errorf("%s: got %+v, want %+v", p.Name, got, w)
 		}
 		if required := i < 2; p.Required != required {
@@ -114,14 +114,52 @@ func TestProperties(t *testing.T) {
 	}
 }
 
+// TestForms reads the members of objects within arguments, and writes examples with the
+// required ones.
+func TestForms(t *testing.T) {
+	schema := ReadSchema(json.RawMessage(`{"properties":{
+		"edits":{"type":"array","items":{"$ref":"#/$defs/edit"}},
+		"point":{"type":"object","required":["x","to"],"properties":{"to":{"type":"object","required":["name"],"properties":{"name":{"enum":["a b"]}}},"x":{"type":"number"},"y":{"type":"number"}}},
+		"one":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/edit"},{"type":"object","properties":{"all":{"type":"boolean"}}}]},
+		"loop":{"$ref":"#/$defs/loop"}, "text":{"type":"string"}, "map":{"type":"object","properties":{}}},
+		"$defs":{"edit":{"type":"object","required":["old","new"],"properties":{"new":{"type":"string"},"old":{"type":"string"}}},
+			"loop":{"type":"object","required":["next"],"properties":{"next":{"$ref":"#/$defs/loop"}}}}}`))
+	want := map[string]struct{ forms, example string }{
+		"edits": {"old new", `'edits=[{"old":"…","new":"…"}]'`},
+		"point": {"x to y", `'point={"x":1,"to":{"name":"a b"}}'`},
+		"one":   {"old new; all", `'one={"old":"…","new":"…"}'`},
+		"loop":  {"next", `'loop={"next":{"next":{"next":{"next":{}}}}}'`},
+		"text":  {"", "text=…"},
+		"map":   {"", "'map={}'"},
+	}
+	for _, p := range schema.Properties() {
+		var forms []string
+		for _, form := range schema.Forms(p) {
+			var names []string
+			for _, member := range form {
+				names = append(names, member.Name)
+			}
+			forms = append(forms, strings.Join(names, " "))
+		}
+		if got := (struct{ forms, example string }{strings.Join(forms, "; "), schema.Example(p)}); got != want[p.Name] {
+			t.Errorf("%s: got %+v, want %+v", p.Name, got, want[p.Name])
+		}
+	}
+}
+
 // TestPropertiesEnd: a schema that refers to itself costs no more than the budget.
 func TestPropertiesEnd(t *testing.T) {
 	for _, text := range []string{
 		`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`,
 		`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}],"items":{"$ref":"#/$defs/a"}}}}`,
 	} {
-		if got := ReadSchema(json.RawMessage(text)).Properties(); len(got) != 1 {
+		schema := ReadSchema(json.RawMessage(text))
+		got := schema.Properties()
+		if len(got) != 1 {
 			t.Errorf("%s: %v", text, got)
+		}
+		if forms := schema.Forms(got[0]); len(forms) > 0 {
+			t.Errorf("%s: forms %v", text, forms)
 		}
 	}
 }

@@ -21,6 +21,8 @@ type Property struct {
 	Default     json.RawMessage
 	Enum        []json.RawMessage // what the value may be; none where it may be anything
 	Limits      []string          // "at least 1", "a date"
+
+	schema json.RawMessage
 }
 
 // Properties returns all arguments, in the order of [Schema.Names].
@@ -34,7 +36,42 @@ func (s *Schema) Properties() (all []Property) {
 func (s *Schema) about(name string) Property {
 	p := s.property(s.properties[name])
 	p.Name, p.Required, p.Types = name, s.requires[name], s.Types(name)
+	p.schema = s.properties[name]
 	return p
+}
+
+// Forms are the members of the objects that the value may be, or that its items may be: for
+// each kind of object its own. There are none where the schema names no member.
+func (s *Schema) Forms(p Property) [][]Property { return s.formsOf(p.schema) }
+
+func (s *Schema) formsOf(schema json.RawMessage) (forms [][]Property) {
+	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
+		return nil
+	}
+	var node struct {
+		Properties json.RawMessage   `json:"properties"`
+		Items      json.RawMessage   `json:"items"`
+		Ref        string            `json:"$ref"`
+		AnyOf      []json.RawMessage `json:"anyOf"`
+		OneOf      []json.RawMessage `json:"oneOf"`
+	}
+	lenient(schema, &node)
+	if node.Ref != "" {
+		return s.formsOf(s.resolve(node.Ref))
+	}
+	if node.Properties != nil {
+		of := ReadSchema(schema)
+		of.defs, of.oldDefs, of.budget = s.defs, s.oldDefs, s.budget
+		forms = append(forms, of.Properties())
+		s.budget = of.budget
+	}
+	if node.Items != nil {
+		forms = append(forms, s.formsOf(node.Items)...)
+	}
+	for _, branch := range slices.Concat(node.AnyOf, node.OneOf) {
+		forms = append(forms, s.formsOf(branch)...)
+	}
+	return slices.DeleteFunc(forms, func(members []Property) bool { return len(members) == 0 })
 }
 
 // takesText reports whether a property may be any text.
@@ -127,31 +164,67 @@ func (p Property) Kind() string {
 }
 
 // Example is a word for the command line that gives the argument a value of its type. A
-// value that only the person knows is "…".
-func (p Property) Example() string {
-	value := p.Default
-	if len(p.Enum) > 0 && !slices.Contains(p.Types, "array") {
-		value = p.Enum[0]
-	}
+// value that only the person knows is "…". An object has the members that it must have, and
+// an array of objects has one of them.
+func (s *Schema) Example(p Property) string {
+	value := s.example(p, exampleDepth)
 	var text string
-	switch {
-	case len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil && !strings.HasPrefix(text, "@"):
+	switch known := p.Default != nil || len(p.Enum) > 0 && !slices.Contains(p.Types, "array"); {
+	case value[0] == '"' && json.Unmarshal(value, &text) == nil && !strings.HasPrefix(text, "@"):
 		return plain.ShellWord(p.Name + "=" + text)
-	case value != nil:
+	case known:
 		return plain.ShellWord(p.Name + ":=" + string(value))
-	case slices.Contains(p.Types, "string") || len(p.Types) == 0:
-		return plain.ShellWord(p.Name + "=…")
-	case slices.Contains(p.Types, "integer") || slices.Contains(p.Types, "number"):
-		return plain.ShellWord(p.Name + "=1")
-	case slices.Contains(p.Types, "boolean"):
-		return plain.ShellWord(p.Name + "=true")
-	case slices.Contains(p.Types, "array"):
-		if slices.Contains(p.Items, "string") {
-			return plain.ShellWord(p.Name + `=["…"]`)
-		}
-		return plain.ShellWord(p.Name + "=[]")
 	}
-	return plain.ShellWord(p.Name + "={}")
+	return plain.ShellWord(p.Name + "=" + string(value))
+}
+
+// An example has so many objects within each other, and each has at most so many bytes.
+const (
+	exampleDepth = 4
+	exampleBytes = 1000
+)
+
+// example is a value that a property may have.
+func (s *Schema) example(p Property, depth int) json.RawMessage {
+	switch {
+	case len(p.Enum) > 0 && !slices.Contains(p.Types, "array"):
+		return p.Enum[0]
+	case p.Default != nil:
+		return p.Default
+	case slices.Contains(p.Types, "string") || len(p.Types) == 0:
+		return json.RawMessage(`"…"`)
+	case slices.Contains(p.Types, "integer") || slices.Contains(p.Types, "number"):
+		return json.RawMessage("1")
+	case slices.Contains(p.Types, "boolean"):
+		return json.RawMessage("true")
+	}
+	object := s.exampleObject(p, depth)
+	switch {
+	case !slices.Contains(p.Types, "array"):
+		return json.RawMessage(cmp.Or(object, "{}"))
+	case slices.Contains(p.Items, "string"):
+		return json.RawMessage(`["…"]`)
+	}
+	return json.RawMessage("[" + object + "]")
+}
+
+// exampleObject is an object with the members that the first form of a property requires. It is
+// "" where the schema names no member, and where that is too long for an example.
+func (s *Schema) exampleObject(p Property, depth int) string {
+	forms := s.Forms(p)
+	if len(forms) == 0 || depth == 0 {
+		return ""
+	}
+	var members []string
+	for _, member := range forms[0] {
+		if member.Required {
+			members = append(members, plain.Quote(member.Name)+":"+string(s.example(member, depth-1)))
+		}
+	}
+	if object := "{" + strings.Join(members, ",") + "}"; len(object) <= exampleBytes {
+		return object
+	}
+	return ""
 }
 
 // usage says how the arguments are written, the required ones first: "write a=… [b=…]". It

@@ -50,7 +50,7 @@ type Schema struct {
 // price beside its length, or a reference to itself would cost nothing.
 const (
 	schemaBudget = 1 << 20
-	schemaPrice  = 4 << 10
+	schemaPrice  = 1 << 10
 )
 
 // ReadSchema never fails: a part that it cannot read says nothing about types, and neither
