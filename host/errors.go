@@ -96,7 +96,7 @@ func Withheld(err error) []string {
 	return start.Cause.Withheld
 }
 
-// explain gives an error of the packages below its kind and hint.
+// explain adds the kind and the hint to an error of the packages below.
 func explain(server string, err error) error {
 	if err == nil { // returns before anything escapes to the heap: every good call passes here
 		return nil

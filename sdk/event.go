@@ -74,9 +74,9 @@ type Event struct {
 	Arg    uint32 // CANCEL: the exchange; the rest has methods
 }
 
-// Sealed reports whether an OPENED has what signs in to the server. A transport
-// puts it into the stream with [Handle.Forward], to the handle of the event and
-// before Handle returns; afterwards it is gone.
+// Sealed reports whether an OPENED has credentials for the server. A transport puts it into
+// the stream with [Handle.Forward], to the handle of the event and before Handle returns;
+// afterwards it is gone.
 func (e Event) Sealed() bool { return e.Kind == abi.EventOpened && e.Arg&abi.Sealed != 0 }
 
 // Last reports whether nothing more comes for the handle: an END, or the flag

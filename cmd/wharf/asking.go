@@ -48,7 +48,7 @@ func (a *app) askServer(ctx context.Context, server host.Server) asker {
 	}
 }
 
-// simple matches the expressions of a template whose values stand in an address as they are,
+// simple matches the simple expressions of a template: their values are in an address only
 // percent-encoded (RFC 6570, level 1).
 var simple = regexp.MustCompile(`^[A-Za-z0-9_.]+$`)
 

@@ -6,9 +6,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/watch"
 )
 
-// configWatcher watches for changes of the configuration: of its file, of the file of
-// a plugin, and by SIGHUP. SIGHUP means that only for programs without a terminal. To
-// one with a terminal it says that the terminal is gone, and ends it.
+// configWatcher watches for changes of the configuration: of its file, of the file of a
+// plugin, and by SIGHUP. SIGHUP has this meaning only for programs without a terminal. For a
+// program with a terminal it means that the terminal is gone, and ends the program.
 type configWatcher struct {
 	hangup chan struct{}
 	ignore func()       // leaves a SIGHUP to the program again

@@ -81,7 +81,7 @@ func (d *diagram) heading(l *trace.Line) string {
 	return began + "\n" + d.terminal.StyleOut(term.Bold, text) + "\n"
 }
 
-// revision is a row of its own where a connection changes its protocol revision.
+// revision returns a row of its own if a connection changes its protocol revision.
 func (d *diagram) revision(l *trace.Line) string {
 	who := peer{l.Server, l.Connection}
 	switch {

@@ -12,7 +12,8 @@ import (
 )
 
 // forgetRefused returns the error of a server that the person has just typed a secret for. If
-// the server refuses what was kept of that, the error says so, and it is kept no longer.
+// the server refuses the token that was kept of it, the error says so, and the token is
+// removed.
 func (a *app) forgetRefused(ctx context.Context, h *host.Host, server host.Server, err error) error {
 	if !errors.Is(err, host.ErrLogin) {
 		return err

@@ -52,7 +52,7 @@ func closeCode(payload []byte) (code uint16, wrong string) {
 	return 0, "with the code " + strconv.Itoa(int(code)) + ", which none may have"
 }
 
-// statusOf is what a code means to the host: whether to come again makes sense.
+// statusOf is what a code means to the host: whether another connection makes sense.
 func statusOf(code uint16) abi.Status {
 	switch code {
 	case 1002, 1003, 1007, 1010:

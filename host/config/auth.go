@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The words that auth may be where it is no name of a provider.
+// The values of auth that are no names of providers.
 const (
 	AuthNone = "none"  // requests go as they are, and a 401 is an error
 	oauth    = "oauth" // what a table without a provider means
@@ -127,7 +127,7 @@ func (e *entry) setting(key string) any {
 	}
 }
 
-// reference tells a table that leads to a secret from one of texts.
+// reference reports whether a table is a reference to a secret, and not a table of texts.
 func reference(fields map[string]string) (r Reference, ok bool) {
 	r = Reference{fields["env"], fields["file"], fields["secret"]}
 	return r, len(fields) == 1 && r != Reference{}

@@ -246,7 +246,8 @@ func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 	return c
 }
 
-// ownerByMarks returns the client whose entries alone have some key that one of these has.
+// ownerByMarks returns a client by a key that occurs in one of these entries, and that no
+// other client has.
 func (d *document) ownerByMarks(root []string) *client {
 	gemini := d.anyEntry(root, func(t map[string]any) bool {
 		_, trusted := t["trust"].(bool)

@@ -46,7 +46,7 @@ func (l *login) signInByMachine(at *place) (*token, error) {
 	return t, l.save(t, at)
 }
 
-// isOthers reports whether a token was got by another flow meanwhile, and will do.
+// isOthers reports whether another flow got a token meanwhile that can be used.
 func (l *login) isOthers(t *token) bool {
 	if l.Start().Reason == step.ReasonLogin || !l.isFresh(t) || l.token != nil && l.token.Access == t.Access {
 		return false

@@ -148,9 +148,9 @@ func (l *login) checkTries(at *place) error {
 	return nil
 }
 
-// isInVain reports whether the server refuses what a person has just signed in
-// for, be it the token of the sign-in or the one that a refresh has made of it
-// since. Another sign-in would come to the same.
+// isInVain reports whether the server refuses what a person has just signed in for, either
+// the token of the sign-in or one that a refresh has made of it since. Another sign-in would
+// be refused too.
 func (l *login) isInVain(at *place) bool {
 	t := l.token
 	if t == nil || l.upscope || !l.isNew(t) || t.Source.Issuer != at.Server.Issuer || !contains(l.before.Scope, l.scopes(at)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// errNoClient is an authorization server where no client can register itself.
+// errNoClient is the error for a server where no client can register itself.
 var errNoClient = errors.New("the authorization server lets no client register by itself")
 
 // listener opens the callback for a client, which may have been registered with

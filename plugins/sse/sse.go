@@ -11,9 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sse"
 )
 
-// transport speaks to one server. The stream is essential: its end is the end of
-// the connection, and to come again is the host's affair. This transport has no
-// resumption, so what the server says about that (retry, ids) counts for nothing.
+// transport speaks to one server. The stream is essential: its end is the end of the
+// connection, and the host connects again. This transport has no resumption, so what the
+// server says about that (retry, ids) counts for nothing.
 type transport struct {
 	cap      int // bytes of a message
 	stream   sdk.Handle

@@ -7,10 +7,10 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// CheckHeader says what keeps credentials from setting a header. The host refuses
-// it in any case; here a provider can do so in words that its user understands.
-// Its error quotes neither the value, which is a secret, nor a name that is not one
-// of its own list: who gets both from elsewhere may have them mixed up.
+// CheckHeader says what keeps credentials from setting a header. The host refuses it in any
+// case; here a provider can do so in words that its user understands. Its error quotes
+// neither the value, which is a secret, nor a name that is not one of its own list: a caller
+// that gets both from elsewhere may have mixed them up.
 func CheckHeader(name, value string) error {
 	if name == "" || strings.Trim(name, tokenBytes) != "" {
 		return errors.New("the name of a header has letters, digits and hyphens")

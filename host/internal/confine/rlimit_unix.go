@@ -47,8 +47,8 @@ func closeInherited() error {
 	return err
 }
 
-// limit lowers a limit for good. The process is killed where it meets it: a
-// warning before is lost on Go, whose runtime takes the signal and goes on.
+// limit lowers a limit for good. A process that reaches the limit is killed: Go would not
+// heed an earlier warning, because its runtime takes the signal and goes on.
 func limit(resource int, to uint64) error {
 	var l syscall.Rlimit
 	err := syscall.Getrlimit(resource, &l)

@@ -222,8 +222,9 @@ func (f *Fetcher) serverIsPrivate(ctx context.Context) bool {
 	return f.private.Load()
 }
 
-// verifiedAddr returns the address at which the server proves by its certificate to be
-// itself, or none. At an address that is not its own, the server has no valid certificate.
+// verifiedAddr returns the address at which the server proves its identity by its
+// certificate, or none. At an address that is not its own, the server has no valid
+// certificate.
 func (f *Fetcher) verifiedAddr(ctx context.Context) (at netip.Addr) {
 	base := f.policy.Server.URL()
 	if proxy, err := f.proxy(ownServer, base); proxy != nil || err != nil || base.Scheme != "https" {

@@ -29,9 +29,9 @@ type notes struct {
 	heard, logs, coalesced, lost uint64
 }
 
-// maxNotes bounds the bytes of the batch that fills: params, names of methods and
-// entries. The batch that is being told has as many at most, and slices that grow
-// have up to a quarter of room to spare.
+// maxNotes bounds the bytes of the batch that fills: params, names of methods and entries.
+// The batch that the handler is told has no more than that either, and slices that grow have
+// up to a quarter of room to spare.
 const maxNotes = 16 << 20
 
 // fullNotes is how many bytes shedding leaves: a quarter is free then.

@@ -83,7 +83,7 @@ func (m *machine) reap() {
 	}
 }
 
-// start has the worker begin. The caller closes the machine after an error.
+// start tells the worker to begin. The caller closes the machine after an error.
 func (m *machine) start(b *begin) error {
 	m.budget, m.spent, m.starting = wasm.InitBudget, 0, true
 	m.out = b.append(m.out)

@@ -17,8 +17,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// compiling are the limits of a worker until it runs the plugin, and running those from
-// then on. It may have the descriptors that it has, and a few for what the runtime opens.
+// compiling are the limits of a worker until it runs the plugin, and running those from then
+// on. They allow the descriptors that it has already, and a few that the runtime opens.
 var (
 	compiling = confine.Limits{Memory: 1 << 30, File: 64 << 20, Open: 48}
 	running   = confine.Limits{}
