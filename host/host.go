@@ -73,8 +73,8 @@ type Config struct {
 	// cannot be written to is not used, with a warning.
 	CacheDir string
 
-	// VaultDir keeps logins between runs, encrypted; see [vault.DefaultDir]. With
-	// "" there is no vault, and a sign-in that has something to keep fails.
+	// VaultDir keeps logins between runs, encrypted; see [vault.DefaultDir]. With "" there is
+	// no vault, and a sign-in that needs to keep something fails.
 	VaultDir string
 
 	// TrustDir keeps what the user decided about servers that came with a

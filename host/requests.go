@@ -84,9 +84,9 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	return explain(s.Name(), s.inner.Notify(ctx, method, params))
 }
 
-// ListResources returns all resources that the server lists, each with the whole
-// of what the server wrote about it. A list that the server said is still fresh,
-// and has not changed, is not asked for again.
+// ListResources returns all resources that the server lists, each with all that the server
+// wrote about it. A list that the server said is still fresh, and has not changed, is not
+// asked for again.
 func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
 	return answer(ctx, s, mcp.MethodListResources, s.inner.ListResources)
 }

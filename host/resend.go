@@ -11,9 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// MaybeSent reports whether err is about a request that the server may have, and
-// may have acted on, although no answer came. A request whose error is neither that
-// nor [ErrNotSent] was answered, or was never made.
+// MaybeSent reports whether err is about a request that the server may have, and may have
+// acted on, although no answer came. If its error is neither of this kind nor [ErrNotSent], a
+// request was answered, or was never made.
 func MaybeSent(err error) bool {
 	var call *rpc.CallError
 	return errors.As(err, &call) && call.Sent == rpc.MaybeSent

@@ -51,8 +51,8 @@ type Account struct {
 	Turns    atomic.Uint64 // counts sign-ins and sign-outs
 }
 
-// Apply is [auth.Account.Apply]. It also keeps the credentials out of what is recorded,
-// except for a DPoP proof, which is of use for this one request.
+// Apply is [auth.Account.Apply]. It also keeps the credentials out of recordings, except for
+// a DPoP proof, which is good for this one request only.
 func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
 	pairs, err := a.Account.Apply(ctx, r)
 	for _, pair := range pairs {
@@ -137,9 +137,9 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 	case file.Isolation == config.IsolationProcess:
 		return nil, hosterr.Configf("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}
-	// What is compiled in was chosen with the program: it calls what it finds, and
-	// its servers share registrations. What is loaded from a file calls what its
-	// entry grants, and shares nothing.
+	// A provider that is compiled in was chosen with the program: it calls the origins that
+	// it discovers, and its servers share registrations. A provider that is loaded from a
+	// file calls what its entry grants, and shares nothing.
 	reach := egress.Policy{Origins: file.Origins, Discover: file.Discover || !fromFile}
 	var warned sync.Once
 	c := auth.Config{

@@ -73,9 +73,9 @@ func (a *partials) forget(exchange uint32) {
 	}
 }
 
-// add appends p to m, or, past the cap or where space is not enough, drops all but
-// the head. whole is how long the message is said to become, or 0; space is how many
-// more bytes may be held.
+// add appends p to m. Past the cap, or if there is not enough space, it drops all but the
+// head. whole is how long the message is said to become, or 0; space is how many more bytes
+// may be held.
 func (a *partials) add(m *partial, p []byte, whole, limit, space int) {
 	if m.dropped > 0 {
 		m.dropped += len(p)

@@ -290,9 +290,9 @@ func (i *Instance) connectError(err error, status abi.Status, text string) error
 	return i.pluginError(op, err)
 }
 
-// open opens something for the guest. A refusal is kept for the user: it is the cause of
-// what the guest is about to report. A connection without what is essential to it cannot
-// go on.
+// open opens something for the guest. A refusal is kept for the user: it is the cause of the
+// failure that the guest is about to report. If an essential handle is refused, the
+// connection cannot go on.
 func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
 	n := slices.IndexFunc(i.handles, func(h handle) bool { return h.stream == nil })
 	if n < 0 && len(i.handles) == abi.MaxHandles {

@@ -118,10 +118,10 @@ type Config struct {
 	Random         io.Reader
 }
 
-// Observer sees all that passes between a guest and its host, for recordings that
-// can be run again. The owner calls it, so one call at a time; what it
-// is given is valid during the call only. Nothing is left out but the bytes of a
-// sealed payload, so an Observer that keeps bytes has to hide the secrets.
+// Observer sees all that passes between a guest and its host, for recordings that can be run
+// again. The owner calls it, so one call at a time; what it is given is valid during the call
+// only. Only the bytes of a sealed payload are left out, so an Observer that keeps bytes has
+// to hide the secrets.
 type Observer interface {
 	// Event begins an event. A sealed payload is nil, whatever its size.
 	Event(kind abi.Kind, handle, arg, size uint32, payload []byte)

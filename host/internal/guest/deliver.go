@@ -40,9 +40,9 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	return i.handOver(exchange, whole.data, false)
 }
 
-// expected is how long the message of an exchange will be if it is the HTTP body
-// that is being read and the server gave its length, or 0. It is a hint: a server
-// may lie, and a guest may deliver something else.
+// expected is how long the message of an exchange will be. It is known if the message is the
+// HTTP body that is being read and the server gave its length; else it is 0. It is a hint: a
+// server may lie, and a guest may deliver something else.
 func (i *Instance) expected(exchange uint32) int {
 	if i.current.kind != abi.EventHead && i.current.kind != abi.EventData {
 		return 0

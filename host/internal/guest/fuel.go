@@ -35,8 +35,8 @@ func earnedBy(size int) int64 {
 	return int64(piece)*wasm.FuelPerPayloadByte + int64(size-piece)*bulkFuel
 }
 
-// fuelBucket bounds how much fuel a connection may use over time, beside what its
-// events earn: a guest that keeps itself busy is stopped by it.
+// fuelBucket bounds how much fuel a connection may use over time, in addition to what its
+// events earn. It stops a guest that keeps itself busy.
 type fuelBucket struct {
 	rate, level int64
 	filled      time.Time

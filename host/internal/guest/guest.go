@@ -103,9 +103,9 @@ func (i *Instance) Close(ctx context.Context) error {
 	return nil
 }
 
-// Leave ends the connection without a CLOSE event, so that the guest sends nothing to
-// its server: another instance goes on from what it saved. Leave returns when the guest is
-// gone. It may be called as Close may.
+// Leave ends the connection without a CLOSE event, so that the guest sends nothing to its
+// server: another instance goes on from the state that it saved. Leave returns when the guest
+// is gone. It may be called as Close may.
 func (i *Instance) Leave() {
 	i.stop()
 	<-i.done

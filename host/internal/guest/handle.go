@@ -57,9 +57,9 @@ func (i *Instance) wrote(h *handle, n int) {
 	}
 }
 
-// space is how many more bytes the messages under way may hold, in both directions:
-// what the guest collects, and what it has queued that is no message of a caller. It
-// is below zero when they hold too many.
+// space is how many more bytes the messages under way may hold, in both directions: the
+// messages that the guest collects, and the bytes that it has queued and that are no message
+// of a caller. It is below zero when they hold too many.
 func (i *Instance) space() int {
 	return i.config.Limits.Quota - i.inbound.total - (i.queued - i.callerBytes)
 }

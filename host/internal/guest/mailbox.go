@@ -33,8 +33,8 @@ func (i *Instance) SendClose() {
 	}
 }
 
-// stop has the owner end the guest, before anything that waits: a guest that
-// is slow with each event may have many of them.
+// stop makes the owner end the guest, before anything that waits: a guest that is slow with
+// each event may have many of them.
 func (i *Instance) stop() {
 	i.mu.Lock()
 	if i.finished {

@@ -108,8 +108,8 @@ func (i *Instance) finishEvent(it *item) {
 	}
 }
 
-// flush hands what was written to the kernel and frees the messages whose
-// bytes that were. The owner calls it without mu.
+// flush hands the written bytes to the kernel, and frees the messages that they belong to.
+// The owner calls it without mu.
 func (i *Instance) flush() {
 	if i.unsent {
 		i.unsent = false

@@ -117,8 +117,8 @@ func (d *Driver) Current() Conn {
 // errForgotten is why a connection that has not ended is of no use.
 var errForgotten = errors.New("the server has forgotten the session")
 
-// join returns the connection, or the round that waits for one. That the connection
-// has ended may be seen here before its own goroutine sees it.
+// join returns the connection, or the round that waits for one. join may see that the
+// connection has ended before the connection's own goroutine does.
 func (d *Driver) join() (Conn, *round) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,9 +18,8 @@ type cachedModule[P any] struct {
 	plugin  atomic.Pointer[P] // that was loaded last, or nil
 }
 
-// get returns the plugin as its file is now, which load reads. If the file was replaced by
-// one that cannot be loaded, get calls warn once, and goes on returning the plugin that it
-// had.
+// get returns the plugin as its file is now; load reads it. If the file was replaced by one
+// that cannot be loaded, get calls warn once, and goes on returning the plugin that it had.
 func (c *cachedModule[P]) get(ctx context.Context, name, path string, load func(context.Context, string) (*P, error), warn func(string)) (*P, error) {
 	if err := c.loading.Lock(ctx); err != nil {
 		return nil, fmt.Errorf("load plugin %s: %w", name, err)

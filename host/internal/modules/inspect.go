@@ -36,8 +36,8 @@ func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*plugi
 	return m.examine(ctx, file.Name, path, module, foreign)
 }
 
-// examine returns what is found in a module. A foreign one is inspected and asked in a
-// process of its own first, where there are such processes.
+// examine returns what is found in a module. A foreign module is first inspected and asked in
+// a process of its own, if there are such processes.
 func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, foreign bool) (*pluginstore.Info, error) {
 	info := &pluginstore.Info{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
 	apart, provider := foreign && len(m.config.Worker) > 0, isProvider(binary)

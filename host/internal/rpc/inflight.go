@@ -124,8 +124,8 @@ func (f *inflight) takeLocked(c *call) {
 	}
 }
 
-// drain refuses new calls once every pending call has ended except those in background.
-// The channel is closed at that point; it is nil if that is already the case.
+// drain refuses new calls once every pending call has ended except those in background. The
+// channel is closed at that point; it is nil if they have ended already.
 func (f *inflight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -159,8 +159,8 @@ func (c *call) settle() {
 	c.done <- nil
 }
 
-// leave takes c out for its own caller. It returns false where another goroutine has
-// taken it: that one puts the nil into done.
+// leave takes c out for its own caller. It returns false if another goroutine has taken it:
+// then that goroutine puts the nil into done.
 func (f *inflight) leave(c *call, err error, sent Sent) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

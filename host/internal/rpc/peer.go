@@ -40,9 +40,9 @@ type Config struct {
 	Trace   func(sent bool, msg []byte)
 	Dropped func(why error, msg []byte)
 
-	// Status returns the status of the HTTP response that an exchange has had, 0
-	// for none. It is asked within Deliver, when the exchange is answered with an
-	// error; nil is for links that know nothing of HTTP.
+	// Status returns the status of the HTTP response of an exchange, 0 for none. The peer
+	// calls it within Deliver, when the exchange is answered with an error; nil is for links
+	// that know nothing of HTTP.
 	Status func(exchange uint32) int
 
 	// Broken is called once, on a goroutine of its own, when the other side has

@@ -141,15 +141,15 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 				return h.legacy(ctx, held)
 			}
 			hello = nil
-			// Which of two goroutines hears of its answer first must not decide:
-			// where both answers have come, that to the probe is waited for.
+			// It must not matter which of two goroutines hears of its answer first: if both
+			// answers have come, race waits for the one to the probe.
 			if h.conn.Peer.Quiet() {
 				continue
 			}
 			// A modern server refuses initialize as well: after a refusal the probe has as
-			// long again as it had alone. Otherwise it is a moment only: a server of both eras
-			// that was slow to start answers both requests at once, though it may stand still
-			// between them.
+			// long again as it had alone. Otherwise the probe has a moment only: a server of
+			// both eras that was slow to start answers both requests at once, though it may
+			// pause between them.
 			patience = time.After(200 * time.Millisecond)
 			if held.err != nil {
 				patience = time.After(probeTimeout)

@@ -71,9 +71,8 @@ type headerParam struct {
 	path   []string // of members, from the arguments down
 }
 
-// value returns the argument as text. What is absent, null or neither a string
-// nor a number nor a boolean is not shown. A number that is an integer is spelled as one:
-// 42.0 and 4.2e1 are 42.
+// value returns the argument as text. It shows a string, a number or a boolean, and no other
+// value. A number that is an integer is spelled as one: 42.0 and 4.2e1 are 42.
 func (m headerParam) value(arguments []byte) (text string, ok bool) {
 	raw := arguments
 	for _, name := range m.path {

@@ -75,8 +75,8 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	h.conn.Peer.Agree(terms(h.conn, h.epoch, r.ProtocolVersion))
 	send := h.conn.Peer.Notify
 	if h.conn.http() {
-		// Every message is a request of its own there: one that came in before the server
-		// has taken this notification would meet a server that still expects it.
+		// Over HTTP every message is a request of its own: a message that arrived before this
+		// notification would meet a server that still expects the notification.
 		send = h.conn.Peer.Announce
 	}
 	err = send(ctx, mcp.NotificationInitialized, nil)

@@ -9,9 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// SetLevel has the server log from that level up, as notifications. A legacy
-// server is told now, and again after each new handshake. A modern one is told
-// with every request from now on, and logs only about those
+// SetLevel tells the server to log from that level up, as notifications. A legacy server is
+// told now, and again after each new handshake. A modern one is told with every request from
+// now on, and logs only about those
 // (2026-07-28/server/utilities/logging#per-request-log-level).
 func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 	if !slices.Contains(mcp.Levels, level) {

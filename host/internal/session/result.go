@@ -89,9 +89,8 @@ func (r callReader) plain(c *mcp.Content) bool {
 	return whole && c.Type != ""
 }
 
-// large reads a string that may be most of the result. Then it is not copied:
-// the copy would cost more than all the rest, and to keep the string is to keep
-// little else.
+// large reads a string that may be most of the result. Then it is not copied: the copy would
+// cost more than all the rest, and a caller that keeps the string keeps little else.
 func (r callReader) large() string {
 	text := r.Text()
 	if len(text) < r.most {

@@ -164,9 +164,9 @@ func (u *Subscription) put(c mcp.Change) {
 	u.signal()
 }
 
-// hear takes a change that came in through an inbox, if it is one for u: by the
-// id that it carries in the modern era, and in the legacy era by what it is about.
-// A legacy server may name a part of the resource; loose lets that pass.
+// hear takes a change that came in through an inbox, if it is one for u: by the id that it
+// carries in the modern era, and in the legacy era by what it is about. A legacy server may
+// name a part of the resource; loose accepts that.
 func (u *Subscription) hear(in *inbox, id string, c mcp.Change, loose bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -248,8 +248,8 @@ func (u *Subscription) run(ready chan<- error) {
 	u.session.subscribers.running.Done()
 }
 
-// hold keeps the subscription on one connection for as long as that lasts, and
-// returns the link, or nil where there was none.
+// hold keeps the subscription on one connection for as long as that lasts, and returns the
+// link, or nil if there was no connection.
 func (u *Subscription) hold(opened func()) (*link, error) {
 	l, err := u.session.acquire(u.ctx)
 	if err != nil {

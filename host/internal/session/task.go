@@ -330,7 +330,7 @@ func (w *taskWaits) add(id string) (changed <-chan struct{}, over func()) {
 	}
 }
 
-// wake has the polls that wait for a task ask for it. They do not use what a notification
+// wake makes the polls that wait for a task ask for it. They do not use what a notification
 // says of the task, since that may be late.
 func (w *taskWaits) wake(id string) {
 	w.mu.Lock()

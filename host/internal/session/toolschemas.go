@@ -30,9 +30,9 @@ func (e *ArgumentError) Error() string {
 // Is makes the error one of parameters that cannot be sent.
 func (e *ArgumentError) Is(target error) bool { return target == rpc.ErrParams }
 
-// ResultError says that the structured content of a result does not fit the output
-// schema of the tool, or is missing. The tool has done its work, and the result is here
-// for callers that can use it all the same.
+// ResultError says that the structured content of a result does not fit the output schema of
+// the tool, or is missing. The tool has done its work, and the error has the result for
+// callers that can still use it.
 type ResultError struct {
 	Tool   string
 	Result *mcp.CallToolResult
@@ -88,8 +88,8 @@ type compiled struct {
 // always kept. A hundred ordinary tools have 2 MB.
 const maxCompiled = 12 << 20
 
-// add counts a toolSchema that has just been compiled, and has the oldest forgotten where
-// there are too many.
+// add counts a toolSchema that has just been compiled, and forgets the oldest if there are
+// too many.
 func (k *compiled) add(c *toolSchema, bytes int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -159,9 +159,9 @@ func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.S
 	return found
 }
 
-// checkArguments finds an error in the arguments of a call before it is sent on l.
-// It asks for no list: a tool that is not in the newest one, or whose list is not
-// from this connection, may be another by now, and is called unchecked.
+// checkArguments finds an error in the arguments of a call before it is sent on l. It asks
+// for no list. A tool that is not in the newest list, or whose list is not from this
+// connection, may have changed, and is called unchecked.
 func (s *Session) checkArguments(q *request, l *link) error {
 	known := &s.toolCache
 	known.mu.Lock()
