@@ -133,7 +133,7 @@ func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 }
 
 // Ping asks for a sign of life: with ping in the legacy era, and with server/discover in the
-// modern era, which has no ping.
+// modern era, which has no ping. That a server knows no such method is an answer.
 func (s *Session) Ping(ctx context.Context) error {
 	connected := s.driver.Status().State == status.Connected // else the latency would be that of a start
 	began := time.Now()

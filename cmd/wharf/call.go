@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -29,7 +30,8 @@ Arguments:
   key=@FILE    the contents of a file, as text
   value        of the next argument: first of those that the tool requires, then
                of the others, in the order that TOOL --help shows;
-               key:value gives it a name
+               key:value gives it a name, which the tool must have; a
+               text such as a:b is given as key=a:b
   {…}          a whole JSON object, as --args
   -            a whole JSON object from stdin, as --args -
 A key=value wins over the same key of a whole object. SERVER.TOOL is the same as
@@ -120,6 +122,9 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	object, err := typed.Build(tool, schema)
 	if err != nil {
 		return err
+	}
+	if unnamed := args.Unnamed(tool, schema, object); unnamed != "" && !c.app.flags.noValidate && !c.app.Quiet {
+		c.app.Tell(term.Dim, "note:", unnamed, "")
 	}
 	result, wrong := c.call(ctx, tool, object)
 	if wrong == nil && result == nil {

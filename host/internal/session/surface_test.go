@@ -252,6 +252,14 @@ func TestPing(t *testing.T) {
 			}
 		})
 	}
+	for code, alive := range map[int]bool{mcp.CodeMethodNotFound: true, mcp.CodeInternalError: false} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			s := launcher(able(mcp.Legacy, everything).with("ping", refuse(code, "no", ""))).open()
+			if err := s.Ping(t.Context()); (err == nil) != alive {
+				t.Errorf("a ping that is answered with %d: %v", code, err)
+			}
+		})
+	}
 }
 
 func TestSetLevel(t *testing.T) {

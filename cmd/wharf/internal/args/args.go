@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +18,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // Arguments are the arguments of a call as they stand on the command line.
@@ -110,7 +110,7 @@ func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 	})
 	last := "" // the text that the word before became, as key=text
 	for i, bare := range args.bare {
-		v, err := schema.keyed(of, bare)
+		v, err := schema.keyed(of, bare, next)
 		switch {
 		case err != nil:
 			return args, err
@@ -141,22 +141,38 @@ func (b bareValue) under(key string) Value {
 }
 
 // keyed returns the argument that a word key:value is, and none for another word. A key that
-// was mistyped is an error, and a key without a value.
-func (s *Schema) keyed(of string, word bareValue) (Value, error) {
+// is not known is an error, and so is a key without a value: such a word never becomes the value
+// of another argument, of which next may still have a value.
+func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) {
 	key, text, found := strings.Cut(word.text, ":")
 	_, known := s.properties[key]
-	near := nearest.Name(key, s.Names(), max(1, len(key)/3))
 	switch {
 	case word.json:
 	case found && known:
 		return bareValue{text: text}.under(key), nil
 	case known:
 		return Value{}, exit.Usage(notKeyed(word.text), "%s", cmp.Or(s.usage(), formHint))
-	case found && near != "" && !strings.HasPrefix(text, "//"): // an address is none
-		return Value{}, exit.Usage(fmt.Errorf("argument %q: %s has no argument of that name", plain.Clip(key, 40)+":…", of), "did you mean %q?", near)
+	case found && len(s.properties) > 0 && looksLikeKey(key, text):
+		hint := cmp.Or(s.usage(), formHint)
+		if near := s.near(key); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		} else if len(next) > 0 && s.takesText(next[0]) {
+			hint = "a text with a colon is given by name: " + plain.ShellWord(plain.Clip(next[0], 40)+"="+plain.Clip(word.text, 40))
+		}
+		return Value{}, exit.Usage(fmt.Errorf("argument %q: %s has no argument of that name", plain.Clip(key, 40)+":…", of), "%s", hint)
 	}
 	return Value{}, nil
 }
+
+// looksLikeKey reports whether what stands before the first colon of a word can be the name of an
+// argument, given what stands behind it: that of an address, of a path with a drive, of a time of
+// day and of prose ("Note: …") cannot.
+func looksLikeKey(key, text string) bool {
+	drive := len(key) == 1 && strings.HasPrefix(text, "/")
+	return !drive && keyForm.MatchString(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
+}
+
+var keyForm = regexp.MustCompile(`^[A-Za-z_][\w.-]*$`)
 
 // surplus is the error of a value that no argument is left for. last is the text before it, "" if
 // that was none. It may be meant for an optional argument, where there are some.

@@ -142,6 +142,15 @@ func TestBareWords(t *testing.T) {
 		{two, "2 a", `argument "a": expected key=value; write b=… a=… [c=…]`},
 		{city, "Bern 3 f x y", `argument "y": expected key=value; quote a text of several words: 'k=x y'`},
 		{one, "txt:hello", `argument "txt:…": tool "t" has no argument of that name; did you mean "text"?`},
+		{two, "b:2 d:x", `argument "d:…": tool "t" has no argument of that name; a text with a colon is given by name: a=d:x`},
+		{two, "a:x d:2", `argument "d:…": tool "t" has no argument of that name; write b=… a=… [c=…]`},
+		{one, "note:/a", `argument "note:…": tool "t" has no argument of that name; a text with a colon is given by name: text=note:/a`},
+		{one, "C:/x", `{"text":"C:/x"}`},
+		{one, `C:\x`, `{"text":"C:\\x"}`},
+		{one, "12:30", `{"text":"12:30"}`},
+		{one, "Note:", `{"text":"Note:"}`},
+		{one, `("note:x")`, `{"text":"note:x"}`},
+		{`{}`, "a:b", `argument "a:b": expected key=value; ` + formHint},
 		{one, "text://hello", `{"text":"//hello"}`},
 		{one, "test://hello", `{"text":"test://hello"}`},
 		{one, "hello new world", `argument "new": expected key=value; quote a text of several words: 'text=hello new world'`},
@@ -167,6 +176,28 @@ func TestBareWords(t *testing.T) {
 		}
 		if string(got) != test.want {
 			t.Errorf("%s: %s, want %s", test.words, got, test.want)
+		}
+	}
+}
+
+// An argument that a schema does not name is told of where nothing says that there are others.
+func TestUnnamed(t *testing.T) {
+	for _, test := range []struct{ schema, object, want string }{
+		{`{"properties":{"q":{},"limit":{}}}`, `{"lmit":1,"q":2}`, `tool "t" names no argument "lmit" (did you mean "limit"?); it is sent all the same`},
+		{`{"properties":{"q":{},"limit":{}}}`, `{"Limit":1,"limit":2,"zz":3}`, `tool "t" names no argument "Limit", "zz"; it is sent all the same`},
+		{`{"properties":{"limit":{}},"additionalProperties":true}`, `{"zz":1,"limt":2}`, `tool "t" names no argument "limt" (did you mean "limit"?); it is sent all the same`},
+		{`{"properties":{"limit":{}},"allOf":[{}]}`, `{"zz":1}`, ""},
+		{`{"properties":{"limit":{}},"additionalProperties":false}`, `{"limt":1}`, ""},
+		{`{"properties":{}}`, `{"zz":1}`, ""},
+		{`{}`, `{"zz":1}`, ""},
+		{``, `{"zz":1}`, ""},
+	} {
+		object, err := parseObject(test.object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Unnamed("t", json.RawMessage(test.schema), object); got != test.want {
+			t.Errorf("%s with %s: %q, want %q", test.schema, test.object, got, test.want)
 		}
 	}
 }

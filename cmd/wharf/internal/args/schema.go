@@ -3,6 +3,8 @@ package args
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // Types are the names of JSON Schema types that a value may have. None means that the
@@ -126,6 +129,43 @@ func (s *Schema) Names() []string {
 
 // Required reports whether a property is required.
 func (s *Schema) Required(key string) bool { return s.requires[key] }
+
+// near returns the property that a name was probably meant to be, or "".
+func (s *Schema) near(name string) string {
+	return nearest.Name(name, s.Names(), max(1, len(name)/3))
+}
+
+// saysMore are the keywords that tell of other arguments than the properties.
+var saysMore = []string{"additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames",
+	"allOf", "anyOf", "oneOf", "if", "dependentSchemas", "$ref"}
+
+// Unnamed is a sentence about the arguments that a tool gets and that its schema does not name,
+// or "". A server may take them, and most ignore them. Where the schema says that there may be
+// others, or has them in parts that are not read here, it is only about names that are nearly right.
+func Unnamed(tool string, schema json.RawMessage, object Object) string {
+	var members map[string]json.RawMessage
+	lenient(schema, &members)
+	reader, names := ReadSchema(schema), []string{}
+	if len(reader.properties) == 0 || string(members["additionalProperties"]) == "false" { // which is an error of its own
+		return ""
+	}
+	others := slices.ContainsFunc(saysMore, func(key string) bool { return members[key] != nil })
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		near := reader.near(name)
+		_, known := reader.properties[name]
+		switch {
+		case known || near == "" && others:
+		case near == "" || object[near] != nil:
+			names = append(names, fmt.Sprintf("%q", plain.Clip(name, 40)))
+		default:
+			names = append(names, fmt.Sprintf("%q (did you mean %q?)", plain.Clip(name, 40), near))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("tool %q names no argument %s; it is sent all the same", tool, strings.Join(names, ", "))
+}
 
 // takesNone reports whether the schema says that there are no arguments.
 func (s *Schema) takesNone() bool { return s.properties != nil && len(s.properties) == 0 }
