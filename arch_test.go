@@ -87,6 +87,7 @@ var arrows = map[string][]string{
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins", "host/signin"},
 	"cmd/wharf":                   {"abi" + below, "host", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain", "internal/nearest"},
+	"cmd/wharf/internal/demo":     {"host/mcp"},
 	"cmd/wharf/internal/editor":   {"cmd/wharf/internal/exit", "cmd/wharf/internal/words"},
 	"cmd/wharf/internal/exit":     {"host"},
 	"cmd/wharf/internal/files":    {},

@@ -210,11 +210,7 @@ func serverWrongIDs() {
 	}
 }
 
-func serve() {
-	if err := serveDemo(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-}
+func serve() { runDemoServer() }
 
 // serverAsks asks the client what the arguments of a call say, by the method that
 // the tool is named after, and makes the answer the result. Its other tools are

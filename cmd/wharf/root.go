@@ -31,8 +31,7 @@ Exit codes: 0 ok, 1 internal, 2 usage or configuration, 3 sign-in needed,
 4 unreachable or timed out, 5 the tool or the server answered with an error,
 6 denied or refused, 130 interrupted, 141 stdout was closed.`
 
-// newRoot builds the tree of commands. It does no work beyond that: the demo
-// server starts through it as well, and each start counts.
+// newRoot builds the tree of commands. It does no work beyond that: each start counts.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "wharf",
@@ -59,7 +58,7 @@ func newRoot(a *app) *cobra.Command {
 		newWatch(a), newPing(a), newRequest(a), newTask(a), newShell(a, newRoot),
 		newServers(a), newSearch(a), newAdd(a), newUpdate(a), newRemove(a), newImport(a), newEdit(a),
 		newLogin(a), newLogout(a), newAuth(a),
-		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newDemoServer(a), newAgents(),
+		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newAgents(),
 	)
 	refuseUnknownShells(root)
 	root.InitDefaultHelpCmd()

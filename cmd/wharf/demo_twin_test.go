@@ -2,11 +2,106 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// newTwin returns the demo server built with the official SDK, to compare it with, and as a
+// server that others wrote.
+func newTwin(ctx context.Context) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: demoName, Title: "Wharf demo", Version: version()}, demoOptions)
+	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Say a message back."}, echo)
+	mcp.AddTool(server, &mcp.Tool{Name: "add", Description: "Add two numbers."}, add)
+	mcp.AddTool(server, &mcp.Tool{Name: "now", Description: "Tell the time, in a zone such as Europe/Lisbon or else in UTC."}, now)
+	mcp.AddTool(server, &mcp.Tool{Name: "slow", Description: "Take some seconds, and report progress on the way."}, slow)
+	mcp.AddTool(server, &mcp.Tool{Name: "fail", Description: "Go wrong, with a message."}, fail)
+	addReading(ctx, server)
+	return server
+}
+
+type echoInput struct {
+	Message string `json:"message" jsonschema:"what to say back"`
+}
+
+func echo(_ context.Context, _ *mcp.CallToolRequest, in echoInput) (*mcp.CallToolResult, any, error) {
+	return said(in.Message), nil, nil
+}
+
+type addInput struct {
+	A float64 `json:"a"`
+	B float64 `json:"b"`
+}
+
+type sum struct {
+	Sum float64 `json:"sum"`
+}
+
+func add(_ context.Context, _ *mcp.CallToolRequest, in addInput) (*mcp.CallToolResult, sum, error) {
+	total := in.A + in.B
+	return said(fmt.Sprint(total)), sum{total}, nil
+}
+
+type nowInput struct {
+	Zone string `json:"zone,omitempty" jsonschema:"a time zone of the IANA database"`
+}
+
+func now(_ context.Context, _ *mcp.CallToolRequest, in nowInput) (*mcp.CallToolResult, any, error) {
+	zone, err := time.LoadLocation(in.Zone)
+	if err != nil {
+		return nil, nil, err
+	}
+	return said(time.Now().In(zone).Format(time.RFC3339)), nil, nil
+}
+
+type slowInput struct {
+	Seconds int `json:"seconds" jsonschema:"how long to take"`
+}
+
+func slow(ctx context.Context, request *mcp.CallToolRequest, in slowInput) (*mcp.CallToolResult, any, error) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for second := range in.Seconds {
+		select {
+		case <-tick.C:
+			progress(ctx, request, second+1, in.Seconds)
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+	return said(fmt.Sprintf("took %d s", max(in.Seconds, 0))), nil, nil
+}
+
+// progress reports how far a call is, to a client that asked for it.
+func progress(ctx context.Context, request *mcp.CallToolRequest, done, total int) {
+	token := request.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+		ProgressToken: token, Progress: float64(done), Total: float64(total),
+	})
+}
+
+type failInput struct {
+	Message string `json:"message,omitempty" jsonschema:"what to say about it"`
+}
+
+func fail(_ context.Context, _ *mcp.CallToolRequest, in failInput) (*mcp.CallToolResult, any, error) {
+	if in.Message == "" {
+		in.Message = "this tool always fails"
+	}
+	result := said(in.Message)
+	result.IsError = true
+	return result, nil, nil
+}
+
+// said is a result that is text.
+func said(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
 
 // The resources of the demo server. The clock changes every second.
 const (
