@@ -118,9 +118,9 @@ func program(dir string) ([]figure, error) {
 	}, nil
 }
 
-// modules are the plugins that are part of the program.
+// modules are the plugins that are part of the program, as it has them.
 func modules(string) ([]figure, error) {
-	paths, err := filepath.Glob("plugins/*/*.wasm")
+	paths, err := filepath.Glob("plugins/*/*.wasm*")
 	var figures []figure
 	for _, path := range paths {
 		info, err := os.Stat(path)
