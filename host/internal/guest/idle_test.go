@@ -3,13 +3,13 @@ package guest
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // wantShared wants at least so many memories to lie over common pages, where that
@@ -28,18 +28,14 @@ func wantShared(t *testing.T, least int) {
 	}
 }
 
-// shipped returns a module as it is in the repository.
+// shipped returns a module that comes with the program.
 func shipped(t *testing.T, name string) *wasm.Module {
 	t.Helper()
-	binary, err := os.ReadFile(filepath.Join("../../../plugins", name, name+".wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	e, err := engine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := e.Load(t.Context(), name, binary)
+	m, err := e.Load(t.Context(), name, plugins.Builtin()[name]())
 	if err != nil {
 		t.Fatal(err)
 	}

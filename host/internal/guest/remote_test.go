@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
@@ -36,13 +37,10 @@ var places = map[string]Program{"here": nil, "apart": elsewhere}
 // TestWorkersAgree plays the golden traces to the shipped guests in workers: what
 // differs from a guest in this process shows here, line by line and byte by byte.
 func TestWorkersAgree(t *testing.T) {
-	for file, patterns := range goldens {
-		binary, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, patterns := range goldens {
+		binary := plugins.Builtin()[name]()
 		for _, trace := range traces(t, patterns) {
-			t.Run(filepath.Base(file)+" "+filepath.Base(trace), func(t *testing.T) {
+			t.Run(name+" "+filepath.Base(trace), func(t *testing.T) {
 				playConfig(t, Config{Remote: apart(binary)}, sdktest.Read(t, trace), nil)
 			})
 		}
