@@ -37,6 +37,10 @@ func FuzzTwins(f *testing.F) {
 			"{\"id\":1}\n{\"id\":2} half",
 			"Content-Length: 40\r\n\r\n{\"id\":1} ",
 			"Content-Length: 40\r\n\r\n{\"id\":",
+			"!#$%&'*+-.^_`|~059AMZamz: x\r\ncontent-lengtH:2\r\n\r\n{}", // all that a name of a field may have
+			"a" + strings.Join(strings.Split(" \"(),/;<=>?@[\\]{}\x7f\x80", ""), "b: x\r\nCONTENT-LENGTH: 2\r\n\r\n{}a") + "b: x\r\n\r\n",
+			"Content-Length: 0\r\n\r\nContent-Length\r\nContent-Length:\r\nContent-Length: 2 \t\r\n\r\n{}",
+			"\r\n\nContent-Length:\n\nContent-Length: 2\n\n{}",
 		} {
 			f.Add(framing, []byte(stream), uint8(len(stream)%7))
 		}
