@@ -89,7 +89,11 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	if err := a.flags.taskFlags.check(); err != nil {
 		return err
 	}
-	typed, err := call.Read(ctx, a.In, a.flags.args, words[1:])
+	stdin := a.In
+	if a.shell != nil {
+		stdin = nil
+	}
+	typed, err := call.Read(ctx, stdin, a.flags.args, words[1:])
 	if err != nil {
 		return err
 	}
@@ -118,6 +122,9 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 		schema = known[at].InputSchema
 	} else if typed.NeedNames() && known != nil {
 		return c.unlisted(ctx, tool, known)
+	}
+	if known != nil && schema == nil && strings.Contains(tool, "=") {
+		return exit.Usage(fmt.Errorf("TOOL is missing: %s lists none that is called %q", c.session.Name(), plain.Clip(tool, 40)), "an argument stands behind the TOOL")
 	}
 	object, err := typed.Build(tool, schema)
 	if err != nil {

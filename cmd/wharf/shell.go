@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -163,6 +164,9 @@ func split(line string) ([]string, error) {
 			return []string{line}, nil
 		}
 	}
+	if tool, object, found := strings.Cut(line, " "); found && strings.HasPrefix(strings.TrimSpace(object), "{") && json.Valid([]byte(object)) {
+		return []string{tool, object}, nil // as no shell takes it, whose quotes are its own
+	}
 	argv, err := words.Split(line)
 	if err != nil {
 		return nil, exit.Usage(err, "write \\' for a quote that is meant as such")
@@ -186,6 +190,9 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 	ctx, done := s.interruptible(ctx)
 	defer done()
 	a := s.app
+	if argv[0] == "watch" && a.greeted.Swap(false) { // which tells of the same
+		defer a.greeted.Store(true)
+	}
 	line := &app{Terminal: a.Terminal, argv: argv, settings: a.settings, server: a.server, address: a.address, redact: a.redact}
 	line.shell = &kept{s.client.host, s.client.session, s.client.entry}
 	line.flags = flags{json: a.flags.json, output: a.flags.output, quiet: a.flags.quiet, save: a.flags.save}

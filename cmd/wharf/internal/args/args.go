@@ -46,7 +46,7 @@ type Value struct {
 const formHint = "write key=value, key:=JSON, key=@FILE, or a whole JSON object; - reads one from stdin"
 
 // Read reads the words behind a tool's name, and the text of --args if it is not
-// empty. A "-" in place of an object reads it from stdin. All errors are usage errors
+// empty. A "-" in place of an object reads it from stdin, if that is not nil. All errors are usage errors
 // that name the word.
 func Read(ctx context.Context, stdin io.Reader, flag string, words []string) (Arguments, error) {
 	return Call{}.Read(ctx, stdin, flag, words)
@@ -59,7 +59,9 @@ func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []st
 		args.bare = append(args.bare, bareValue{string(value), true})
 	}
 	if c.object != "" {
-		words = slices.Insert(slices.Clone(words), 0, c.object)
+		if err := args.addBase(ctx, stdin, "the parentheses", c.object); err != nil {
+			return args, err
+		}
 	}
 	if flag != "" {
 		if err := args.addBase(ctx, stdin, "--args", flag); err != nil {
@@ -201,6 +203,9 @@ func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text 
 	if args.from != "" {
 		return exit.Usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "")
 	}
+	if text == "-" && stdin == nil {
+		return exit.Usage(fmt.Errorf("%s: - reads stdin, and the lines of a shell come from there", from), "write the object, or key=value")
+	}
 	if text == "-" {
 		input, err := files.ReadAll(ctx, stdin, files.MaxInput)
 		if err != nil {
@@ -303,6 +308,9 @@ func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error
 	}
 	texts := make(map[string]string)
 	for _, v := range args.values {
+		if near := mistyped(schema, v.Key); near != "" {
+			return nil, exit.Usage(fmt.Errorf("argument %q: %s has no argument of that name", plain.Clip(v.Key, 40)+"=…", of), "did you mean %q?", near)
+		}
 		if v.json {
 			return nil, exit.Usage(fmt.Errorf("argument %q: it can only be a string", v.word), "write %s=value", v.Key)
 		}
@@ -316,4 +324,12 @@ func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error
 		}
 	}
 	return texts, nil
+}
+
+// mistyped returns the key that was meant by one that the schema does not have, or "".
+func mistyped(schema *Schema, key string) string {
+	if schema == nil || slices.Contains(schema.order, key) {
+		return ""
+	}
+	return schema.near(key)
 }

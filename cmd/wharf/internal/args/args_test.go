@@ -211,6 +211,7 @@ func TestTexts(t *testing.T) {
 		{"name=Ada warm", `{"name":"Ada","tone":"warm"}`},
 		{"Ada warm", `argument "warm": expected key=value; quote a text of several words: 'name=Ada warm'; or write name=… [tone=…] [place=…]`},
 		{"tone=warm", `prompt "p": the argument "name" is missing; write name=… [tone=…] [place=…]`},
+		{"nme=Ada", `argument "nme=…": prompt "p" has no argument of that name; did you mean "name"?`},
 		{"nam:Ada", `argument "nam:…": prompt "p" has no argument of that name; did you mean "name"?`},
 		{"name:=1", `argument "name:=1": it can only be a string; write name=value`},
 	} {

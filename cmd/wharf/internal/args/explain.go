@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // Explain turns an error about the arguments of a call into one about what the person
@@ -33,6 +34,8 @@ func (args Arguments) Explain(schema json.RawMessage, sent Object, err error) er
 			hint = fmt.Sprintf("is %q meant to be %q?", f.Near, plain.Clip(path[len(path)-1], 40))
 		} else if f.Near != "" {
 			hint = fmt.Sprintf("did you mean %q?", f.Near)
+		} else if near := args.nearValue(f, reader); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 	}
 	for _, v := range args.values { // of which a server that takes any key says nothing
@@ -46,6 +49,27 @@ func (args Arguments) Explain(schema json.RawMessage, sent Object, err error) er
 		texts = append(texts, fmt.Sprintf("and %d more", refused.More))
 	}
 	return exit.Usage(errors.New(strings.Join(texts, "; ")), "%s", hint)
+}
+
+// nearValue returns the value that was probably meant, where a fault is about one of a few texts.
+func (args Arguments) nearValue(f host.Fault, schema *Schema) string {
+	path := f.Path()
+	if len(path) != 1 || f.Kind == host.FaultMissing || f.Kind == host.FaultUnknown {
+		return ""
+	}
+	var values []string
+	for _, raw := range schema.about(path[0]).Enum {
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			values = append(values, text)
+		}
+	}
+	for _, v := range args.values {
+		if v.Key == path[0] && !v.json {
+			return nearest.Name(v.Text, values, max(1, len(v.Text)/3))
+		}
+	}
+	return ""
 }
 
 // subject says which argument a fault is about, as the person typed it.

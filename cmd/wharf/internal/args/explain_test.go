@@ -49,6 +49,11 @@ func TestExplain(t *testing.T) {
 	if err := args.Explain(json.RawMessage(`{"properties":{"id":{},"count":{},"token":{},"on":{}}}`), sent, missing); err.Error() != `tool "tool" wants the argument id; it names none "filter"` {
 		t.Error(err)
 	}
+	near := Arguments{values: []Value{{word: "mode=Upp", Key: "mode", Text: "Upp"}}}
+	enum := &host.ArgumentError{Tool: "tool", Faults: []host.Fault{{Pointer: "/mode", Want: `"up" or "down"`}}}
+	if err := near.Explain(json.RawMessage(`{"properties":{"mode":{"enum":["up","down"]}}}`), Object{}, enum); exit.HintOf(err) != `did you mean "up"?` {
+		t.Errorf("%v: %s", err, exit.HintOf(err))
+	}
 	if other := errors.New("other"); args.Explain(nil, sent, other) != other {
 		t.Error("an error about something else is changed")
 	}
