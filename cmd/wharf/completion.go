@@ -36,10 +36,10 @@ func refuseUnknownShells(root *cobra.Command) {
 	}
 }
 
-// completeServers offers the names of servers for the first word, and for the words behind
-// it what the server is known to have. The shell asks at every key, so no server is
-// started; one at a url is asked for values, if the user has written its entry. An error in
-// the configuration is reported when the command runs.
+// completeServers offers the names of servers for the first word, and for the words behind it
+// the names that the server is known to have. The shell asks at every key, so no server is
+// started; a server at a url is asked for values, if the user has written its entry. An error
+// in the configuration is reported when the command runs.
 func (a *app) completeServers(cmd *cobra.Command, words []string, word string) ([]string, cobra.ShellCompDirective) {
 	if slices.Contains(a.argv[:max(0, len(a.argv)-1)], "--") {
 		return nil, cobra.ShellCompDirectiveDefault // a command, and its files

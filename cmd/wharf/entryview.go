@@ -27,8 +27,8 @@ func (a *app) entryRows(server host.Server) (string, error) {
 	return a.Quote(text, wholeEntry, ""), nil
 }
 
-// effects says what an entry does when it is used: the command with each of its
-// arguments on a row of its own, or where requests go.
+// effects says what an entry does when it is used: it returns the command with each of its
+// arguments on a row of its own, or the address that requests go to.
 func (a *app) effects(server host.Server) string {
 	if server.URL != "" {
 		site, warning := plain.Site(server.URL)

@@ -96,8 +96,8 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 // foreign are flags of claude mcp add that have a value and say nothing that Wharf needs.
 var foreign = []string{"--transport", "-t", "--scope", "-s"}
 
-// flagOf reports whether cmd has the flag that a word gives, and whether its value is in the
-// word, or it has none.
+// flagOf reports whether cmd has the flag that a word gives, and whether the word is
+// complete: the value is in it, or the flag needs none.
 func flagOf(cmd *cobra.Command, word string) (known, alone bool) {
 	name, _, given := strings.Cut(word, "=")
 	flag := cmd.Flag(strings.TrimLeft(name, "-"))

@@ -159,9 +159,9 @@ func (s *settings) names() []string {
 	return names
 }
 
-// shown returns the servers that a command takes when it takes all: the user's own and
-// those of the project. The demo is one of them only where there is no other: its process
-// is of use to a person who has no server yet.
+// shown returns the servers that a command takes when it takes all: the user's own and those
+// of the project. The demo is shown only if there is no other server: its process is of use
+// to a person who has none yet.
 func (s *settings) shown() []host.Server {
 	own, project := s.servers, s.project()
 	if s.demo && len(own)+len(project) > 1 {

@@ -240,8 +240,8 @@ type history []string
 
 const longestHistory = 1000
 
-// Add implements [term.History]. A line that begins with a blank is not kept, and neither
-// is one that is the same as the last.
+// Add implements [term.History]. It keeps no line that begins with a blank, and no line that
+// is the same as the last.
 func (h *history) Add(line string) {
 	if line == "" || line[0] == ' ' || len(*h) > 0 && (*h)[len(*h)-1] == line {
 		return

@@ -57,10 +57,10 @@ func (a *app) letAsk(server host.Server) (func(*host.Config), error) {
 	}, nil
 }
 
-// openPage shows the address of a sign-in page and opens it in the browser. If that is
-// not possible or not wanted, the browser may be on another machine, and the address
-// that it ends at can be pasted here. The host has checked that the address contains no
-// blank, so no row of it can be taken for one of our own, and it can be copied.
+// openPage shows the address of a sign-in page and opens it in the browser. If that is not
+// possible or not wanted, the person may use a browser on another machine, and paste the
+// address that it ends at. The host has checked that the address contains no blank, so no row
+// of it can be taken for one of our own, and it can be copied.
 func (a *app) openPage(ctx context.Context, p signin.Page) error {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {

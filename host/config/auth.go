@@ -48,8 +48,8 @@ type Auth struct {
 // IsZero reports whether the entry says nothing about signing in.
 func (a Auth) IsZero() bool { return a.Provider == "" }
 
-// Reference is where a secret setting is found, so that it need not stand in
-// the file. One of the three is set; it is looked up when the secret is needed.
+// Reference is where a secret setting is found, so that it need not stand in the file. One of
+// the three fields is set; the secret is looked up when it is needed.
 type Reference struct {
 	Env    string // a variable of the host
 	File   string // without the end of its last line

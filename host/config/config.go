@@ -85,8 +85,8 @@ type Server struct {
 	// lists, are always sent once more.
 	Resend bool
 
-	// Registry is where an entry was made from, for its updates; its zero is an entry that
-	// was written by hand.
+	// Registry is the version in a registry that an entry was made from, for its updates; it
+	// is zero for an entry that was written by hand.
 	Registry Registry
 
 	// EnabledTools may be listed and called; nil is all tools, and an empty list none.

@@ -111,9 +111,9 @@ func realFolder(dir string) (string, error) {
 	return dir, nil
 }
 
-// projectFolders returns the working folder, and those above it if a repository
-// begins in one of them. It ends below the home folder, whose files are not a
-// project's, and below a folder that every user may write to.
+// projectFolders returns the working folder, and those above it if a repository begins in one
+// of them. It stops before the home folder, whose files are not a project's, and before a
+// folder that every user may write to.
 func projectFolders(dir, home string) []string {
 	var folders []string
 	for at := dir; len(folders) < maxProjectDepth; at = filepath.Dir(at) {

@@ -78,8 +78,8 @@ func (d *document) table(keys ...string) (t map[string]any, ok bool) {
 	return t, true
 }
 
-// under returns the keys of the table at a path, in the order of the file;
-// none where there is no table.
+// under returns the keys of the table at a path, in the order of the file; or none if there
+// is no table.
 func (d *document) under(keys ...string) []string {
 	if _, ok := d.table(keys...); !ok {
 		return nil
@@ -114,8 +114,8 @@ func (b *branch) lineAt(keys ...string) int {
 }
 
 // formatOf tells the format of a file by its name, or else by its first line that says
-// something: an object of JSON begins with a brace, and a comment in it with a slash; a
-// table of TOML begins with a bracket, and a line of it has "=" where one of YAML has ":".
+// something: JSON begins with a brace, or with the slash of a comment; TOML begins with the
+// bracket of a table, or with a line that has "=", where YAML has ":".
 func formatOf(path string, text []byte) format {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".toml":

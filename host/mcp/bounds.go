@@ -8,9 +8,9 @@ import "github.com/wharf-mcp/wharf/host/internal/strictjson"
 // is an error that names the bound; nothing is left out in silence. Honest servers do not
 // come near them.
 const (
-	// MaxElements is how many elements the arrays of a result may have together, and
-	// those of all pages of a list: blocks, messages, tools, arguments of prompts.
-	// Each is a struct here, of 300 bytes at most, and has places in maps beside it.
+	// MaxElements is how many elements the arrays of a result may have together, and those of
+	// all pages of a list: blocks, messages, tools, arguments of prompts. Each is a struct
+	// here, of 300 bytes at most, and takes room in maps too.
 	MaxElements = strictjson.DefaultElements
 
 	// MaxPages and MaxListBytes bound the pages of a list, all of which are kept

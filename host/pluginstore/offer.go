@@ -206,10 +206,9 @@ func (s *Store) inspect(ctx context.Context, path string, binary []byte) (*Info,
 	return info, nil
 }
 
-// vouch checks the signature, if there is one or there has to be one. The key is
-// the one that was accepted before, else the one that the user names, else the
-// one that lies beside the plugin: that is trust on first use, and the user is
-// told.
+// vouch checks the signature, if there is one or there has to be one. The key is the one that
+// was accepted before, else the one that the user names, else the one that lies beside the
+// plugin. This last is trust on first use, and the user is told of it.
 func (o *Offer) vouch(r Request, fetched *download) error {
 	signature := cmp.Or(r.Signature, fetched.Signature)
 	known := ""

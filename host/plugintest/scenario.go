@@ -285,9 +285,9 @@ func (p *Profile) carries() (most int, why string) {
 // usualHighWater is how much a host lets wait in a handle before it holds messages back.
 const usualHighWater = 256 << 10
 
-// within returns the scenario with sizes for a wire that carries so much: what it fills,
-// its cap, and what the host lets wait, are reduced in the same proportion. It is false if
-// there are messages in it that are too long and not filled.
+// within returns the scenario with sizes for a wire that carries so much: its fillings, its
+// cap, and the bytes that the host lets wait are reduced in the same proportion. It is false
+// if there are messages in it that are too long and not filled.
 func (s *Scenario) within(most int) (*Scenario, bool) {
 	if s.largest <= most {
 		return s, true

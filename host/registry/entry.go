@@ -46,8 +46,8 @@ func (o *Option) Entry(answers Answers) (config.Server, error) {
 	return s, o.checkFilled(s.URL, f)
 }
 
-// checkFilled looks at a url whose host was filled in. A user may have a server of their
-// own in their network; the registry has none there.
+// checkFilled looks at a url whose host was filled in. A user may have a server in their own
+// network; the registry must not lead there.
 func (o *Option) checkFilled(text string, f filler) error {
 	if own, _ := (filler{o, nil}).fill(o.url); own == text {
 		if err := checkURL(text); err != nil {

@@ -290,8 +290,8 @@ func (o *Option) Successor(options []*Option, s config.Server) *Option {
 	return found
 }
 
-// Find returns the option that an entry was made from: the one that would make it, or
-// else runs the same package, or else the same program; nil where there is no such option.
+// Find returns the option that an entry was made from: the option that would make it, or else
+// one that runs the same package, or else one that runs the same program, or nil.
 func Find(options []*Option, s config.Server) *Option {
 	for _, fits := range []func(o *Option) bool{
 		func(o *Option) bool { m := o.match(s); return m.args || m.url },

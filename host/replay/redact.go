@@ -116,7 +116,7 @@ func (r *redactor) call(k *call, raw, shown []byte) {
 const harmless = 7
 
 // written overwrites the secrets in what a guest writes from its memory. Once the guest has
-// seen a secret, it may have encoded it in any way; so the bytes are dropped, unless they
+// seen a secret, it may have encoded it in any way; so written drops the bytes, unless they
 // are a part of the event.
 func (r *redactor) written(k *call, raw, shown []byte) {
 	at := bytes.Index(raw, k.bytes)

@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 )
 
-// source is what a guest took beside its events: clock readings, in nanoseconds since
-// 1970, and random bytes.
+// source is what a guest took besides its events: clock readings, in nanoseconds since 1970,
+// and random bytes.
 type source struct {
 	clock  []int64
 	random []byte

@@ -43,8 +43,8 @@ func (f *rotatingFile) Close() error                { return f.file.Close() }
 func (f *rotatingFile) name() string     { return filepath.Base(f.path) }
 func (f *rotatingFile) previous() string { return f.name() + ".1" }
 
-// blocked says why the file cannot be renamed, or is nil. A file that another program
-// has put in its place is not ours to move, and only a trace is replaced.
+// blocked says why the file cannot be renamed, or is nil. The recorder must not move a file
+// that another program has put in its place, and replaces only traces.
 func (f *rotatingFile) blocked() error {
 	mine, err := f.file.Stat()
 	if err != nil {

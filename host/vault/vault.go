@@ -231,10 +231,9 @@ func (v *Vault) read() (*fileV1, error) {
 	return b, nil
 }
 
-// Lock waits until no other caller has the record locked, in this process or another,
-// and locks it until unlock is called or the process ends, in whatever way. It excludes
-// other calls of Lock only: Load and Store do not take it.
-// unlock may be called more than once.
+// Lock waits until no other caller, in this process or another, has the record locked. It
+// locks the record until unlock is called or the process ends in any way. It excludes other
+// calls of Lock only: Load and Store do not take it. unlock may be called more than once.
 //
 // Hold one lock at a time. Between processes records share a bounded number of
 // locks, so that two flows that hold one each and want another may wait for each
