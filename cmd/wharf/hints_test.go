@@ -86,6 +86,7 @@ var apart = map[string]string{
 	"--no-validate sends the arguments as they are":                                                                                            "validate.txtar",
 	"--no-validate takes results that do not fit":                                                                                              "validate.txtar",
 	"--only: there is no check called %q":                                                                                                      "an error",
+	"--name: the name is missing":                                                                                                              "an error",
 	"--record %s: --trace writes that file":                                                                                                    "an error",
 	"--replace is for plugins in Go":                                                                                                           "an error",
 	"--setting %s: expected KEY=VALUE":                                                                                                         "an error",
