@@ -100,6 +100,7 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", xterm, xsys + below},
 	"cmd/wharf/internal/form":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/elicit":   {"host", "host/cleantext", "host/mcp", "cmd/wharf/internal/form", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/signin"},
+	"examples/auth-helper":        {"abi/step", "sdk" + below},
 	"examples" + below:            {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK, "host/status", "internal/testenv", "internal/mcptest"},
 
 	"host/internal/strictjson": {},
@@ -245,7 +246,7 @@ func TestNames(t *testing.T) {
 	for _, f := range parseModuleWithTests(t) {
 		file, _, _ := strings.Cut(strings.TrimSuffix(path.Base(f.path), ".go"), "_")
 		for _, name := range []string{f.syntax.Name.Name, path.Base(f.dir), file} {
-			if slices.Contains(nameless, name) && f.dir != "plugins/helper" { // which users write as provider = "helper"
+			if slices.Contains(nameless, name) && f.dir != "examples/auth-helper" { // which users write as provider = "helper"
 				t.Errorf("%s: %q says nothing; name it after what is in it", f.path, name)
 			}
 		}

@@ -16,6 +16,7 @@ const clang = "Debian clang version 14.0.6"
 // script that builds it: build [FILE].
 var modulesInC = []string{
 	"plugins/bearer/bearer.wasm",
+	"plugins/helper/helper.wasm",
 	"plugins/http/http.wasm",
 	"plugins/stdio/stdio.wasm",
 	"examples/auth-corp-sso/corp-sso.wasm",

@@ -3,8 +3,9 @@
 //
 // wharf.h is the contract of package abi for transports, and as much code as
 // encoding a block takes. extism.h is the door to the host for auth providers, and
-// json.h as much JSON as the contract of package step takes. hidden.h, which templates do
-// not need, tells which characters of foreign text a report leaves out.
+// json.h as much JSON as the contract of package step takes. hidden.h and
+// credential.h, which templates do not need, tell which characters of foreign text a report
+// leaves out, and what a credential may set.
 package c
 
 import _ "embed"

@@ -2,7 +2,7 @@
 // configuration says; all that is left to do is to say where in a request it goes. The
 // contract is package step; the twin in Go, examples/auth-bearer, is the one to read. Each
 // flow is one step: the start comes in, and what is given or a failure goes out.
-#include "json.h"
+#include "credential.h"
 
 static const char manifest[] =
 	"{\"abi\":\"wharf-auth-0\",\"name\":\"bearer\",\"version\":\"0.1.0\",\"about\":\"a token out of the configuration\","
@@ -12,68 +12,21 @@ static const char manifest[] =
 	"{\"key\":\"scheme\",\"about\":\"the word before it; Bearer in Authorization and none in another header, \\\"\\\" for none\"}],"
 	"\"wants\":{\"material\":true}}";
 
-#define PIECE(literal) ((piece){literal, sizeof(literal) - 1})
-
 // What the auth table says. A scheme that is "" is not one that is left out.
 typedef struct {
 	piece token, header, scheme;
 	bool schemed;
 } settings;
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
-// like compares without regard to the case of ASCII letters.
-static bool like(piece a, piece b) {
-	if (a.size != b.size) return false;
-	for (uint32_t i = 0; i < a.size; i++)
-		if (lower(a.at[i]) != lower(b.at[i])) return false;
-	return true;
-}
-
-static piece head(piece p, uint32_t size) { return (piece){p.at, size < p.size ? size : p.size}; }
-
-static piece tail(piece p, uint32_t size) { return (piece){p.at + (p.size - size), size}; }
-
-// spaces are those of Unicode.
-static const char *const spaces[] = {
-	"\t", "\n", "\v", "\f", "\r", " ", "\xC2\x85", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005",
-	"\u2006", "\u2007", "\u2008", "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000",
-};
-
-// space returns the size of the space that p begins with, or ends with; 0 for none.
-static uint32_t space(piece p, bool ends) {
-	for (uint32_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
-		uint32_t n = 0;
-		while (spaces[i][n]) n++;
-		if (n <= p.size && same(ends ? tail(p, n) : head(p, n), spaces[i], n)) return n;
-	}
-	return 0;
-}
-
-static piece trimmed(piece p) {
-	for (uint32_t n; (n = space(p, false));) p = tail(p, p.size - n);
-	for (uint32_t n; (n = space(p, true));) p = head(p, p.size - n);
-	return p;
-}
-
-static void begin(void) { PUT("{\"actions\":[{\"kind\":\""); }
-
-static void done(void) { PUT("}},{\"kind\":\"done\"}]}"); }
-
-// fail begins the message of a failure that only a change of the configuration mends.
-static void fail(void) { begin(); PUT("fail\",\"fail\":{\"class\":\"config\",\"message\":\""); }
-
-static void failed(void) { PUT("\"}}]}"); }
-
 // wrong begins the message of a failure for what the configuration says.
 static void wrong(piece server) {
-	fail();
+	begin_fail("config");
 	PUT("auth of ");
 	put_text_part(server);
 	PUT(": ");
 }
 
-#define WRONG(server, why) (wrong(server), PUT(why), failed())
+#define WRONG(server, why) (wrong(server), PUT(why), end_fail())
 
 // put_quoted writes what the user has written into a message.
 static void put_quoted(piece p) { PUT("\\\""); put_text_part(p); PUT("\\\""); }
@@ -119,58 +72,13 @@ static void give_material(const settings *s, piece server, piece variables, bool
 	done();
 }
 
-// The headers that no credential sets: see package step.
-static const piece reserved[] = {
-	PIECE("Accept"), PIECE("Accept-Encoding"), PIECE("Connection"), PIECE("Content-"), PIECE("Cookie"), PIECE("Cookie2"),
-	PIECE("DPoP"), PIECE("Expect"), PIECE("Host"), PIECE("HTTP2-Settings"), PIECE("Keep-Alive"), PIECE("Last-Event-ID"),
-	PIECE("Mcp-"), PIECE("Proxy-"), PIECE("Sec-WebSocket-"), PIECE("TE"), PIECE("Trailer"), PIECE("Transfer-Encoding"),
-	PIECE("Upgrade"), PIECE("User-Agent"),
-};
-
-// is_token tells what RFC 9110, section 5.6.2, makes names of.
-static bool is_token(piece p) {
-	static const char signs[] = "!#$%&'*+-.^_`|~";
-	for (uint32_t i = 0; i < p.size; i++) {
-		char c = p.at[i], letter = lower(c);
-		bool is = (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9');
-		for (uint32_t j = 0; j < sizeof signs - 1; j++) is = is || c == signs[j];
-		if (!is) return false;
-	}
-	return p.size > 0;
-}
-
-static bool has_control(piece p) {
-	for (uint32_t i = 0; i < p.size; i++)
-		if (((unsigned char)p.at[i] < ' ' && p.at[i] != '\t') || p.at[i] == 0x7F) return true;
-	return false;
-}
-
-static void wrong_header(piece name, piece server) {
+static void wrong_header(piece name, piece server, fault f) {
 	wrong(server);
 	PUT("header = ");
 	put_quoted(name);
 	PUT(": ");
-}
-
-// is_settable reports whether credentials can set a header. If not, it has written why.
-static bool is_settable(piece name, piece server) {
-	if (!is_token(name)) {
-		wrong_header(name, server);
-		PUT("the name of a header has letters, digits and hyphens");
-		return false;
-	}
-	for (uint32_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
-		piece r = reserved[i];
-		bool begins = r.at[r.size - 1] == '-';
-		if (!like(head(name, r.size), r) || (name.size > r.size && !begins)) continue;
-		wrong_header(name, server);
-		PUT("the header ");
-		put_piece(r);
-		if (begins) PUT("…");
-		PUT(" is not for credentials to set");
-		return false;
-	}
-	return true;
+	put_fault(f);
+	end_fail();
 }
 
 // give_credentials puts the token into a header. A bearer token in the sense of RFC 6750
@@ -189,7 +97,7 @@ static void give_credentials(settings *s, piece server) {
 		PUT("the token begins with ");
 		put_quoted(s->scheme);
 		PUT(", which is put before it: leave it out, or write scheme = \\\"\\\"");
-		failed();
+		end_fail();
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -198,19 +106,13 @@ static void give_credentials(settings *s, piece server) {
 		PUT("scheme is one word, ");
 		put_quoted(s->scheme);
 		PUT(" has a space in it");
-		failed();
+		end_fail();
 		return;
 	}
-	piece word = s->scheme;
-	for (uint32_t size; (size = space(word, false));) word = tail(word, word.size - size);
-	if (!is_settable(s->header, server)) {
-		failed();
-		return;
-	}
-	if (has_control(word) || has_control(s->token)) {
-		wrong_header(s->header, server);
-		PUT("the value of a header has a line end or another control character in it");
-		failed();
+	piece word = trimmed_left(s->scheme);
+	fault name = name_fault(s->header), value = has_control(word) ? value_fault(word) : value_fault(s->token);
+	if (name.before.size || value.before.size) {
+		wrong_header(s->header, server, name.before.size ? name : value);
 		return;
 	}
 	begin();
@@ -261,7 +163,7 @@ static void sign_in(piece start) {
 		give(member(start, "settings"), entry, server);
 		return;
 	}
-	fail();
+	begin_fail("config");
 	if (refused) {
 		PUT("the server ");
 		put_text_part(server);
@@ -281,7 +183,7 @@ static void sign_in(piece start) {
 		put_text_part(server);
 		PUT("; write auth = \\\"oauth\\\" to sign in another way");
 	}
-	failed();
+	end_fail();
 }
 
 EXPORT(wharf_auth_describe) int32_t wharf_auth_describe(void) {
