@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 var chart = flag.Bool("hostile", false, "write what it took to stop each hostile module to HOSTILE.md")
@@ -123,6 +124,35 @@ func TestHostile(t *testing.T) {
 	for _, kind := range openKinds() {
 		if !strings.Contains(after, "\n| `"+kind.String()+"` |") {
 			t.Errorf("no row for the grants of kind %s", kind)
+		}
+	}
+}
+
+// The bounds that the page names are those of the code.
+func TestHostileBounds(t *testing.T) {
+	_, _, after := readChart(t)
+	count := func(n int) string {
+		if n < 1000 {
+			return fmt.Sprint(n)
+		}
+		return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	}
+	size := func(n int) string {
+		if n < 1<<20 {
+			return fmt.Sprintf("%g KiB", float64(n)/(1<<10))
+		}
+		return fmt.Sprintf("%g MiB", float64(n)/(1<<20))
+	}
+	for _, words := range []string{
+		count(mcp.MaxElements) + " elements in all its arrays",
+		fmt.Sprintf("%s elements, %s pages and %s, for all pages together", count(mcp.MaxElements), count(mcp.MaxPages), size(mcp.MaxListBytes)),
+		count(mcp.MaxHeaderParams) + " headers",
+		size(mcp.MaxSchemaBytes) + " for a schema",
+		fmt.Sprintf("%s questions at a time, 10 times; %s of state", count(mcp.MaxAsked), size(mcp.MaxState)),
+		fmt.Sprintf("%s, %s fields, %s values to choose from", size(mcp.MaxFormBytes), count(mcp.MaxFormFields), count(mcp.MaxOptions)),
+	} {
+		if !strings.Contains(after, words) {
+			t.Errorf("the page does not say %q", words)
 		}
 	}
 }

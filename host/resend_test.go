@@ -93,30 +93,41 @@ func TestAnnotationsOfAReplacedServer(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}
 	next := host.Server{Name: "remote", URL: serve(t, &site{tools: map[string]answer{"act": lose}}), Resend: true}
-	listed, let := make(chan bool), make(chan bool)
-	first := &site{
-		list: func(w http.ResponseWriter, _ *http.Request, id string) {
-			listed <- true
-			<-let
-			result(w, id, list)
-		},
-	}
-	s := connect(t, newHost(t, host.Config{Reconnect: brisk}), host.Server{Name: "remote", URL: serve(t, first), Resend: true})
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.ListTools(t.Context())
-		done <- err
-	}()
-	<-listed
-	if err := s.Reload(next); err != nil {
-		t.Fatal(err)
-	}
-	let <- true
-	if err := <-done; err != nil {
-		t.Fatalf("the list that was in flight: %v", err)
-	}
-	if _, err := s.CallTool(t.Context(), "act", nil); !host.MaybeSent(err) || sent.Load() != 1 {
-		t.Errorf("a list of the server before: sent %d times, %v", sent.Load(), err)
+	for _, late := range []bool{true, false} { // the list comes after its server was replaced, or before
+		listed, let := make(chan bool), make(chan bool)
+		first := &site{
+			list: func(w http.ResponseWriter, _ *http.Request, id string) {
+				listed <- true
+				<-let
+				result(w, id, list)
+			},
+		}
+		s := connect(t, newHost(t, host.Config{Reconnect: brisk}), host.Server{Name: "remote", URL: serve(t, first), Resend: true})
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.ListTools(t.Context())
+			done <- err
+		}()
+		<-listed
+		comes := func() {
+			let <- true
+			if err := <-done; err != nil {
+				t.Fatalf("the list: %v", err)
+			}
+		}
+		if !late {
+			comes()
+		}
+		if err := s.Reload(next); err != nil {
+			t.Fatal(err)
+		}
+		if late {
+			comes()
+		}
+		sent.Store(0)
+		if _, err := s.CallTool(t.Context(), "act", nil); !host.MaybeSent(err) || sent.Load() != 1 {
+			t.Errorf("a list of the server before, late %t: sent %d times, %v", late, sent.Load(), err)
+		}
 	}
 }
 
