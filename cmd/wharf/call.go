@@ -77,11 +77,14 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 		return err
 	}
 	if len(words) == 0 {
-		return exit.Usage(errors.New("TOOL is missing"), "`wharf tools SERVER` lists the tools of a server")
+		return a.noTool(words)
 	}
 	call, err := args.ReadCall(words[0])
 	if err != nil {
 		return err
+	}
+	if strings.Contains(call.Tool, "=") { // as no name of a tool does (2025-11-25/server/tools)
+		return a.noTool(words)
 	}
 	if !utf8.ValidString(call.Tool) {
 		return exit.Usage(fmt.Errorf("tool %q: not UTF-8 text", call.Tool), "")
@@ -103,6 +106,32 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	}
 	defer c.close()
 	return c.run(ctx, call.Tool, typed)
+}
+
+// noTool is the error of a call without a tool, before whose arguments the server stands. Other
+// programs write the tool behind the last dot of an address.
+func (a *app) noTool(words []string) error {
+	err := errors.New("TOOL is missing")
+	if len(words) > 0 {
+		err = fmt.Errorf("TOOL is missing: %q is an argument", plain.Clip(words[0], 40))
+	}
+	address, in, _ := strings.Cut(a.address, "(")
+	folder, last, _ := cutLast(address, '/')
+	if file, tool, found := cutLast(last, '.'); found && args.IsKey(tool) && strings.Count(folder, "/") > 1 {
+		if in != "" {
+			tool += "(" + in
+		}
+		return exit.Usage(err, "%s", lineHint([]string{"wharf", "call", folder + "/" + file}, "a tool stands behind the address", append([]string{tool}, words...)))
+	}
+	return exit.Usage(err, "%s", aTool.lists(a))
+}
+
+// cutLast cuts a text at the last of a letter.
+func cutLast(text string, at byte) (before, after string, found bool) {
+	if i := strings.LastIndexByte(text, at); i >= 0 {
+		return text[:i], text[i+1:], true
+	}
+	return text, "", false
 }
 
 // run makes one call and prints its result, even if that does not match the tool's
@@ -197,6 +226,17 @@ var (
 		"`wharf prompts -- COMMAND…` lists the prompts of the server", `"prompts" lists the prompts of the server`}
 )
 
+// lists says what lists the names that a server has.
+func (n named) lists(a *app) string {
+	switch {
+	case a.shell != nil:
+		return n.line
+	case !a.known():
+		return n.behind
+	}
+	return fmt.Sprintf(n.listed, plain.Word(a.serverWord()))
+}
+
 // strange returns the error of a request that names something of a server. It says so, with a
 // hint, if the name is not among those that the server lists.
 func (c *client) strange(kind named, name string, names []string, err error) error {
@@ -206,16 +246,10 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	if !errors.As(err, new(*unlistedError)) { // an unlistedError says so itself
 		err = &strangeName{unlistedError{c.session.Name(), kind.what, name}, err}
 	}
-	settings := c.app.settings
-	switch near := meant(name, names); {
-	case near != "":
+	if near := meant(name, names); near != "" {
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
-	case c.app.shell != nil:
-		return exit.WithHint(err, kind.line)
-	case c.app.address == "" && (settings == nil || !settings.has(c.app.server)):
-		return exit.WithHint(err, kind.behind)
 	}
-	return exit.WithHint(err, fmt.Sprintf(kind.listed, plain.Word(c.app.serverWord())))
+	return exit.WithHint(err, kind.lists(c.app))
 }
 
 type callParams struct {

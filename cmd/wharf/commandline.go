@@ -17,6 +17,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	if near := meant(word, subcommands(cmd)); near != "" {
 		return exit.Usage(err, "did you mean %q?", near)
 	}
+	if slices.Contains(subcommands(cmd.Root()), word) {
+		return exit.Usage(err, "did you mean `%s %s`?", cmd.Root().Name(), word)
+	}
 	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
 	"github.com/wharf-mcp/wharf/host/registry"
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // flagError is the error of a flag that cmd does not have, or that is written wrongly. The
@@ -32,10 +33,32 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if a.shell != nil {
 		path = cmd.Name()
 	}
+	near := nearFlag(cmd, unknownFlag(err))
+	if near != "" && nearest.Edits(near, unknownFlag(err)) == 1 {
+		return exit.Usage(err, "did you mean %s?", near)
+	}
 	if argument := argumentOf(a.argv, err); argument != "" && (root && !strings.HasPrefix(a.argv[0], "-") || cmd.Name() == "call" || cmd.Name() == "prompt") {
 		return exit.Usage(err, "for an argument write %s; see `%s --help`", argument, path)
 	}
+	if near != "" {
+		return exit.Usage(err, "did you mean %s?", near)
+	}
 	return exit.Usage(err, "see `%s --help`", path)
+}
+
+// nearFlag returns the flag of cmd that an unknown one was probably meant to be, or "".
+func nearFlag(cmd *cobra.Command, unknown string) string {
+	word, long := strings.CutPrefix(unknown, "--")
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := meant(word, names); long && near != "" {
+		return "--" + near
+	}
+	return ""
 }
 
 // unknownFlag returns the flag that an error of parsing says is unknown, or "".
@@ -134,19 +157,44 @@ func (a *app) notInRegistry(cmd *cobra.Command, word string) error {
 		return nil
 	}
 	where, last := "a command goes behind --", append([]string{"--"}, command...)
-	site, _, _ := strings.Cut(word, "/")
-	name, port, _ := strings.Cut(site, ":")
-	_, notIP := netip.ParseAddr(name)
-	_, notPort := strconv.ParseUint(port, 10, 16)
 	switch {
-	case len(command) == 1 && name != "" && (notPort == nil || port == "" && (notIP == nil || name == "localhost")):
-		where, last = "an address begins with http:// or https://", []string{"http://" + word}
+	case len(command) == 1 && isSite(word):
+		where, last = schemeMissing, []string{"http://" + word}
 	case len(command) == 1 && !a.isCommand(cmd, word, ""):
 		return nil
 	}
 	line := slices.DeleteFunc(slices.Clone(a.argv), func(w string) bool { return w == word })
 	return exit.Usage(fmt.Errorf("%q is no name of a server in a registry", word), "%s", lineHint(append([]string{"wharf"}, line...), where, last))
 }
+
+// isSite reports whether a word begins as an address does behind its scheme: with a name and a
+// port, an IP address, or localhost.
+func isSite(word string) bool {
+	site, _, _ := strings.Cut(word, "/")
+	name, port, _ := strings.Cut(site, ":")
+	_, notIP := netip.ParseAddr(name)
+	_, notPort := strconv.ParseUint(port, 10, 16)
+	return name != "" && (notPort == nil || port == "" && (notIP == nil || name == "localhost"))
+}
+
+// lacksScheme is the command line that was probably meant with a word that is an address but for
+// its scheme, or "".
+func (a *app) lacksScheme(word string) string {
+	scheme, at := "http://", slices.Index(a.argv, word)
+	if host, _, path := strings.Cut(word, "/"); !isSite(word) && path && strings.Contains(strings.Trim(host, "."), ".") {
+		scheme = "https://"
+	} else if !isSite(word) {
+		return ""
+	}
+	if at < 0 || a.shell != nil {
+		return schemeMissing
+	}
+	line := slices.Clone(a.argv)
+	line[at] = scheme + word
+	return lineHint([]string{"wharf"}, schemeMissing, line)
+}
+
+const schemeMissing = "an address begins with http:// or https://"
 
 // nameHint leads on to a command line, which may have --name before its last words. Those
 // are a url, or "--" and a command.
@@ -176,15 +224,16 @@ func lineHint(line []string, where string, last []string) string {
 // argumentOf returns what a flag that does not exist is called as an argument of a tool:
 // other programs take --key value, Wharf takes key=value.
 func argumentOf(argv []string, err error) string {
-	name, unknown := strings.CutPrefix(unknownFlag(err), "--")
-	if !unknown {
+	flag, _, _ := strings.Cut(unknownFlag(err), "=")
+	name := strings.TrimLeft(flag, "-")
+	if len(name) < 2 { // -m may be short for anything
 		return ""
 	}
 	for i, word := range argv {
-		if value, found := strings.CutPrefix(word, "--"+name+"="); found {
+		if value, found := strings.CutPrefix(word, flag+"="); found {
 			return plain.ShellWord(name + "=" + value)
 		}
-		if word == "--"+name && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
+		if word == flag && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
 			return plain.ShellWord(name + "=" + argv[i+1])
 		}
 	}

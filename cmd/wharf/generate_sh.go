@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,8 @@ func newGenerateSh(a *app) *cobra.Command {
 finds in PATH: PROGRAM TOOL key=value. Without a tool it lists them, and TOOL --help shows
 one. Flags of wharf go behind the tool.
 
-It names the server as you do here, and holds neither variables nor headers. It is
-written to stdout, or with --out to a file, which may be run.`,
+It names the server as you do here, and the file of --config, and holds neither
+variables nor headers. It is written to stdout, or with --out to a file, which may be run.`,
 		Example: `  wharf generate sh demo --out demo
   wharf generate sh --out everything -- npx -y @modelcontextprotocol/server-everything`,
 		RunE: a.withServer(atMost(0), func(ctx context.Context, c *client, _ []string) error {
@@ -29,7 +30,11 @@ written to stdout, or with --out to a file, which may be run.`,
 			if err != nil {
 				return err
 			}
-			return c.write(ctx, out, c.program(tools), 0o777, len(tools))
+			program, err := c.program(tools)
+			if err != nil {
+				return err
+			}
+			return c.write(ctx, out, program, 0o777, len(tools))
 		}),
 		ValidArgsFunction: a.completeServers,
 	}
@@ -39,7 +44,7 @@ written to stdout, or with --out to a file, which may be run.`,
 
 // program returns a script for a POSIX shell. What a server says is in quotes in it, and only
 // what the user typed is run.
-func (c *client) program(tools []mcp.Tool) []byte {
+func (c *client) program(tools []mcp.Tool) ([]byte, error) {
 	var list strings.Builder
 	for _, tool := range tools {
 		about, _, _ := strings.Cut(cmp.Or(tool.Description, tool.Title), "\n")
@@ -55,7 +60,14 @@ func (c *client) program(tools []mcp.Tool) []byte {
 			behind += " " + inQuotes(word)
 		}
 	}
-	return fmt.Appendf(nil, shellProgram, list.String(), server, behind)
+	if file := c.app.flags.config; file != "" {
+		path, err := filepath.Abs(file) // the program may run in any folder
+		if err != nil {
+			return nil, err
+		}
+		server = "--config " + inQuotes(path) + " " + server
+	}
+	return fmt.Appendf(nil, shellProgram, list.String(), server, behind), nil
 }
 
 // shellProgram is a program without the list of its tools, its server, and what stands behind

@@ -18,7 +18,7 @@ func TestProgramRunsNothingOfAServer(t *testing.T) {
 	}
 	hostile := "'; echo INJECTED; $(echo INJECTED) `echo INJECTED` \\\n\x00\x1b[31m\u202e%s\nEOF\necho INJECTED\n"
 	c := &client{app: &app{server: "o'clock"}, entry: host.Server{}}
-	text := c.program([]mcp.Tool{{Name: hostile, Description: hostile}, {Name: "plain", Title: hostile, InputSchema: []byte(`{"properties":{"'; echo INJECTED;'":{}}}`)}})
+	text, _ := c.program([]mcp.Tool{{Name: hostile, Description: hostile}, {Name: "plain", Title: hostile, InputSchema: []byte(`{"properties":{"'; echo INJECTED;'":{}}}`)}})
 	cmd := exec.CommandContext(t.Context(), sh, "-c", string(text), "dock")
 	cmd.Env = []string{"PATH=" + t.TempDir()}
 	out, err := cmd.CombinedOutput()

@@ -33,7 +33,7 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 		return c.session.ReadResource(ctx, words[0])
 	})
 	if errors.As(err, new(*host.RPCError)) && a.known() {
-		return exit.WithHint(err, fmt.Sprintf("`wharf resources %s` lists the resources of the server", plain.Word(a.serverWord())))
+		return exit.WithHint(err, c.otherResource(ctx, words[0]))
 	}
 	if err != nil {
 		return err
@@ -46,4 +46,18 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 		}
 		return out.String()
 	})
+}
+
+// otherResource is what to do about a resource that the server does not give out: to read the one
+// that was probably meant.
+func (c *client) otherResource(ctx context.Context, uri string) string {
+	listed, _ := c.session.ListResources(ctx)
+	uris := make([]string, len(listed))
+	for i := range listed {
+		uris[i] = listed[i].URI
+	}
+	if near := meant(uri, uris); near != "" && near != uri {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return fmt.Sprintf("`wharf resources %s` lists the resources of the server", plain.Word(c.app.serverWord()))
 }

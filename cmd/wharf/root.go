@@ -83,8 +83,8 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// runShorthand is wharf without a command: `wharf SERVER TOOL …` is a call, for
-// configured names only, so that a mistyped command stays an error.
+// runShorthand is wharf without a command: `wharf SERVER TOOL …` is a call, for addresses
+// and configured names only, so that a mistyped command stays an error.
 func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	if cmd.ArgsLenAtDash() >= 0 {
 		return exit.Usage(errors.New("a command behind -- needs tools or call before it"), "try `wharf tools -- COMMAND…`")
@@ -92,11 +92,17 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
+	if _, address := atAddress(args[0]); address {
+		return a.runCall(cmd, args)
+	}
 	s, err := a.load()
 	if err != nil {
 		return err
 	}
 	if args = a.dotted(args); !s.has(args[0]) {
+		if hint := a.lacksScheme(args[0]); hint != "" {
+			return exit.Usage(noSuchWord(args[0]), "%s", hint)
+		}
 		if hint := a.forgotten(cmd); hint != "" {
 			return exit.Usage(noSuchWord(args[0]), "%s", hint)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -42,8 +44,14 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	}
 	args = a.dotted(args)
 	server, err := a.named(args[0])
-	if hint := a.forgotten(cmd); err != nil && hint != "" {
-		return server, nil, exit.Usage(err, "%s", hint)
+	if s, _ := a.load(); err != nil && s != nil && !s.has(args[0]) {
+		hint := cmp.Or(a.forgotten(cmd), a.lacksScheme(args[0]))
+		if cmd.Name() == "read" && strings.Contains(args[0], "://") {
+			hint = "a server stands before the uri: `wharf read SERVER " + plain.ShellWord(args[0]) + "`"
+		}
+		if hint != "" {
+			return server, nil, exit.Usage(err, "%s", hint)
+		}
 	}
 	return server, args[1:], err
 }

@@ -171,8 +171,11 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 // day and of prose ("Note: …") cannot.
 func looksLikeKey(key, text string) bool {
 	drive := len(key) == 1 && strings.HasPrefix(text, "/")
-	return !drive && keyForm.MatchString(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
+	return !drive && IsKey(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
 }
+
+// IsKey reports whether a word has the form that names of tools and of their arguments have.
+func IsKey(word string) bool { return keyForm.MatchString(word) }
 
 var keyForm = regexp.MustCompile(`^[A-Za-z_][\w.-]*$`)
 
