@@ -89,7 +89,6 @@ var apart = map[string]string{
 	"--name: the name is missing":                                                                                                              "an error",
 	"--record %s: --trace writes that file":                                                                                                    "an error",
 	"--replace is for plugins in Go":                                                                                                           "an error",
-	"--name: the name is missing":                                                                                                              "an error",
 	"a server stands before the uri: `wharf read SERVER ":                                                                                      "mistakes.txtar",
 	"--setting %s: expected KEY=VALUE":                                                                                                         "an error",
 	"it is empty; expected a file that --record has written":                                                                                   "an error",
