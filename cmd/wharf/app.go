@@ -42,6 +42,7 @@ type app struct {
 
 // kept is a session that outlives the command which uses it: that of a shell.
 type kept struct {
+	app     *app // of the shell, which hears the events of the host
 	host    *host.Host
 	session *host.Session
 	entry   host.Server

@@ -92,11 +92,7 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	if err := a.flags.taskFlags.check(); err != nil {
 		return err
 	}
-	stdin := a.In
-	if a.shell != nil {
-		stdin = nil
-	}
-	typed, err := call.Read(ctx, stdin, a.flags.args, words[1:])
+	typed, err := call.Read(ctx, a.stdin(ctx), a.flags.args, words[1:])
 	if err != nil {
 		return err
 	}

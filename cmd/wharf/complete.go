@@ -32,7 +32,7 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
-	others, err := args.Read(ctx, a.In, "", words[2:])
+	others, err := args.Read(ctx, a.stdin(ctx), "", words[2:])
 	if err != nil {
 		return err
 	}

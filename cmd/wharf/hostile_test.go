@@ -247,7 +247,9 @@ func serverAsks() {
 			id = m.ID
 			fmt.Printf(`{"jsonrpc":"2.0","id":"q","method":%q,"params":%s}`+"\n", m.Params.Name, m.Params.Arguments)
 		case m.Method == "" && string(m.ID) == `"q"`:
-			answerText(id, append(m.Result, m.Error...))
+			answer := append(m.Result, m.Error...)
+			fmt.Fprintf(os.Stderr, "answered %s\n", answer)
+			answerText(id, answer)
 		case m.Method == "notifications/cancelled":
 			fmt.Fprintln(os.Stderr, "told to stop")
 		case m.Method == "ping":

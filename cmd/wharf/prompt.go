@@ -36,7 +36,7 @@ and refuses it.`,
 }
 
 func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
-	typed, err := args.Read(ctx, a.In, "", words[1:])
+	typed, err := args.Read(ctx, a.stdin(ctx), "", words[1:])
 	if err != nil {
 		return err
 	}

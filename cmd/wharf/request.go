@@ -29,7 +29,7 @@ always a string, key:=JSON is any other value, and nothing is checked.`,
 }
 
 func (a *app) request(ctx context.Context, c *client, words []string) error {
-	typed, err := args.Read(ctx, a.In, a.flags.args, words[1:])
+	typed, err := args.Read(ctx, a.stdin(ctx), a.flags.args, words[1:])
 	if err != nil {
 		return err
 	}

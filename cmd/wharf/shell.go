@@ -101,6 +101,7 @@ func (s *shell) run(ctx context.Context) error {
 		case s.lines != nil:
 			return &lineError{s.number, err}
 		default:
+			s.app.AwaitDialog(cancelGrace) // which Ctrl-C has ended too
 			s.app.report(context.Background(), err)
 		}
 	}
@@ -130,30 +131,40 @@ func (s *shell) next(ctx context.Context) (string, error) {
 	}
 	ctx, done := s.interruptible(ctx)
 	defer done()
-	ctx, leave, err := s.app.Dialog(ctx)
-	if err != nil {
-		return "", err
+	asking, leave, err := s.app.Dialog(ctx)
+	var line string
+	if err == nil {
+		defer leave()
+		line, err = s.app.Ask(asking, term.Question{Prompt: plain.Name(s.client.session.Name(), plain.NameColumns) + "> ", History: &s.past, Complete: s.complete})
 	}
-	defer leave()
-	line, err := s.app.Ask(ctx, term.Question{Prompt: plain.Name(s.client.session.Name(), plain.NameColumns) + "> ", History: &s.past, Complete: s.complete})
 	if err != nil && errors.Is(context.Cause(ctx), errLineEnded) {
 		err = errLineEnded
 	}
 	return line, err
 }
 
-// interruptible returns a context that Ctrl-C ends in place of the program.
-func (s *shell) interruptible(ctx context.Context) (context.Context, func()) {
+// interruptible returns a context that Ctrl-C ends in place of the program, together with the
+// question that is open, which a server may ask beside the line.
+func (s *shell) interruptible(ctx context.Context) (within context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	restore := func() {}
 	if s.app.interrupt != nil && s.lines == nil {
 		restore = s.app.interrupt.TakeOver(func() bool {
 			first := ctx.Err() == nil
 			cancel(errLineEnded)
+			s.app.EndDialog(errLineEnded)
 			return first
 		})
 	}
 	return ctx, func() { restore(); cancel(nil) }
+}
+
+// stdin is what a "-" among arguments reads; nil in a shell that reads its lines there.
+func (a *app) stdin(ctx context.Context) io.Reader {
+	if a.shell != nil && !a.InTTY {
+		return nil
+	}
+	return a.Stdin(ctx)
 }
 
 // split returns the words of a line. A tool with its arguments in parentheses is one word,
@@ -194,7 +205,7 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 		defer a.greeted.Store(true)
 	}
 	line := &app{Terminal: a.Terminal, argv: argv, settings: a.settings, server: a.server, address: a.address, redact: a.redact}
-	line.shell = &kept{s.client.host, s.client.session, s.client.entry}
+	line.shell = &kept{a, s.client.host, s.client.session, s.client.entry}
 	line.flags = flags{json: a.flags.json, output: a.flags.output, quiet: a.flags.quiet, save: a.flags.save}
 	root := s.tree(line)
 	root.SetArgs(argv)

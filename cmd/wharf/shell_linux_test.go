@@ -50,3 +50,45 @@ func TestShell(t *testing.T) {
 		t.Errorf("code %d, shown %q", code, shown)
 	}
 }
+
+// Ctrl-C at a question of the server ends that question and the line, and the shell goes on.
+func TestInterruptKeyInQuestionOfShell(t *testing.T) {
+	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "shell", "--stderr", "--", "server-asks")
+	s.start()
+	s.answer("server-asks> ", `elicitation/create message=? requestedSchema:='{"properties":{"a":{"type":"string"}}}'`+"\r")
+	s.answer("optional.\n> ", "half\x03")
+	s.await(`answered {"action":"cancel"}`)
+	s.answer("server-asks> ", `sampling/createMessage --args '{"messages":[],"maxTokens":1}'`+"\r")
+	s.answer("Your answer: ", "half\x03")
+	s.await(`answered {"code":-1,`)
+	s.answer("server-asks> ", "offers\r")
+	s.await(`"elicitation": {`)
+	s.answer("server-asks> ", "\x04")
+	if shown, code := s.end(); code != exit.CodeOK {
+		t.Errorf("code %d, shown %q", code, shown)
+	}
+}
+
+// Ctrl-C at the reading of an object ends the line; the lines that follow are read by the
+// shell. What is typed ahead of the reading is read.
+func TestInterruptAtStdinInShell(t *testing.T) {
+	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "shell", "demo")
+	s.start()
+	for _, line := range []string{"echo -\r", "echo --args -\r"} {
+		s.answer("demo> ", line)
+		s.await("Ctrl-D on a new line ends it.\n")
+		if err := s.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		s.await("error: interrupted\n")
+		s.answer("demo> ", "echo one\r")
+		s.await("echo one\none\n")
+	}
+	s.answer("demo> ", "echo -\r{\"message\":\r\"ahead\"}\r")
+	s.answer("Ctrl-D on a new line ends it.\n", "\x04")
+	s.await("ahead\n")
+	s.answer("demo> ", "\x04")
+	if shown, code := s.end(); code != exit.CodeOK {
+		t.Errorf("code %d, shown %q", code, shown)
+	}
+}

@@ -56,7 +56,12 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		if err := checkLevel(w.level); err != nil {
 			return err
 		}
-		a.logged.Store(true)
+		hears := a
+		if a.shell != nil {
+			hears = a.shell.app
+			defer hears.logged.Store(false)
+		}
+		hears.logged.Store(true)
 		if err := c.session.SetLevel(ctx, mcp.Level(w.level)); err != nil {
 			return err
 		}

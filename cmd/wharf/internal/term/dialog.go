@@ -23,8 +23,10 @@ func (t *Terminal) Dialog(ctx context.Context) (within context.Context, end func
 		defer cancel(nil)
 		return nil, nil, context.Cause(within)
 	}
+	t.dialogs.interrupt.Store(&cancel)
 	release := t.Still()
 	return within, func() {
+		t.dialogs.interrupt.Store(nil)
 		release()
 		unhook()
 		cancel(nil)
@@ -32,10 +34,23 @@ func (t *Terminal) Dialog(ctx context.Context) (within context.Context, end func
 	}, nil
 }
 
+// EndDialog ends the context of the dialog that is open, if one is, with a cause. It is for an
+// interrupt that does not end the program.
+func (t *Terminal) EndDialog(cause error) {
+	if end := t.dialogs.interrupt.Load(); end != nil {
+		(*end)(cause)
+	}
+}
+
 // Ask asks the person. The caller holds the dialog. In place of an answer there may
 // be [ErrCancelled], [ErrDeclined], [io.EOF], or the cause of ctx.
 func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	io.WriteString(t.Err, q.Above)
+	return t.keyboard().ask(ctx, q)
+}
+
+// keyboard returns that of the terminal. The caller holds the dialog.
+func (t *Terminal) keyboard() *keyboard {
 	k := &t.dialogs.keyboard
 	if k.in == nil {
 		screen, ok := t.Err.(*Console)
@@ -44,7 +59,36 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 		}
 		k.in, k.mode, k.screen, k.blind, k.interrupt = t.In, t.Mode, screen, !ok, t.Interrupt
 	}
-	return k.ask(ctx, q)
+	return k
+}
+
+// Stdin returns stdin, whose reads end with ctx at a terminal. There they go through the
+// keyboard, so that one that is stuck takes nothing that is typed at the next question.
+func (t *Terminal) Stdin(ctx context.Context) io.Reader {
+	if !t.InTTY {
+		return t.In
+	}
+	return &typedText{t: t, ctx: ctx}
+}
+
+type typedText struct {
+	t    *Terminal
+	ctx  context.Context
+	told bool // the person knows that they can type
+}
+
+// Read holds the dialog.
+func (r *typedText) Read(p []byte) (int, error) {
+	ctx, end, err := r.t.Dialog(r.ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	if !r.told && r.t.ErrTTY {
+		io.WriteString(r.t.Err, "Reading what you type here; Ctrl-D on a new line ends it.\n")
+	}
+	r.told = true
+	return r.t.keyboard().readText(ctx, p)
 }
 
 // Still keeps moving lines away while a person reads, until done is called.

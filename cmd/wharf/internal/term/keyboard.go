@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -177,6 +178,18 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// readText reads what is no answer to a question.
+func (k *keyboard) readText(ctx context.Context, p []byte) (n int, err error) {
+	if len(k.left) == 0 {
+		if k.left, err = k.next(ctx); err != nil {
+			return 0, err
+		}
+	}
+	n = copy(p, k.left)
+	k.left = k.left[n:]
+	return n, nil
+}
+
 // firstLine returns text up to the end of its first line: what comes after that
 // is for the next question.
 func firstLine(text []byte) []byte {
@@ -262,6 +275,8 @@ type dialogs struct {
 	once     sync.Once
 	open     chan struct{} // holds a token while a dialog is open; see turn
 	keyboard keyboard
+
+	interrupt atomic.Pointer[context.CancelCauseFunc] // ends the open dialog; nil = none is open
 }
 
 // turn returns the channel that the holder of the dialog has put a token into.
