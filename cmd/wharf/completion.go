@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 
@@ -31,10 +32,26 @@ func refuseUnknownShells(root *cobra.Command) {
 					_, err := cmd.OutOrStdout().Write([]byte(bashWords))
 					return err
 				}
+			} else if shell.Name() == "fish" {
+				shell.RunE = func(cmd *cobra.Command, _ []string) error {
+					var script strings.Builder
+					if err := root.GenFishCompletion(&script, true); err != nil {
+						return err
+					}
+					_, err := io.WriteString(cmd.OutOrStdout(), strings.Replace(script.String(), fishWord, fishText, 1))
+					return err
+				}
 			}
 		}
 	}
 }
+
+// The word at which a Tab is pressed, as the script for fish takes it, and as the program has to
+// be given it: without the quotes and backslashes of the line.
+const (
+	fishWord = "(string escape -- (commandline -ct))"
+	fishText = "(commandline -ct | string unescape | string escape)"
+)
 
 // completeServers offers the names of servers for the first word, and for the words behind it
 // the names that the server is known to have. The shell asks at every key, so no server is
@@ -116,10 +133,13 @@ func dottedTools(s *settings, word string) (all []string) {
 	return nil
 }
 
-// offer returns the words that may stand in a command line of a shell as they are: one that
-// a server chose could mean something else there. No space follows a key.
+// offer returns the words that a shell is given. It escapes blanks and apostrophes; a word with
+// anything else that could mean something there is left out, since a server may have chosen it,
+// and so is one that ends with a blank, which is lost on the way. No space follows a key.
 func offer(words []string) ([]string, cobra.ShellCompDirective) {
-	words = omit(words, func(word string) bool { return strings.ContainsAny(word, " \"'\\$`;|&<>()!") })
+	words = omit(words, func(word string) bool {
+		return strings.ContainsAny(word, "\"\\$`;|&<>()!") || strings.TrimSpace(word) != word
+	})
 	directive := cobra.ShellCompDirectiveNoFileComp
 	if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !strings.HasSuffix(word, "=") }) {
 		directive |= cobra.ShellCompDirectiveNoSpace

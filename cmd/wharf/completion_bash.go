@@ -1,6 +1,6 @@
 package main
 
-// bashWords stands behind the script for bash, and takes the place of a function of it.
+// bashWords stands behind the script for bash, and takes the place of two functions of it.
 const bashWords = `
 # Bash splits words at "=" and ":". The package bash-completion has a function that joins
 # them; where it is not installed, this does.
@@ -30,5 +30,22 @@ __wharf_init_completion()
     cword=$((${#words[@]} - 1))
     cur=${words[cword]}
     prev=${words[cword-1]}
+}
+
+# What goes into the line is escaped, also the common beginning of several words.
+__wharf_handle_completion_types()
+{
+    local tab=$'\t' line word
+    if [[ ${completions[*]} == *$tab* && $COMP_TYPE != 37 && $COMP_TYPE != 42 ]]; then
+        __wharf_handle_standard_completion_case # with descriptions
+        return
+    fi
+    for line in "${completions[@]}"; do
+        line=${line%%$tab*}
+        printf -v word %q "$line"
+        if [[ $line == "$cur"* || $word == "$cur"* ]]; then
+            COMPREPLY+=("$word")
+        fi
+    done
 }
 `

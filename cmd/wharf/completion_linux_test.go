@@ -24,6 +24,7 @@ func TestCompletionInShells(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(rc, "a-file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	config := knowCities(t)
 	for name, c := range map[string]struct {
 		argv  []string
 		setup string
@@ -41,7 +42,7 @@ func TestCompletionInShells(t *testing.T) {
 					t.Skip("the package bash-completion is not there")
 				}
 			}
-			s := newScreen(t, []string{"PS1=ready> ", "HOME=" + rc, "INPUTRC=/dev/null", "TERM=dumb"}, c.argv[0], c.argv[1:]...)
+			s := newScreen(t, []string{"PS1=ready> ", "HOME=" + rc, "INPUTRC=/dev/null", "TERM=dumb", config}, c.argv[0], c.argv[1:]...)
 			s.Dir = rc
 			s.start()
 			s.answer("ready> ", c.setup+"; echo se''t up\n")
@@ -50,6 +51,12 @@ func TestCompletionInShells(t *testing.T) {
 			s.await("HELLO")
 			s.answer("ready> ", "wharf call demo.ec\tmes\tGoodbye | tr a-z A-Z\n")
 			s.await("GOODBYE")
+			s.answer("ready> ", "wharf call cities city name=\tNew\\ Y\t| tr A-Z a-z\n")
+			s.await("it is new york, here")
+			s.answer("ready> ", "wharf call cities city name=N\tO\t| tr A-Z a-z\n") // the common beginning has a blank
+			s.await("it is new orleans, here")
+			s.answer("ready> ", "wharf call cities city name=St\t| tr A-Z a-z\n")
+			s.await("it is st. john's, here")
 			s.answer("ready> ", "wharf read demo demo://ab\t--output text | tr a-z A-Z\n")
 			if shown := s.await("ready> "); strings.Contains(shown, "rror") || !strings.Contains(shown, "demo://about") {
 				t.Errorf("the shell shows %q", shown)
@@ -58,6 +65,25 @@ func TestCompletionInShells(t *testing.T) {
 			s.end()
 		})
 	}
+}
+
+// knowCities makes known what a server lists whose argument has values with blanks, and returns
+// the variable of the configuration that has it.
+func knowCities(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "wharf"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "wharf", "wharf.toml"), []byte("[servers.cities]\ncommand = \"server-counts\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("wharf", "tools", "cities")
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return "XDG_CONFIG_HOME=" + dir
 }
 
 // TestCompletionInFish asks fish, which can say what it would offer.
@@ -71,16 +97,20 @@ func TestCompletionInFish(t *testing.T) {
 	if out, err := exec.Command("wharf", "tools", "demo").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	config := knowCities(t)
 	for line, want := range map[string]string{
-		"wharf call demo ec":       "echo\n",
-		"wharf call demo echo mes": "message=\n",
-		"wharf demo ad":            "add\n",
-		"wharf call de":            "demo\n",
-		"wharf call demo.ec":       "demo.echo\n",
-		"wharf demo.echo mes":      "message=\n",
+		"wharf call cities city name=N":      "name=New Orleans\nname=New York\n",
+		`wharf call cities city name=New\ Y`: "name=New York\n",
+		`wharf call cities city "name=St. J`: "name=St. John's\n",
+		"wharf call demo ec":                 "echo\n",
+		"wharf call demo echo mes":           "message=\n",
+		"wharf demo ad":                      "add\n",
+		"wharf call de":                      "demo\n",
+		"wharf call demo.ec":                 "demo.echo\n",
+		"wharf demo.echo mes":                "message=\n",
 	} {
-		cmd := exec.Command("fish", "-N", "-c", "wharf completion fish | source; complete -C '"+line+"'")
-		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+		cmd := exec.Command("fish", "-N", "-c", "wharf completion fish | source; complete -C $LINE")
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "LINE="+line, config)
 		if out, err := cmd.Output(); err != nil || string(out) != want {
 			t.Errorf("%s: %q, %v; want %q", line, out, err, want)
 		}

@@ -190,7 +190,8 @@ func serverVariables() {
 	server.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// serverCounts has a tool that tells how often it was called.
+// serverCounts has a tool that tells how often it was called, and one whose argument has values
+// with blanks.
 func serverCounts() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "counts", Version: "1"}, nil)
 	type none struct{}
@@ -200,6 +201,13 @@ func serverCounts() {
 		return said(strconv.Itoa(n)), nil, nil
 	}
 	mcp.AddTool(server, &mcp.Tool{Name: "next"}, count)
+	type city struct {
+		Name string `json:"name"`
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "city", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"enum":["New York","New Orleans","Chicago","St. John's"]}}}`)},
+		func(_ context.Context, _ *mcp.CallToolRequest, in city) (*mcp.CallToolResult, any, error) {
+			return said("it is " + in.Name + ", here"), nil, nil
+		})
 	server.Run(context.Background(), &mcp.StdioTransport{})
 }
 

@@ -233,8 +233,7 @@ func (s *shell) learn(ctx context.Context) {
 
 // complete returns what the last word of a line may become, and where that word begins.
 func (s *shell) complete(line string) (begins int, found []string) {
-	begins = strings.LastIndexAny(line, " \t") + 1
-	before, word := strings.Fields(line[:begins]), line[begins:]
+	before, word, begins := words.Last(line)
 	switch {
 	case len(before) == 0:
 		found = append(beginning(slices.Clone(lineCommands), word), s.known.next("call", nil, word)...)
@@ -243,7 +242,10 @@ func (s *shell) complete(line string) (begins int, found []string) {
 	default:
 		found = s.known.next("call", before, word)
 	}
-	return begins, omit(found, func(word string) bool { return strings.ContainsAny(word, " \t'\"\\#") })
+	for i := range found {
+		found[i] = words.Escape(found[i])
+	}
+	return begins, found
 }
 
 // history is the lines of a shell, the newest last.

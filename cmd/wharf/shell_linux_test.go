@@ -8,6 +8,18 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
+// In a shell values with blanks are completed, as a word that is escaped or quoted.
+func TestShellEscapesValues(t *testing.T) {
+	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "shell", "--", "server-counts")
+	s.start()
+	s.answer("server-counts> ", "city name=N\tY\t\r")
+	s.await("it is New York, here")
+	s.answer("server-counts> ", "city 'name=St\t\r")
+	s.await("it is St. John's, here")
+	s.answer("server-counts> ", "\x04")
+	s.end()
+}
+
 // TestShell types at a shell: tools and keys are completed, a line comes back, Ctrl-C ends
 // a line, an error does not end the shell, and Ctrl-D does.
 func TestShell(t *testing.T) {

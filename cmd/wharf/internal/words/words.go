@@ -13,18 +13,43 @@ var ErrOpen = errors.New("the line ends within quotes")
 // Split returns the words of a line. A "#" that begins a word begins a comment. Where the
 // error is [ErrOpen] the words are those of the line as if it were closed.
 func Split(line string) (words []string, err error) {
+	words, _, err = split(line)
+	return words, err
+}
+
+// Last splits the beginning of a line, and returns the last word apart, which may be empty or
+// within quotes, with the place where it begins.
+func Last(line string) (before []string, last string, begins int) {
+	before, begins, _ = split(line)
+	if begins < len(line) && len(before) > 0 {
+		before, last = before[:len(before)-1], before[len(before)-1]
+	}
+	return before, last, begins
+}
+
+// Escape writes a word so that [Split] and a POSIX shell read it as one.
+func Escape(word string) string { return escapes.Replace(word) }
+
+var escapes = strings.NewReplacer(" ", `\ `, "\t", "\\\t", "'", `\'`, `"`, `\"`, `\`, `\\`, "#", `\#`)
+
+// split is [Split], and says where the last word begins: at the end of the line if that has
+// ended before.
+func split(line string) (words []string, begins int, err error) {
 	var word strings.Builder
 	begun := false // also by quotes with nothing in between
 	quote := byte(0)
 	for i := 0; i < len(line); i++ {
 		c := line[i]
+		if !begun {
+			begins = i
+		}
 		switch {
 		case quote == '\'' && c != '\'', quote == '"' && c != '"' && c != '\\':
 			word.WriteByte(c)
 		case quote != 0 && c == quote:
 			quote = 0
 		case c == '\\' && i+1 == len(line):
-			return append(words, word.String()), ErrOpen
+			return append(words, word.String()), begins, ErrOpen
 		case c == '\\' && quote == '"' && line[i+1] != '"' && line[i+1] != '\\':
 			word.WriteByte(c) // only these two are escaped there
 		case c == '\\':
@@ -40,7 +65,7 @@ func Split(line string) (words []string, err error) {
 				begun = false
 			}
 		case c == '#' && !begun:
-			return words, nil
+			return words, len(line), nil
 		default:
 			word.WriteByte(c)
 			begun = true
@@ -48,9 +73,11 @@ func Split(line string) (words []string, err error) {
 	}
 	if begun {
 		words = append(words, word.String())
+	} else {
+		begins = len(line)
 	}
 	if quote != 0 {
 		err = ErrOpen
 	}
-	return words, err
+	return words, begins, err
 }

@@ -46,6 +46,25 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestLast finds where the word begins that a line ends with.
+func TestLast(t *testing.T) {
+	for line, want := range map[string]string{
+		"":              `[] "" 0`,
+		"a ":            `["a"] "" 2`,
+		"a b":           `["a"] "b" 2`,
+		`a n=New\ Y`:    `["a"] "n=New Y" 2`,
+		`a n='New Y`:    `["a"] "n=New Y" 2`,
+		`a\ b "c d" e\`: `["a b" "c d"] "e" 11`,
+		`a "`:           `["a"] "" 2`,
+		"a #b":          `["a"] "" 4`,
+	} {
+		before, last, begins := Last(line)
+		if got := fmt.Sprintf("%q %q %d", before, last, begins); got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}
+
 // FuzzSplit: a word in single quotes comes back.
 func FuzzSplit(f *testing.F) {
 	f.Add("a b", "c")
@@ -54,6 +73,9 @@ func FuzzSplit(f *testing.F) {
 		line := ""
 		for _, word := range []string{a, b} {
 			line += "'" + strings.ReplaceAll(word, "'", `'\''`) + "' "
+		}
+		if words, err := Split(Escape(a)); a != "" && !strings.ContainsAny(a, "\r\n") && (err != nil || len(words) != 1 || words[0] != a) {
+			t.Errorf("%q is escaped as %q", a, Escape(a))
 		}
 		words, err := Split(line)
 		if err != nil || len(words) != 2 || words[0] != a || words[1] != b {
