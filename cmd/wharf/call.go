@@ -148,17 +148,14 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	} else if typed.NeedNames() && known != nil {
 		return c.unlisted(ctx, tool, known)
 	}
-	if known != nil && schema == nil && strings.Contains(tool, "=") {
-		return exit.Usage(fmt.Errorf("TOOL is missing: %s lists none that is called %q", c.session.Name(), plain.Clip(tool, 40)), "an argument stands behind the TOOL")
-	}
 	object, err := typed.Build(tool, schema)
 	if err != nil {
 		return err
 	}
-	if unnamed := args.Unnamed(tool, schema, object); unnamed != "" && !c.app.flags.noValidate && !c.app.Quiet {
+	result, wrong := c.call(ctx, tool, object)
+	if unnamed := args.Unnamed(tool, schema, object); unnamed != "" && !c.app.flags.noValidate && !c.app.Quiet && !errors.As(wrong, new(*host.ArgumentError)) {
 		c.app.Tell(term.Dim, "note:", unnamed, "")
 	}
-	result, wrong := c.call(ctx, tool, object)
 	if wrong == nil && result == nil {
 		return nil // it is a task that was left to the server
 	}
