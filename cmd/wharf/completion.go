@@ -13,6 +13,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
+const completionLong = `
+
+The names of a server's tools, prompts and resources are those of the last time that it
+was asked for them: ` + "`wharf tools` asks all servers for their tools." + `
+`
+
 // refuseUnknownShells makes `wharf completion SHELL` an error for a shell without a
 // completion script, as other groups of commands do. The script for bash also works
 // without the package bash-completion.
@@ -23,6 +29,7 @@ func refuseUnknownShells(root *cobra.Command) {
 			continue
 		}
 		cmd.Args, cmd.RunE = cobra.ArbitraryArgs, runGroup
+		cmd.Long = strings.TrimSpace(cmd.Long) + completionLong // with what Cobra says
 		for _, shell := range cmd.Commands() {
 			if write := shell.RunE; shell.Name() == "bash" {
 				shell.RunE = func(cmd *cobra.Command, args []string) error {
