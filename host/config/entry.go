@@ -59,6 +59,19 @@ func (e *entry) mistake(field, format string, a ...any) *Error {
 	return &Error{File: e.doc.path, Line: e.lineOf(field), Subject: e.subject, Field: field, Problem: fmt.Sprintf(format, a...)}
 }
 
+// lines returns the line of each field.
+func (e *entry) lines() map[string]int {
+	lines := make(map[string]int)
+	for key, value := range e.values {
+		lines[key] = e.lineOf(key)
+		inner, _ := value.(map[string]any)
+		for name := range inner {
+			lines[key+"."+name] = e.lineOf(key + "." + name)
+		}
+	}
+	return lines
+}
+
 // lineOf returns the line of a field, or the nearest that is known.
 func (e *entry) lineOf(field string) int {
 	key, inner, _ := strings.Cut(field, ".")

@@ -204,8 +204,10 @@ func (x *expansion) fail(field, format string, a ...any) {
 
 // mistake is an [Error] about a field of the entry.
 func (s *Server) mistake(field, format string, a ...any) *Error {
+	key, _, _ := strings.Cut(field, ".")
+	key, _, _ = strings.Cut(key, "[")
 	return &Error{
-		File: s.file, Line: s.line, Subject: "server " + s.Name, Field: field,
+		File: s.file, Line: cmp.Or(s.lines[field], s.lines[key], s.line), Subject: "server " + s.Name, Field: field,
 		Problem: fmt.Sprintf(format, a...),
 	}
 }

@@ -116,10 +116,10 @@ env = { TOKEN = "${C}", OTHER = "${D" }
 	}
 	_, err = file.Servers[0].Expand(environment)
 	want := strings.TrimSpace(`
-wharf.toml:2: server files: command: the variable A is not set; set it, or write ${A:-default}
-wharf.toml:2: server files: args[1]: the variable B is not set; set it, or write ${B:-default}
-wharf.toml:2: server files: env.OTHER: "${" has no "}"; write ${NAME}, or $${ for the characters
-wharf.toml:2: server files: env.TOKEN: the variable C is not set; set it, or write ${C:-default}
+wharf.toml:3: server files: command: the variable A is not set; set it, or write ${A:-default}
+wharf.toml:4: server files: args[1]: the variable B is not set; set it, or write ${B:-default}
+wharf.toml:5: server files: env.OTHER: "${" has no "}"; write ${NAME}, or $${ for the characters
+wharf.toml:5: server files: env.TOKEN: the variable C is not set; set it, or write ${C:-default}
 `)
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

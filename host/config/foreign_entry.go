@@ -122,6 +122,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		DisabledTools: e.disabledTools(), EnabledTools: e.enabledTools(c), // in this order: both read the key tools
 		file:    e.doc.path,
 		line:    e.lineOf(""),
+		lines:   e.lines(),
 		envFile: e.first(foreignKeys.envFile),
 	}
 	s.Command, s.Args = e.foreignCommand(c)

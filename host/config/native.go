@@ -167,6 +167,7 @@ func (e *entry) server(name string) Server {
 		Registry: e.registry(),
 		file:     e.doc.path,
 		line:     e.lineOf(""),
+		lines:    e.lines(),
 	}
 	if s.Ping > 0 && s.Ping < time.Second {
 		e.fail("ping", `is too often; write "1s" or more, or "0" for never`)
