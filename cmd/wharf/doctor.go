@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -66,7 +67,7 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 	}
 	findings = append(findings, cacheFinding(), a.vaultFinding())
 	if err == nil {
-		findings = append(findings, a.entryFindings(s)...)
+		findings = append(findings, a.entryFindings(cmd.Context(), s)...)
 	}
 	findings = append(findings, clientFindings()...)
 	var problems problemError
@@ -94,7 +95,7 @@ func (e problemError) Error() string { return "there is a problem with: " + stri
 func (e problemError) Is(target error) bool { return target == host.ErrConfig }
 
 // entryFindings are the servers of the configuration and of the project, and the plugins.
-func (a *app) entryFindings(s *settings) (findings []finding) {
+func (a *app) entryFindings(ctx context.Context, s *settings) (findings []finding) {
 	for _, server := range s.shown() {
 		f := finding{What: "server " + server.Name, Value: plain.Target(server)}
 		if server.Project != nil {
@@ -103,7 +104,7 @@ func (a *app) entryFindings(s *settings) (findings []finding) {
 		if server.Disabled {
 			f.Value += " (disabled)"
 		} else if server.Project == nil { // mistakes in a project's entries are not for the user to mend
-			f.Problem = a.entryProblem(s, server)
+			f.Problem = cmp.Or(a.entryProblem(s, server), a.settingsProblem(ctx, server))
 		}
 		findings = append(findings, f)
 	}
@@ -130,6 +131,9 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 		return err.Error()
 	}
 	if _, built := plugins.Builtin()[server.Via()]; !built && s.plugins[server.Via()].File == "" {
+		if ours := config.TransportOf(server.Via()); ours != "" {
+			return fmt.Sprintf("there is no plugin %q; write transport = %q", server.Via(), ours)
+		}
 		return fmt.Sprintf("there is no plugin %q", server.Via())
 	}
 	provider := server.Auth.Provider
@@ -148,6 +152,62 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 		return err.Error()
 	}
 	return cmp.Or(missingFile(server), a.missingSecret(server))
+}
+
+// settingsProblem says which setting of an entry its transport or its auth provider does not
+// know, or lacks; "" where it sees no mistake. It asks plugins that are part of wharf, and no
+// other: an entry that has mistakes is no reason to compile one.
+func (a *app) settingsProblem(ctx context.Context, server host.Server) string {
+	transport, provider := plugins.Builtin()[server.Via()], plugins.Builtin()[server.Auth.Provider]
+	if (len(server.Settings) == 0 || transport == nil) && provider == nil {
+		return ""
+	}
+	h, err := a.newHost(ctx, nil)
+	if err != nil {
+		return err.Error()
+	}
+	defer h.Close()
+	if len(server.Settings) > 0 && transport != nil {
+		info, err := h.Inspect(ctx, "", transport())
+		if err != nil || info.Manifest == nil {
+			return fmt.Sprintf("the plugin %s cannot be asked: %v", server.Via(), err)
+		}
+		var known []string
+		for _, setting := range info.Manifest.Settings {
+			known = append(known, setting.Key)
+		}
+		if key := stranger(slices.Sorted(maps.Keys(server.Settings)), known); key != "" {
+			return fmt.Sprintf("settings.%s: transport %s has no such setting; it has: %s", key, server.Via(), strings.Join(known, ", "))
+		}
+	}
+	if provider == nil {
+		return ""
+	}
+	info, err := h.Inspect(ctx, "", provider())
+	if err != nil || info.Provider == nil {
+		return fmt.Sprintf("the auth provider %s cannot be asked: %v", server.Auth.Provider, err)
+	}
+	var known []string
+	for _, setting := range info.Provider.Settings {
+		known = append(known, setting.Key)
+	}
+	if key := stranger(slices.Sorted(maps.Keys(server.Auth.Settings)), known); key != "" {
+		return fmt.Sprintf("auth.%s: there is no such key; there are %s", key, strings.Join(known, ", "))
+	}
+	for _, setting := range info.Provider.Settings {
+		if server.Auth.Settings[setting.Key] == nil && setting.Required {
+			return fmt.Sprintf("auth.%s is missing: %s", setting.Key, setting.About)
+		}
+	}
+	return ""
+}
+
+// stranger returns the first of some names that is not known, or "".
+func stranger(names, known []string) string {
+	if at := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(known, name) }); at >= 0 {
+		return names[at]
+	}
+	return ""
 }
 
 // runsFirst are programs that run their first argument if it is no flag, and how such a file

@@ -262,6 +262,8 @@ func (x *expansion) check() {
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
+	case !strings.Contains(s, ":/"):
+		return errors.New("has no scheme; write http:// or https:// before it")
 	case err != nil:
 		return errors.New(`is no url; write "https://host/path"`)
 	case u.Scheme == "unix":

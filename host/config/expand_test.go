@@ -132,11 +132,12 @@ func TestServerExpandChecks(t *testing.T) {
 		server Server
 		want   string
 	}{
-		{Server{URL: "example.com/mcp"}, `url: begins with ""; write "https://host/path"`},
+		{Server{URL: "example.com/mcp"}, "url: has no scheme; write http:// or https:// before it"},
 		{Server{URL: "ftp://example.com"}, `url: begins with "ftp"; write "https://host/path"`},
 		{Server{URL: "wss://a.example"}, `transport: is http, and the url is for one that speaks WebSocket; write transport = "…"`},
 		{Server{URL: "ws://a.example", Transport: "sse"}, `transport: is sse, and the url is for one that speaks WebSocket; write transport = "…"`},
 		{Server{URL: "http:///mcp"}, `url: has no host; write "https://host/path"`},
+		{Server{URL: "127.0.0.1:80/mcp"}, "url: has no scheme; write http:// or https:// before it"},
 		{Server{URL: "https://a:b c@x/"}, `url: is no url; write "https://host/path"`},
 		{Server{URL: "https://u:${TOKEN}@a.example"}, "url: holds a password or a user; put credentials into headers"},
 		{Server{URL: "https://a.example", Headers: map[string]string{"x": "${LINES}"}},

@@ -56,6 +56,9 @@ var foreignAllowing = []string{"autoApprove", "alwaysAllow", "autoapprove", "tru
 // notTaken is said of them.
 const notTaken = "is not taken: what another client may use without asking is for you to decide"
 
+// TransportOf returns what Wharf calls a transport that other clients have another name for, or "".
+func TransportOf(name string) string { return foreignTransports[name] }
+
 // foreignTransports are other names of the transports.
 var foreignTransports = map[string]string{
 	"local": "stdio", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "streamablehttp": "http", "http-stream": "http",

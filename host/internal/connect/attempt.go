@@ -44,10 +44,14 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 		if len(known) > 0 {
 			have = "there is " + strings.Join(known, ", ")
 		}
+		hint := fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(via), via)
+		if ours := config.TransportOf(via); d.config.Modules.Has(ours) {
+			hint = fmt.Sprintf("write transport = %q", ours)
+		}
 		return nil, &hosterr.Error{
 			Kind: hosterr.ErrUnknownTransport,
 			Err:  fmt.Errorf("no transport is called %q (%s)", via, have),
-			Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(via), via),
+			Hint: hint,
 		}
 	}
 	if s.MessageCap <= 0 {
