@@ -217,6 +217,8 @@ var (
 		"`wharf tools -- COMMAND…` lists the tools of the server", `"tools" lists the tools of the server`}
 	aPrompt = named{"prompt", "`wharf prompts %s` lists the prompts of the server",
 		"`wharf prompts -- COMMAND…` lists the prompts of the server", `"prompts" lists the prompts of the server`}
+	aResource = named{"resource", "`wharf resources %s` lists the resources of the server",
+		"`wharf resources -- COMMAND…` lists the resources of the server", `"resources" lists the resources of the server`}
 )
 
 // lists says what lists the names that a server has.

@@ -209,7 +209,11 @@ func ask[T any](ctx context.Context, c *client, what string, request func(contex
 	result, err := request(ctx)
 	c.ended(err)
 	if errors.Is(err, host.ErrUnsupported) {
-		err = exit.WithHint(err, "`wharf request` asks a server whatever it declares")
+		hint := "`wharf request` asks a server whatever it declares"
+		if c.app.shell != nil {
+			hint = `"request" asks the server whatever it declares`
+		}
+		err = exit.WithHint(err, hint)
 	}
 	return result, err
 }

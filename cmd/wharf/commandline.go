@@ -104,14 +104,17 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
+// usage is how a command is written. In a shell the program has no name.
+func usage(cmd *cobra.Command) string { return strings.TrimSpace(cmd.UseLine()) }
+
 // exactly checks that a command gets the named arguments and no others.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return exit.Usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", cmd.UseLine())
+			return exit.Usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", usage(cmd))
 		case len(args) > len(names):
-			return exit.Usage(fmt.Errorf("unexpected argument %q", args[len(names)]), "usage: %s", cmd.UseLine())
+			return exit.Usage(fmt.Errorf("unexpected argument %q", args[len(names)]), "usage: %s", usage(cmd))
 		}
 		return nil
 	}
@@ -134,7 +137,7 @@ func meant(word string, names []string) string {
 func atLeast(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
-			return exit.Usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", cmd.UseLine())
+			return exit.Usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", usage(cmd))
 		}
 		return nil
 	}
@@ -144,7 +147,7 @@ func atLeast(names ...string) cobra.PositionalArgs {
 func atMost(most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > most {
-			return exit.Usage(fmt.Errorf("unexpected argument %q", args[most]), "usage: %s", cmd.UseLine())
+			return exit.Usage(fmt.Errorf("unexpected argument %q", args[most]), "usage: %s", usage(cmd))
 		}
 		return nil
 	}

@@ -131,6 +131,7 @@ var apart = map[string]string{
 	"`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one":                                                                               "start.txtar",
 	"it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; if it may have that, write in your configuration, %s: %s": "start.txtar",
 	"a server that is slow to start gets longer with --timeout, or with start_timeout = \"2m\" in its entry":                                                              "start.txtar",
+	"`wharf resources -- COMMAND…` lists the resources of the server":                                                                                                     "surface.txtar",
 	"`wharf tools -- COMMAND…` lists the tools of the server":                                                                                                             "tools.txtar",
 	"`wharf plugin extras` lists the names; a file that has no dot goes by ./NAME":                                                                                        "plugin-extras.txtar",
 	"`wharf plugin extras` lists the plugins that are not":                                                                                                                "plugin-extras.txtar",

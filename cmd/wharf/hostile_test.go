@@ -201,6 +201,10 @@ func serverCounts() {
 		return said(strconv.Itoa(n)), nil, nil
 	}
 	mcp.AddTool(server, &mcp.Tool{Name: "next"}, count)
+	mcp.AddTool(server, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		os.Exit(1)
+		return nil, nil, nil
+	})
 	type city struct {
 		Name string `json:"name"`
 	}

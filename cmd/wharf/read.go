@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -32,7 +31,7 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 	result, err := ask(ctx, c, "reading "+words[0], func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return c.session.ReadResource(ctx, words[0])
 	})
-	if errors.As(err, new(*host.RPCError)) && a.known() {
+	if errors.As(err, new(*host.RPCError)) {
 		return exit.WithHint(err, c.otherResource(ctx, words[0]))
 	}
 	if err != nil {
@@ -59,5 +58,5 @@ func (c *client) otherResource(ctx context.Context, uri string) string {
 	if near := meant(uri, uris); near != "" && near != uri {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return fmt.Sprintf("`wharf resources %s` lists the resources of the server", plain.Word(c.app.serverWord()))
+	return aResource.lists(c.app)
 }

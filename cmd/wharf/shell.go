@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // newShell takes the function that makes the tree of commands: a line of the shell is one of
@@ -49,7 +51,8 @@ type shell struct {
 	known  candidates
 	lines  *bufio.Scanner // of a script; nil = a person types
 	past   history
-	number int // of the line
+	number int       // of the line
+	since  time.Time // when the connection of the newest line was made
 }
 
 func (a *app) runShell(cmd *cobra.Command, argv []string, tree func(*app) *cobra.Command) error {
@@ -73,6 +76,7 @@ const longestLine = 16 << 20
 
 // run reads lines until they end. A line that fails ends a script.
 func (s *shell) run(ctx context.Context) error {
+	s.noteConnection()
 	for {
 		line, err := s.next(ctx)
 		switch {
@@ -208,8 +212,10 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 	line.shell = &kept{a, s.client.host, s.client.session, s.client.entry}
 	line.flags = flags{json: a.flags.json, output: a.flags.output, quiet: a.flags.quiet, save: a.flags.save}
 	root := s.tree(line)
+	forLines(root)
 	root.SetArgs(argv)
 	err := cmp.Or(root.ExecuteContext(ctx), line.late)
+	s.noteConnection()
 	if err != nil && errors.Is(context.Cause(ctx), errLineEnded) {
 		err = errLineEnded
 		if line.endless {
@@ -217,6 +223,18 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 		}
 	}
 	return err
+}
+
+// noteConnection warns of a server that was connected anew since the line before.
+func (s *shell) noteConnection() {
+	now := s.client.session.Status()
+	if now.State != status.Connected || now.Since.Equal(s.since) {
+		return
+	}
+	if !s.since.IsZero() {
+		s.app.Warn("%s was connected anew, and may have forgotten what lines before this one told it", plain.Line(s.client.session.Name()))
+	}
+	s.since = now.Since
 }
 
 // learn asks the server for what lines may consist of. A server that has no such lists has

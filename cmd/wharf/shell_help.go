@@ -40,10 +40,14 @@ func (a *app) shellHelp(root *cobra.Command) error {
 // a file.
 func (a *app) helpWidth() int { return cmp.Or(a.Width, 80) }
 
-// lineUse is how a command is written in a shell, whose lines name no server.
-func lineUse(cmd *cobra.Command) string {
-	use, _, _ := strings.Cut(cmd.Use, " | ")
-	return strings.NewReplacer("[SERVER [TOOL]]", "[TOOL]", " SERVER", "").Replace(use)
+// forLines makes the commands those of a shell, whose lines name neither the program nor its
+// server.
+func forLines(root *cobra.Command) {
+	root.Use = ""
+	for _, cmd := range root.Commands() {
+		use, _, _ := strings.Cut(cmd.Use, " | ")
+		cmd.Use = strings.NewReplacer("[SERVER [TOOL]]", "[TOOL]", " SERVER", "").Replace(use)
+	}
 }
 
 // lineHelp is the help of a command in a shell: without the flags of the whole program, which
@@ -53,7 +57,7 @@ func lineHelp(cmd *cobra.Command) string {
 	if text == "" {
 		text = cmd.Short + "."
 	}
-	text += "\n\nUsage:\n  " + lineUse(cmd) + "\n"
+	text += "\n\nUsage:\n  " + cmd.Use + "\n"
 	if flags := cmd.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
 		text += "\nFlags:\n" + flags.FlagUsages()
 	}

@@ -104,3 +104,19 @@ func TestInterruptAtStdinInShell(t *testing.T) {
 		t.Errorf("code %d, shown %q", code, shown)
 	}
 }
+
+// A server that has ended is started anew, and the person is told.
+func TestShellTellsOfNewConnection(t *testing.T) {
+	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "shell", "--", "server-counts")
+	s.start()
+	s.answer("server-counts> ", "next\r")
+	s.await("next\n1\n")
+	s.answer("server-counts> ", "die\r")
+	s.await("error: ")
+	s.answer("server-counts> ", "next\r")
+	s.await("next\n1\nwarning: server-counts was connected anew")
+	s.answer("server-counts> ", "next\r")
+	s.await("next\n2\nserver-counts> ")
+	s.answer("", "\x04")
+	s.end()
+}

@@ -128,8 +128,11 @@ func (c *client) warnOfAbsent(ctx context.Context, uris []string) {
 func (a *app) checkHonoured(uris []string, honoured mcp.Filter) error {
 	for _, uri := range uris {
 		if !slices.Contains(honoured.URIs, uri) {
-			return exit.WithHint(fmt.Errorf("watch %s: %w: it does not tell of changes of %s", a.server, host.ErrUnsupported, uri),
-				"`wharf read` reads it as it is now")
+			hint := "`wharf read` reads it as it is now"
+			if a.shell != nil {
+				hint = `"read" reads it as it is now`
+			}
+			return exit.WithHint(fmt.Errorf("watch %s: %w: it does not tell of changes of %s", a.server, host.ErrUnsupported, uri), hint)
 		}
 	}
 	var silent []string
