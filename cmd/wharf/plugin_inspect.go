@@ -209,7 +209,11 @@ func (a *app) printPlugin(d description) error {
 	}
 	var out strings.Builder
 	for _, fact := range d.facts() {
-		fmt.Fprintf(&out, "%-8s  %s\n", fact[0], plain.Line(fact[1]))
+		rows := []string{plain.Line(fact[1])}
+		if margin := 10; strings.Contains(rows[0], " ") && fact[0] != "file" && a.Width > 2*margin { // a path is copied
+			rows = plain.WrapWords(rows[0], a.Width-margin)
+		}
+		fmt.Fprintf(&out, "%-8s  %s\n", fact[0], strings.Join(rows, "\n          "))
 	}
 	if d.Config != "" {
 		out.WriteString("\n" + cleantext.Text(d.Config))
