@@ -99,13 +99,16 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 	if err != nil {
 		return err
 	}
-	return a.add(cmd.Context(), f, add, r)
+	return a.add(cmd, f, add, r)
 }
 
 // add shows an entry, and writes it if the user agrees.
-func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, r *addRequest) error {
-	s := add.server
+func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addRequest) error {
+	ctx, s := cmd.Context(), add.server
 	a.server = s.Name
+	if err := config.CheckName(s.Name); err != nil {
+		return exit.Usage(err, "--name gives it another")
+	}
 	if err := r.free(f, s.Name); err != nil {
 		return err
 	}
@@ -120,6 +123,15 @@ func (a *app) add(ctx context.Context, f *tomledit.File, add *addition, r *addRe
 	above, agree, err := a.additionSummary(f, add)
 	if err != nil {
 		return err
+	}
+	if at := s.Script(); at >= 0 {
+		above += a.Own("! %s is looked for in the folder that wharf is started in; write its whole path, unless that is meant", cleantext.Word(s.Args[at]))
+	}
+	switch {
+	case s.Name == demoName:
+		above += a.Own("! the demo server cannot be named while this one has its name; --name gives it another")
+	case slices.Contains(subcommands(cmd.Root()), s.Name):
+		above += a.Own("! `wharf %s` is a command: `wharf call %[1]s TOOL` calls a tool of this server; --name gives it another name", s.Name)
 	}
 	if err := a.agreeTo(ctx, above, agree, r.yes); err != nil {
 		a.forgetBundles(f, s)

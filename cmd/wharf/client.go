@@ -71,6 +71,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		if a.behind != "" && errors.Is(err, host.ErrTimeout) {
 			err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it: if it is for wharf, write it before", a.behind))
 		}
+		if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
+			err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
+		}
 		// What a server at a url answers is a page of HTTP; other transports say what is wrong.
 		if server.URL != "" && errors.Is(err, host.ErrLogin) && !a.CanAsk() && !a.flags.mayAsk() {
 			err = &signInNeeded{server.Name, err}

@@ -55,7 +55,14 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) error {
 		return exit.Usage(err, "")
 	}
 	above := a.StyleErr(term.Bold, a.Own("This would be removed from %s:", cleantext.Visible(f.Path)))
-	above += a.Quote(strings.Join(removedLines(string(f.Text), string(text)), "\n"), wholeEntry, "")
+	lines, whole := removedLines(string(f.Text), string(text))
+	rows := a.Quote(strings.Join(lines, "\n"), wholeEntry, "")
+	if !whole { // of an inline table, which has others in the same line
+		if rows, err = a.entryRows(s); err != nil {
+			return err
+		}
+	}
+	above += rows
 	if err := a.agreeTo(ctx, above, "Remove it? yes, [n]o: ", yes); err != nil {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
@@ -98,9 +105,8 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 	return nil, host.Server{}, err
 }
 
-// removedLines returns the lines of before that after lacks. after is before without some
-// lines.
-func removedLines(before, after string) (lines []string) {
+// removedLines returns the lines of before that after lacks, and whether nothing else differs.
+func removedLines(before, after string) (lines []string, whole bool) {
 	left := slices.Collect(strings.Lines(after))
 	for line := range strings.Lines(before) {
 		if len(left) > 0 && left[0] == line {
@@ -109,7 +115,7 @@ func removedLines(before, after string) (lines []string) {
 		}
 		lines = append(lines, strings.TrimRight(line, "\r\n"))
 	}
-	return lines
+	return lines, len(left) == 0
 }
 
 // forgetSecrets removes from the vault what add has kept for an entry, unless another

@@ -100,6 +100,9 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if args = a.dotted(args); !s.has(args[0]) {
+		if s.leftOut[args[0]] != nil {
+			return s.unknownServer(args[0])
+		}
 		if hint := a.lacksScheme(args[0]); hint != "" {
 			return exit.Usage(noSuchWord(args[0]), "%s", hint)
 		}

@@ -29,6 +29,7 @@ type settings struct {
 	reconnect  config.Reconnect
 	maxTimeout time.Duration
 
+	leftOut  map[string]error // what is wrong with servers of the file that cannot be used
 	warnings []string
 	notes    []string // what does no harm; for commands that look at the configuration itself
 
@@ -58,7 +59,7 @@ func settingsOf(path string) (*settings, error) {
 	case err != nil:
 		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
-	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, warnings: file.Warnings, notes: file.Notes}, nil
+	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, warnings: file.Warnings, leftOut: file.LeftOut, notes: file.Notes}, nil
 }
 
 // otherFile is what to do about a path at which there is no file.
@@ -244,6 +245,9 @@ func (s *settings) files() []string {
 
 // unknownServer is the error for an unknown name, with the name that was probably meant.
 func (s *settings) unknownServer(name string) error {
+	if wrong := s.leftOut[name]; wrong != nil {
+		return exit.Usage(fmt.Errorf("server %q was left out of %s: %w", name, s.path, wrong), "")
+	}
 	err := fmt.Errorf("unknown server %q", name)
 	if near := meant(name, s.names()); near != "" {
 		return exit.Usage(err, "did you mean %q?", near)

@@ -123,6 +123,12 @@ func (a *app) approvalSummary(p trust.Approval) string {
 	return text
 }
 
+// otherHash is the error of a server whose hash is not that of --trust-hash.
+func otherHash(p trust.Approval) error {
+	return exit.WithHint(fmt.Errorf("%w: its hash is another than that of --trust-hash", &trust.UnapprovedError{Approval: p}),
+		"`wharf trust show "+plain.Word(p.Server)+"` shows what it does, and its hash")
+}
+
 // letApprove lets a host ask about servers of projects. Without a terminal and without
 // --trust-hash, the host refuses them.
 func (a *app) letApprove(c *host.Config) {
@@ -133,7 +139,7 @@ func (a *app) letApprove(c *host.Config) {
 			if p.Names(a.flags.trustHash) {
 				return trust.JustOnce, nil
 			}
-			return trust.NotNow, nil
+			return trust.NotNow, otherHash(p)
 		}
 	case a.CanAsk():
 		c.Approve = func(ctx context.Context, p trust.Approval) (trust.Decision, error) {

@@ -47,6 +47,9 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 	if err := t.Decide(ctx, p, d); err != nil {
 		return err
 	}
+	if d != trust.Always && a.flags.trustHash != "" {
+		return otherHash(p)
+	}
 	if d != trust.Always {
 		return exit.WithHint(&trust.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Hash)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -24,9 +25,17 @@ var (
 var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`) })
 
 func (e *entry) checkName(name string) {
-	if !names().MatchString(name) {
-		e.fail("", "%q is no name; use up to 64 letters, digits, '_', '.' and '-', a letter or digit first", name)
+	if err := CheckName(name); err != nil {
+		e.fail("", "%v", err)
 	}
+}
+
+// CheckName returns what is wrong with the name of a server or a plugin.
+func CheckName(name string) error {
+	if !names().MatchString(name) {
+		return fmt.Errorf("%q is no name; use up to 64 letters, digits, '_', '.' and '-', a letter or digit first", name)
+	}
+	return nil
 }
 
 // isShipped reports whether a transport comes with Wharf. Of such a transport it is known

@@ -42,9 +42,10 @@ type File struct {
 	Reconnect  Reconnect     // when a server that failed is tried again
 	MaxTimeout time.Duration // of a request that tells its progress; 0 is the host's default, below zero is none
 
-	Warnings []string // for people; a line each, with file and line number
-	Notes    []string // the same, of what does no harm: keys that mean nothing here
-	Client   string   // whose file it is: "Claude Code"; "" for Wharf's own
+	Warnings []string         // for people; a line each, with file and line number
+	LeftOut  map[string]error // what is wrong with entries that are not among Servers, by their names
+	Notes    []string         // the same, of what does no harm: keys that mean nothing here
+	Client   string           // whose file it is: "Claude Code"; "" for Wharf's own
 }
 
 // Server is one entry. Which fields go together has been checked for entries

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -109,6 +110,12 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		e.fail("", "stands twice in this file")
 	} else if first, twice := sameName(f.Servers, s.Name); twice && len(e.wrong) == 0 {
 		e.note("", "differs from the server %s in the case of its letters only", first.Name)
+	}
+	if len(e.wrong) > 0 {
+		if f.LeftOut == nil {
+			f.LeftOut = make(map[string]error)
+		}
+		f.LeftOut[s.Name] = errors.New(e.wrong[0].Problem)
 	}
 	for _, w := range e.wrong {
 		w.Problem += "; this server is left out"

@@ -189,14 +189,18 @@ var interpreters = []string{
 	"node", "bun", "deno", "tsx", "ts-node", "python", "python3", "py", "uv", "ruby", "php", "perl", "lua", "bash", "sh", "zsh", "pwsh", "powershell", "java", "dotnet",
 }
 
-// noteScript notes a program among the arguments that is looked for in the folder that wharf
-// is started in. The user may mean that, and a word need not be a file.
-func (s *Server) noteScript(e *entry) {
+// Script returns the index of a program among the arguments that is looked for in the folder
+// that wharf is started in, or -1. The user may mean that, and a word need not be a file.
+func (s Server) Script() int {
 	runs := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
 	if s.Dir != "" || !slices.Contains(interpreters, runs) {
-		return
+		return -1
 	}
-	if i := slices.IndexFunc(s.Args, script().MatchString); i >= 0 {
+	return slices.IndexFunc(s.Args, script().MatchString)
+}
+
+func (s *Server) noteScript(e *entry) {
+	if i := s.Script(); i >= 0 {
 		e.note(fmt.Sprintf("args[%d]", i), "%s is looked for in the folder that wharf is started in; write the whole path, unless that is meant", s.Args[i])
 	}
 }
