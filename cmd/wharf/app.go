@@ -59,6 +59,13 @@ func (a *app) printList(list any, rows plain.Table) error {
 	return a.PrintJSON(list)
 }
 
+// none tells a person why a list is empty.
+func (a *app) none(why string) {
+	if a.forPeople() && !a.Quiet {
+		a.Tell(term.Dim, "note:", why, "")
+	}
+}
+
 // forPeople reports whether what is printed is text for a person and not JSON: stdout is a
 // terminal, unless --output says otherwise.
 func (a *app) forPeople() bool {

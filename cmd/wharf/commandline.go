@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
@@ -96,11 +97,15 @@ var elsewhere = map[string]string{
 	"secrets":   "`wharf auth secret NAME` keeps a secret in the vault",
 }
 
-// runGroup is the run of a command that only has subcommands: its help.
+// runGroup is the run of a command that only has subcommands: its help, without the flags of all
+// commands, which --help has too.
 func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(cmd, args[0])
 	}
+	before, after, _ := strings.Cut(cmd.UsageTemplate(), "{{if .HasAvailableInheritedFlags}}")
+	_, after, _ = strings.Cut(after, "{{end}}")
+	cmd.SetUsageTemplate(before + after)
 	return cmd.Help()
 }
 
@@ -117,6 +122,17 @@ func exactly(names ...string) cobra.PositionalArgs {
 			return exit.Usage(fmt.Errorf("unexpected argument %q", args[len(names)]), "usage: %s", usage(cmd))
 		}
 		return nil
+	}
+}
+
+// unexpected checks that there is no argument. The hint says which command shows the one thing
+// that was named.
+func unexpected(hint string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return exit.Usage(fmt.Errorf("unexpected argument %q", args[0]), "%s", strings.ReplaceAll(hint, "…", plain.ShellWord(args[0])))
 	}
 }
 

@@ -304,7 +304,7 @@ func (a *app) runDoctorOf(cmd *cobra.Command, args []string) error {
 	for _, s := range steps {
 		what := plain.Line(s.Detail)
 		if s.State == stepFailed {
-			what, _, _ = strings.Cut(s.Detail, "; its stderr:") // the error below has all of it
+			what, _, _ = strings.Cut(s.Detail, plain.Stderr) // the error below has all of it
 			what = plain.Clip(plain.Line(what), 300)
 		}
 		rows = append(rows, []string{s.Step, s.State, what})

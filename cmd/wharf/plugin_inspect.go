@@ -207,18 +207,15 @@ func (a *app) printPlugin(d description) error {
 	if !a.forPeople() {
 		return a.PrintJSON(d)
 	}
-	var out strings.Builder
-	for _, fact := range d.facts() {
-		rows := []string{plain.Line(fact[1])}
-		if margin := 10; strings.Contains(rows[0], " ") && fact[0] != "file" && a.Width > 2*margin { // a path is copied
-			rows = plain.WrapWords(rows[0], a.Width-margin)
-		}
-		fmt.Fprintf(&out, "%-8s  %s\n", fact[0], strings.Join(rows, "\n          "))
+	facts := d.facts()
+	for i := range facts {
+		facts[i][1] = plain.Line(facts[i][1])
 	}
+	text := plain.Facts(facts[:1], 0) + plain.Facts(facts[1:], a.Width) // a path is copied
 	if d.Config != "" {
-		out.WriteString("\n" + cleantext.Text(d.Config))
+		text += "\n" + cleantext.Text(d.Config)
 	}
-	return a.Print(out.String())
+	return a.Print(text)
 }
 
 // facts are the lines for people, each with its name.

@@ -26,5 +26,11 @@ func (a *app) runPluginList(_ context.Context, store *pluginstore.Store, _ []str
 		list = append(list, installedJSON(store, p))
 		rows = append(rows, []string{p.Name, string(p.Kind), plain.Line(p.Version), accesses(p.Granted), signer(p.Key), plain.Line(p.Source)})
 	}
-	return a.printList(list, rows)
+	if err := a.printList(list, rows); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		a.none("no plugin is installed; `wharf plugin add` installs one, and `wharf plugin --help` says what they are for")
+	}
+	return nil
 }

@@ -17,7 +17,7 @@ func newPrompts(a *app) *cobra.Command {
 		Long:              "List the prompts of a server: a table on a terminal, else the JSON array of prompts.",
 		Example:           "  wharf prompts demo",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.withServer(exactly(), a.listPrompts),
+		RunE:              a.withServer(unexpected("`wharf prompt SERVER …` gets one"), a.listPrompts),
 		ValidArgsFunction: a.completeServers,
 	}
 }

@@ -19,7 +19,7 @@ func newResources(a *app) *cobra.Command {
 terminal, else a JSON object with the arrays "resources" and "resourceTemplates".`,
 		Example:           "  wharf resources demo",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.withServer(exactly(), a.listResources),
+		RunE:              a.withServer(unexpected("`wharf read SERVER …` reads one"), a.listResources),
 		ValidArgsFunction: a.completeServers,
 	}
 }

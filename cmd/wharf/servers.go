@@ -32,7 +32,7 @@ they are when the file of a plugin is replaced; what a server was asked before h
 ten seconds to end. On a terminal a SIGHUP ends it: that is how one learns that its
 terminal is closed.`,
 		Example: "  wharf servers --status\n  wharf servers --watch",
-		Args:    exactly(),
+		Args:    unexpected("`wharf doctor …` looks at one server, and `wharf tools …` lists its tools"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if status || follow {
 				return a.runStatus(cmd.Context(), follow)

@@ -63,11 +63,17 @@ func (c *client) listTools(ctx context.Context, search string) error {
 	if err := c.app.printList(append([]mcp.Tool{}, tools...), toolTable("", tools)); err != nil { // [] and not null
 		return err
 	}
+	if search != "" && len(tools) == 0 {
+		c.app.none(noneFound)
+	}
 	if said := strings.TrimSpace(c.session.Info().Instructions); said != "" && search == "" && c.app.forPeople() {
 		return c.app.Print("\n" + c.app.StyleOut(term.Bold, "THE SERVER SAYS") + "\n" + c.app.paragraph(clipped(said), 2))
 	}
 	return nil
 }
+
+// noneFound is said where no tool is found by --search.
+const noneFound = "no tool has all of these words in its name or description"
 
 // mostInstructions is how much is shown of what a server says of its use, in bytes.
 const mostInstructions = 8 << 10
@@ -162,13 +168,16 @@ func (a *app) allTools(ctx context.Context, search string) error {
 	if err := a.printList(found, rows); err != nil {
 		return err
 	}
+	if search != "" && len(rows) == 1 && len(found) > 0 {
+		a.none(noneFound)
+	}
 	absent := 0
 	for _, l := range lists {
 		if l.err == nil || status.IsDenied(l.err) {
 			continue // a server that the user has denied is no trouble
 		}
 		absent++
-		a.Warn("%s: %v", plain.Line(l.Server), l.err)
+		a.Warn("%s: %s", plain.Line(l.Server), a.redacted(status.Brief(l.Server, l.err)))
 	}
 	if absent > 0 {
 		return &status.AbsentError{Absent: absent, Of: len(found) + absent}

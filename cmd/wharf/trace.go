@@ -99,20 +99,27 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 // read shows one line after the other.
 func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error {
 	d := diagram{terminal: s.app.Terminal, full: s.full}
+	var bad []*trace.LineError // before the first line that is one of a trace
 	for l, err := range trace.Read(file) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if bad := (*trace.LineError)(nil); errors.As(err, &bad) {
+		if wrong := (*trace.LineError)(nil); errors.As(err, &wrong) {
 			if s.damaged++; s.damaged <= maxReported {
-				s.app.Warn("%s:%d: %v; skipped", path, bad.Line, bad.Err)
+				bad = append(bad, wrong)
 			}
-			continue
+		} else if err != nil {
+			return err
+		} else {
+			s.lines++
+		}
+		for s.lines > 0 && len(bad) > 0 {
+			s.app.Warn("%s:%d: %v; skipped", path, bad[0].Line, bad[0].Err)
+			bad = bad[1:]
 		}
 		if err != nil {
-			return err
+			continue
 		}
-		s.lines++
 		s.ended = l.Kind == trace.End
 		if !s.wants(&l) {
 			continue

@@ -190,7 +190,7 @@ func TestTerminalGetsTables(t *testing.T) {
 	if shown = onTerminal(t, []string{"NO_COLOR=1"}, "wharf", "tools", "demo", "--search", "echo"); strings.Contains(shown, "SAYS") {
 		t.Errorf("with --search: %s", shown)
 	}
-	if shown = onTerminal(t, nil, "wharf", "tools", "demo", "--json"); !strings.Contains(shown, `"name": "add"`) {
+	if shown = onTerminal(t, nil, "wharf", "tools", "demo", "--json"); !strings.Contains(shown, `"name": "add"`) || !strings.HasSuffix(shown, "\n]\n") {
 		t.Errorf("with --json: %s", shown)
 	}
 	for format, want := range map[string]string{"json": "\n  \"content\": [", "raw": `"content":[{`} {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -39,12 +39,12 @@ func newVersion(a *app) *cobra.Command {
 			if !a.forPeople() {
 				return a.PrintJSON(v)
 			}
-			text := fmt.Sprintf("wharf     %s\n", v.Version)
+			facts := [][2]string{{"wharf", v.Version}}
 			if commit != "" {
-				text += fmt.Sprintf("commit    %s %s\n", v.Commit, v.Date)
+				facts = append(facts, [2]string{"commit", v.Commit + " " + v.Date})
 			}
-			return a.Print(text + fmt.Sprintf("go        %s %s\nabi       %s\nprotocol  %s\n",
-				v.Go, v.Platform, v.ABI, strings.Join(v.Protocols, ", ")))
+			facts = append(facts, [][2]string{{"go", v.Go + " " + v.Platform}, {"abi", v.ABI}, {"protocol", strings.Join(v.Protocols, ", ")}}...)
+			return a.Print(plain.Facts(facts, a.Width))
 		},
 	}
 }

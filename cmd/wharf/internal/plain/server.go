@@ -16,6 +16,9 @@ const (
 	TargetColumns = 60
 )
 
+// Stderr stands in an error between why a server ended and what it wrote to its stderr.
+const Stderr = "; its stderr:"
+
 // Server returns what the person knows a server by: its name and its target.
 func Server(server host.Server) string {
 	return fmt.Sprintf("%s (%s)", Name(server.Name, NameColumns), Name(Target(server), TargetColumns))

@@ -1,8 +1,8 @@
 package plain
 
 import (
+	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -38,7 +38,7 @@ func (t Table) Format(columns int) string {
 		beside += width + 2
 	}
 	var out strings.Builder
-	for _, row := range t {
+	for i, row := range t {
 		switch {
 		case columns <= 0 || columns-beside >= min(longest, describing) && longestWord(row[last]) <= columns-beside:
 			writeColumns(&out, row[:last], widths, row[last] != "")
@@ -49,12 +49,24 @@ func (t Table) Format(columns int) string {
 			inset(&out, row[last], columns)
 		default:
 			out.WriteString(row[0] + "\n")
-			inset(&out, strings.Join(slices.DeleteFunc(slices.Clone(row[1:last]), isEmpty), " · "), columns)
+			inset(&out, strings.Join(t.between(i), " · "), columns)
 			inset(&out, row[last], columns)
 		}
 	}
 	return out.String()
 }
+
+// Facts lays out names and what is said of each, which stands right of the names.
+func Facts(facts [][2]string, columns int) string {
+	var out strings.Builder
+	for _, fact := range facts {
+		fmt.Fprintf(&out, "%-*s  ", nameOfFact, fact[0])
+		hang(&out, fact[1], nameOfFact+2, columns)
+	}
+	return out.String()
+}
+
+const nameOfFact = 8 // columns
 
 // Markdown lays a table out as GitHub and most others read it.
 func (t Table) Markdown() string {
@@ -80,15 +92,33 @@ func MarkdownLabel(text string) string {
 	return strings.ReplaceAll(markdownCell.Replace(Line(text)), "]", `\]`)
 }
 
-// longestWord returns the width of the widest word of a cell.
+// longestWord returns the width of the widest word of a cell that cannot be broken.
 func longestWord(cell string) (width int) {
 	for word := range strings.FieldsSeq(cell) {
-		width = max(width, Width(word))
+		if !breakable(word) {
+			width = max(width, Width(word))
+		}
 	}
 	return width
 }
 
-func isEmpty(cell string) bool { return cell == "" }
+// between are the cells of a row between its first and its last one that are not empty. Many of
+// them tell little without their headings, so each gets its own.
+func (t Table) between(row int) (cells []string) {
+	last := len(t[0]) - 1
+	for i, cell := range t[row][:last] {
+		switch {
+		case i == 0 || cell == "":
+		case last <= labelled:
+			cells = append(cells, cell)
+		case row > 0:
+			cells = append(cells, strings.ToLower(t[0][i])+" "+cell)
+		}
+	}
+	return cells
+}
+
+const labelled = 3 // a row with more cells before its last one has their headings among them
 
 // writeColumns writes cells one after the other, each as wide as its column. It writes no
 // blanks at the end of a line.

@@ -63,6 +63,39 @@ demo://x
 	}
 }
 
+func TestFacts(t *testing.T) {
+	facts := [][2]string{{"plugin", "stdio"}, {"imports", "scan take write forward"}}
+	for columns, want := range map[int]string{
+		0:  "plugin    stdio\nimports   scan take write forward\n",
+		25: "plugin    stdio\nimports   scan take write\n          forward\n",
+	} {
+		if got := Facts(facts, columns); got != want {
+			t.Errorf("%d columns: %s", columns, got)
+		}
+	}
+}
+
+// Many cells that stand below the first one have their headings, and scripts without blanks are
+// broken under their margin.
+func TestTableNarrow(t *testing.T) {
+	table := Table{{"SERVER", "STATE", "ERA", "TOOLS", "LATENCY", "ABOUT"}, {"files", "connected", "", "12", "0.251 ms", "世界中の都市の天気を調べます"}}
+	const want = `SERVER
+    ABOUT
+files
+    state connected · tools 12
+    · latency 0.251 ms
+    世界中の都市の天気を調べま
+    す
+`
+	if got := table.Format(30); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	beside := Table{{"TOOL", "DESCRIPTION"}, {"a", "世界中の都市の天気を調べます。もっと"}}
+	if got, want := beside.Format(32), "TOOL  DESCRIPTION\na     世界中の都市の天気を調べま\n      す。もっと\n"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 // A word that has no room beside the other cells stands below them, where it can be copied.
 func TestTableLongWords(t *testing.T) {
 	table := Table{{"WHAT", "IS"}, {"platform", "linux"}, {"client claude", "/home/me/config/claude_desktop.json: 1 server"}}

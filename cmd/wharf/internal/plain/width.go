@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -61,9 +62,15 @@ func Wrap(line string, columns, indent int) []string {
 	}
 }
 
-// WrapWords breaks a line into rows of at most so many columns, and breaks no word.
+// WrapWords breaks a line into rows of at most so many columns. It breaks no word but one of a
+// script that has no blanks between words.
 func WrapWords(line string, columns int) (rows []string) {
 	words := strings.Fields(line)
+	for i := 0; i < len(words); i++ {
+		if n := fitting(words[i], columns); n < len(words[i]) && breakable(words[i]) {
+			words = slices.Replace(words, i, i+1, words[i][:n], words[i][n:])
+		}
+	}
 	for len(words) > 0 {
 		n, width := 1, Width(words[0])
 		for n < len(words) && width+1+Width(words[n]) <= columns {
@@ -74,6 +81,13 @@ func WrapWords(line string, columns int) (rows []string) {
 		words = words[n:]
 	}
 	return rows
+}
+
+// breakable reports whether a word may be a whole sentence.
+func breakable(word string) bool {
+	return strings.ContainsFunc(word, func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	})
 }
 
 // fitting returns how many bytes of a line fit: at least one letter, and no letter

@@ -68,6 +68,7 @@ type Info struct {
 // row is a server in the view.
 type row struct {
 	Info
+	brief   string        // Error for people
 	told    Info          // what was printed of it last
 	session *host.Session // nil: its entry cannot be used
 	entry   *host.Server  // as it is used; nil = it never could be
@@ -88,9 +89,9 @@ func (r *row) set(s status.Status) {
 	if s.Tools > 0 || r.Tools != nil { // 0 may also say that the list was not asked for
 		r.Tools = &s.Tools
 	}
-	r.Attempt, r.Next, r.Error = s.Attempt, s.Next, ""
+	r.Attempt, r.Next, r.Error, r.brief = s.Attempt, s.Next, "", ""
 	if s.Err != nil && s.State != status.Connected {
-		r.Error = r.reason(s.Err)
+		r.because(s.Err)
 	}
 	switch s.State {
 	case status.Failed, status.AuthRequired, status.Disabled:
@@ -106,18 +107,37 @@ func (r *row) checked(err error) {
 	r.set(r.session.Status())
 	r.checking, r.final = false, true
 	if err != nil {
-		r.Error = r.reason(err)
+		r.because(err)
 	}
 }
 
 // fail says that the entry of the server cannot be used.
 func (r *row) fail(reason status.Reason, err error) {
-	r.State, r.Reason, r.Error, r.final, r.Tools = stateOf(status.Failed, err), reason, r.reason(err), true, nil
+	r.State, r.Reason, r.final, r.Tools = stateOf(status.Failed, err), reason, true, nil
+	r.because(err)
 }
 
-// reason is an error in the row of its server, which need not be named again.
-func (r *row) reason(err error) string {
-	return strings.TrimPrefix(err.Error(), "connect "+r.Name+": ")
+// because puts an error into the row of its server, which need not be named again.
+func (r *row) because(err error) {
+	r.Error, r.brief = ofServer(r.Name, err), Brief(r.Name, err)
+}
+
+func ofServer(name string, err error) string {
+	return strings.TrimPrefix(err.Error(), "connect "+name+": ")
+}
+
+// Brief is the error of a server in a list of servers, for people: without the name of the
+// server and without what the server wrote to its stderr, which `wharf doctor` shows. Of a server
+// that wants a sign-in it is how to sign in.
+func Brief(name string, err error) string {
+	if hint := host.Hint(err); hint != "" && errors.Is(err, host.ErrLogin) {
+		return hint
+	}
+	text, said, found := strings.Cut(ofServer(name, err), plain.Stderr)
+	if found && said != "" {
+		text += "; see `wharf doctor " + plain.ShellWord(name) + "`"
+	}
+	return plain.Line(text)
 }
 
 // cells is the row for people.
@@ -132,7 +152,7 @@ func (r *row) cells() []string {
 	if r.Stale {
 		tools += " (old)"
 	}
-	about := r.Error
+	about := r.brief
 	if about == "" && r.Server != "" {
 		about = r.Server + " " + r.Version
 	}

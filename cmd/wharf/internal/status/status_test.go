@@ -94,6 +94,16 @@ func TestToolsOfARow(t *testing.T) {
 	}
 }
 
+// The row of a server that ended has one clause for people, and all of the
+// error for programs.
+func TestBriefErrors(t *testing.T) {
+	r := &row{Info: Info{Name: "files"}}
+	r.fail(status.BadConfig, errors.New("connect files: server exited: exit status 1; its stderr:\nthrow err;\n  ^"))
+	if got, want := r.cells()[7], "server exited: exit status 1; see `wharf doctor files`"; got != want || r.Error != "server exited: exit status 1; its stderr:\nthrow err;\n  ^" {
+		t.Errorf("got %q, want %q; for programs %q", got, want, r.Error)
+	}
+}
+
 // An error in the row of a server does not name it again.
 func TestErrorInARow(t *testing.T) {
 	r := &row{Info: Info{Name: "files\x1b", Transport: "stdio", Millis: 12.3456}}

@@ -56,7 +56,7 @@ func (t *Terminal) PrintJSON(v any) error {
 // written as JSON escapes, which mean the same.
 func (t *Terminal) PrintRaw(value json.RawMessage) error {
 	if t.OutTTY && !t.OneLine {
-		return t.printParts(Indented(value)+"\n", cleantext.JSON)
+		return t.printParts(Indented(bytes.TrimSpace(value))+"\n", cleantext.JSON)
 	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, value); err != nil {
