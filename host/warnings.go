@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 )
 
 // warningQueue delivers the warnings of plugins. A plugin waits inside the call that
@@ -16,7 +18,7 @@ type warningQueue struct {
 	waiting []Event
 	running bool
 	dropped int
-	told    chan struct{} // closed once all are delivered; nil while none waits for it
+	told    ctxcond.Cond // all are delivered
 }
 
 // maxWarnings is how many warnings wait. Further ones are dropped and counted.
@@ -57,27 +59,15 @@ func (q *warningQueue) next() (e Event, ok bool) {
 		return e, true
 	}
 	q.running = false
-	if q.told != nil {
-		close(q.told)
-		q.told = nil
-	}
+	q.told.Broadcast()
 	return Event{}, false
 }
 
 // awaitHeard waits until everything is delivered, or until ctx ends.
 func (q *warningQueue) awaitHeard(ctx context.Context) {
 	q.mu.Lock()
-	if !q.running {
-		q.mu.Unlock()
-		return
-	}
-	if q.told == nil {
-		q.told = make(chan struct{})
-	}
-	told := q.told
-	q.mu.Unlock()
-	select {
-	case <-told:
-	case <-ctx.Done():
+	defer q.mu.Unlock()
+	if q.running {
+		q.told.Await(ctx, &q.mu)
 	}
 }

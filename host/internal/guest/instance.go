@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
@@ -32,8 +33,8 @@ type Instance struct {
 	backpressured int        // handles with more unsent bytes than the high-water mark
 	urgent        queue
 	normal        queue
-	waiting       int           // bytes in normal
-	room          chan struct{} // closed when normal shrinks; nil while no Send waits
+	waiting       int          // bytes in normal
+	room          ctxcond.Cond // normal has shrunk
 	idle          idleState
 
 	// What follows belongs to the owner.
@@ -56,10 +57,7 @@ type Instance struct {
 // tookLocked accounts for n bytes that left the normal lane.
 func (i *Instance) tookLocked(n int) {
 	i.waiting -= n
-	if i.room != nil {
-		close(i.room)
-		i.room = nil
-	}
+	i.room.Broadcast()
 }
 
 func (i *Instance) pluginError(op string, err error) *PluginError {

@@ -83,18 +83,11 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 		return nil
 	}
 	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.config.Limits.Mailbox {
-		if i.room == nil {
-			i.room = make(chan struct{})
-		}
-		room := i.room
-		i.mu.Unlock()
-		select {
-		case <-room:
-		case <-ctx.Done():
+		if err := i.room.Await(ctx, &i.mu); err != nil {
+			i.mu.Unlock()
 			it.drop()
-			return context.Cause(ctx)
+			return err
 		}
-		i.mu.Lock()
 	}
 	if i.finished {
 		i.mu.Unlock()

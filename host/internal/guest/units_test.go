@@ -260,10 +260,10 @@ func TestAnswersAreCounted(t *testing.T) {
 
 // What leaves the normal lane makes room for those who wait.
 func TestRoomInTheMailbox(t *testing.T) {
-	room := make(chan struct{})
-	i := &Instance{waiting: 10, room: room}
+	i := &Instance{waiting: 10}
+	room := i.room.Next()
 	i.tookLocked(4)
-	if i.waiting != 6 || i.room != nil {
+	if i.waiting != 6 || i.room.Awaited() {
 		t.Errorf("%d bytes wait", i.waiting)
 	}
 	select {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
@@ -57,7 +58,7 @@ type inflight struct {
 	terms        atomic.Pointer[Terms] // changed under mu only
 	closed       error                 // why no call can be opened any more; nil while open
 	inBackground int                   // of those that are pending
-	idle         chan struct{}         // closed when none but inBackground is pending; nil while drain does not wait
+	idle         ctxcond.Cond          // none but inBackground is pending, for drain
 	drained      bool                  // no call can be opened any more, though the rest goes on
 	left         recent                // calls that ended before their answer
 	timer        *time.Timer           // one for all deadlines; nil until there is one
@@ -117,10 +118,9 @@ func (f *inflight) takeLocked(c *call) {
 	if c.background {
 		f.inBackground--
 	}
-	if f.idle != nil && len(f.pending) == f.inBackground {
+	if f.idle.Awaited() && len(f.pending) == f.inBackground {
 		f.drained = true
-		close(f.idle)
-		f.idle = nil
+		f.idle.Broadcast()
 	}
 }
 
@@ -133,10 +133,7 @@ func (f *inflight) drain() <-chan struct{} {
 		f.drained = true
 		return nil
 	}
-	if f.idle == nil {
-		f.idle = make(chan struct{})
-	}
-	return f.idle
+	return f.idle.Next()
 }
 
 // endLocked takes a call that ends before its answer.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
@@ -23,8 +24,8 @@ type notes struct {
 	filling batch
 	running bool
 	closed  bool
-	crammed bool          // shedding did not help; only the next batch will
-	told    chan struct{} // closed once the handler has been told everything; nil while none waits for it
+	crammed bool         // shedding did not help; only the next batch will
+	told    ctxcond.Cond // the handler has been told everything
 
 	heard, logs, coalesced, lost uint64
 }
@@ -138,9 +139,8 @@ func (q *notes) take(b *batch) bool {
 	*b, q.filling = q.filling, batch{entries: b.entries[:0], buffer: b.buffer[:0]}
 	q.crammed = false
 	q.running = len(b.entries) > 0
-	if !q.running && q.told != nil {
-		close(q.told)
-		q.told = nil
+	if !q.running {
+		q.told.Broadcast()
 	}
 	return q.running
 }
@@ -148,18 +148,9 @@ func (q *notes) take(b *batch) bool {
 // awaitHeard waits until the handler has been told everything, or until ctx ends.
 func (q *notes) awaitHeard(ctx context.Context) {
 	q.mu.Lock()
-	if !q.running {
-		q.mu.Unlock()
-		return
-	}
-	if q.told == nil {
-		q.told = make(chan struct{})
-	}
-	told := q.told
-	q.mu.Unlock()
-	select {
-	case <-told:
-	case <-ctx.Done():
+	defer q.mu.Unlock()
+	if q.running {
+		q.told.Await(ctx, &q.mu)
 	}
 }
 
