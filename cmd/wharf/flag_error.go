@@ -33,6 +33,9 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if a.shell != nil {
 		path = cmd.Name()
 	}
+	if hint := addedBy[unknownFlag(err)]; hint != "" && cmd.CommandPath() == "wharf add" {
+		return exit.Usage(err, "%s", hint)
+	}
 	near := nearFlag(cmd, unknownFlag(err))
 	if near != "" && nearest.Edits(near, unknownFlag(err)) == 1 {
 		return exit.Usage(err, "did you mean %s?", near)
@@ -103,6 +106,9 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 			if at := strings.LastIndex(cmd.Use, " | "); at >= 0 && !strings.ContainsAny(cmd.Use[at+3:at+4], "-[") {
 				return "a command goes behind --: " + cmd.CommandPath() + cmd.Use[at+2:] // it is not known which words are for wharf
 			}
+			if command, err := words.Split(word); err == nil && len(rest) == 1 {
+				rest = command // in quotes, as one word
+			}
 			return nameHint(line, named, append([]string{"--"}, rest...))
 		case named != "" && (address || registry.IsName(word) || word == "--" && len(rest) > 1):
 			return nameHint(line, named, rest)
@@ -118,6 +124,14 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 
 // foreign are flags of claude mcp add that have a value and say nothing that Wharf needs.
 var foreign = []string{"--transport", "-t", "--scope", "-s"}
+
+// addedBy is how wharf add takes what other programs have a flag for.
+var addedBy = map[string]string{
+	"--url":     "a url stands by itself: `wharf add --name NAME URL`",
+	"--command": commandBehind, "--args": commandBehind, "--arg": commandBehind,
+}
+
+const commandBehind = "a command goes behind --: `wharf add --name NAME -- COMMAND ARGUMENTS…`"
 
 // flagOf reports whether cmd has the flag that a word gives, and whether the word is
 // complete: the value is in it, or the flag needs none.
@@ -152,6 +166,9 @@ func (a *app) isCommand(cmd *cobra.Command, word string, named string) bool {
 // notInRegistry is the error for a word that is the command line of a server, or its address
 // without http://. Neither is a name that a registry is asked for.
 func (a *app) notInRegistry(cmd *cobra.Command, word string) error {
+	if strings.HasPrefix(word, "{") {
+		return exit.Usage(errors.New("an entry in JSON is not added"), "%s", elsewhere["add-json"])
+	}
 	command, err := words.Split(word)
 	if err != nil || len(command) == 0 {
 		return nil

@@ -112,6 +112,9 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	if err == nil {
 		found, err = config.FindClients(cwd, ids...)
 	}
+	if i := slices.IndexFunc(ids, func(id string) bool { return strings.ContainsAny(id, `/\.`) }); err != nil && i >= 0 {
+		return nil, nil, exit.Usage(err, "`wharf --config %s servers` reads a file as it is", plain.ShellWord(ids[i]))
+	}
 	if err != nil {
 		return nil, nil, exit.Usage(err, "")
 	}

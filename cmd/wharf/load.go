@@ -52,6 +52,9 @@ func (a *app) warnOf(s *settings) {
 
 // noteOf reports parts of the configuration that mean nothing here and do no harm.
 func (a *app) noteOf(s *settings) {
+	if a.Quiet {
+		return
+	}
 	for _, note := range s.notes {
 		a.Tell(term.Dim, "note:", plain.Clip(plain.Line(note), warningLetters), "")
 	}

@@ -42,8 +42,11 @@ func newRoot(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeServers,
 		PersistentPreRun: func(*cobra.Command, []string) {
 			f := &a.flags
-			f.json = f.json || f.output == formatJSON || f.output == formatRaw
 			a.Quiet, a.OneLine = f.quiet, f.output == formatRaw
+			if f.json && a.shell == nil && (f.output == formatText || f.output == formatMarkdown) {
+				a.Warn("--output %s is meant, and not --json", f.output)
+			}
+			f.json = f.json || f.output == formatJSON || f.output == formatRaw
 		},
 		SilenceErrors: true,
 		SilenceUsage:  true,

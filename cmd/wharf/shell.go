@@ -184,7 +184,7 @@ func split(line string) ([]string, error) {
 	}
 	argv, err := words.Split(line)
 	if err != nil {
-		return nil, exit.Usage(err, "write \\' for a quote that is meant as such")
+		return nil, exit.Usage(err, "write \\' for a quote, and \\\\ for a backslash, that is meant as such")
 	}
 	return argv, nil
 }

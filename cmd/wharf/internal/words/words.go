@@ -2,13 +2,17 @@
 // patterns and operators: quotes and backslashes only.
 package words
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
 // ErrOpen says that a line ends within quotes, or with a backslash.
-var ErrOpen = errors.New("the line ends within quotes")
+var ErrOpen error = openError("the line ends within quotes")
+
+type openError string
+
+func (e openError) Error() string { return string(e) }
+
+// Is makes each of them [ErrOpen].
+func (openError) Is(target error) bool { return target == ErrOpen }
 
 // Split returns the words of a line. A "#" that begins a word begins a comment. Where the
 // error is [ErrOpen] the words are those of the line as if it were closed.
@@ -49,7 +53,7 @@ func split(line string) (words []string, begins int, err error) {
 		case quote != 0 && c == quote:
 			quote = 0
 		case c == '\\' && i+1 == len(line):
-			return append(words, word.String()), begins, ErrOpen
+			return append(words, word.String()), begins, openError("the line ends with a backslash")
 		case c == '\\' && quote == '"' && line[i+1] != '"' && line[i+1] != '\\':
 			word.WriteByte(c) // only these two are escaped there
 		case c == '\\':
