@@ -305,7 +305,7 @@ func (e *strangeName) Error() string {
 func (e *strangeName) Unwrap() error { return e.err }
 
 // ExitKind implements [exit.Kinder]: what the server refuses is a mistake of the command line,
-// as it is for [unlistedError]. A tool that answered is there.
+// as it is for [unlistedError]. Where the tool answered, the name was right.
 func (e *strangeName) ExitKind() exit.Kind {
 	if answer := (*host.RPCError)(nil); errors.As(e.err, &answer) {
 		return e.unlistedError.ExitKind()

@@ -178,7 +178,7 @@ func (s *Schema) Example(p Property) string {
 	return plain.ShellWord(p.Name + "=" + string(value))
 }
 
-// An example has so many objects within each other, and each has at most so many bytes.
+// An example nests objects at most exampleDepth deep, and has at most exampleBytes bytes.
 const (
 	exampleDepth = 4
 	exampleBytes = 1000
