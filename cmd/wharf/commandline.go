@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
@@ -107,9 +108,7 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(cmd, args[0])
 	}
-	before, after, _ := strings.Cut(cmd.UsageTemplate(), "{{if .HasAvailableInheritedFlags}}")
-	_, after, _ = strings.Cut(after, "{{end}}")
-	cmd.SetUsageTemplate(before + after)
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 	return cmd.Help()
 }
 
