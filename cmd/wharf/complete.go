@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -30,7 +31,7 @@ A word with "://" or "{" in it is a template, and every other one a prompt.`,
 func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	wanted, err := args.Parse(ctx, words[1])
 	if err != nil {
-		return err
+		return c.keyOf(ctx, words[0], words[1], err)
 	}
 	others, err := args.Read(ctx, a.stdin(ctx), "", words[2:])
 	if err != nil {
@@ -61,4 +62,16 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 		out.WriteString(plain.Line(value) + "\n")
 	}
 	return a.Print(out.String())
+}
+
+// keyOf adds to the error of a word without a key the first key of the prompt or the template that it
+// is for, if that is known.
+func (c *client) keyOf(ctx context.Context, name, word string, err error) error {
+	var known candidates
+	known.prompts, _ = c.session.ListPrompts(ctx)
+	known.templates, _ = c.session.ListResourceTemplates(ctx)
+	if keys := known.values([]string{name}, ""); len(keys) > 0 {
+		return exit.Usage(err, "write %s", plain.ShellWord(keys[0]+word))
+	}
+	return err
 }

@@ -73,6 +73,9 @@ type row struct {
 	session *host.Session // nil: its entry cannot be used
 	entry   *host.Server  // as it is used; nil = it never could be
 
+	listed *int // how many tools it had at its last check; nil = it is not known
+	usable int  // how many of them its entry permits
+
 	checkedSince time.Time // the beginning of the connection that was checked last
 	checking     bool      // a check is under way
 	final        bool      // the state will not change soon
@@ -102,9 +105,10 @@ func (r *row) set(s status.Status) {
 	}
 }
 
-// checked takes over the result of a check.
-func (r *row) checked(err error) {
+// checked takes over the result of a check, which has listed so many tools.
+func (r *row) checked(tools int, err error) {
 	r.set(r.session.Status())
+	r.listed, r.usable = r.Tools, tools
 	r.checking, r.final = false, true
 	if err != nil {
 		r.because(err)
@@ -148,6 +152,9 @@ func (r *row) cells() []string {
 	}
 	if r.Tools != nil {
 		tools = fmt.Sprint(*r.Tools)
+		if r.listed != nil && *r.listed == *r.Tools && r.usable < *r.Tools && r.brief == "" {
+			tools = fmt.Sprintf("%d of %d", r.usable, *r.Tools) // its entry permits those
+		}
 	}
 	if r.Stale {
 		tools += " (old)"
@@ -163,15 +170,15 @@ var headings = []string{"SERVER", "STATE", "TRANSPORT", "ERA", "PROTOCOL", "LATE
 
 // check asks a connected server what only it can tell: how long it takes to answer,
 // and which tools it has. Each request has its own timeout.
-func check(ctx context.Context, s *host.Session) error {
+func check(ctx context.Context, s *host.Session) (tools int, err error) {
 	if err := s.Ping(ctx); err != nil {
-		return err
+		return 0, err
 	}
-	_, err := s.ListTools(ctx)
+	list, err := s.ListTools(ctx)
 	if errors.Is(err, host.ErrUnsupported) {
-		return nil
+		return 0, nil
 	}
-	return err
+	return len(list), err
 }
 
 // AbsentError says that some enabled servers are not connected.

@@ -53,6 +53,7 @@ type View struct {
 type update struct {
 	news    *status.Update
 	checked *row
+	tools   int   // that a checked row lists
 	err     error // of the check
 }
 
@@ -208,12 +209,15 @@ func (v *View) take(ctx context.Context, u update) error {
 		return nil // the configuration has dropped it
 	}
 	if u.checked != nil {
-		r.checked(u.err)
+		r.checked(u.tools, u.err)
 	}
 	if r.State == connected && !r.checking && !r.checkedSince.Equal(r.Since) {
 		r.checkedSince, r.checking = r.Since, true
 		session := r.session
-		v.tasks.Go(func() { v.send(ctx, update{checked: r, err: check(ctx, session)}) })
+		v.tasks.Go(func() {
+			tools, err := check(ctx, session)
+			v.send(ctx, update{checked: r, tools: tools, err: err})
+		})
 	}
 	return v.tell(r)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -127,16 +128,32 @@ func (t *Terminal) Warn(format string, args ...any) {
 
 // Hint tells the person on stderr what to do about an error. What it names can be copied:
 // rows below the first are indented and have no bar, and no word is broken. A word longer
-// than a row cannot be taken for a row of ours, since it has no blank.
+// than a row cannot be taken for a row of ours, since it has no blank. A command in backquotes
+// and a table of a configuration stay in one row where they fit into one.
 func (t *Terminal) Hint(text string) {
 	shown := plain.CutBytes(text, OfMessage.Bytes)
+	columns := t.Columns() - plain.Width(Bar)
+	whole := func(copied string) string {
+		if plain.Width(copied) > columns {
+			return copied
+		}
+		return strings.ReplaceAll(copied, " ", unbroken)
+	}
 	var rows []string
 	for line := range strings.Lines(cleantext.Readable("hint: " + shown)) {
-		rows = append(rows, plain.WrapWords(line, t.Columns()-plain.Width(Bar))...)
+		for _, row := range plain.WrapWords(copied.ReplaceAllStringFunc(line, whole), columns) {
+			rows = append(rows, strings.ReplaceAll(row, unbroken, " "))
+		}
 	}
 	fenced := strings.TrimPrefix(Barred(rows, OfMessage.Rows, len(text)-len(shown), ""), Bar+"hint:")
 	fmt.Fprint(t.Err, t.StyleErr(Bold, "hint:"), strings.ReplaceAll(fenced, "\n"+strings.TrimSpace(Bar), "\n "))
 }
+
+// copied matches what is copied as a whole, and unbroken stands for a blank in it: readable text
+// has no such character.
+var copied = regexp.MustCompile("`[^`\n]+`|[A-Za-z_.-]+ = \\{ .*? \\}")
+
+const unbroken = "\x00"
 
 // Indented indents a value for people. A value that is nested so deep that most of the
 // output would be margins stays as it is.

@@ -84,6 +84,22 @@ func TestPartsOfText(t *testing.T) {
 	}
 }
 
+// What is copied from a hint stays in one row where it fits into one, and a path is not broken.
+func TestHintIsCopied(t *testing.T) {
+	for text, want := range map[string]string{
+		"look at it with `wharf doctor x`":                      "hint: look at it with\n  `wharf doctor x`\n",
+		"write env = { A = \"${A}\" } in":                       "hint: write\n  env = { A = \"${A}\" } in\n",
+		"see /home/me/a-long/path/to/wharf.toml:12 first":       "hint: see\n  /home/me/a-long/path/to/wharf.toml:12\n  first\n",
+		"type `wharf call demo echo message=hello --json` then": "hint: type `wharf call\n  demo echo message=hello\n  --json` then\n",
+	} {
+		var out strings.Builder
+		s := &Terminal{Err: &Console{To: &out, Size: func() (int, int) { return 26, 24 }}}
+		if s.Hint(text); out.String() != want {
+			t.Errorf("%q: %q, want %q", text, out.String(), want)
+		}
+	}
+}
+
 // A path has a row of its own where it does not fit beside its label, and is not broken.
 func TestPlace(t *testing.T) {
 	for columns, want := range map[int]string{40: "file: /home/me/wharf.toml\n", 24: "file:\n  /home/me/wharf.toml\n"} {
