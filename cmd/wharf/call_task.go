@@ -6,6 +6,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -42,8 +43,14 @@ func (c *client) detach(ctx context.Context, tool string, arguments args.Object)
 	task, err := ask(ctx, c, "calling "+tool, func(ctx context.Context) (*mcp.Task, error) {
 		return c.session.BeginTask(ctx, tool, arguments, c.app.flags.ttl)
 	})
-	if err != nil || task.ID == "" {
+	if err != nil {
 		return rawResult(task), err
+	}
+	if task.ID == "" {
+		if !c.app.Quiet {
+			c.app.Tell(term.Dim, "note:", plain.Line(c.session.Name())+" made no task of it, and called the tool at once", "")
+		}
+		return rawResult(task), nil
 	}
 	if c.entry.Command != "" && c.app.shell == nil {
 		c.app.Warn("%s ends with this command, and may forget the task", plain.Line(c.session.Name()))

@@ -24,16 +24,38 @@ type taskFlags struct {
 func (f *taskFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.task, "task", false, "have the server run the tool as a task, and wait for its result")
 	cmd.Flags().BoolVar(&f.detach, "detach", false, "begin a task, print it and leave; see wharf task")
-	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "ask the server to keep the task for a `DURATION` such as 1h (default: what it likes)")
+	cmd.Flags().Var((*duration)(&f.ttl), "ttl", "ask the server to keep the task for a `DURATION` such as 1h (default: what it likes)")
 	cmd.Flags().StringVar(&f.level, "log", "", "print on stderr what the server logs from `LEVEL` up: "+levels())
 	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(levelNames(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// duration is the value of a flag; 0 is none.
+type duration time.Duration
+
+func (d *duration) Set(text string) error {
+	value, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return errors.New("expected a duration such as 1h, 90s or 500ms")
+	case value < 0:
+		return errors.New("expected a duration that is not negative")
+	}
+	*d = duration(value)
+	return nil
+}
+
+func (d *duration) Type() string { return "duration" }
+
+func (d *duration) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
 }
 
 // check returns an error for flags that contradict each other or mean nothing.
 func (f *taskFlags) check() error {
 	switch {
-	case f.ttl < 0:
-		return exit.Usage(errors.New("--ttl: expected a duration that is not negative"), "")
 	case f.ttl > 0 && !f.task && !f.detach:
 		return exit.Usage(errors.New("--ttl is for tasks"), "give it with --task or --detach")
 	}

@@ -75,7 +75,6 @@ var apart = map[string]string{
 	"%s is %s; `wharf tools %[1]s` lists what it can do.":                                                                                      "add.txtar",
 	"--sampler %q: expected a command":                                                                                                         "an error",
 	"--ttl is for tasks":                                                                                                                       "an error",
-	"--ttl: expected a duration that is not negative":                                                                                          "an error",
 	"There is no model here (--sampler names one): what you write is the answer.":                                                              "TestSampleByHand",
 	"give it with --task or --detach":                                                                                                          "task.txtar",
 	"a command has no headers, and nothing that --set could give":                                                                              "an error",
