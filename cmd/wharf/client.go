@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,6 +76,13 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		if a.behind != "" && errors.Is(err, host.ErrTimeout) {
 			err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it: if it is for wharf, write it before", a.behind))
 		}
+		if line := runner(server.Command, server.Args); a.adHoc && line != nil && errors.Is(err, host.ErrUnreachable) {
+			before := a.argv[:max(0, slices.Index(a.argv, "--"))]
+			err = exit.WithHint(err, lineHint(append([]string{"wharf"}, before...), "it is a file of this folder", append([]string{"--"}, line...)))
+		}
+		if strings.HasPrefix(server.URL, "https:") && errors.Is(err, io.EOF) {
+			err = exit.WithHint(err, "if the server does not speak TLS, its url begins with http://")
+		}
 		if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
 			err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
 		}
@@ -86,6 +98,23 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		log.Hush() // of no interest while all is well, and an error quotes the end of it
 	}
 	return &client{app: a, host: h, session: session, entry: server}, nil
+}
+
+// runner returns how a file of this folder is run that was given as a command and cannot be; nil
+// if it is not there, or nothing is known to run it.
+func runner(command string, args []string) []string {
+	info, err := os.Stat(command)
+	_, missing := host.Locate(host.Server{Command: command})
+	if err != nil || info.IsDir() || filepath.IsAbs(command) || missing == nil {
+		return nil
+	}
+	line := []string{"./" + filepath.Base(command)}
+	if with := map[string]string{".js": "node", ".mjs": "node", ".cjs": "node", ".py": "python3", ".sh": "sh", ".rb": "ruby"}[filepath.Ext(command)]; with != "" {
+		line = []string{with, command}
+	} else if filepath.Base(command) != command {
+		return nil
+	}
+	return append(line, args...)
 }
 
 // signInNeeded stands for the error of a server that a person has to sign in to, where no

@@ -20,8 +20,8 @@ import (
 // cause more so that the person reads none.
 const shownWarnings = 12
 
-// askApproval shows a server of a project and asks whether it may be used. Any other
-// answer than yes is no.
+// askApproval shows a server of a project and asks whether it may be used. A question mark is
+// answered, and any other answer than yes is no.
 func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
@@ -29,20 +29,26 @@ func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision
 	}
 	defer leave()
 	fmt.Fprint(a.Err, a.approvalFacts(p, factBytes))
-	text, err := a.Ask(ctx, term.Question{Above: a.approvalSummary(p), Prompt: "May it be used? yes, [n]o, never: ", Consent: true})
-	switch {
-	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
-		return trust.NotNow, nil
-	case err != nil:
-		return trust.NotNow, err
+	above := a.approvalSummary(p)
+	for {
+		text, err := a.Ask(ctx, term.Question{Above: above, Prompt: "May it be used? yes, [n]o, never: ", Consent: true})
+		switch {
+		case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
+			return trust.NotNow, nil
+		case err != nil:
+			return trust.NotNow, err
+		}
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "y", "yes":
+			return trust.Always, nil
+		case "never":
+			return trust.Never, nil
+		case "?":
+			above = a.Own("yes: it may be used from now on, until it changes. no: not this time, and you are asked again. never: it is not used, and you are not asked again.")
+		default:
+			return trust.NotNow, nil
+		}
 	}
-	switch strings.ToLower(strings.TrimSpace(text)) {
-	case "y", "yes":
-		return trust.Always, nil
-	case "never":
-		return trust.Never, nil
-	}
-	return trust.NotNow, nil
 }
 
 // approvalFacts returns what is known of a server of a project: at most limit bytes of

@@ -69,6 +69,10 @@ func TestTerminalAsksAboutAProject(t *testing.T) {
 			t.Errorf("%q is missing in %q", want, shown)
 		}
 	}
+	s.answer("", "?\r")
+	if shown := s.await(mayIt); !strings.Contains(shown, "never: it is not used, and you are not asked again.") {
+		t.Errorf("a question mark is answered with %q", shown)
+	}
 	s.answer("", "yes\r")
 	s.ends(exit.CodeOK, "hello\n")
 

@@ -142,7 +142,11 @@ const listInList = "a list in the list; leave one dash out, or write the text in
 // texts reads a table of texts. Numbers, true and false are as good, since
 // there is only one way to write them as a text.
 func (e *entry) texts(key string) map[string]string {
-	table := valueOf[map[string]any](e, key, `expected a table of texts, not %s; write { NAME = "…" }`)
+	form := `{ NAME = "…" }`
+	if e.doc.format == formatJSON {
+		form = `{ "NAME": "…" }`
+	}
+	table := valueOf[map[string]any](e, key, "expected a table of texts, not %s; write "+form)
 	if table == nil {
 		return nil
 	}

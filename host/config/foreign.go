@@ -42,7 +42,7 @@ func parseForeign(doc *document, at place) (*File, error) {
 	here := nearestProject(sections, at.cwd)
 	for _, s := range sections {
 		if s.folder != "" && s.folder != here {
-			elsewhere = append(elsewhere, fmt.Sprintf("%s: the servers of the project %s are used there, and imported with `wharf import`", doc.path, s.folder))
+			elsewhere = append(elsewhere, fmt.Sprintf("%s: the servers of the project %s are imported by `wharf import` in that folder", doc.path, s.folder))
 			continue
 		}
 		f.addSection(doc, s, inputs, forbiddenIn(doc, s, at.cwd), at)
@@ -334,6 +334,15 @@ func noServers(doc *document) error {
 		}
 	}
 	e := &Error{File: doc.path, noServers: true}
+	if dir, name := filepath.Split(doc.path); filepath.Base(dir) == ".claude" && strings.HasPrefix(name, "settings.") {
+		e.Problem = "is a file of Claude Code, which keeps servers in ~/.claude.json, and in the .mcp.json of a project"
+		return e
+	}
+	for _, key := range found {
+		if strings.EqualFold(key, rootMCPServers[0]) {
+			text += fmt.Sprintf(" (did you mean %s?)", rootMCPServers[0])
+		}
+	}
 	if c := clientOf(doc.path); c != nil {
 		e.Problem = fmt.Sprintf("is a file of %s, and has no servers: expected them under %s; it has %s", c.name, strings.Join(c.rootPaths()[0], "."), text)
 		return e

@@ -139,7 +139,7 @@ func (e *entry) server(name string) Server {
 	s := Server{
 		Name:         name,
 		Transport:    e.transport(),
-		Command:      e.text("command"),
+		Command:      e.command(),
 		Args:         e.list("args"),
 		Env:          e.texts("env"),
 		EnvFile:      e.text("env_file"),
@@ -176,6 +176,15 @@ func (e *entry) server(name string) Server {
 		e.check(&s)
 	}
 	return s
+}
+
+// command reads the name of a program. Other clients have its arguments in the same list.
+func (e *entry) command() string {
+	if _, list := e.values["command"].([]any); list {
+		e.fail("command", `expected a text, not a list; write command = "PROGRAM", and args = ["…"]`)
+		return ""
+	}
+	return e.text("command")
 }
 
 // sampler reads the command that answers for a model.

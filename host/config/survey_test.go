@@ -97,7 +97,7 @@ func TestFindClientsOddFiles(t *testing.T) {
 	if got := claude.Servers; listed(got) != "goods" || filepath.ToSlash(got[0].Dir) != filepath.ToSlash(shop) || got[0].Args[0] != shop+"/y" || got[0].Command != filepath.Join(shop, "x") {
 		t.Errorf("servers %+v", got)
 	}
-	if len(claude.Notes) != 1 || !strings.Contains(claude.Notes[0], "the servers of the project "+filepath.ToSlash(home)+"/blog are used there") {
+	if len(claude.Notes) != 1 || !strings.Contains(claude.Notes[0], "the servers of the project "+filepath.ToSlash(home)+"/blog are imported by `wharf import` in that folder") {
 		t.Errorf("notes %q", claude.Notes)
 	}
 	for i, want := range map[int]string{1: "ends too early", 2: "is no regular file"} {

@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"strings"
+	"unicode"
 
 	"github.com/BurntSushi/toml"
 )
@@ -16,7 +18,7 @@ func readTOML(path, text string) (*document, error) {
 	var syntax toml.ParseError
 	switch {
 	case errors.As(err, &syntax):
-		return nil, &Error{File: path, Line: syntax.Position.Line, Problem: "is not TOML: " + syntax.Message}
+		return nil, &Error{File: path, Line: syntax.Position.Line, Problem: "is not TOML: " + syntax.Message + remedyInTOML(text, syntax.Position.Line)}
 	case err != nil:
 		return nil, &Error{File: path, Problem: "is not TOML: " + err.Error()}
 	}
@@ -24,6 +26,26 @@ func readTOML(path, text string) (*document, error) {
 		d.keys.grow(key, 0)
 	}
 	return d, nil
+}
+
+// remedyInTOML says what is usually wrong with a line that is not TOML, by what stands in it.
+func remedyInTOML(text string, line int) string {
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return "; this looks like JSON: name the file .json"
+	}
+	lines := strings.Split(text, "\n")
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	_, value, _ := strings.Cut(lines[line-1], "=")
+	value = strings.TrimSpace(value)
+	switch {
+	case strings.Contains(value, `"`) && strings.Contains(value, `\`):
+		return `; write \ twice, or the text in single quotes`
+	case value != "" && unicode.IsLetter(rune(value[0])):
+		return "; write a text in quotes"
+	}
+	return ""
 }
 
 // How many lines of keys are found. Each costs a pass over the file, and a person

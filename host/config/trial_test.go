@@ -22,7 +22,7 @@ func TestFilesOfUsers(t *testing.T) {
 		{"Claude Desktop", "Claude/claude_desktop_config.json", `{"mcpServers": {"a": ` + local + `}}`, "a", 0, ""},
 		{"Claude Code", "/home/ada/.claude.json", `{"mcpServers": {"a": ` + remote + `}}`, "a", 0, ""},
 		{"Claude Code, of projects only", "/home/ada/.claude.json", `{"projects": {"/p": {"mcpServers": {"a": ` + local + `}}}}`, "", 0,
-			"the servers of the project /p are used there, and imported with `wharf import`"},
+			"the servers of the project /p are imported by `wharf import` in that folder"},
 		{"a project of Claude Code", ".mcp.json", `{"mcpServers": {"a": {"type": "http", "url": "https://a.example", "alwaysLoad": true}}}`, "a", 0, "alwaysLoad: is not used by wharf"},
 		{"Junie", ".junie/mcp/mcp.json", `{"mcpServers": {"a": ` + local + `}}`, "a", 0, ""},
 		{"LM Studio", ".lmstudio/mcp.json", `{"mcpServers": {"a": ` + remote + `}}`, "a", 0, ""},
@@ -56,6 +56,13 @@ func TestFilesOfUsers(t *testing.T) {
 		{"a header without braces", ".cursor/mcp.json", `{"mcpServers": {"a": {"url": "https://a.example", "headers": {"K": "Bearer $MY_KEY"}}}}`, "a", 0, "headers.K: is the text $MY_KEY, and no variable"},
 		{"a price", "my.json", `{"mcpServers": {"a": {"command": "x", "env": {"K": "$5", "L": "a$B", "M": "$(x)"}}}}`, "a", 0, ""},
 		{"TOML with a list of servers", "a.toml", "[[mcp.servers]]\nname = \"a\"\ncommand = \"x\"\n", "", 0, "has no servers: it has mcp; servers are found under mcpServers"},
+		{"Claude Code, its settings", ".claude/settings.json", `{"permissions": {}}`, "", 0, "is a file of Claude Code, which keeps servers in ~/.claude.json"},
+		{"a list of headers", "my.json", `{"mcpServers": {"a": {"url": "https://a.example", "headers": ["K: v"]}}}`, "", 0, `expected a table of texts, not a list; write { "NAME": "…" }`},
+		{"a key in small letters", "my.json", `{"mcpservers": {}}`, "", 0, "has no servers: it has mcpservers (did you mean mcpServers?)"},
+		{"a list as the command", "wharf.toml", "[servers.a]\ncommand = [\"node\", \"x.js\"]\n", "", 0, `wharf.toml:2: server a: command: expected a text, not a list; write command = "PROGRAM", and args = ["…"]`},
+		{"a path with backslashes", "wharf.toml", "[servers.a]\ncommand = \"C:\\Users\\x.exe\"\n", "", 0, `; write \ twice, or the text in single quotes`},
+		{"a text without quotes", "wharf.toml", "[servers.a]\ncommand = node x.js\n", "", 0, "; write a text in quotes"},
+		{"JSON under another name", "wharf.toml", `{"mcpServers": {}}`, "", 0, "; this looks like JSON: name the file .json"},
 		{"TOML of something else", "Cargo.toml", "[package]\nname = \"x\"\n", "", 0, "package: there is no such key; there are servers, plugins"},
 	} {
 		file, err := Parse(tt.path, []byte(tt.text))
