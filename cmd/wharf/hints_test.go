@@ -131,6 +131,7 @@ var apart = map[string]string{
 	"`wharf servers` lists the servers, and `wharf --help` the commands":                                                                 "usage.txtar",
 	"there is no secret %q; store it with: wharf auth secret %s":                                                                         "doctor.txtar",
 	"`wharf servers --status` starts the servers and shows their states":                                                                 "start.txtar",
+	"name the file of a plugin, which `wharf plugin build` makes":                                                                        "kit.txtar",
 	"; see `wharf doctor ": "status.txtar",
 	"no plugin is installed; `wharf plugin add` installs one, and `wharf plugin --help` says what they are for":                                                           "usage.txtar",
 	"`wharf servers` lists servers; `wharf tools SERVER` lists tools":                                                                                                     "start.txtar",

@@ -67,7 +67,7 @@ func (a *app) runPluginTest(cmd *cobra.Command, path string, t *testOptions) err
 	}
 	module, err := files.Read(cmd.Context(), path, pluginstore.MaxSize)
 	if err != nil {
-		return exit.Usage(err, "")
+		return exit.Usage(err, "name the file of a plugin, which `wharf plugin build` makes")
 	}
 	report, err := plugintest.Run(cmd.Context(), module, options)
 	if errors.As(err, new(*plugintest.OptionError)) {
