@@ -120,3 +120,19 @@ func TestShellTellsOfNewConnection(t *testing.T) {
 	s.answer("", "\x04")
 	s.end()
 }
+
+// What a server logs is told as watch tells it, and once.
+func TestShellWatchesLog(t *testing.T) {
+	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "shell", "--", "server-tasks")
+	s.start()
+	s.answer("server-tasks> ", "watch --log alert\r")
+	s.await(" alert a wolf\n")
+	if err := s.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if shown := s.await("server-tasks> "); strings.Contains(shown, "wolf") {
+		t.Errorf("shown %q", shown)
+	}
+	s.answer("", "\x04")
+	s.end()
+}

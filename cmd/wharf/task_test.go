@@ -41,6 +41,9 @@ func serverTasks() {
 		}
 		if m.Method == "logging/setLevel" {
 			level = m.Params.Level
+			if level == "alert" {
+				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"alert","data":"a wolf"}}`)
+			}
 		}
 		if bytes.Contains(input.Bytes(), []byte(`"taskId":"nothing"`)) { // as the TypeScript SDK answers
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"MCP error -32602: no such task"}}`+"\n", m.ID)
@@ -56,7 +59,7 @@ func serverTasks() {
 }
 
 func taskAnswer(method string, modern bool, wish json.RawMessage) string {
-	const capabilities = `{"tools":{},"logging":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
+	const capabilities = `{"tools":{"listChanged":true},"logging":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
 	const result = `{"content":[{"type":"text","text":"a bone"}]}`
 	state := "completed"
 	if _, err := os.Stat("hold"); err == nil {
