@@ -22,7 +22,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	if slices.Contains(subcommands(cmd.Root()), word) {
 		return exit.Usage(err, "did you mean `%s %s`?", cmd.Root().Name(), word)
 	}
-	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
+	return exit.Usage(err, "it has %s; see `%s --help`", strings.Join(subcommands(cmd), ", "), cmd.CommandPath())
 }
 
 func noSuchWord(word string) error { return fmt.Errorf("there is no command and no server %q", word) }

@@ -93,6 +93,7 @@ var apart = map[string]string{
 	"%w: its hash is another than that of --trust-hash":                                                                                        "an error",
 	"--name gives it another":                                                                                                                  "add.txtar",
 	"`wharf trust show ":                                                                                                                       "trust.txtar",
+	"it has %s; see `%s --help`":                                                                                                               "mistakes.txtar",
 	"a server stands before the uri: `wharf read SERVER ":                                                                                      "mistakes.txtar",
 	"--setting %s: expected KEY=VALUE":                                                                                                         "an error",
 	"it is empty; expected a file that --record has written":                                                                                   "an error",
