@@ -58,8 +58,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.behind == "--timeout" { // the user may have meant how long they wait here
-		a.Warn("--timeout stands behind --, so it is for %s, and not for wharf", plain.Word(server.Name))
+	switch a.behind { // of which servers have few
+	case "--timeout", "--json", "--output", "-o", "--no-validate":
+		a.Warn("%s stands behind --, so it is for %s, and not for wharf", a.behind, plain.Word(server.Name))
 	}
 	defer a.Busy("connecting to " + server.Name)()
 	defer time.AfterFunc(logAfter, log.Release).Stop()

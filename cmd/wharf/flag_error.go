@@ -46,6 +46,9 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if near != "" {
 		return exit.Usage(err, "did you mean %s?", near)
 	}
+	if words := a.argv; root && len(words) > 2 && !strings.HasPrefix(words[0], "-") && !strings.HasPrefix(words[1], "-") {
+		return exit.Usage(err, "for an argument write key=value; `wharf tools %s %s` shows the keys", plain.ShellWord(words[0]), plain.ShellWord(words[1]))
+	}
 	return exit.Usage(err, "see `%s --help`", path)
 }
 

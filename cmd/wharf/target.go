@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,9 +57,13 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	return server, args[1:], err
 }
 
-// flagBehind returns the first word that is called like a long flag of cmd, "" for none.
+// flagBehind returns the first word that is called like a flag of cmd, "" for none. Short flags
+// are called alike in many programs: of them only -o with a format counts.
 func flagBehind(cmd *cobra.Command, words []string) string {
-	for _, word := range words {
+	for i, word := range words {
+		if word == "-o" && i+1 < len(words) && slices.Contains(formats, words[i+1]) {
+			return word
+		}
 		name, _, _ := strings.Cut(word, "=")
 		if flag, long := strings.CutPrefix(name, "--"); long && cmd.Flag(flag) != nil {
 			return name

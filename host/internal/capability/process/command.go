@@ -137,7 +137,7 @@ func (p Process) apart() string {
 	for _, word := range append(words[1:], p.Args...) {
 		args = append(args, strconv.Quote(word))
 	}
-	return fmt.Sprintf("write the command and its arguments apart: command = %q, args = [%s]", words[0], strings.Join(args, ", "))
+	return fmt.Sprintf("write the command and its arguments apart: the command is %q, and args are [%s]", words[0], strings.Join(args, ", "))
 }
 
 // missingError is the error of a program that does not exist. It is an fs.ErrNotExist without
