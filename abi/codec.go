@@ -258,7 +258,7 @@ func (d *decoder) pair(list *[]Pair) {
 	}
 }
 
-// extended makes list longer by one element, whose old value it keeps, and returns it.
+// extended makes list one element longer. It returns the element, with what its place in the array held.
 func extended(list *[]Pair) *Pair {
 	n := len(*list)
 	if n < cap(*list) {

@@ -78,10 +78,9 @@ func lostInFlight(ctx context.Context, err error) bool {
 	return MaybeSent(err) && ctx.Err() == nil && !errors.Is(err, session.ErrClosed)
 }
 
-// harmlessTools are the tools that may be called again, according to a list of tools. The
-// session had the entry in the field of when it asked for that list.
+// harmlessTools are the tools that may be called again, according to a list of tools.
 type harmlessTools struct {
-	of    *Server
+	of    *Server // the session's entry when it asked for the list
 	names map[string]bool
 }
 

@@ -188,7 +188,7 @@ func starts(dir string) ([]figure, error) {
 var residentLine = regexp.MustCompile(`(?m)^(VmRSS|RssAnon):\s+(\d+) kB$`)
 
 // resident is what the program has in memory before anything is open: as the demo server,
-// which has answered a first ping. That of which the file is no copy is the same everywhere.
+// which has answered a first ping. RssAnon does not depend on how much of the file is in memory.
 func resident(dir string) ([]figure, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil

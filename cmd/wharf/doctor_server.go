@@ -202,8 +202,8 @@ func failedInTLS(err error) bool {
 	return errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError))
 }
 
-// failedToReach reports whether no connection was made: the network has an error that is not
-// the end of a connection.
+// failedToReach reports whether err says that no connection was made: it is an error of the
+// network, and not that of a connection which the other side cut off.
 func failedToReach(err error) bool {
 	var network interface { // as net.Error
 		error

@@ -130,8 +130,8 @@ func (s *settings) project() []host.Server {
 	return s.projects
 }
 
-// find looks among the user's own servers first, and reads no project for one of
-// those.
+// find returns the server of that name. The user's own servers come first; the files of the
+// project are read only if none of those has the name.
 func (s *settings) find(name string) (host.Server, bool) {
 	if server, found := among(s.servers, name); found {
 		return server, true

@@ -79,8 +79,8 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// answered is told what the server says to the upgrade. Where that is no 101,
-// the body says why, and the end of it is the end of the connection.
+// answered hears what the server says to the upgrade. With another status than 101
+// the body says why, and the connection ends with the body.
 func (t *transport) answered(e sdk.Event) error {
 	head, body, err := e.Head()
 	if err != nil {

@@ -175,8 +175,9 @@ var (
 	targetQuery   = regexp.MustCompile(`([A-Z] "(?:[^"\\?]|\\.)*\?)(?:[^"\\]|\\.)*"`)
 )
 
-// withoutSession returns the line of a host call without session identifiers. The
-// payloads of layer "io" keep them: only secrets of the configuration are left out there.
+// withoutSession takes session identifiers out of the line of an open; other lines stay as they
+// are. It is not for layer "io", whose payloads are printed whole but for secrets of the
+// configuration.
 func withoutSession(line []byte) []byte {
 	if !bytes.HasPrefix(line, []byte("<-- open(")) {
 		return line

@@ -82,8 +82,8 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// listen takes one event of the stream. Its end and its failure the host sees
-// by itself.
+// listen takes one event of the stream. It needs none for the end and the failure of
+// the stream, which the host sees by itself.
 func (t *transport) listen(e sdk.Event) error {
 	switch e.Kind {
 	case abi.EventHead:

@@ -188,8 +188,7 @@ func (a *attempt) settings(m *abi.Manifest) (*abi.Settings, error) {
 	return out, nil
 }
 
-// table makes the table of what a connection may open, and a function that says how the
-// connection ends. The variables of a process include those that sign it in.
+// table makes the table of what a connection may open. The variables of a process include those that sign it in.
 func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.Table, error) {
 	c := capability.Config{Grants: slices.Clone(a.grants), Grace: a.dialer.config.grace()}
 	if a.account != nil && len(a.server.Auth.Variables) > 0 {

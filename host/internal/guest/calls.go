@@ -95,7 +95,7 @@ func (i *Instance) window(off, n uint32) []byte {
 // memory returns a view of the guest's memory; a range outside it ends the guest.
 func (i *Instance) memory(ptr, n uint32) []byte { return Bytes(i.caller, ptr, n) }
 
-// open handles only exist after OPEN; a call before it ends the guest.
+// needOpen ends a guest that makes a call before OPEN, when it can have no handles yet.
 func (i *Instance) needOpen() {
 	if i.host == nil {
 		i.caller.Trap(errBeforeOpen)

@@ -41,8 +41,8 @@ type fuelBucket struct {
 	rate, level int64
 	filled      time.Time
 
-	// prepaid is what bytes from outside have paid for and no message of ours has used. It is
-	// all that a message earns which those bytes ask for. A guest takes messages apart and
+	// prepaid is what bytes from outside have paid for and no message of ours has used. A
+	// message that answers those bytes earns no more than that. A guest takes messages apart and
 	// puts them together again, so the host cannot tell whether a request that it delivers
 	// came from its server. A guest that makes requests up finds nothing prepaid.
 	prepaid int64

@@ -118,7 +118,7 @@ func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 	return unsent
 }
 
-// nextLocked takes the next event; the owner runs it as its n-th. Urgent events go
+// nextLocked takes the next event, the n-th since the owner took over. Urgent events go
 // first, except that every flushEvery-th time a message does: a server that sends
 // without end would otherwise hold messages up for ever.
 func (i *Instance) nextLocked(n int) (it item, ok bool) {
@@ -227,10 +227,10 @@ func (i *Instance) runOwned() {
 	}
 }
 
-// yieldOnce gives other callers a chance to leave their messages before the flush:
-// those whose answers came together send together, and one system call is
-// enough for all. It reports whether it did; that happens once for each batch
-// of answers, and never for a caller that is alone.
+// yieldOnce lets other goroutines run before the flush, if answers have come since it last
+// did. Callers whose answers came together can then put their next messages into the
+// mailbox, and one system call sends all of them. It reports whether it yielded, which
+// it never does for a caller that is alone.
 func (i *Instance) yieldOnce() bool {
 	if i.answered <= 0 {
 		return false

@@ -11,9 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// call is one pending request. It belongs to its caller, except that the goroutine
-// that takes it out of the table sets how it ended and then puts a nil into done.
-// After that only the caller touches it.
+// call is one pending request. It belongs to its caller. The goroutine that takes it out of
+// the table sets how it ended, and then puts a nil into done: with that it gives the call back.
 type call struct {
 	flight     *inflight
 	id         uint64

@@ -24,10 +24,10 @@ type listCache[T any] struct {
 	elements [][]byte           // as the server wrote them
 	listed   time.Time          // when the server was asked; zero is never
 	from     weak.Pointer[Conn] // the connection that it came over, if that was one
-	as       uint64             // changes, when it was asked for
-	until    time.Time          // when it may not be used any more in place of asking
+	as       uint64             // the value of changes when the list was asked for
+	until    time.Time          // from then on the server is asked again
 	changes  uint64             // counts the changes that the server told of
-	since    uint64             // changes, when the server was last replaced by another
+	since    uint64             // the value of changes when another server took the place of the last
 }
 
 // fresh returns the list if it may be used again. The slice is the caller's.

@@ -21,7 +21,7 @@ type Lines struct {
 	end   int // of what was read
 }
 
-// Fill reads once. Earlier lines are gone with it.
+// Fill makes one read from r. Lines that Next returned before it are not valid any more.
 func (l *Lines) Fill(r io.Reader) error {
 	copy(l.buf, l.buf[l.start:l.end])
 	l.seen -= l.start

@@ -166,9 +166,9 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 	return Value{}, nil
 }
 
-// looksLikeKey reports whether what stands before the first colon of a word can be the name of an
-// argument, given what stands behind it: that of an address, of a path with a drive, of a time of
-// day and of prose ("Note: …") cannot.
+// looksLikeKey reports whether key, which stands before the first colon of a word, can be the name
+// of an argument, and text behind it its value. It cannot in an address, a path with a drive, a
+// time of day, and in prose ("Note: …").
 func looksLikeKey(key, text string) bool {
 	drive := len(key) == 1 && strings.HasPrefix(text, "/")
 	return !drive && IsKey(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
