@@ -23,8 +23,7 @@ func newTask(a *app) *cobra.Command {
 		Long: `See to the tasks of a server, which ` + "`wharf call --detach`" + ` or another program began: calls
 of tools that go on without a connection. How long a server keeps a task is its own
 affair; a server that Wharf starts as a command may forget its tasks when it ends.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: runGroup,
 	}
 	sub := func(use, short, long string, check cobra.PositionalArgs, run func(context.Context, *client, []string) error) {
 		cmd.AddCommand(&cobra.Command{

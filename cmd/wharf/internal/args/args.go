@@ -150,6 +150,8 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 	_, known := s.properties[key]
 	switch {
 	case word.json:
+	case found && known && text == "":
+		return Value{}, exit.Usage(fmt.Errorf("argument %q: its value is to stand behind the colon, without a blank", plain.Clip(key, 40)+":"), "write %s:VALUE; %[1]s= is an empty text", plain.Clip(key, 40))
 	case found && known:
 		return bareValue{text: text}.under(key), nil
 	case known:
@@ -195,6 +197,10 @@ func (args Arguments) surplus(of string, schema *Schema, at int, last string, op
 			hint += "; or " + schema.usage()
 		}
 		return exit.Usage(notKeyed(word), "%s", hint)
+	case len(schema.properties) == 0:
+		return exit.Usage(fmt.Errorf("argument %q: %s names no arguments", plain.Clip(word, 40), of), "if it takes one all the same, write key=value")
+	case !optional:
+		return exit.Usage(fmt.Errorf("argument %q: each argument of %s has a value already", plain.Clip(word, 40), of), "%s", schema.usage())
 	}
 	return exit.Usage(notKeyed(word), "%s", cmp.Or(schema.usage(), formHint))
 }

@@ -150,14 +150,16 @@ func TestBareWords(t *testing.T) {
 		{one, "12:30", `{"text":"12:30"}`},
 		{one, "Note:", `{"text":"Note:"}`},
 		{one, `("note:x")`, `{"text":"note:x"}`},
-		{`{}`, "a:b", `argument "a:b": expected key=value; ` + formHint},
+		{`{}`, "a:b", `argument "a:b": tool "t" names no arguments; if it takes one all the same, write key=value`},
 		{one, "text://hello", `{"text":"//hello"}`},
 		{one, "test://hello", `{"text":"test://hello"}`},
 		{one, "hello new world", `argument "new": expected key=value; quote a text of several words: 'text=hello new world'`},
-		{`{}`, "hello", `argument "hello": expected key=value; ` + formHint},
+		{`{}`, "hello", `argument "hello": tool "t" names no arguments; if it takes one all the same, write key=value`},
 		{`{"properties":{}}`, "hello", `argument "hello": tool "t" takes no arguments; `},
 		{`{"properties":{}}`, "(1)", `argument "1": tool "t" takes no arguments; `},
-		{`{"properties":{"a":{"type":"integer"}}}`, "1 2", `argument "2": expected key=value; write [a=…]`},
+		{`{"properties":{"a":{"type":"integer"}}}`, "1 2", `argument "2": each argument of tool "t" has a value already; write [a=…]`},
+		{two, "a: x b:2", `argument "a:": its value is to stand behind the colon, without a blank; write a:VALUE; a= is an empty text`},
+		{one, "text:", `argument "text:": its value is to stand behind the colon, without a blank; write text:VALUE; text= is an empty text`},
 	} {
 		words := strings.Fields(test.words)
 		call := Call{}
