@@ -128,8 +128,10 @@ func FuzzSettings(f *testing.F) {
 	f.Add("abc", "Authorization", "Bearer")
 	f.Add("Bearer abc", "", "")
 	f.Add("a\nb", "Host", "x y")
+	f.Add(" ", "AuthoriZAtion", "Bearer")
 	f.Fuzz(func(t *testing.T, token, header, scheme string) {
-		c, err := credentials(token, header, scheme)
+		s := settings{Token: strings.TrimSpace(token), Header: header, Scheme: &scheme} // as give trims it
+		c, err := s.credentials()
 		if err != nil {
 			if len(token) > 12 && !strings.Contains(header+scheme, token) && strings.Contains(err.Error(), token) {
 				t.Fatalf("the token is in the error: %v", err)
