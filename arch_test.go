@@ -101,7 +101,7 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/form":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/elicit":   {"host", "host/cleantext", "host/mcp", "cmd/wharf/internal/form", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/signin"},
 	"examples/auth-helper":        {"abi/step", "sdk" + below},
-	"examples" + below:            {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK, "host/status", "internal/testenv", "internal/mcptest"},
+	"examples" + below:            {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK, "host/status", "internal/testenv", "internal/mcptest", extism},
 
 	"host/internal/strictjson": {},
 	"host/internal/ctxmutex":   {},
@@ -155,7 +155,7 @@ var walls = map[string][]string{
 	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest"},
 	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/elicit", "cmd/wharf/internal/editor", "examples" + below, "internal/testenv"},
 
-	extism + below:  {"host/internal/auth"},
+	extism + below:  {"host/internal/auth", "examples/internal/exampletest"},
 	keyring:         {"host/vault"},
 	notify:          {"host/watch"},
 	minisig:         {"host/pluginstore"},

@@ -63,7 +63,7 @@ func compress(t *testing.T, file string, module []byte) {
 	}
 }
 
-// What is unpacked is a module each time, and nobody else's.
+// Each call of a function of Builtin returns a module, and the same one.
 func TestUnpacked(t *testing.T) {
 	for name, module := range Builtin() {
 		first, second := module(), module()

@@ -3,16 +3,14 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
-	extism "github.com/extism/go-sdk"
-
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
+	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -20,20 +18,7 @@ import (
 // is tested in host/pluginbuild.
 func twin(t testing.TB) func(export string, in []byte) ([]byte, error) {
 	t.Helper()
-	module, err := os.ReadFile("../../plugins/bearer/bearer.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest := extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: module}}}
-	p, err := extism.NewPlugin(context.Background(), manifest, extism.PluginConfig{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close(context.Background()) })
-	return func(export string, in []byte) ([]byte, error) {
-		_, out, err := p.Call(export, in)
-		return out, err
-	}
+	return exampletest.Provider(t, plugins.Builtin()["bearer"]())
 }
 
 // decoded is JSON as a comparison wants it.

@@ -50,7 +50,7 @@ func parse(text string, now time.Time) (o output, err error) {
 	}
 	if raw, ok := take(fields, keyHeaders); ok {
 		if len(fields) > 0 {
-			return o, errors.New(`something beside "headers" that is none of token, expires_at and expires_in`)
+			return o, errors.New(`a key beside "headers" other than token, expires_at and expires_in`)
 		}
 		if fields, err = object(string(raw)); err != nil {
 			return o, fmt.Errorf(`in "headers" %w`, err)

@@ -3,20 +3,18 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	extism "github.com/extism/go-sdk"
-
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -24,20 +22,7 @@ import (
 // is tested in host/pluginbuild.
 func twin(t testing.TB) func(export string, in []byte) ([]byte, error) {
 	t.Helper()
-	module, err := os.ReadFile("../../plugins/helper/helper.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest := extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: module}}}
-	p, err := extism.NewPlugin(context.Background(), manifest, extism.PluginConfig{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close(context.Background()) })
-	return func(export string, in []byte) ([]byte, error) {
-		_, out, err := p.Call(export, in)
-		return out, err
-	}
+	return exampletest.Provider(t, plugins.Builtin()["helper"]())
 }
 
 // live runs a flow of a provider: a start, and what comes of the command.

@@ -211,7 +211,7 @@ static bool parse(printed *o, piece stdout, int64_t now, piece server) {
 	o->token = text(token);
 	if (token.size && !o->token.size) REFUSE(server, "a \\\"token\\\" that is no text or an empty one");
 	piece headers = take(o, "headers");
-	if (headers.size && o->size) REFUSE(server, "something beside \\\"headers\\\" that is none of token, expires_at and expires_in");
+	if (headers.size && o->size) REFUSE(server, "a key beside \\\"headers\\\" other than token, expires_at and expires_in");
 	if (headers.size && !read_object(o, headers, server, PIECE("in \\\"headers\\\" "))) return false;
 	return read_headers(o, server) && check(o, server);
 }

@@ -182,7 +182,7 @@ func IsKey(word string) bool { return keyForm.MatchString(word) }
 var keyForm = regexp.MustCompile(`^[A-Za-z_][\w.-]*$`)
 
 // surplus is the error of a value that no argument is left for. last is the text before it, "" if
-// that was none. It may be meant for an optional argument, where there are some.
+// another value stands there. It may be meant for an optional argument, where there are some.
 func (args Arguments) surplus(of string, schema *Schema, at int, last string, optional bool) error {
 	word := args.bare[at].text
 	switch {

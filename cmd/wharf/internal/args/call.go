@@ -15,7 +15,7 @@ import (
 type Call struct {
 	Tool string
 
-	object string            // of the pairs; "" = there are none, and no parentheses
+	object string            // the pairs, as JSON; "" without pairs and without parentheses
 	values []json.RawMessage // those without a key
 }
 

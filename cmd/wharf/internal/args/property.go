@@ -40,8 +40,8 @@ func (s *Schema) about(name string) Property {
 	return p
 }
 
-// Forms are the members of the objects that the value may be, or that its items may be: for
-// each kind of object its own. There are none where the schema names no member.
+// Forms returns the members of the objects that the value, or an item of it, may be: one list
+// for each kind of object. It returns nil if the schema names no member.
 func (s *Schema) Forms(p Property) [][]Property { return s.formsOf(p.schema) }
 
 func (s *Schema) formsOf(schema json.RawMessage) (forms [][]Property) {
