@@ -3,41 +3,10 @@ package capability
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
-
-// NewTable returns a table without handles. It has to be closed.
-func NewTable(c Config) *Table {
-	limits := c.Limits.withDefaults()
-	t := &Table{
-		grants:  slices.Clone(c.Grants),
-		grace:   c.Grace.withDefaults(),
-		limits:  limits,
-		now:     c.Now,
-		stderr:  NewTail(),
-		force:   make(chan struct{}),
-		empty:   make(chan struct{}),
-		opens:   rateLimiter{burst: limits.Burst, refill: limits.Refill},
-		handles: map[*Slot]Handle{},
-
-		processes: map[string]*Slot{},
-		workers:   newWorkerPool(),
-	}
-	t.unanswered.Store(1)
-	if t.now == nil {
-		t.now = time.Now
-	}
-	for _, g := range t.grants {
-		t.openers = append(t.openers, g.To.Opener(&t.limits))
-	}
-	if c.Stderr != nil {
-		t.teed.Go(func() { t.stderr.follow(c.Stderr) })
-	}
-	return t
-}
 
 // Open opens the target of the grant that has this kind and the request's name. It does not
 // block: other goroutines fork, dial and look up, and sink hears the outcome as Opened or
@@ -110,22 +79,3 @@ func (t *Table) room(kind abi.OpenKind) error {
 	}
 	return nil
 }
-
-// Usage is what a table spends at a moment, of what [Limits] bound.
-type Usage struct {
-	Handles     int   // that are open or still closing, HTTP exchanges among them
-	Exchanges   int   // the HTTP exchanges among them
-	Bodies      int64 // bytes of request bodies
-	IdleWorkers int   // goroutines that wait for an exchange
-}
-
-// Usage returns what the table spends now.
-func (t *Table) Usage() Usage {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return Usage{len(t.handles), t.served, t.held.Load(), len(t.workers.idle)}
-}
-
-// Stderr returns the last 64 KiB of what child processes wrote to their stderr.
-// It is complete when a sink hears Exit.
-func (t *Table) Stderr() []byte { return t.stderr.Bytes() }

@@ -3,6 +3,7 @@ package capability
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -127,3 +128,52 @@ type Slot struct {
 	gone  chan struct{} // closed when nothing is left of a process; nil for other kinds
 	held  atomic.Int64  // bytes of a request body that the table counts for this handle
 }
+
+// NewTable returns a table without handles. It has to be closed.
+func NewTable(c Config) *Table {
+	limits := c.Limits.withDefaults()
+	t := &Table{
+		grants:  slices.Clone(c.Grants),
+		grace:   c.Grace.withDefaults(),
+		limits:  limits,
+		now:     c.Now,
+		stderr:  NewTail(),
+		force:   make(chan struct{}),
+		empty:   make(chan struct{}),
+		opens:   rateLimiter{burst: limits.Burst, refill: limits.Refill},
+		handles: map[*Slot]Handle{},
+
+		processes: map[string]*Slot{},
+		workers:   newWorkerPool(),
+	}
+	t.unanswered.Store(1)
+	if t.now == nil {
+		t.now = time.Now
+	}
+	for _, g := range t.grants {
+		t.openers = append(t.openers, g.To.Opener(&t.limits))
+	}
+	if c.Stderr != nil {
+		t.teed.Go(func() { t.stderr.follow(c.Stderr) })
+	}
+	return t
+}
+
+// Usage is what a table spends at a moment, of what [Limits] bound.
+type Usage struct {
+	Handles     int   // that are open or still closing, HTTP exchanges among them
+	Exchanges   int   // the HTTP exchanges among them
+	Bodies      int64 // bytes of request bodies
+	IdleWorkers int   // goroutines that wait for an exchange
+}
+
+// Usage returns what the table spends now.
+func (t *Table) Usage() Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Usage{len(t.handles), t.served, t.held.Load(), len(t.workers.idle)}
+}
+
+// Stderr returns the last 64 KiB of what child processes wrote to their stderr.
+// It is complete when a sink hears Exit.
+func (t *Table) Stderr() []byte { return t.stderr.Bytes() }

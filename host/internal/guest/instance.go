@@ -2,7 +2,6 @@ package guest
 
 import (
 	"sync"
-	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
@@ -68,46 +67,6 @@ func (i *Instance) crashed(op string, err error) error {
 	e := i.pluginError(op, err)
 	e.crashed = true
 	return e
-}
-
-// handle is one open handle of a guest. The guest knows it by a number, which names no
-// other handle after this one was closed: see [abi.MakeHandle].
-type handle struct {
-	stream        hostio.Stream
-	kind          abi.OpenKind
-	generation    uint32
-	exchange      uint32
-	queued        int   // bytes written that the system has not taken, as of the last flush and after
-	callerBytes   int   // of them, those that callers answer for
-	status        int   // of the HTTP response, once there is one
-	length        int64 // what its body is said to be long
-	essential     bool  // its end is the end of the connection
-	backpressured bool  // more is queued than the high-water mark
-	unsent        bool  // written to since the last flush
-}
-
-// lookup returns the open handle of that number, or nil.
-func (i *Instance) lookup(number uint32) *handle {
-	index, generation := abi.SplitHandle(number)
-	if index == 0 || int(index) > len(i.handles) {
-		return nil
-	}
-	h := &i.handles[index-1]
-	if h.stream == nil || h.generation != generation {
-		return nil
-	}
-	return h
-}
-
-// idleState is what an instance knows of its pauses. A guest that had nothing to do for
-// a while gives back the buffers of its connection and the memory that it shares with
-// other guests of its plugin: most of what a hundred idle servers would cost.
-type idleState struct {
-	events uint64      // how many have run; the owner's
-	seen   uint64      // events when the timer was last armed
-	rested uint64      // events when the guest was last put to rest
-	armed  bool        // the timer runs
-	timer  *time.Timer // made when first needed
 }
 
 // Up reports whether the guest has said that messages may pass.

@@ -247,11 +247,6 @@ func (i *Instance) resume() {
 	i.runOwned()
 }
 
-// idleAfter is how long a guest has had nothing to do when it is put to rest: longer
-// than a caller takes from one call to the next, and than a server from one
-// notification to the next.
-const idleAfter = time.Second
-
 // watchIdleLocked arms the timer that finds out whether the guest is idle. The
 // owner calls it when it lets go; on the way of a message it is one comparison.
 func (i *Instance) watchIdleLocked() {

@@ -139,14 +139,6 @@ func (p *Peer) await(ctx context.Context, c *call) {
 	}
 }
 
-// over waits for the end of c, for a caller that runs no I/O any more.
-func (c *call) over() {
-	for e := <-c.done; e != nil; e = <-c.done {
-		e.Stop()
-		e.Run()
-	}
-}
-
 // outcome returns what Call returns for c, which has ended.
 func (p *Peer) outcome(c *call) ([]byte, error) {
 	if c.err == nil {

@@ -1,51 +1,13 @@
 package rpc
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
-
-// call is one pending request. It belongs to its caller. The goroutine that takes it out of
-// the table sets how it ended, and then puts a nil into done: with that it gives the call back.
-type call struct {
-	flight     *inflight
-	id         uint64
-	method     string
-	terms      *Terms               // those of the moment in which it got its id
-	limit      time.Duration        // what deadline was made of, for the error
-	deadline   time.Time            // guarded by flight.mu; zero = none
-	background bool                 // not waited for by drain
-	done       chan hostio.InlineIO // nil is the end; before it there may be I/O to run
-
-	result []byte
-	err    error // nil means that result is the answer
-	sent   Sent  // what err says about the message
-	left   bool  // ended without the transport knowing: it must be told
-	short  bool  // ended before its answer
-
-	parent  context.Context
-	ended   bool                    // guarded by flight.mu
-	inner   context.Context         // guarded by flight.mu, see sendContext
-	stop    context.CancelCauseFunc // ends inner; never set once ended is
-	inline  hostio.InlineIO         // what the caller runs; guarded by flight.mu, never changed once ended is
-	onLeave func()                  // giveUp, as a value
-	gaveUp  chan struct{}           // gets a token when giveUp is over
-}
-
-// newCall returns an empty record, which keeps its channels for life.
-func newCall() any {
-	c := &call{done: make(chan hostio.InlineIO, 2), gaveUp: make(chan struct{}, 1)}
-	c.onLeave = c.giveUp
-	return c
-}
-
-func (c *call) exchange() uint32 { return uint32(c.id) }
 
 // inflight is the table of pending calls. All that happens to a call happens
 // here, under mu: it is opened, it is taken by exactly one of the goroutines that can end
@@ -141,18 +103,6 @@ func (f *inflight) endLocked(c *call, err error, sent Sent) {
 	f.left.add(c.id)
 	c.err, c.sent = err, sent
 	c.short = true
-}
-
-// settle tells the caller that its call has ended. The goroutine that took the call calls it
-// once, without mu, and does nothing with the call after it.
-func (c *call) settle() {
-	if c.stop != nil {
-		c.stop(c.err)
-	}
-	if c.short && c.inline != nil {
-		c.inline.Stop()
-	}
-	c.done <- nil
 }
 
 // leave takes c out for its own caller. It returns false if another goroutine has taken it:

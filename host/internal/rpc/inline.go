@@ -39,12 +39,3 @@ func (p *Peer) runInline(ctx context.Context, c *call, e hostio.InlineIO) {
 		c.inline = nil
 	}
 }
-
-// giveUp ends c because the context of its caller is done.
-func (c *call) giveUp() {
-	if c.flight.leave(c, contextError(c.parent), MaybeSent) {
-		c.left = true
-		c.settle()
-	}
-	c.gaveUp <- struct{}{}
-}

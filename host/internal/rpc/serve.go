@@ -20,7 +20,7 @@ type Handler interface {
 
 	// Notify hears one notification; they come one at a time and in order. in is
 	// valid during the call only. While Notify does not return, later ones wait,
-	// up to a bound (see notes.go), and answers are not held up. A notification
+	// up to a bound (see notifications.go), and answers are not held up. A notification
 	// without a method stands for those before it that there was no room for.
 	Notify(in *Incoming)
 

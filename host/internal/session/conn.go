@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -153,4 +154,22 @@ func (d *Dialed) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return d.Shutdown(ctx)
+}
+
+// Ping asks for a sign of life. The modern era has no ping; there it is server/discover,
+// which every server answers and which changes nothing (2026-07-28/server/discover). It is
+// sent after the cancellations of calls that were given up before: a server that has read it
+// has read those too. The answer that there is no such method is a sign of life too.
+func (s *Session) Ping(ctx context.Context) error {
+	l, err := s.acquire(ctx)
+	if err == nil {
+		soon, cancel := context.WithTimeout(ctx, l.patience())
+		l.Peer.Flush(soon) // if it fails, the request below fails too and reports why
+		cancel()
+		_, _, err = s.do(ctx, &request{method: l.pingMethod()})
+	}
+	if err != nil && codeOf(err) != mcp.CodeMethodNotFound {
+		return fmt.Errorf("ping %s: %w", s.cfg.Name, err)
+	}
+	return nil
 }

@@ -49,21 +49,3 @@ func (s *Session) restore(ctx context.Context, l *link) {
 		s.cfg.Warn(fmt.Sprintf("the server no longer logs as it was told: %v", err))
 	}
 }
-
-// Ping asks for a sign of life. The modern era has no ping; there it is server/discover,
-// which every server answers and which changes nothing (2026-07-28/server/discover). It is
-// sent after the cancellations of calls that were given up before: a server that has read it
-// has read those too. The answer that there is no such method is a sign of life too.
-func (s *Session) Ping(ctx context.Context) error {
-	l, err := s.acquire(ctx)
-	if err == nil {
-		soon, cancel := context.WithTimeout(ctx, l.patience())
-		l.Peer.Flush(soon) // if it fails, the request below fails too and reports why
-		cancel()
-		_, _, err = s.do(ctx, &request{method: l.pingMethod()})
-	}
-	if err != nil && codeOf(err) != mcp.CodeMethodNotFound {
-		return fmt.Errorf("ping %s: %w", s.cfg.Name, err)
-	}
-	return nil
-}

@@ -232,3 +232,28 @@ func renew[T any](ctx context.Context, s *Session, on *link, c *listCache[T], k 
 		s.cfg.Listed()
 	}
 }
+
+// forget makes the session ask anew for whatever a filter names.
+func (s *Session) forget(f *mcp.Filter) {
+	var known, fresh bool
+	note := func(k, f bool) { known, fresh = known || k, fresh || f }
+	if f.Tools {
+		note(s.toolCache.change())
+	}
+	if f.Prompts {
+		note(s.prompts.change())
+	}
+	if f.Resources {
+		note(s.resources.change())
+		note(s.templates.change())
+	}
+	if f.Resources || len(f.URIs) > 0 {
+		s.reads.change()
+	}
+	if fresh {
+		s.cfg.Listed()
+	}
+	if known {
+		s.cfg.Changed()
+	}
+}

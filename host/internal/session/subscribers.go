@@ -76,31 +76,6 @@ func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 	}
 }
 
-// forget makes the session ask anew for whatever a filter names.
-func (s *Session) forget(f *mcp.Filter) {
-	var known, fresh bool
-	note := func(k, f bool) { known, fresh = known || k, fresh || f }
-	if f.Tools {
-		note(s.toolCache.change())
-	}
-	if f.Prompts {
-		note(s.prompts.change())
-	}
-	if f.Resources {
-		note(s.resources.change())
-		note(s.templates.change())
-	}
-	if f.Resources || len(f.URIs) > 0 {
-		s.reads.change()
-	}
-	if fresh {
-		s.cfg.Listed()
-	}
-	if known {
-		s.cfg.Changed()
-	}
-}
-
 // control takes the notifications about a stream itself: its acknowledgement, and its end.
 func (a *subscribers) control(in *inbox, method string, params []byte) {
 	if method == mcp.NotificationCancelled {
@@ -145,75 +120,4 @@ func (a *subscribers) inTurn(ctx context.Context, uri string, do func() error) e
 		t.turn.Unlock()
 	}()
 	return do()
-}
-
-// holdLegacy subscribes to the resources and stays until the connection, or the
-// session that the server keeps for it, is another. It listens first: a change
-// may be told of before the answer.
-func (u *Subscription) holdLegacy(l *link, opened func()) error {
-	honoured := mcp.Filter{ // what the server declares
-		Tools:     u.filter.Tools && l.declares("tools", "listChanged"),
-		Prompts:   u.filter.Prompts && l.declares("prompts", "listChanged"),
-		Resources: u.filter.Resources && l.declares("resources", "listChanged"),
-	}
-	if l.declares(hasUpdates.path...) {
-		honoured.URIs = u.filter.URIs
-	}
-	if l.declares("tasks") {
-		honoured.Tasks = u.filter.Tasks
-	}
-	if honoured.Empty() {
-		return &unsupportedError{"any of the changes asked for", namesOf(l.info.Capabilities)}
-	}
-	s := u.session
-	again := u.agree(honoured)
-	u.listen(binding{inbox: l.inbox})
-	for _, uri := range honoured.URIs {
-		subscribe := func() error { return s.ask(u.ctx, l, mcp.MethodSubscribe, uri) }
-		if err := s.subscribers.inTurn(u.ctx, uri, subscribe); err != nil {
-			return err
-		}
-	}
-	if again {
-		u.miss()
-	}
-	opened()
-	select {
-	case <-l.Done():
-	case <-l.retired.Done():
-	case <-u.ctx.Done():
-	}
-	return errTornDown
-}
-
-// leave ends what is left of a subscription on its last link, which may be nil: it
-// unsubscribes from the resources that no other subscription wants, until the server fails to
-// answer.
-func (u *Subscription) leave(l *link) {
-	s, all := u.session, &u.session.subscribers
-	all.mu.Lock()
-	delete(all.members, u)
-	all.mu.Unlock()
-	tell := l.alive() && l.dialect.era == mcp.Legacy && l.declares(hasUpdates.path...)
-	for _, uri := range u.filter.URIs {
-		err := all.inTurn(s.ctx, uri, func() error {
-			all.mu.Lock()
-			t := all.uriSubs[uri]
-			t.wanted--
-			last := t.wanted == 0
-			all.mu.Unlock()
-			if !last || !tell {
-				return nil
-			}
-			return s.ask(s.ctx, l, mcp.MethodUnsubscribe, uri) // if it fails, further updates are ignored
-		})
-		tell = tell && (err == nil || answered(err))
-	}
-}
-
-// ask sends a request that is about a resource. It is given up in time even where
-// requests have no timeout: others wait for their turn.
-func (s *Session) ask(ctx context.Context, l *link, method, uri string) error {
-	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: l.patience()})
-	return err
 }

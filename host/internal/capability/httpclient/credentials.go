@@ -84,15 +84,3 @@ type Challenge struct {
 
 	Sent []abi.Pair // what Apply had returned for the request
 }
-
-const (
-	maxRounds = 3        // challenges of one exchange that are followed by another attempt
-	maxHeld   = 64 << 10 // bytes of the body of a challenge that are read
-)
-
-// signature is what a call was last signed in with.
-type signature struct {
-	signed bool       // by our credentials; false outside of what they sign
-	sent   []abi.Pair // what they gave
-	rounds int        // challenges so far
-}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
@@ -34,6 +35,13 @@ type call struct {
 	read  bool         // first is taken
 
 	reading uploadGate // of a large body
+}
+
+// signature is what a call was last signed in with.
+type signature struct {
+	signed bool       // by our credentials; false outside of what they sign
+	sent   []abi.Pair // what they gave
+	rounds int        // challenges so far
 }
 
 // inMemory is the longest body that is given to net/http as bytes: it goes out

@@ -1,0 +1,67 @@
+package httpclient
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
+)
+
+// challenge holds a 401 or 403 until the credentials have decided. Without an
+// error the request has to be sent again.
+func (c *call) challenge(ctx context.Context, resp *http.Response) error {
+	c.await(forBody)
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeld))
+	Discard(resp)
+	c.stop()
+	c.rounds++
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !c.signed || c.rounds > maxRounds {
+		return c.refusal(resp, body, nil)
+	}
+	retry, err := c.client.origin.Credentials.Challenge(ctx, &Challenge{
+		Method: c.method, URL: resp.Request.URL.String(), Status: resp.StatusCode, Round: c.rounds,
+		Authenticate: resp.Header["Www-Authenticate"], AuthServer: resp.Header.Get("Mcp-Auth-Server"),
+		DPoPNonce: resp.Header.Get("Dpop-Nonce"), Body: body, Sent: c.sent,
+	})
+	if retry && err == nil {
+		return nil
+	}
+	return c.refusal(resp, body, err)
+}
+
+// noteNonce tells the credentials the nonce of an answer that is no challenge.
+func (c *call) noteNonce(resp *http.Response) {
+	if nonce := resp.Header["Dpop-Nonce"]; c.signed && len(nonce) > 0 {
+		c.client.origin.Credentials.Nonce(nonce[0])
+	}
+}
+
+// refusal makes the error of a challenge that no credentials answered. err may be nil. It
+// takes the credentials out of the texts of the server: some servers repeat what they
+// refuse, and the error is written to a log.
+func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
+	const most = 4 // challenges
+	var secrets redact.Set
+	for _, p := range c.sent {
+		secrets.HideNamed(p.Value)
+	}
+	clean := func(text []byte) string { return cleantext.Line(string(secrets.Redact(text)), 1<<10) }
+	r := &Refusal{
+		HTTP: resp.StatusCode, Body: clean(body), AuthServer: clean([]byte(resp.Header.Get("Mcp-Auth-Server"))),
+		Signed: len(c.sent) > 0, Configured: c.client.configured["Authorization"], Err: err,
+	}
+	for _, field := range resp.Header["Www-Authenticate"][:min(most, len(resp.Header["Www-Authenticate"]))] {
+		r.Challenges = append(r.Challenges, clean([]byte(field)))
+	}
+	return r
+}
+
+const (
+	maxRounds = 3        // challenges of one exchange that are followed by another attempt
+	maxHeld   = 64 << 10 // bytes of the body of a challenge that are read
+)

@@ -1,0 +1,157 @@
+package guest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// lookup returns the open handle of that number, or nil.
+func (i *Instance) lookup(number uint32) *handle {
+	index, generation := abi.SplitHandle(number)
+	if index == 0 || int(index) > len(i.handles) {
+		return nil
+	}
+	h := &i.handles[index-1]
+	if h.stream == nil || h.generation != generation {
+		return nil
+	}
+	return h
+}
+
+// countOpen keeps the number of open handles, which holds messages back when it
+// comes near to what a guest may have.
+func (i *Instance) countOpen(change int) {
+	i.mu.Lock()
+	i.opened += change
+	i.mu.Unlock()
+}
+
+// release closes a handle; its number means nothing from now on.
+func (i *Instance) release(h *handle) {
+	i.flushHandle(h)
+	h.stream.Close()
+	i.setBackpressured(h, false)
+	i.countOpen(-1)
+	i.queued -= h.queued
+	i.callerBytes -= h.callerBytes
+	*h = handle{generation: (h.generation + 1) & abi.MaxGeneration}
+}
+
+// write queues bytes to a handle. They must stay as they are until the next
+// flush: those of a message do, others go through stash.
+func (i *Instance) write(h *handle, p []byte, end bool) {
+	h.stream.Write(p, end)
+	i.wrote(h, len(p))
+}
+
+// borrowSize is the length from which a copy costs more than to keep count.
+const borrowSize = 64 << 10
+
+// chargeCaller counts n bytes of the current message, which are about to be queued to h,
+// for the caller that sent it: each byte of a message once. What a guest queues more
+// than once counts for the guest.
+func (i *Instance) chargeCaller(h *handle, n int) {
+	n = min(n, len(i.current.payload)-i.forwarded)
+	i.forwarded += n
+	h.callerBytes += n
+	i.callerBytes += n
+}
+
+// wrote counts n bytes that were written to h.
+func (i *Instance) wrote(h *handle, n int) {
+	h.unsent, i.unsent = true, true
+	h.queued += n
+	i.queued += n
+	if i.space() < 0 {
+		i.caller.Trap(fmt.Errorf("messages under way hold more than %d bytes: %d are queued that the other side does not take, and %d are parts of messages that have not ended",
+			i.config.Limits.Quota, i.queued-i.callerBytes, i.inbound.total))
+	}
+}
+
+// space is how many more bytes the messages under way may hold, in both directions: the
+// messages that the guest collects, and the bytes that it has queued and that are no message
+// of a caller. It is below zero when they hold too many.
+func (i *Instance) space() int {
+	return i.config.Limits.Quota - i.inbound.total - (i.queued - i.callerBytes)
+}
+
+// recountQueued asks how many of the bytes written to h are still here. Bytes that a caller
+// answers for are taken to leave last.
+func (i *Instance) recountQueued(h *handle) {
+	i.queued -= h.queued
+	i.callerBytes -= h.callerBytes
+	h.queued = h.stream.Queued()
+	h.callerBytes = min(h.callerBytes, h.queued)
+	i.queued += h.queued
+	i.callerBytes += h.callerBytes
+}
+
+// stash copies bytes to a place where they stay until the next flush. What does not fit there
+// gets another place: what was copied before is not moved, since the streams refer to it, and
+// each move would keep another copy alive.
+func (i *Instance) stash(p []byte) []byte {
+	if len(p) > cap(i.stashed)-len(i.stashed) {
+		if len(p) > keepStash/4 {
+			return bytes.Clone(p)
+		}
+		i.stashed = make([]byte, 0, min(max(2*cap(i.stashed), 2*len(p), 4<<10), keepStash))
+	}
+	from := len(i.stashed)
+	i.stashed = append(i.stashed, p...)
+	return i.stashed[from:]
+}
+
+func (i *Instance) flushHandle(h *handle) {
+	if !h.unsent { // nothing was written, or the handle is not open
+		return
+	}
+	h.unsent = false
+	h.stream.Flush()
+	if i.recountQueued(h); h.queued > i.config.Limits.HighWater {
+		i.setBackpressured(h, true)
+	}
+}
+
+// setBackpressured holds messages back while a handle cannot take more.
+func (i *Instance) setBackpressured(h *handle, choked bool) {
+	if h.backpressured == choked {
+		return
+	}
+	h.backpressured = choked
+	i.mu.Lock()
+	if choked {
+		i.backpressured++
+	} else {
+		i.backpressured--
+	}
+	i.mu.Unlock()
+}
+
+// markEnding notes what the event that is about to run ends. A handle that takes no more
+// bytes holds no messages back. The end of an essential handle is the end of the connection,
+// also if the guest closes it during the event. A process is over when it has exited,
+// anything else when its data are.
+func (i *Instance) markEnding(h *handle, it *item) {
+	over := it.kind == abi.EventExit || it.kind == abi.EventError
+	last := it.kind == abi.EventEnd ||
+		it.kind == abi.EventData && it.arg&abi.Last != 0 ||
+		it.kind == abi.EventHead && it.arg&abi.HeadLast != 0
+	if over || last && h.kind == abi.OpenHTTP {
+		i.setBackpressured(h, false)
+	}
+	it.essential = h.essential && (over || last && h.kind != abi.OpenProcess)
+}
+
+// closeExchange closes what was opened for an exchange that was cancelled.
+func (i *Instance) closeExchange(exchange uint32) {
+	if exchange == 0 {
+		return
+	}
+	for n := range i.handles {
+		if h := &i.handles[n]; h.exchange == exchange { // else it is not open, or of another
+			i.release(h)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/session"
+)
+
+// changed asks again for the lists that the server says have changed. It returns at once.
+func (s *Session) changed() {
+	if s.host.config.OneShot || !s.renewals.want() {
+		return
+	}
+	ctx, over, err := s.host.begin(s.inner.Lifetime())
+	if err != nil {
+		return
+	}
+	go func() {
+		defer over()
+		s.renewals.run(ctx, s.renewChanged)
+	}()
+}
+
+// renewChanged asks for the lists that are out of date, over the connection there is or the
+// next one.
+func (s *Session) renewChanged(ctx context.Context) {
+	s.showStale()
+	of := s.entry.Load()
+	c, err := s.driver.Acquire(ctx)
+	if err != nil {
+		return // the next connection renews them
+	}
+	if tools := s.inner.Renew(ctx, c.(*session.Conn)); tools != nil {
+		s.learn(of, tools)
+	}
+}
+
+// renewals are the renewals of a session's lists that its server says have changed. They come
+// one after the other: the first at once, and further ones, while the server goes on saying
+// so, with pauses that double, since it may say so in answer to each request for a list.
+type renewals struct {
+	mu             sync.Mutex
+	running, again bool
+}
+
+const (
+	renewPause    = time.Second
+	maxRenewPause = time.Minute
+)
+
+// want asks for a renewal, and reports whether the caller must run it.
+func (r *renewals) want() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	idle := !r.running
+	r.running, r.again = true, true
+	return idle
+}
+
+// run renews until no renewal is wanted. When ctx ends, it does not wait any more.
+func (r *renewals) run(ctx context.Context, renew func(context.Context)) {
+	for pause := renewPause; r.next(); pause = min(2*pause, maxRenewPause) {
+		renew(ctx)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// next reports whether something has changed since the last renewal began. If not, run ends.
+func (r *renewals) next() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running, r.again = r.again, false
+	return r.running
+}
