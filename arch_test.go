@@ -135,7 +135,7 @@ var arrows = map[string][]string{
 
 	"host/internal/egress":                {"host/cleantext", "host/internal/capability", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/capability/process", xsys + below},
 	"host/internal/capability/dial":       {"abi", "host/internal/capability"},
-	"host/internal/capability/stream":     {"abi", "host/internal/capability", "host/internal/capability/dial", xsys + below},
+	"host/internal/capability/stream":     {"abi", "host/internal/capability", "host/internal/capability/dial", "host/internal/hostio", xsys + below},
 	"host/internal/capability/process":    {"abi", "host/cleantext", "host/internal/capability", "host/internal/capability/stream", xsys + below},
 	"host/internal/capability/httpclient": {"abi", "host/cleantext", "host/internal/hostio", "host/internal/capability", "host/internal/capability/dial", "host/internal/capability/stream", "host/internal/redact"},
 	"host/internal/capability/captest":    {"abi", "host/internal/capability", "host/internal/hostio"},

@@ -124,7 +124,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	message, dropped := a.observers(c)
 	c.peer = rpc.NewPeer(rpc.Config{
 		Link: link{c}, Handler: handler, After: last, Timeout: d.timeout(a.server),
-		Trace: message, Dropped: dropped, Broken: c.breakOff, Status: c.inst.Status,
+		Trace: message, Dropped: dropped, Broken: c.breakOff, Status: c.inst.Status, ReadFor: c.inst.ReadFor,
 	})
 	c.inst.Open(set, given, c.table, receiver{c.peer, c})
 	return &session.Dialed{

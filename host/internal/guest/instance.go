@@ -2,6 +2,7 @@ package guest
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
@@ -19,6 +20,7 @@ type Instance struct {
 	timers   hostio.Timers
 	done     chan struct{} // closed by the owner that ended the guest
 	stderr   stderrTail
+	answers  atomic.Pointer[hostio.AnswerReader] // what ReadFor reads; nil for nothing
 
 	mu            sync.Mutex // guards what follows, never held while anything else is called
 	owned         bool       // a goroutine runs the guest

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // post puts an event in the urgent lane and runs the guest if it is free.
@@ -98,6 +99,14 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 	i.waiting += len(it.payload)
 	i.runUnlock()
 	return nil
+}
+
+// ReadFor is described at [hostio.AnswerReader]. The other side is the process that the guest
+// has started last; without one there is nothing to read.
+func (i *Instance) ReadFor(w hostio.Waiter) {
+	if r := i.answers.Load(); r != nil {
+		(*r).ReadFor(w)
+	}
 }
 
 // Cancel tells the guest that the caller of the exchange no longer waits. It

@@ -78,6 +78,21 @@ type Borrower interface {
 	Borrow(p []byte, end bool, owner interface{ Free() })
 }
 
+// AnswerReader is a [Stream] whose other side a caller may read itself, while it waits for
+// an answer that comes there.
+type AnswerReader interface {
+	// ReadFor passes what the other side says to the sink, on this goroutine, until w
+	// has its answer or nothing comes for a moment. It returns at once where another
+	// goroutine does that. When it returns, what comes for others is read without it.
+	ReadFor(w Waiter)
+}
+
+// Waiter is a caller that waits for an answer. Its methods do not wait.
+type Waiter interface {
+	Over() bool   // it has its answer, or gave up
+	Others() bool // others wait too
+}
+
 // Sink hears what happens to one open handle. The calls come from goroutines of the
 // handle, one at a time, in this order: Opened, Sealed or Head; Data as often as
 // there is data; End; and for a process Exit. Error comes instead of or after any of

@@ -58,6 +58,9 @@ func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 	if err := p.send(c, &r); err != nil {
 		return nil, p.unsent(c, err)
 	}
+	if p.config.ReadFor != nil && !c.background && !c.Others() {
+		p.config.ReadFor(c)
+	}
 	p.await(ctx, c)
 	return p.outcome(c)
 }
@@ -116,6 +119,21 @@ func (p *Peer) unsent(c *call, err error) error {
 		err = c.err
 	}
 	return &CallError{c.method, NotSent, err}
+}
+
+// Over implements [hostio.Waiter]. Only its caller calls it.
+func (c *call) Over() bool { return len(c.done) > 0 || c.parent.Err() != nil }
+
+// Others implements [hostio.Waiter]. Calls in background do not count: they may last as long
+// as the connection.
+func (c *call) Others() bool {
+	c.flight.mu.Lock()
+	defer c.flight.mu.Unlock()
+	n := len(c.flight.pending) - c.flight.inBackground
+	if !c.ended {
+		n--
+	}
+	return n > 0
 }
 
 // await returns when c has ended. It is the one place where a caller waits, and

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
@@ -44,6 +45,10 @@ type Config struct {
 	// calls it within Deliver, when the exchange is answered with an error; nil is for links
 	// that know nothing of HTTP.
 	Status func(exchange uint32) int
+
+	// ReadFor has a caller that waits alone read its answer itself, see
+	// [hostio.AnswerReader]; nil is for links that have nothing to read.
+	ReadFor func(w hostio.Waiter)
 
 	// Broken is called once, on a goroutine of its own, when the other side has
 	// proved that it does not speak the protocol. It should close the connection;

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,75 +17,90 @@ type child struct {
 	cmd     *exec.Cmd
 	group   group
 	stdin   *stream.FDOutput
-	stdout  *stream.Reader
-	stderr  *stream.Reader
-	outDone chan struct{} // stdout is read to its end, and said
-	errDone chan struct{} // stderr is read to its end
-	exited  chan struct{} // the process is over; its group may not be
+	stdout  *stream.ChildPipe
+	stderr  *stream.ChildPipe
+	outDone <-chan struct{} // stdout is read to its end, and said; set by follow
+	errDone <-chan struct{} // stderr is read to its end; set by follow
+	exited  chan struct{}   // the process is over; its group may not be
 }
 
 // fork starts the process, with its pipes. On an error nothing is left. The child's ends
 // of the pipes block, which is what programs expect; ours do not.
-func (p Process) fork() (c *child, err error) {
+func (p Process) fork() (*child, error) {
 	cmd, err := p.command()
 	if err != nil {
 		return nil, err
 	}
-	c = &child{
-		cmd:     cmd,
-		outDone: make(chan struct{}),
-		errDone: make(chan struct{}),
-		exited:  make(chan struct{}),
-	}
-	var ours, theirs [3]*os.File // of stdin, stdout and stderr
-	defer func() {
-		for i := range ours {
-			theirs[i].Close()
-			if err != nil {
-				ours[i].Close()
-			}
-		}
-	}()
-	for i := range ours {
-		if theirs[i], ours[i], err = os.Pipe(); err != nil {
-			return nil, fmt.Errorf("make pipes: %w", err)
-		}
-	}
-	theirs[1], ours[1], theirs[2], ours[2] = ours[1], theirs[1], ours[2], theirs[2] // which the child writes to
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	var errs [3]error
-	c.stdin, errs[0] = stream.NewFDOutput(ours[0], ours[0].Close, ours[0].Close)
-	c.stdout, errs[1] = stream.NewReader(ours[1])
-	c.stderr, errs[2] = stream.NewReader(ours[2])
-	if err = errors.Join(errs[:]...); err != nil {
-		return nil, fmt.Errorf("make pipes: %w", err)
-	}
-	c.group.prepare(cmd)
-	if err = cmd.Start(); err != nil {
-		return nil, fmt.Errorf("run %s: %w", cmd.Path, explainRun(capability.Cause(err)))
-	}
-	if err = c.group.adopt(cmd); err != nil {
-		cmd.Process.Kill()
-		cmd.Wait()
+	c := &child{cmd: cmd, exited: make(chan struct{})}
+	err = c.start()
+	if err != nil {
+		c.closePipes()
 		return nil, err
 	}
 	return c, nil
 }
 
-// follow starts what follows a process: its output, its stderr and its end.
-func (c *child) follow(hear func(), stderr io.Writer) {
-	go func() {
-		defer close(c.outDone)
-		hear()
+// start makes the pipes and starts the process with the child's ends of them.
+func (c *child) start() (err error) {
+	var stdin, theirIn, theirOut, theirErr *os.File
+	defer func() {
+		for _, end := range []*os.File{theirIn, theirOut, theirErr} {
+			end.Close() // or nil
+		}
 	}()
-	go func() {
-		defer close(c.errDone)
-		c.stderr.CopyTo(stderr)
-	}()
+	if theirIn, stdin, err = os.Pipe(); err == nil {
+		c.stdin, err = stream.NewFDOutput(stdin, stdin.Close, stdin.Close)
+	}
+	if err == nil {
+		c.stdout, theirOut, err = stream.OpenChildPipe()
+	}
+	if err == nil {
+		c.stderr, theirErr, err = stream.OpenChildPipe()
+	}
+	if err != nil {
+		return fmt.Errorf("make pipes: %w", err)
+	}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, theirErr
+	c.group.prepare(c.cmd)
+	if err = c.cmd.Start(); err != nil {
+		return fmt.Errorf("run %s: %w", c.cmd.Path, explainRun(capability.Cause(err)))
+	}
+	if err = c.group.adopt(c.cmd); err != nil {
+		c.cmd.Process.Kill()
+		c.cmd.Wait()
+	}
+	return err
+}
+
+// closePipes closes our ends of the pipes that there are.
+func (c *child) closePipes() {
+	if c.stdin != nil {
+		c.stdin.Close()
+	}
+	if c.stdout != nil {
+		c.stdout.Close()
+	}
+	if c.stderr != nil {
+		c.stderr.Close()
+	}
+}
+
+// follow starts what follows a process: its stderr and its end. outDone is closed when its
+// stdout, which is followed already, is read to its end.
+func (c *child) follow(outDone <-chan struct{}, stderr io.Writer) {
+	c.outDone, c.errDone = outDone, copyFrom(c.stderr, stderr)
 	go func() {
 		defer close(c.exited)
 		c.group.await(c.cmd)
 	}()
+}
+
+// copyFrom passes what comes from in to w, and goes on when w fails: the process that writes
+// must not be held up. over is closed at the end.
+func copyFrom(in *stream.ChildPipe, w io.Writer) (over <-chan struct{}) {
+	done := make(chan struct{})
+	in.Follow(func(p []byte) { w.Write(p) }, func(error) { close(done) })
+	return done
 }
 
 // awaitPipes waits until the output of a process that is over is read, but only for a
@@ -94,7 +108,7 @@ func (c *child) follow(hear func(), stderr io.Writer) {
 // closed, because nothing more is kept then.
 func (c *child) awaitPipes(ctx context.Context, limit time.Duration, full <-chan struct{}) {
 	late := time.After(limit)
-	for _, done := range []chan struct{}{c.outDone, c.errDone} {
+	for _, done := range []<-chan struct{}{c.outDone, c.errDone} {
 		select {
 		case <-done:
 		case <-full:

@@ -32,7 +32,9 @@ func (p Process) StartPiped() (*Piped, error) {
 		return nil, err
 	}
 	k := &Piped{child: c, stderr: &cappedBuffer{full: make(chan struct{})}, released: make(chan struct{})}
-	c.follow(func() {}, k.stderr)
+	read := make(chan struct{}) // by the owner of k, who has stopped when it is closed
+	close(read)
+	c.follow(read, k.stderr)
 	go func() {
 		defer close(k.released)
 		<-c.exited

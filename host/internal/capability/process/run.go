@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -59,7 +58,7 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 	}
 	c.stdin.Close()
 	stdout, stderr := &cappedBuffer{full: make(chan struct{})}, capability.NewTail()
-	c.follow(func() { io.CopyBuffer(stdout, c.stdout, make([]byte, 8<<10)) }, stderr)
+	c.follow(copyFrom(c.stdout, stdout), stderr)
 	select {
 	case <-c.exited:
 		c.awaitPipes(ctx, grace.Exit, stdout.full)

@@ -27,7 +27,7 @@ func (p Process) serve(h *stream.Handle) {
 	}
 	h.Attach(c.stdin, "its stdin")
 	h.Events.Opened()
-	c.follow(func() { h.Listen(c.stdout, "stdout") }, h.Stderr())
+	c.follow(h.Follow(c.stdout, "stdout"), h.Stderr())
 	select {
 	case <-c.exited:
 		c.awaitPipes(h.Context, h.Grace().Exit, nil)

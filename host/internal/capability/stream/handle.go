@@ -6,10 +6,12 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Handle is an open stream of bytes both ways. One goroutine carries it, which runs serve;
@@ -20,6 +22,7 @@ type Handle struct {
 	serve  func(*Handle)
 	failed chan struct{} // closed by the first fail
 
+	pipe     atomic.Pointer[ChildPipe] // what it follows; nil for none
 	failOnce sync.Once
 	status   abi.Status // set before failed is closed
 	cause    error
@@ -135,6 +138,24 @@ func (h *Handle) finish() {
 	}
 }
 
+// Follow passes on what comes from in, from now on. over is closed at the end.
+func (h *Handle) Follow(in *ChildPipe, name string) (over <-chan struct{}) {
+	done := make(chan struct{})
+	h.pipe.Store(in)
+	in.Follow(func(p []byte) { h.Events.Data(p, false) }, func(err error) {
+		h.heardAll(err, name)
+		close(done)
+	})
+	return done
+}
+
+// ReadFor is described at [hostio.AnswerReader].
+func (h *Handle) ReadFor(w hostio.Waiter) {
+	if in := h.pipe.Load(); in != nil {
+		in.ReadFor(w)
+	}
+}
+
 // Listen passes on what comes from in. One chunk is in flight; if in is a [Reader], none is
 // held while nothing comes.
 func (h *Handle) Listen(in io.Reader, name string) {
@@ -153,17 +174,25 @@ func (h *Handle) Listen(in io.Reader, name string) {
 			h.Events.Data(buf[:n], false)
 		}
 		capability.PutChunk(buf)
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF):
-			h.Events.End()
-			return
-		case errors.Is(err, net.ErrClosed):
-			return // we closed it; the one that closed it says why
-		default:
-			h.Fail(capability.StatusOf(err, abi.Reset), fmt.Errorf("read %s: %w", name, capability.Cause(err)))
+		if errors.Is(err, io.EOF) {
+			h.heardAll(nil, name)
 			return
 		}
+		if err != nil {
+			h.heardAll(err, name)
+			return
+		}
+	}
+}
+
+// heardAll says that nothing more comes, and why: err is nil at the end of the data.
+func (h *Handle) heardAll(err error, name string) {
+	switch {
+	case err == nil:
+		h.Events.End()
+	case errors.Is(err, net.ErrClosed): // we closed it; the one that closed it says why
+	default:
+		h.Fail(capability.StatusOf(err, abi.Reset), fmt.Errorf("read %s: %w", name, capability.Cause(err)))
 	}
 }
 

@@ -59,19 +59,6 @@ func (in *Reader) Read(p []byte) (int, error) {
 	return in.readRest(p)
 }
 
-// CopyTo reads to the end. It goes on when w fails: the process that writes must not be
-// held up.
-func (in *Reader) CopyTo(w io.Writer) {
-	for {
-		buf, n, err := in.next()
-		w.Write(buf[:n])
-		capability.PutChunk(buf)
-		if err != nil {
-			return
-		}
-	}
-}
-
 // Close closes the pipe or socket.
 func (in *Reader) Close() error { return in.from.Close() }
 

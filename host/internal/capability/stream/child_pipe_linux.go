@@ -1,0 +1,263 @@
+package stream
+
+import (
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
+)
+
+// ChildPipe is a pipe that the pipes of the process watch while no goroutine reads it.
+// The runtime does not poll it: a caller that waits in the system for its own answer would
+// otherwise wake the thread that polls for others each time.
+type ChildPipe struct {
+	fd    int
+	hear  func(p []byte)
+	ended func(err error)
+	ready chan struct{} // has a token when Read should try again
+
+	turn    sync.Mutex // held by the goroutine that reads and passes on what it read
+	watched bool       // by the set; under turn
+	resting bool       // the set is to watch it again soon; under turn
+	used    bool       // a caller has read since the set looked; under turn
+	over    bool       // nothing more comes; under turn
+	full    int        // reads in a row that filled the chunk; under turn
+	left    int        // what may still be read after Cut; under turn
+
+	followed atomic.Bool
+	draining atomic.Bool // a goroutine is about to take the turn and drain it
+	wanted   atomic.Bool // a caller found the turn taken: drain leaves the next answer to callers
+	cut      atomic.Bool
+}
+
+// OpenChildPipe makes a pipe. The write end blocks, which is what programs expect.
+func OpenChildPipe() (in *ChildPipe, out *os.File, err error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	in = &ChildPipe{fd: ends[0], ready: make(chan struct{}, 1), left: PipeMax}
+	if err = unix.SetNonblock(in.fd, true); err == nil {
+		err = watchedPipes.add(in.fd, in)
+	}
+	if err != nil {
+		unix.Close(ends[1])
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return in, os.NewFile(uintptr(ends[1]), "|1"), nil
+}
+
+// Follow is described at [ChildPipe].
+func (in *ChildPipe) Follow(hear func(p []byte), ended func(err error)) {
+	in.turn.Lock()
+	defer in.turn.Unlock()
+	in.hear, in.ended = hear, ended
+	in.followed.Store(true)
+	in.watch()
+}
+
+// drain passes on what has come, and has the set watch for more. Before it does, it waits a
+// moment for more: where many wait for answers, that costs less than to be woken for each.
+func (in *ChildPipe) drain() {
+	in.turn.Lock()
+	defer in.turn.Unlock()
+	in.draining.Store(false)
+	in.wanted.Store(false)
+	in.watched = false // or about to fire once more, which does no harm
+	for !in.over {
+		n, err := in.pass()
+		if err != nil {
+			in.over = true
+			if err == io.EOF {
+				err = nil
+			}
+			in.ended(err)
+		} else if n == 0 {
+			in.watch()
+			return
+		} else if n < capability.ChunkSize && !in.wanted.Load() {
+			runtime.Gosched() // callers that have their answers ask again meanwhile
+			in.await()
+		}
+	}
+}
+
+// pass reads once and passes on what was there. 0 bytes without an error mean that there was
+// nothing. The caller has the turn.
+func (in *ChildPipe) pass() (n int, err error) {
+	buf := capability.GetChunk()
+	n, err = in.read(buf[:])
+	if n > 0 {
+		in.hear(buf[:n])
+	}
+	capability.PutChunk(buf)
+	return n, err
+}
+
+// read reads what is there into p. After Cut, nothing is the end. The caller has the turn.
+func (in *ChildPipe) read(p []byte) (n int, err error) {
+	cut := in.cut.Load()
+	if cut {
+		p = p[:min(len(p), in.left)]
+	}
+	n, err = unix.Read(in.fd, p)
+	switch {
+	case err == unix.EINTR, err == unix.EAGAIN && !cut:
+		return 0, nil
+	case err != nil && !cut:
+		return 0, os.NewSyscallError("read", err)
+	case n <= 0:
+		return 0, io.EOF
+	case cut:
+		in.left -= n
+	case n < capability.ChunkSize:
+		in.full = 0
+	default:
+		if in.full++; in.full == growAfter {
+			unix.FcntlInt(uintptr(in.fd), unix.F_SETPIPE_SZ, PipeMax)
+		}
+	}
+	return n, nil
+}
+
+// ReadFor is described at [hostio.AnswerReader].
+func (in *ChildPipe) ReadFor(w hostio.Waiter) {
+	if !in.turn.TryLock() {
+		in.wanted.Store(true)
+		return // the goroutine that has the turn passes on this answer too
+	}
+	if in.over {
+		in.turn.Unlock()
+		return
+	}
+	in.unwatch()
+	answered := w.Over()
+	for !answered && in.await() {
+		if n, err := in.pass(); n == 0 || err != nil {
+			break // drain finds the end again
+		}
+		answered = w.Over()
+	}
+	if answered {
+		in.rest()
+	}
+	in.turn.Unlock()
+	if !answered || w.Others() {
+		in.wake()
+	}
+}
+
+// rest leaves the pipe unwatched for a moment. The caller has the turn.
+func (in *ChildPipe) rest() {
+	in.used = true
+	if !in.resting {
+		in.resting = true
+		watchedPipes.rest(in)
+	}
+}
+
+// rested is described at [member].
+func (in *ChildPipe) rested() bool {
+	if !in.turn.TryLock() {
+		return false
+	}
+	defer in.turn.Unlock()
+	if in.resting = in.used && !in.over; in.resting {
+		in.used = false
+		return false
+	}
+	if !in.over && !in.watched {
+		in.watch()
+	}
+	return true
+}
+
+// patience is how long a goroutine waits for a silent process before it leaves the reading
+// to the set: a server that has its answer at hand gives it sooner. Meanwhile it holds up
+// a processor of the runtime, until the runtime finds other work for that.
+var patience = 100 * time.Microsecond
+
+// patient counts the goroutines that wait in the system, each with a thread.
+var patient atomic.Int32
+
+// await waits until there is something to read, and reports whether there is. As many
+// goroutines wait as there are processors; one more does not wait.
+func (in *ChildPipe) await() bool {
+	defer patient.Add(-1)
+	if patient.Add(1) > int32(runtime.GOMAXPROCS(0)) {
+		return false
+	}
+	fds := [1]unix.PollFd{{Fd: int32(in.fd), Events: unix.POLLIN}}
+	limit := unix.NsecToTimespec(patience.Nanoseconds())
+	n, err := unix.Ppoll(fds[:], &limit, nil)
+	return n > 0 && err == nil
+}
+
+// wake has the pipe read, by a goroutine of its own or by Read. It is described at [member],
+// and may be called from anywhere.
+func (in *ChildPipe) wake() {
+	if !in.followed.Load() {
+		select {
+		case in.ready <- struct{}{}:
+		default:
+		}
+	} else if !in.draining.Swap(true) {
+		go in.drain()
+	}
+}
+
+// watch has the set wake the pipe when there is something to read. The caller has the turn.
+func (in *ChildPipe) watch() {
+	in.watched = true
+	watchedPipes.watch(in.fd, unix.EPOLLIN)
+}
+
+// unwatch is the opposite of watch. A wake may still be under way.
+func (in *ChildPipe) unwatch() {
+	if in.watched {
+		in.watched = false
+		watchedPipes.watch(in.fd, 0)
+	}
+}
+
+// Read waits until something has come, and reads it.
+func (in *ChildPipe) Read(p []byte) (int, error) {
+	for waited := false; ; waited = true {
+		in.turn.Lock()
+		if !waited {
+			in.await()
+		}
+		n, err := in.read(p)
+		if n == 0 && err == nil {
+			in.watch()
+		}
+		in.turn.Unlock()
+		if n > 0 || err != nil {
+			return n, err
+		}
+		<-in.ready
+	}
+}
+
+// Cut is described at [Reader.Cut].
+func (in *ChildPipe) Cut() {
+	in.cut.Store(true)
+	in.wake()
+}
+
+// Close closes the pipe, which must have ended or never been followed or read.
+func (in *ChildPipe) Close() error {
+	in.turn.Lock()
+	defer in.turn.Unlock()
+	in.over = true
+	watchedPipes.remove(in.fd)
+	return unix.Close(in.fd)
+}

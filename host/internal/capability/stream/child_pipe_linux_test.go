@@ -1,0 +1,225 @@
+package stream
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
+)
+
+// listener records what a pipe passes on.
+type listener struct {
+	in    *ChildPipe
+	out   *os.File
+	mu    sync.Mutex
+	heard bytes.Buffer
+	news  chan struct{} // has a token when something came
+	ended chan error
+}
+
+func followed(t *testing.T) *listener {
+	t.Helper()
+	in, out, err := OpenChildPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{in: in, out: out, news: make(chan struct{}, 1), ended: make(chan error, 2)}
+	in.Follow(func(p []byte) {
+		l.mu.Lock()
+		l.heard.Write(p)
+		l.mu.Unlock()
+		select {
+		case l.news <- struct{}{}:
+		default:
+		}
+	}, func(err error) { l.ended <- err })
+	t.Cleanup(func() {
+		out.Close()
+		in.Cut()
+		<-l.ended
+		in.Close()
+	})
+	return l
+}
+
+func (l *listener) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.heard.String()
+}
+
+// await returns when want was heard.
+func (l *listener) await(want string) {
+	for l.text() != want {
+		<-l.news
+	}
+}
+
+// waiter waits until over.
+type waiter struct {
+	over   func() bool
+	others bool
+}
+
+func (w *waiter) Over() bool   { return w.over() }
+func (w *waiter) Others() bool { return w.others }
+
+// until returns who waits for text.
+func (l *listener) until(text string) hostio.Waiter {
+	return &waiter{over: func() bool { return l.text() == text }}
+}
+
+// A caller passes on its answer itself, and what comes later is heard without a caller.
+func TestACallerReadsItsAnswer(t *testing.T) {
+	l := followed(t)
+	l.in.turn.Lock() // so that only a caller can read
+	l.in.unwatch()
+	l.in.turn.Unlock()
+	l.out.WriteString("answer")
+	if l.in.ReadFor(l.until("answer")); l.text() != "answer" {
+		t.Fatalf("heard %q", l.text())
+	}
+	l.out.WriteString(", news")
+	l.await("answer, news")
+}
+
+// A caller that has its answer sees to it that others get theirs at once, and not only when
+// the pipe has rested.
+func TestACallerLeavesOthersToTheSet(t *testing.T) {
+	l := followed(t)
+	l.in.resting = true // which it is not: so nothing would watch it again
+	l.out.WriteString("answer")
+	l.in.ReadFor(&waiter{over: func() bool { return l.text() == "answer" }, others: true})
+	l.out.WriteString(", another")
+	l.await("answer, another")
+}
+
+// A caller whose server says nothing leaves the reading to the set.
+func TestACallerIsNotPatientForLong(t *testing.T) {
+	l := followed(t)
+	l.in.ReadFor(l.until("answer"))
+	l.out.WriteString("late")
+	l.await("late")
+}
+
+// While a pipe is busy, its own goroutine waits for more and keeps callers from reading. It lets
+// go of the pipe as soon as a caller would have read.
+func TestABusyPipeLetsACallerRead(t *testing.T) {
+	defer func(before time.Duration) { patience = before }(patience)
+	patience = time.Hour // so that a goroutine that does not let go is stuck
+	in, out, err := OpenChildPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard, ended := make(chan bool), make(chan error, 1)
+	in.Follow(func([]byte) {
+		in.ReadFor(&waiter{over: func() bool { return false }}) // finds the turn taken, as a caller elsewhere would
+		heard <- true
+	}, func(err error) { ended <- err })
+	out.WriteString("answer")
+	<-heard
+	in.turn.Lock()
+	if !in.watched {
+		t.Error("the pipe is let go of, but not watched")
+	}
+	in.turn.Unlock()
+	out.Close()
+	<-ended
+	in.Close()
+}
+
+// At most as many goroutines wait in the system as there are processors.
+func TestFewWaitInTheSystem(t *testing.T) {
+	most := int32(runtime.GOMAXPROCS(0))
+	patient.Add(most)
+	defer patient.Add(-most)
+	l := followed(t)
+	l.out.WriteString("answer")
+	if l.in.await() {
+		t.Error("one more waited")
+	}
+	l.await("answer")
+}
+
+// The end is told once, by a caller or the set, with what came before it.
+func TestACallerFindsTheEnd(t *testing.T) {
+	l := followed(t)
+	l.out.WriteString("last words")
+	l.out.Close()
+	l.in.ReadFor(l.until("answer"))
+	err := <-l.ended
+	l.in.ReadFor(l.until("answer"))
+	if err != nil || l.text() != "last words" || len(l.ended) > 0 {
+		t.Errorf("heard %q, ended %v and %d times more", l.text(), err, len(l.ended))
+	}
+	l.ended <- nil // for the end of the test
+}
+
+// Cut ends a pipe that others hold open, after what is in it.
+func TestCutOfAPipeThatIsHeldOpen(t *testing.T) {
+	l := followed(t)
+	l.out.WriteString("last words")
+	l.in.Cut()
+	if err := <-l.ended; err != nil || l.text() != "last words" {
+		t.Errorf("heard %q, ended %v", l.text(), err)
+	}
+	l.ended <- nil
+}
+
+// However many callers and the set read, all is heard once and in order.
+func TestCallersReadInOrder(t *testing.T) {
+	l := followed(t)
+	const lines = 2000
+	var want bytes.Buffer
+	for n := range lines {
+		fmt.Fprintln(&want, n)
+	}
+	var done atomic.Bool
+	var callers sync.WaitGroup
+	for range 3 {
+		callers.Go(func() {
+			for !done.Load() {
+				before := len(l.text())
+				l.in.ReadFor(&waiter{over: func() bool { return done.Load() || len(l.text()) > before }, others: before%2 == 0})
+			}
+		})
+	}
+	for line := range slices.Values(bytes.SplitAfter(want.Bytes(), []byte("\n"))) {
+		l.out.Write(line)
+	}
+	l.await(want.String())
+	done.Store(true)
+	callers.Wait()
+}
+
+// Read is for an owner that reads itself.
+func TestReadOfAChildPipe(t *testing.T) {
+	in, out, err := OpenChildPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	go func() {
+		out.WriteString("word")
+		out.Close()
+	}()
+	var all []byte
+	p := make([]byte, 3)
+	for {
+		n, err := in.Read(p)
+		all = append(all, p[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	if string(all) != "word" {
+		t.Errorf("read %q", all)
+	}
+}

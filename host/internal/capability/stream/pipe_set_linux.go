@@ -1,0 +1,130 @@
+package stream
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipeSet watches the pipes that no goroutine reads. One goroutine waits for all of them,
+// which is there while there are any.
+type pipeSet struct {
+	mu      sync.Mutex
+	epoll   *os.File // nil while there is no member
+	fd      int      // of epoll; the same as long as there are members
+	members map[int32]member
+	resting []member // were read by callers lately, and are not watched
+}
+
+// member is a pipe of the set. The set calls it from its own goroutine, or a timer's.
+type member interface {
+	wake()        // there is something to read
+	rested() bool // it is watched again, since no caller has read it since the last time
+}
+
+// watchedPipes is the set of this process.
+var watchedPipes = &pipeSet{members: make(map[int32]member)}
+
+// restTime is how long a pipe that a caller has read is not watched: to watch it between two
+// calls would cost each of them two system calls. What a server says of its own accord
+// just then waits, for twice that at most.
+const restTime = time.Millisecond
+
+// add makes the owner of fd a member, which asks to be watched later. After an error it is
+// removed as well.
+func (s *pipeSet) add(fd int, in member) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.epoll == nil {
+		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+		if err != nil {
+			return os.NewSyscallError("epoll_create1", err)
+		}
+		unix.SetNonblock(epoll, true) // so that the runtime polls it, and no thread waits for it
+		s.fd, s.epoll = epoll, os.NewFile(uintptr(epoll), "epoll")
+		raw, err := s.epoll.SyscallConn()
+		if err != nil {
+			return err
+		}
+		go s.run(raw)
+	}
+	s.members[int32(fd)] = in
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(s.fd, unix.EPOLL_CTL_ADD, fd, watchFor(fd, 0)))
+}
+
+// remove is called before fd is closed.
+func (s *pipeSet) remove(fd int) {
+	s.mu.Lock()
+	unix.EpollCtl(s.fd, unix.EPOLL_CTL_DEL, fd, nil)
+	delete(s.members, int32(fd))
+	var last *os.File
+	if len(s.members) == 0 {
+		last, s.epoll = s.epoll, nil
+	}
+	s.mu.Unlock()
+	last.Close() // which waits for run, and run for mu; most often there is nothing to close
+}
+
+// watch has the member that owns fd woken once, when there is one of events.
+func (s *pipeSet) watch(fd int, events uint32) {
+	unix.EpollCtl(s.fd, unix.EPOLL_CTL_MOD, fd, watchFor(fd, events))
+}
+
+// watchFor is what the system is told. Without EPOLLONESHOT it would report the end of a
+// pipe without pause, whatever the events.
+func watchFor(fd int, events uint32) *unix.EpollEvent {
+	return &unix.EpollEvent{Fd: int32(fd), Events: events | unix.EPOLLONESHOT}
+}
+
+// run wakes members until the set is closed.
+func (s *pipeSet) run(epoll syscall.RawConn) {
+	var events [64]unix.EpollEvent
+	epoll.Read(func(fd uintptr) (over bool) {
+		for {
+			n, err := unix.EpollWait(int(fd), events[:], 0)
+			if n == 0 {
+				return false
+			}
+			if err != nil && err != unix.EINTR {
+				return true
+			}
+			s.mu.Lock()
+			for _, e := range events[:max(n, 0)] {
+				if in := s.members[e.Fd]; in != nil { // else it was removed meanwhile
+					in.wake()
+				}
+			}
+			s.mu.Unlock()
+			if n < len(events) {
+				return false // the runtime tells of what comes from now on
+			}
+		}
+	})
+}
+
+// rest has in watched again when no caller has read it for a while.
+func (s *pipeSet) rest(in member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.resting) == 0 {
+		time.AfterFunc(restTime, s.rested)
+	}
+	s.resting = append(s.resting, in)
+}
+
+// rested watches the pipes that no caller has read since it looked last.
+func (s *pipeSet) rested() {
+	s.mu.Lock()
+	resting := s.resting
+	s.resting = nil
+	s.mu.Unlock()
+	for _, in := range resting {
+		if in.rested() {
+			continue
+		}
+		s.rest(in)
+	}
+}
