@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
@@ -38,6 +40,9 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 		above += add.about + a.Own("The entry:")
 	}
 	above += rows + a.effects(s) + a.plainSecrets(s)
+	if at := s.Script(); at >= 0 {
+		above += a.Own("! %s is looked for in the folder that wharf is started in; write its whole path, unless that is meant", cleantext.Word(s.Args[at]))
+	}
 	for _, c := range add.cautions {
 		above += a.Own("! %s", c)
 	}
@@ -45,4 +50,23 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
 	}
 	return above, agree, nil
+}
+
+// writeAddition writes the configuration with an entry in it, and the secrets of that into the
+// vault. What an entry had that it replaces is forgotten. It returns the state for [changed].
+func (a *app) writeAddition(ctx context.Context, f *tomledit.File, add *addition, text []byte) (state string, err error) {
+	before, replaces := among(f.Read.Servers, add.server.Name)
+	undo, err := a.keep(ctx, add.inputs)
+	if err != nil {
+		return "", err
+	}
+	if err := writeOwn(ctx, f, text); err != nil {
+		undo()
+		return "", err
+	}
+	if !replaces {
+		return "added", nil
+	}
+	a.forgetBundles(f, before)
+	return "updated", a.forgetSecrets(ctx, f, before)
 }

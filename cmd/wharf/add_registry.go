@@ -1,0 +1,198 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+	"github.com/wharf-mcp/wharf/host/registry"
+)
+
+// fromRegistry is the entry of a server of a registry.
+func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest, word string) (*addition, error) {
+	name, version, pinned := strings.Cut(word, "@")
+	if !pinned {
+		version = "latest"
+	}
+	if !registry.IsName(name) || version == "" {
+		return nil, exit.Usage(fmt.Errorf("%q is no name of a server in a registry, no url, and no command behind --", word),
+			"names are like io.github.user/weather; `wharf search %s` lists them", plain.Line(name))
+	}
+	c, err := a.registryAt(r.registry)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	l, err := a.lookUp(ctx, c, name, version)
+	if err != nil {
+		return nil, err
+	}
+	if l.Status == registry.Deleted {
+		return nil, fmt.Errorf("%s was deleted from the registry: %w", name, host.ErrDenied)
+	}
+	entry := r.named(path.Base(name))
+	if err := r.free(f, entry); err != nil {
+		return nil, err
+	}
+	o, err := choose(&l.Server, r.prefer)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.unpack(ctx, c, o); err != nil {
+		return nil, err
+	}
+	n := newInputs(entry)
+	env, headers, err := r.answer(n, o.Inputs())
+	if err != nil {
+		return nil, err
+	}
+	if err := a.completeInputs(ctx, n, o.Inputs(), a.CanAsk() && !r.yes); err != nil {
+		return nil, err
+	}
+	s, err := o.Entry(n.answers)
+	if err != nil {
+		return nil, err
+	}
+	s.Name, s.Env, s.Headers = entry, joined(s.Env, env), joined(s.Headers, headers)
+	s.Registry = config.Registry{Name: name, Version: l.Server.Version, SHA256: l.SHA256}
+	if c.Address() != registry.Official {
+		s.Registry.Address = c.Address()
+	}
+	return &addition{s, n, a.aboutListing(l, o), slices.Concat(statusCaution(l), o.Cautions(s))}, nil
+}
+
+func (a *app) lookUp(ctx context.Context, c *registry.Client, name, version string) (*registry.Listing, error) {
+	defer a.Busy("asking the registry")()
+	return c.Version(ctx, name, version)
+}
+
+// joined returns the entries of both tables; those of the second take precedence.
+func joined(table, more map[string]string) map[string]string {
+	if len(more) == 0 {
+		return table
+	}
+	all := maps.Clone(more)
+	for name, value := range table {
+		if _, given := all[name]; !given {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// choose returns the first option that can be used, of the kind that is preferred. A package
+// whose program is on this machine comes before one whose program is not.
+func choose(s *registry.Server, prefer string) (*registry.Option, error) {
+	var why []string
+	var second *registry.Option
+	for _, o := range s.Options(prefer == "remote") {
+		isRemote := o.Kind == "http" || o.Kind == "sse"
+		switch {
+		case prefer != "" && o.Kind != prefer && !(prefer == "remote" && isRemote):
+		case o.Unusable == "" && o.Missing() != "":
+			second = cmp.Or(second, o)
+		case o.Unusable == "" && (isRemote || o.Bundle != nil) && second != nil:
+			return second, nil
+		case o.Unusable == "":
+			return o, nil
+		default:
+			why = append(why, fmt.Sprintf("%s %s: %s", o.Kind, plain.Name(o.Runs, plain.TargetColumns), o.Unusable))
+		}
+	}
+	kinds := strings.Join(kindsOf(s), ", ")
+	switch {
+	case second != nil:
+		return second, nil
+	case len(why) > 0:
+		return nil, fmt.Errorf("no way to run %s can be used (%s): %w", s.Name, cleantext.Visible(strings.Join(why, "; ")), host.ErrDenied)
+	case kinds == "":
+		return nil, fmt.Errorf("the registry does not say how %s is run: %w", s.Name, host.ErrUnsupported)
+	}
+	return nil, exit.Usage(fmt.Errorf("%s is not to be had as %q", s.Name, prefer), "the registry has it as %s", plain.Line(kinds))
+}
+
+// answer gives the answers of the flags, and returns the variables and headers that the
+// registry does not know of.
+func (r *addRequest) answer(n *inputs, wanted []registry.Input) (env, headers map[string]string, err error) {
+	given := func(kind string, table map[string]string) (map[string]string, error) {
+		for _, name := range sortedNames(table) {
+			i := slices.IndexFunc(wanted, func(in registry.Input) bool { return in.Of == kind+name && in.ID == name })
+			if i < 0 {
+				continue
+			}
+			if err := n.give(wanted[i], table[name]); err != nil {
+				return nil, exit.Usage(err, "")
+			}
+			delete(table, name)
+		}
+		return table, nil
+	}
+	if env, err = assigned(r.env, "=", "-e NAME=VALUE"); err == nil {
+		env, err = given("the variable ", env)
+	}
+	if err == nil {
+		headers, err = assigned(r.headers, ":", "-H 'NAME: VALUE'")
+	}
+	if err == nil {
+		headers, err = given("the header ", headers)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, word := range r.set {
+		id, value, found := strings.Cut(word, "=")
+		i := slices.IndexFunc(wanted, func(in registry.Input) bool { return in.ID == id })
+		switch {
+		case !found:
+			return nil, nil, exit.Usage(fmt.Errorf("%q is not what is expected", word), "write --set INPUT=VALUE")
+		case i < 0:
+			return nil, nil, unknownInput(id, wanted)
+		}
+		if err := n.give(wanted[i], value); err != nil {
+			return nil, nil, exit.Usage(err, "")
+		}
+	}
+	return env, headers, nil
+}
+
+// aboutListing says what the registry says of a server, and what else it takes.
+func (a *app) aboutListing(l *registry.Listing, o *registry.Option) string {
+	s := l.Server
+	facts := []term.Fact{{Name: "name", Text: s.Name + " " + s.Version}, {Name: "says", Text: s.Description}, {Name: "runs", Text: o.Kind + " " + o.Runs}}
+	if s.Repository != nil {
+		facts = append(facts, term.Fact{Name: "source", Text: s.Repository.URL})
+	}
+	for _, other := range s.Options(false) {
+		if other.Kind != o.Kind && other.Unusable == "" {
+			facts = append(facts, term.Fact{Name: "or", Text: other.Kind + " " + other.Runs + ", by --prefer " + other.Kind})
+		}
+	}
+	for _, in := range o.Inputs() {
+		if !in.IsRequired {
+			facts = append(facts, term.Fact{Name: "takes", Text: in.Of + ": " + in.Description})
+		}
+	}
+	for i := range facts {
+		facts[i].Text = cleantext.Visible(plain.CutBytes(facts[i].Text, factBytes))
+	}
+	return a.Facts(facts, ofFacts, 0, "")
+}
+
+// statusCaution says that the publisher of a version advises against it.
+func statusCaution(l *registry.Listing) []string {
+	if l.Status == registry.Active || l.Status == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("it is %s: %s", plain.Name(string(l.Status), plain.NameColumns), plain.Name(l.StatusMessage, 4*plain.TargetColumns))}
+}

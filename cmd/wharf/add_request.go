@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+)
+
+// addRequest is what the user wants added, by the flags of add.
+type addRequest struct {
+	name, registry, prefer string
+	env, headers           []string // of -e and -H
+	set                    []string
+	replace, yes           bool
+}
+
+// free refuses a name that is taken in the file, unless the user wants that server replaced.
+func (r *addRequest) free(f *tomledit.File, name string) error {
+	if _, taken := among(f.Read.Servers, name); taken && !r.replace {
+		return exit.Usage(fmt.Errorf("there is a server %q in %s already", name, f.Path), "--name gives this one another name; `wharf remove %s` removes the other, and --replace does both", name)
+	}
+	return nil
+}
+
+// command is the entry of a command line.
+func (r *addRequest) command(argv []string) (*addition, error) {
+	s, err := adHoc(argv)
+	if err != nil {
+		return nil, err
+	}
+	s.Name = r.named(commandName(argv))
+	if len(r.headers)+len(r.set) > 0 {
+		return nil, exit.Usage(errors.New("a command has no headers, and nothing that --set could give"), "variables are given with -e NAME=VALUE")
+	}
+	if filepath.Base(s.Command) != s.Command { // a relative path in the file counts from the folder of the file
+		if s.Command, err = filepath.Abs(s.Command); err != nil {
+			return nil, err
+		}
+	}
+	s.Env, err = assigned(r.env, "=", "-e NAME=VALUE")
+	return &addition{server: s, inputs: newInputs(s.Name)}, err
+}
+
+// url is the entry of a url.
+func (r *addRequest) url(address string) (*addition, error) {
+	s := remote(address)
+	s.Name = r.named(siteName(s.Name))
+	if len(r.env)+len(r.set) > 0 {
+		return nil, exit.Usage(errors.New("a url has no variables, and nothing that --set could give"), "headers are given with -H 'NAME: VALUE'")
+	}
+	var err error
+	s.Headers, err = assigned(r.headers, ":", "-H 'NAME: VALUE'")
+	return &addition{server: s, inputs: newInputs(s.Name)}, err
+}
+
+// named is the name that was given, or else the one that was made.
+func (r *addRequest) named(made string) string {
+	if r.name != "" {
+		return r.name
+	}
+	made = strings.Trim(notInEntryNames.ReplaceAllString(made, "-"), "-._")
+	return made[:min(len(made), 64)]
+}
+
+var notInEntryNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// commandName makes a name of a command line: of the package, where a program is known
+// to run packages.
+func commandName(argv []string) string {
+	program := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
+	if !slices.Contains([]string{"npx", "bunx", "uvx", "dnx"}, program) {
+		return program
+	}
+	for _, arg := range argv[1:] {
+		if !strings.HasPrefix(arg, "-") {
+			base := path.Base(arg)
+			name, _, _ := strings.Cut(base, "@")
+			return name
+		}
+	}
+	return program
+}
+
+// siteName makes a name of a host: the first part of it that says whose it is. Of an IP
+// address all parts are needed, and every loopback address is "localhost".
+func siteName(host string) string {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip.Unmap().IsLoopback() {
+			return "localhost"
+		}
+		return strings.NewReplacer(".", "-", ":", "-").Replace(host)
+	}
+	for part := range strings.SplitSeq(host, ".") {
+		if !slices.Contains([]string{"www", "mcp", "api"}, part) {
+			return part
+		}
+	}
+	return host
+}
+
+// assigned reads names and values. A name alone means the variable of that name.
+func assigned(words []string, between, form string) (map[string]string, error) {
+	table := make(map[string]string)
+	for _, w := range words {
+		name, value, found := strings.Cut(w, between)
+		name = strings.TrimSpace(name)
+		switch {
+		case name == "" || !found && between != "=":
+			return nil, exit.Usage(fmt.Errorf("%q is not what is expected", w), "write %s", form)
+		case !found:
+			value = "${" + name + "}"
+		case between != "=":
+			value = strings.TrimSpace(value)
+		}
+		table[name] = value
+	}
+	if len(table) == 0 {
+		return nil, nil
+	}
+	return table, nil
+}
