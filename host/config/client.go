@@ -221,6 +221,12 @@ func clientOf(path string) (found *client) {
 	return found
 }
 
+// IsNamed reports whether a file is a configuration by its name: Wharf's own, or that of another
+// client where its folder says whose it is.
+func IsNamed(path string) bool {
+	return filepath.Base(path) == "wharf.toml" || filepath.Base(path) == "mcp.json" || clientOf(path) != nil
+}
+
 // byID returns a client of the table.
 func byID(id string) *client {
 	return &clients[slices.IndexFunc(clients, func(c client) bool { return c.id == id })]

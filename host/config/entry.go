@@ -28,10 +28,80 @@ func newEntry(doc *document, subject string, path ...string) *entry {
 	e := &entry{doc: doc, path: path, subject: subject}
 	values, ok := doc.table(path...)
 	if !ok {
-		e.fail("", "expected a table of keys and values")
+		e.fail("", "expected a table of keys and values, not %s", sort(doc.at(path)))
 	}
 	e.values = values
 	return e
+}
+
+// newServer returns the entry of a server in the table at a path. If its command line or its url
+// stands in place of the entry, the mistake says how that is written.
+func newServer(doc *document, name string, path ...string) *entry {
+	path = append(slices.Clone(path), name)
+	e := newEntry(doc, "server "+name, path...)
+	if argv := commandLine(doc.at(path)); len(argv) > 0 {
+		e.wrong[0].Problem += "; write " + doc.example(name, argv)
+	}
+	return e
+}
+
+// maxExample is how long a command line may be that is shown as an entry, in bytes.
+const maxExample = 200
+
+// commandLine returns the words of a text or a list of texts; nil of anything else, and of what
+// is too long to be shown.
+func commandLine(v any) (argv []string) {
+	switch v := v.(type) {
+	case string:
+		argv = words(v)
+	case []any:
+		for _, item := range v {
+			word, _ := item.(string)
+			argv = append(argv, word)
+		}
+	}
+	if slices.Contains(argv, "") || len(strings.Join(argv, " ")) > maxExample {
+		return nil
+	}
+	return argv
+}
+
+// example is how the entry of a server is written in the file that has a command line, or a url.
+func (d *document) example(name string, argv []string) string {
+	entry, field := `"%s": {%s}`, `"%s": %s` // in YAML too
+	if d.format == formatTOML {
+		entry, field = `%s = { %s }`, `%s = %s`
+	}
+	if len(argv) == 1 && strings.Contains(argv[0], "://") {
+		return fmt.Sprintf(entry, name, fmt.Sprintf(field, "url", strconv.Quote(argv[0])))
+	}
+	fields := fmt.Sprintf(field, "command", strconv.Quote(argv[0]))
+	if len(argv) > 1 {
+		fields += ", " + fmt.Sprintf(field, "args", listOf(argv[1:]))
+	}
+	return fmt.Sprintf(entry, name, fields)
+}
+
+// listOf is how a list of texts is written, in each format.
+func listOf(texts []string) string {
+	items := make([]string, len(texts))
+	for i, text := range texts {
+		items[i] = strconv.Quote(text)
+	}
+	return "[" + strings.Join(items, ", ") + "]"
+}
+
+// nameless returns the mistake of a table of servers that has the keys of one server in place of
+// names, or nil.
+func nameless(doc *document, path []string) *Error {
+	servers, _ := doc.table(path...)
+	for _, key := range []string{"command", "url"} {
+		if argv := commandLine(servers[key]); len(argv) > 0 {
+			form := doc.example("NAME", append(argv, commandLine(servers["args"])...))
+			return newEntry(doc, "", path...).mistake(key, "is a key of a server, where its name is expected; write %s", form)
+		}
+	}
+	return nil
 }
 
 // within is the entry of a table in it, whose mistakes are those of a field of e.
@@ -117,7 +187,11 @@ func (e *entry) flag(key string) bool {
 
 // list reads a list of texts.
 func (e *entry) list(key string) []string {
-	items := valueOf[[]any](e, key, `expected a list, not %s; write ["…", "…"]`)
+	form := `["…", "…"]`
+	if text, ok := e.values[key].(string); ok && len(commandLine(text)) > 0 {
+		form = listOf(commandLine(text))
+	}
+	items := valueOf[[]any](e, key, "expected a list, not %s; write "+strings.ReplaceAll(form, "%", "%%"))
 	if items == nil {
 		return nil
 	}
@@ -143,7 +217,7 @@ const listInList = "a list in the list; leave one dash out, or write the text in
 // there is only one way to write them as a text.
 func (e *entry) texts(key string) map[string]string {
 	form := `{ NAME = "…" }`
-	if e.doc.format == formatJSON {
+	if e.doc.format != formatTOML {
 		form = `{ "NAME": "…" }`
 	}
 	table := valueOf[map[string]any](e, key, "expected a table of texts, not %s; write "+form)

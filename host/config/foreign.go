@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -75,8 +74,12 @@ func (f *File) addSection(doc *document, sec section, inputs []Input, limits *fo
 		}
 		return
 	}
+	if wrong := nameless(doc, sec.path); wrong != nil {
+		f.Warnings = append(f.Warnings, wrong.Error())
+		return
+	}
 	for _, name := range doc.under(sec.path...) {
-		e := newEntry(doc, "server "+name, append(slices.Clone(sec.path), name)...)
+		e := newServer(doc, name, sec.path...)
 		f.addForeign(e, sec, name, inputs, limits, where)
 	}
 }
@@ -115,7 +118,7 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		if f.LeftOut == nil {
 			f.LeftOut = make(map[string]error)
 		}
-		f.LeftOut[s.Name] = errors.New(e.wrong[0].Problem)
+		f.LeftOut[s.Name] = &Error{Field: e.wrong[0].Field, Problem: e.wrong[0].Problem}
 	}
 	for _, w := range e.wrong {
 		w.Problem += "; this server is left out"

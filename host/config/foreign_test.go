@@ -93,3 +93,30 @@ func TestFilesByTheirMarks(t *testing.T) {
 		}
 	}
 }
+
+// A command line or a url in place of the entry of a server is answered with the entry.
+func TestCommandLineForEntry(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, tt := range []struct{ path, file, says string }{
+		{"a.json", `{"mcpServers": {"x": "node srv.js"}}`, `a.json:1: server x: expected a table of keys and values, not a text; write "x": {"command": "node", "args": ["srv.js"]}; this server is left out`},
+		{"a.json", `{"mcpServers": {"x": ["node", "my srv.js"]}}`, `not a list; write "x": {"command": "node", "args": ["my srv.js"]}; this`},
+		{"a.json", `{"mcpServers": {"x": "https://h.example/mcp"}}`, `not a text; write "x": {"url": "https://h.example/mcp"}; this`},
+		{"a.json", `{"mcpServers": {"x": "` + long + `"}}`, `not a text; this server is left out`},
+		{"a.json", `{"mcpServers": {"x": 5}}`, `not a number; this server is left out`},
+		{"a.yaml", "mcpServers:\n  x: node srv.js\n", `a.yaml:2: server x: expected a table of keys and values, not a text; write "x": {"command": "node", "args": ["srv.js"]}; this`},
+		{"a.toml", "[servers]\nx = 'node srv.js'\n", `a.toml:2: server x: expected a table of keys and values, not a text; write x = { command = "node", args = ["srv.js"] }`},
+		{"a.json", `{"mcpServers": {"command": "node", "args": ["srv.js"]}}`, `a.json:1: command: is a key of a server, where its name is expected; write "NAME": {"command": "node", "args": ["srv.js"]}`},
+		{"a.toml", "[servers]\nurl = 'https://h.example/mcp'\n", `a.toml:2: url: is a key of a server, where its name is expected; write NAME = { url = "https://h.example/mcp" }`},
+	} {
+		f, err := Parse(tt.path, []byte(tt.file))
+		said := ""
+		if err != nil {
+			said = err.Error()
+		} else {
+			said = strings.Join(f.Warnings, "\n")
+		}
+		if !strings.Contains(said, tt.says) {
+			t.Errorf("%s: %s", tt.file, said)
+		}
+	}
+}

@@ -32,8 +32,11 @@ func parseNative(doc *document, at place) (*File, error) {
 	}
 	f.MaxTimeout, f.Reconnect = root.duration("max_timeout"), root.reconnect()
 	wrong := root.wrong
+	if e := nameless(doc, []string{"servers"}); e != nil {
+		return nil, join([]*Error{e})
+	}
 	for _, name := range doc.under("servers") {
-		e := newEntry(doc, "server "+name, "servers", name)
+		e := newServer(doc, name, "servers")
 		s := e.server(name)
 		if at.words != "" {
 			s.noteScript(e)
