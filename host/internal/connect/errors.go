@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
 // failed returns why a server was not connected over any of its transports. errs has an error
@@ -18,16 +19,12 @@ import (
 func failed(entry config.Server, errs []error) error {
 	last := answerOf(errs[len(errs)-1])
 	switch {
-	case !slices.ContainsFunc(errs, func(err error) bool { return !elsewhere(answerOf(err)) }):
+	case !slices.ContainsFunc(errs, func(err error) bool { return !elsewhere(err) }):
 		hint := "does the server run at another path, such as /sse?"
 		if u, err := url.Parse(entry.URL); err == nil && !strings.HasSuffix(u.Path, "/mcp") {
 			hint = "is its path /mcp? The page of the server says which it is"
 		}
-		said := fmt.Sprintf("HTTP %d", last.HTTP)
-		if last.HTTP < 300 {
-			said = withoutPage(last.Text)
-		}
-		return quiet("there is no MCP server at this address: "+said, hint, errs)
+		return quiet("there is no MCP server at this address: "+foundInstead(errs[len(errs)-1]), hint, errs)
 	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:
 		return quiet("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
 	case last != nil && last.HTTP >= 500:
@@ -38,10 +35,13 @@ func failed(entry config.Server, errs []error) error {
 	return fmt.Errorf("%w; and %w", errs[0], errs[1])
 }
 
-// elsewhere reports whether an HTTP response comes from a web server that is no MCP server at
-// this address: there is no such page, or the page takes no POST, or the response is no
-// message.
-func elsewhere(said *guest.StatusError) bool {
+// elsewhere reports whether err comes from a web server that is no MCP server at this address:
+// there is no such page, or the page takes no POST, or what answers is no message or nothing.
+func elsewhere(err error) bool {
+	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
+		return nothing.HTTP != 0
+	}
+	said := answerOf(err)
 	switch {
 	case said == nil:
 		return false
@@ -49,6 +49,18 @@ func elsewhere(said *guest.StatusError) bool {
 		return said.Status == abi.ProtocolFailed
 	}
 	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 501
+}
+
+// foundInstead says what an error of [elsewhere] found in place of an MCP server.
+func foundInstead(err error) string {
+	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
+		return fmt.Sprintf("HTTP %d, and no message in it", nothing.HTTP)
+	}
+	said := answerOf(err)
+	if said.HTTP < 300 {
+		return withoutPage(said.Text)
+	}
+	return fmt.Sprintf("HTTP %d", said.HTTP)
 }
 
 // overError is the error of a transport other than the first.

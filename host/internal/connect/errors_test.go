@@ -8,6 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
 // What a web server answers that is no MCP server is told in a sentence, with what to look
@@ -15,6 +16,9 @@ import (
 func TestFailed(t *testing.T) {
 	answer := func(status abi.Status, http int, text string) error {
 		return &guest.StatusError{Status: status, HTTP: http, Text: text}
+	}
+	nothing := func(http int) error {
+		return &rpc.CallError{Method: "initialize", Sent: rpc.MaybeSent, Err: &rpc.NoResponseError{Exchange: 2, HTTP: http}}
 	}
 	const page = `: <!DOCTYPE html><html><head><title> Bad Gateway </title></head><body>nginx</body></html>`
 	const other = "is its path /mcp? The page of the server says which it is"
@@ -31,6 +35,9 @@ func TestFailed(t *testing.T) {
 		"files":           {"http://h/", []error{answer(abi.ProtocolFailed, 501, "HTTP 501"+page)}, "there is no MCP server at this address: HTTP 501", other},
 		"a page":          {"http://h/", []error{answer(abi.ProtocolFailed, 200, "HTTP 200: expected x, got text/html")}, "there is no MCP server at this address: HTTP 200: expected x, got text/html", other},
 		"no message":      {"http://h/", []error{answer(abi.ProtocolFailed, 200, `expected one JSON-RPC message, got HTTP 200`+page)}, "there is no MCP server at this address: expected one JSON-RPC message, got HTTP 200, a page: Bad Gateway", other},
+		"an empty answer": {"http://h/", []error{nothing(200)}, "there is no MCP server at this address: HTTP 200, and no message in it", other},
+		"no content":      {"http://h/mcp", []error{answer(abi.Refused, 404, "HTTP 404"), nothing(204)}, "there is no MCP server at this address: HTTP 204, and no message in it", "does the server run at another path, such as /sse?"},
+		"no HTTP":         {"http://h/", []error{nothing(0)}, "initialize: no response received for request ID 2", ""},
 		"a proxy":         {"http://h/", []error{answer(abi.ProtocolFailed, 502, "HTTP 502"+page)}, "the server failed: HTTP 502, a page: Bad Gateway", proxy},
 		"no title":        {"http://h/", []error{answer(abi.Refused, 503, "HTTP 503: <HTML>…")}, "the server failed: HTTP 503, a page", proxy},
 		"a fault":         {"http://h/", []error{answer(abi.ProtocolFailed, 500, "HTTP 500: boom")}, "the server failed: HTTP 500: boom", "its own log says why"},

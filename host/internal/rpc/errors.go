@@ -45,6 +45,22 @@ var (
 	ErrNotSent = errors.New("not sent")
 )
 
+// NoResponseError is an [ErrNoResponse] for a request that was sent on an exchange of its own.
+type NoResponseError struct {
+	Exchange uint32
+	HTTP     int // the status that came in place of an answer; 0 where it came otherwise
+}
+
+func (e *NoResponseError) Error() string {
+	text := fmt.Sprintf("%v for request ID %d", ErrNoResponse, e.Exchange)
+	if e.HTTP != 0 {
+		text += fmt.Sprintf(", only HTTP %d", e.HTTP)
+	}
+	return text
+}
+
+func (e *NoResponseError) Unwrap() error { return ErrNoResponse }
+
 // Sent is what is known about a call's message after the call has failed.
 type Sent uint8
 

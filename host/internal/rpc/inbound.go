@@ -122,10 +122,16 @@ func (p *Peer) fault(exchange uint32, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	if p.config.Status != nil && exchange != 0 {
-		fault.HTTP = p.config.Status(exchange)
-	}
+	fault.HTTP = p.status(exchange)
 	return fault
+}
+
+// status returns the status of the HTTP response of an exchange, 0 for none.
+func (p *Peer) status(exchange uint32) int {
+	if p.config.Status == nil || exchange == 0 {
+		return 0
+	}
+	return p.config.Status(exchange)
 }
 
 // array takes a message that is an array: where the protocol has arrays, element by element,

@@ -195,7 +195,7 @@ func (p *Peer) Done(exchange uint32) {
 	waits := p.flight.pending[exchange] != nil
 	p.flight.mu.Unlock()
 	if waits { // in the usual case no error is made: Done comes after each answer
-		p.flight.end(exchange, fmt.Errorf("%w for request ID %d", ErrNoResponse, exchange), MaybeSent)
+		p.flight.end(exchange, &NoResponseError{exchange, p.status(exchange)}, MaybeSent)
 	}
 }
 
