@@ -81,9 +81,6 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 			before := a.argv[:max(0, slices.Index(a.argv, "--"))]
 			err = exit.WithHint(err, lineHint(append([]string{"wharf"}, before...), "it is a file of this folder", append([]string{"--"}, line...)))
 		}
-		if strings.HasPrefix(server.URL, "https:") && errors.Is(err, io.EOF) {
-			err = exit.WithHint(err, "if the server does not speak TLS, its url begins with http://")
-		}
 		if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
 			err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
 		}
@@ -156,7 +153,11 @@ func connect(ctx context.Context, h *host.Host, server host.Server, limit time.D
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &lateError{limit})
 		defer cancel()
 	}
-	return h.Connect(ctx, server)
+	session, err := h.Connect(ctx, server)
+	if strings.HasPrefix(server.URL, "https:") && errors.Is(err, io.EOF) {
+		err = exit.WithHint(err, "if the server does not speak TLS, its url begins with http://")
+	}
+	return session, err
 }
 
 // lateError says that a deadline of connect has passed.

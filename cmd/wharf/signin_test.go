@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,6 +77,30 @@ func TestTypedToken(t *testing.T) {
 		}
 		if saved, _, _ := wharf("", "auth", "status"); strings.Contains(saved, `"record":"token"`) != c.kept {
 			t.Errorf("%+v: %s", c, saved)
+		}
+	}
+}
+
+// A server that ends a connection at the first words of TLS may be one without TLS: each command
+// that connects says so.
+func TestServerWithoutTLS(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			conn.(*net.TCPConn).CloseWrite()
+			io.Copy(io.Discard, conn) // a close with bytes unread would be a reset
+			conn.Close()
+		}
+	}()
+	for _, command := range []string{"tools", "login"} {
+		cmd := exec.Command("wharf", command, "https://"+l.Addr().String()+"/mcp")
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir())
+		if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), "\nhint: if the server does not speak TLS, its url begins with http://\n") {
+			t.Errorf("%s: %v: %s", command, err, said)
 		}
 	}
 }
