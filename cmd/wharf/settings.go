@@ -79,11 +79,12 @@ func otherFile(path string) string {
 
 // fileWithin names a file of a folder that was given in place of one.
 func fileWithin(folder string) string {
-	names := configurationsIn(folder)
-	if len(names) == 0 {
-		return "no file in it is a configuration by its name"
+	for _, name := range configurationsIn(folder) {
+		if path := filepath.Join(folder, name); config.IsNamed(path) {
+			return "write --config " + plain.Word(path)
+		}
 	}
-	return "write --config " + plain.Word(filepath.Join(folder, names[0]))
+	return "no file in it is a configuration by its name"
 }
 
 // configurationsIn returns the files of a folder, "" being the current one, that are
