@@ -210,9 +210,25 @@ func stranger(names, known []string) string {
 	return ""
 }
 
-// runsFirst are programs that run their first argument if it is no flag, and how such a file
-// ends. Other arguments are not certain to be files that have to exist.
-var runsFirst = map[string]string{"node": ".js", "bun": ".ts", "python": ".py", "python3": ".py", "ruby": ".rb", "sh": ".sh", "bash": ".sh"}
+// runsFirst are programs that run their first argument if it is no flag, and how such files
+// end. Other arguments are not certain to be files that have to exist.
+var runsFirst = map[string][]string{
+	"node": {".js", ".mjs", ".cjs"}, "bun": {".ts", ".js"}, "python": {".py"}, "python3": {".py"}, "ruby": {".rb"}, "sh": {".sh"}, "bash": {".sh"},
+}
+
+// scriptOf returns the file that an entry has an interpreter run; "" if it is not certain that
+// there is one. A relative path counts from where the process starts.
+func scriptOf(server host.Server) string {
+	endings := runsFirst[strings.TrimSuffix(filepath.Base(server.Command), ".exe")]
+	if len(server.Args) == 0 || strings.HasPrefix(server.Args[0], "-") || !slices.Contains(endings, filepath.Ext(server.Args[0])) {
+		return ""
+	}
+	if filepath.IsAbs(server.Args[0]) {
+		return server.Args[0]
+	}
+	path, _ := filepath.Abs(filepath.Join(server.Dir, server.Args[0]))
+	return path
+}
 
 // missingFile names the first file that an entry names and that does not exist.
 func missingFile(server host.Server) string {
@@ -225,14 +241,15 @@ func missingFile(server host.Server) string {
 	for _, r := range referencesOf(server) {
 		files = append(files, [2]string{"${file:" + r.File + "}", r.File})
 	}
-	if len(server.Args) > 0 && filepath.IsAbs(server.Args[0]) && runsFirst[strings.TrimSuffix(filepath.Base(server.Command), ".exe")] == filepath.Ext(server.Args[0]) {
-		files = append(files, [2]string{"args[0]", server.Args[0]})
-	}
+	files = append(files, [2]string{"args[0]", scriptOf(server)})
 	for _, file := range files {
 		if file[1] == "" {
 			continue
 		}
 		if _, err := os.Stat(file[1]); err != nil {
+			if file[0] == "args[0]" && server.Dir == "" && !filepath.IsAbs(server.Args[0]) {
+				return fmt.Sprintf("args[0]: there is no %s in the folder that wharf was started in; write its whole path", server.Args[0])
+			}
 			return fmt.Sprintf("%s: %v", file[0], err)
 		}
 	}

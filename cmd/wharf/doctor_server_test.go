@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,13 +32,28 @@ func TestDoctorKeepsTheBeginning(t *testing.T) {
 // A script that an interpreter is to run, and that is not there, is a problem; of other
 // arguments nothing is said.
 func TestMissingScript(t *testing.T) {
-	script := filepath.Join(t.TempDir(), "server.js")
+	dir, here := t.TempDir(), t.TempDir()
+	t.Chdir(here)
+	if err := os.WriteFile("here.js", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(dir, "server.js")
 	for _, tt := range []struct {
-		command, arg string
-		missing      bool
-	}{{"node", script, true}, {"/usr/bin/node", script, true}, {"node", "server.js", false}, {"touch", script, false}, {"node", "--watch=" + script, false}} {
-		said := missingFile(host.Server{Command: tt.command, Args: []string{tt.arg, script}})
-		if missing := strings.HasPrefix(said, "args[0]: ") && strings.Contains(said, script); missing != tt.missing || !missing && said != "" {
+		command, arg, dir string
+		says              string // "" is no problem
+	}{
+		{"node", script, "", script},
+		{"/usr/bin/node", script, "", script},
+		{"node", "server.js", "", "there is no server.js in the folder that wharf was started in"},
+		{"node", "server.js", dir, script},
+		{"node", "here.js", "", ""},
+		{"node", "here.js", here, ""},
+		{"node", "server", "", ""},
+		{"touch", script, "", ""},
+		{"node", "--watch=" + script, "", ""},
+	} {
+		said := missingFile(host.Server{Command: tt.command, Args: []string{tt.arg, script}, Dir: tt.dir})
+		if !strings.Contains(said, tt.says) || (said == "") != (tt.says == "") || said != "" && !strings.HasPrefix(said, "args[0]: ") {
 			t.Errorf("%s %s: %q", tt.command, tt.arg, said)
 		}
 	}
