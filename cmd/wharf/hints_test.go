@@ -87,6 +87,7 @@ var apart = map[string]string{
 	"--only: there is no check called %q":                                                                                                      "an error",
 	"--name: the name is missing":                                                                                                              "an error",
 	"--record %s: --trace writes that file":                                                                                                    "an error",
+	"the program holds no headers: `wharf add` writes an entry that has them, and `wharf generate sh NAME` goes by that":                       "TestLacks",
 	"--replace is for plugins in Go":                                                                                                           "an error",
 	"! `wharf %s` is a command: `wharf call %[1]s TOOL` calls a tool of this server; --name gives it another name":                             "add.txtar",
 	"! the demo server cannot be named while this one has its name; --name gives it another":                                                   "add.txtar",
