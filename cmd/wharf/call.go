@@ -148,7 +148,7 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	} else if typed.NeedNames() && known != nil {
 		return c.unlisted(ctx, tool, known)
 	}
-	object, err := typed.Build(tool, schema)
+	object, err := typed.Build(tool, schema, !c.app.flags.noValidate)
 	if err != nil {
 		return err
 	}

@@ -83,6 +83,8 @@ var apart = map[string]string{
 	"there are more; write another WORD, or raise --limit":                                                                                     "search.txtar: the search has succeeded",
 	"write --set INPUT=VALUE":                                                                                                                  "the flag that was wrong",
 	"--no-validate sends the arguments as they are":                                                                                            "validate.txtar",
+	"--no-validate sends it all the same":                                                                                                      "arguments.txtar",
+	"did you mean %q? %s --no-validate sends it all the same":                                                                                  "arguments.txtar",
 	"--no-validate takes results that do not fit":                                                                                              "validate.txtar",
 	"--only: there is no check called %q":                                                                                                      "an error",
 	"--name: the name is missing":                                                                                                              "an error",

@@ -33,7 +33,7 @@ func (a *app) request(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
-	params, err := typed.Build(words[0], nil)
+	params, err := typed.Build(words[0], nil, false)
 	if err != nil {
 		return err
 	}

@@ -172,11 +172,16 @@ func (a *app) stdin(ctx context.Context) io.Reader {
 }
 
 // split returns the words of a line. A tool with its arguments in parentheses is one word,
-// whatever quotes are in it.
+// whatever quotes are in it, also where the closing one is missing.
 func split(line string) ([]string, error) {
-	if line = strings.TrimSpace(line); strings.HasSuffix(line, ")") {
-		if name, _, found := strings.Cut(line, "("); found && !strings.ContainsAny(name, " \t'\"=") {
-			return []string{line}, nil
+	line = strings.TrimSpace(line)
+	if name, inside, found := strings.Cut(line, "("); found && !strings.ContainsAny(name, " \t'\"=") {
+		call, rest := line, ""
+		if at := strings.LastIndexByte(inside, ')'); at >= 0 {
+			call, rest = line[:len(name)+at+2], line[len(name)+at+2:]
+		}
+		if behind, err := words.Split(rest); err == nil && (rest == "" || rest[0] == ' ') {
+			return append([]string{call}, behind...), nil
 		}
 	}
 	if tool, object, found := strings.Cut(line, " "); found && strings.HasPrefix(strings.TrimSpace(object), "{") && json.Valid([]byte(object)) {

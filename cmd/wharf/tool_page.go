@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
@@ -77,15 +78,20 @@ func (a *app) writeProperties(out *strings.Builder, heading string, schema *args
 	members := 0
 	for _, p := range properties {
 		a.writeProperty(out, p, 2)
-		a.writeMembers(out, schema, p, 6, memberDepth, &members)
+		a.writeMembers(out, schema, []args.Property{p}, 6, &members)
 	}
 }
 
-// writeMembers writes the members of the objects that a property may be or have, and counts
-// them.
-func (a *app) writeMembers(out *strings.Builder, schema *args.Schema, p args.Property, indent, depth int, members *int) {
+// writeMembers writes the members of the objects that the last property of a path may be or have,
+// and counts them. One that refers to the definition of another on the path has the same members.
+func (a *app) writeMembers(out *strings.Builder, schema *args.Schema, path []args.Property, indent int, members *int) {
+	p := path[len(path)-1]
 	forms := schema.Forms(p)
-	if len(forms) > 0 && (depth == 0 || *members >= mostMembers) {
+	if same := slices.IndexFunc(path, func(q args.Property) bool { return q.Ref == p.Ref }); p.Ref != "" && same < len(path)-1 && len(forms) > 0 {
+		out.WriteString(a.paragraph("with the members of "+plain.Line(path[same].Name)+", as above", indent))
+		return
+	}
+	if len(forms) > 0 && (len(path) > memberDepth || *members >= mostMembers) {
 		out.WriteString(a.paragraph("… (the JSON form has its members)", indent))
 		return
 	}
@@ -101,7 +107,7 @@ func (a *app) writeMembers(out *strings.Builder, schema *args.Schema, p args.Pro
 				return
 			}
 			a.writeProperty(out, member, at)
-			a.writeMembers(out, schema, member, at+4, depth-1, members)
+			a.writeMembers(out, schema, append(slices.Clip(path), member), at+4, members)
 		}
 	}
 }
@@ -112,12 +118,15 @@ func (a *app) writeProperty(out *strings.Builder, p args.Property, indent int) {
 	if p.Required {
 		facts = append(facts, "required")
 	}
+	if len(p.Enum) == 1 {
+		facts = append(facts, "always "+plain.Cell(string(p.Enum[0])))
+	}
 	facts = append(facts, p.Limits...)
 	if p.Default != nil {
 		facts = append(facts, "default "+plain.Cell(string(p.Default)))
 	}
 	out.WriteString(a.paragraph(plain.Line(p.Name)+"  "+strings.Join(facts, ", "), indent))
-	if len(p.Enum) > 0 {
+	if len(p.Enum) > 1 {
 		values := make([]string, len(p.Enum))
 		for i, value := range p.Enum {
 			values[i] = plain.Cell(string(value))

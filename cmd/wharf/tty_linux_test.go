@@ -216,7 +216,8 @@ func TestToolPageHasMembers(t *testing.T) {
 	tool := mcp.Tool{Name: "edit", InputSchema: []byte(`{"required":["edits"],"properties":{
 		"edits":{"type":"array","description":"what to change","items":{"type":"object","required":["old"],"properties":{
 			"old":{"type":"string","description":"this \u001b[2Jtext"},"how":{"enum":["once","all"],"default":"once"}}}},
-		"loop":{"$ref":"#/$defs/loop"}, "to":{"anyOf":[{"type":"object","properties":{"id":{"type":"integer"}}},{"type":"object","properties":{"name":{"type":"string"}}}]}},
+		"loop":{"$ref":"#/$defs/loop"}, "far":{"properties":{"b":{"properties":{"c":{"properties":{"d":{"properties":{"e":{"properties":{"f":{}}}}}}}}}}},
+		"grid":{"type":"array","items":{"type":"array","items":{"type":"integer"}}}, "labels":{"type":"object","additionalProperties":{"type":"string"}}, "kind":{"const":"edit"}, "to":{"anyOf":[{"type":"object","properties":{"id":{"type":"integer"}}},{"type":"object","properties":{"name":{"type":"string"}}}]}},
 		"$defs":{"loop":{"type":"object","properties":{"next":{"$ref":"#/$defs/loop"}}}}}`)}
 	a := &app{Terminal: &term.Terminal{Width: 80}}
 	want := `edit
@@ -226,14 +227,20 @@ ARGUMENTS
       what to change
       old string, required
           this \x1b[2Jtext
-      how any value, default "once"
+      how string, default "once"
           one of "once", "all"
   loop object
       next object
-          next object
-              next object
-                  next object
+          with the members of loop, as above
+  far any value
+      b any value
+          c any value
+              d any value
+                  e any value
                       … (the JSON form has its members)
+  grid array of array of integer
+  labels object of string
+  kind string, always "edit"
   to object
       either:
         id integer

@@ -6,11 +6,9 @@ package args
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -68,12 +66,37 @@ func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []st
 			return args, err
 		}
 	}
-	for _, word := range words {
+	for i, word := range words {
+		if err := apart(words, i); err != nil {
+			return args, err
+		}
 		if err := args.addWord(ctx, stdin, word); err != nil {
 			return args, err
 		}
 	}
 	return args, nil
+}
+
+// apart is the error of a word that blanks round its "=" have split from its key, or from its value.
+func apart(words []string, i int) error {
+	if i == 0 {
+		return nil
+	}
+	key, word := words[i-1], words[i]
+	given := strings.TrimSuffix(strings.TrimSuffix(key, "="), ":") != key && IsKey(strings.TrimRight(key, ":="))
+	label, text, pair := strings.Cut(word, ":")
+	switch pair = pair && looksLikeKey(label, text); {
+	case IsKey(key) && (word == "=" || word == ":="):
+		key += word
+		if word = "…"; i+1 < len(words) {
+			word = words[i+1]
+		}
+	case IsKey(key) && strings.HasPrefix(word, "="):
+		key, word = key+"=", word[1:]
+	case !given || !strings.HasSuffix(key, "=") || pair || strings.Contains(word, "=") || strings.HasPrefix(word, "{"):
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("argument %q: its value is to stand behind the =, without a blank", plain.Clip(key, 40)), "write %s", plain.ShellWord(plain.Clip(key+word, 80)))
 }
 
 func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string) error {
@@ -158,8 +181,10 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 		return Value{}, exit.Usage(notKeyed(word.text), "%s", cmp.Or(s.usage(), formHint))
 	case found && len(s.properties) > 0 && looksLikeKey(key, text):
 		hint := cmp.Or(s.usage(), formHint)
-		if near := s.near(key); near != "" {
+		if near := s.near(key); near != "" && s.texts {
 			hint = fmt.Sprintf("did you mean %q?", near)
+		} else if near != "" {
+			hint = fmt.Sprintf("did you mean %q? %s --no-validate sends it all the same", near, plain.ShellWord(plain.Clip(key, 40)+"=…"))
 		} else if len(next) > 0 && s.takesText(next[0]) {
 			hint = "a text with a colon is given by name: " + plain.ShellWord(plain.Clip(next[0], 40)+"="+plain.Clip(word.text, 40))
 		}
@@ -167,19 +192,6 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 	}
 	return Value{}, nil
 }
-
-// looksLikeKey reports whether key, which stands before the first colon of a word, can be the name
-// of an argument, and text behind it its value. It cannot in an address, a path with a drive, a
-// time of day, and in prose ("Note: …").
-func looksLikeKey(key, text string) bool {
-	drive := len(key) == 1 && strings.HasPrefix(text, "/")
-	return !drive && IsKey(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
-}
-
-// IsKey reports whether a word has the form that names of tools and of their arguments have.
-func IsKey(word string) bool { return keyForm.MatchString(word) }
-
-var keyForm = regexp.MustCompile(`^[A-Za-z_][\w.-]*$`)
 
 // surplus is the error of a value that no argument is left for. last is the text before it, "" if
 // another value stands there. It may be meant for an optional argument, where there are some.
@@ -198,9 +210,17 @@ func (args Arguments) surplus(of string, schema *Schema, at int, last string, op
 		}
 		return exit.Usage(notKeyed(word), "%s", hint)
 	case len(schema.properties) == 0:
-		return exit.Usage(fmt.Errorf("argument %q: %s names no arguments", plain.Clip(word, 40), of), "if it takes one all the same, write key=value")
+		says := "names"
+		if schema.empty {
+			says = "takes"
+		}
+		return exit.Usage(fmt.Errorf("argument %q: %s %s no arguments", plain.Clip(word, 40), of, says), "if it takes one all the same, write key=value")
 	case !optional:
-		return exit.Usage(fmt.Errorf("argument %q: each argument of %s has a value already", plain.Clip(word, 40), of), "%s", schema.usage())
+		takes := "one argument, which has"
+		if n := len(schema.properties); n > 1 {
+			takes = fmt.Sprintf("%d arguments, and each has", n)
+		}
+		return exit.Usage(fmt.Errorf("argument %q: %s takes %s a value already", plain.Clip(word, 40), of, takes), "%s", schema.usage())
 	}
 	return exit.Usage(notKeyed(word), "%s", cmp.Or(schema.usage(), formHint))
 }
@@ -272,33 +292,6 @@ func (args Arguments) NeedSchema() bool {
 
 // NeedNames reports whether there are words whose key only the tool's schema tells.
 func (args Arguments) NeedNames() bool { return len(args.bare) > 0 }
-
-// Build returns the object that the tool gets. The schema may be nil: every value that
-// is not JSON is a string then.
-func (args Arguments) Build(tool string, schema json.RawMessage) (Object, error) {
-	built, reader := Object{}, ReadSchema(schema)
-	args, err := args.named(fmt.Sprintf("tool %q", tool), reader)
-	if err != nil {
-		return nil, err
-	}
-	for key, member := range args.base {
-		built[key] = member
-	}
-	for _, v := range args.values {
-		if v.json {
-			built[v.Key] = json.RawMessage(v.Text)
-			continue
-		}
-		wanted := reader.Types(v.Key)
-		member, ok := coerce(v.Text, wanted)
-		if !ok {
-			err := fmt.Errorf("argument %q: tool %q wants %s here", v.word, tool, wanted)
-			return nil, exit.Usage(err, "for example %s", reader.Example(reader.about(v.Key)))
-		}
-		built[v.Key] = member
-	}
-	return built, nil
-}
 
 // Texts returns the values of arguments that can only be strings, such as those of a prompt,
 // which of names, and finds one that is required and missing. The schema, of [TextSchema], may be nil: there is no value without a key then.

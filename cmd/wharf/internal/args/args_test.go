@@ -48,7 +48,7 @@ func TestArguments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			built, err := args.Build("tool", schema)
+			built, err := args.Build("tool", schema, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestBareWords(t *testing.T) {
 		{two, "a:1 a=2", `argument "a=1": a is given already, as "a=2"; `},
 		{two, "2 a", `argument "a": expected key=value; write b=… a=… [c=…]`},
 		{city, "Bern 3 f x y", `argument "y": expected key=value; quote a text of several words: 'k=x y'`},
-		{one, "txt:hello", `argument "txt:…": tool "t" has no argument of that name; did you mean "text"?`},
+		{one, "txt:hello", `argument "txt:…": tool "t" has no argument of that name; did you mean "text"? txt=… --no-validate sends it all the same`},
 		{two, "b:2 d:x", `argument "d:…": tool "t" has no argument of that name; a text with a colon is given by name: a=d:x`},
 		{two, "a:x d:2", `argument "d:…": tool "t" has no argument of that name; write b=… a=… [c=…]`},
 		{one, "note:/a", `argument "note:…": tool "t" has no argument of that name; a text with a colon is given by name: text=note:/a`},
@@ -157,7 +157,10 @@ func TestBareWords(t *testing.T) {
 		{`{}`, "hello", `argument "hello": tool "t" names no arguments; if it takes one all the same, write key=value`},
 		{`{"properties":{}}`, "hello", `argument "hello": tool "t" takes no arguments; `},
 		{`{"properties":{}}`, "(1)", `argument "1": tool "t" takes no arguments; `},
-		{`{"properties":{"a":{"type":"integer"}}}`, "1 2", `argument "2": each argument of tool "t" has a value already; write [a=…]`},
+		{`{"properties":{"a":{"type":"integer"}}}`, "1 2", `argument "2": tool "t" takes one argument, which has a value already; write [a=…]`},
+		{`{"properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}`, "(1,2,3)", `argument "3": tool "t" takes 2 arguments, and each has a value already; write [a=…] [b=…]`},
+		{`{"type":"object"}`, "1", `argument "1": tool "t" takes no arguments; if it takes one all the same, write key=value`},
+		{`{"type":"object","additionalProperties":true}`, "1", `argument "1": tool "t" names no arguments; if it takes one all the same, write key=value`},
 		{two, "a: x b:2", `argument "a:": its value is to stand behind the colon, without a blank; write a:VALUE; a= is an empty text`},
 		{one, "text:", `argument "text:": its value is to stand behind the colon, without a blank; write text:VALUE; text= is an empty text`},
 	} {
@@ -171,13 +174,82 @@ func TestBareWords(t *testing.T) {
 		if err != nil || !args.NeedSchema() {
 			t.Fatalf("%s: %v", test.words, err)
 		}
-		object, err := args.Build("t", json.RawMessage(test.schema))
+		object, err := args.Build("t", json.RawMessage(test.schema), true)
 		got, _ := json.Marshal(object)
 		if err != nil {
 			got = []byte(err.Error() + "; " + exit.HintOf(err))
 		}
 		if string(got) != test.want {
 			t.Errorf("%s: %s, want %s", test.words, got, test.want)
+		}
+	}
+}
+
+// A value that blanks have split from its key is no argument of its own.
+func TestApart(t *testing.T) {
+	for words, want := range map[string]string{
+		"message = hello":     `argument "message=": its value is to stand behind the =, without a blank; write message=hello`,
+		"a=1 message =":       `argument "message=": its value is to stand behind the =, without a blank; write message=…`,
+		"message =hello":      `argument "message=": its value is to stand behind the =, without a blank; write message=hello`,
+		"message= hello":      `argument "message=": its value is to stand behind the =, without a blank; write message=hello`,
+		"url= http://x":       `argument "url=": its value is to stand behind the =, without a blank; write url=http://x`,
+		"n:= [1]":             `argument "n:=": not JSON: it is empty; for plain text write n=…`,
+		"n := [1]":            `argument "n:=": its value is to stand behind the =, without a blank; write 'n:=[1]'`,
+		"message= other=b":    "",
+		"message= other:b":    "",
+		`message= {"a":1}`:    "",
+		"data=YQ== x":         "",
+		"message=hello world": "",
+	} {
+		_, err := Read(t.Context(), nil, "", strings.Fields(words))
+		got := ""
+		if err != nil {
+			got = err.Error() + "; " + exit.HintOf(err)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", words, got, want)
+		}
+	}
+}
+
+// A name that is nearly that of an argument is an error, which names what else is wrong.
+func TestSlips(t *testing.T) {
+	const (
+		open    = `{"properties":{"q":{"type":"string"},"limit":{"type":"integer"},"at":{"type":"object","properties":{"x":{"type":"number","minimum":2}}}},"required":["q"]}`
+		closed  = `{"properties":{"limit":{}},"additionalProperties":false}`
+		partial = `{"properties":{"limit":{}},"anyOf":[{"properties":{"limits":{}}}]}`
+		anyway  = "--no-validate sends it all the same"
+	)
+	for _, test := range []struct{ schema, words, want string }{
+		{open, "q=x lmit=5", `argument "lmit=…": tool "t" has no argument of that name; did you mean "limit"? ` + anyway},
+		{open, `(q:"x",limt:3)`, `argument "limt" in the parentheses: tool "t" has no argument of that name; did you mean "limit"? ` + anyway},
+		{open, "lmit=5", `tool "t" wants the argument q; it has no argument "lmit=…" (did you mean "limit"?); for example q=…; ` + anyway},
+		{open, "q=x limit=a at.x=5", `tool "t" wants an integer for "limit=a"; it has no argument "at.x=…"; for example limit=1 'at={"x":2}'; ` + anyway},
+		{open, "q=x at.y.x=5", `argument "at.y.x=…": tool "t" has no argument of that name; for example 'at={"x":2}'; ` + anyway},
+		{open, "limit=a at=b", `tool "t" wants the argument q; it wants an integer for "limit=a"; it wants an object for "at=b"; for example q=… limit=1 'at={}'`},
+		{open, "q=x limit=5 lmit=5 zzz=5 q.x=5", `{"limit":5,"lmit":"5","q":"x","q.x":"5","zzz":"5"}`},
+		{closed, "lmit=5", `argument "lmit=…": tool "t" has no argument of that name; did you mean "limit"?`},
+		{partial, "limits=5", `{"limits":"5"}`},
+	} {
+		words, call := strings.Fields(test.words), Call{}
+		if words[0][0] == '(' {
+			call, _ = ReadCall("t" + words[0])
+			words = words[1:]
+		}
+		args, err := call.Read(t.Context(), nil, "", words)
+		if err != nil {
+			t.Fatalf("%s: %v", test.words, err)
+		}
+		object, err := args.Build("t", json.RawMessage(test.schema), true)
+		got, _ := json.Marshal(object)
+		if err != nil {
+			got = []byte(err.Error() + "; " + exit.HintOf(err))
+		}
+		if string(got) != test.want {
+			t.Errorf("%s:\n%s, want\n%s", test.words, got, test.want)
+		}
+		if _, err := args.Build("t", json.RawMessage(test.schema), false); err != nil && !strings.Contains(test.want, "wants an integer") {
+			t.Errorf("%s: %v without a check", test.words, err)
 		}
 	}
 }

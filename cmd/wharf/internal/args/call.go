@@ -22,11 +22,15 @@ type Call struct {
 // ReadCall reads a word.
 func ReadCall(word string) (Call, error) {
 	tool, rest, found := strings.Cut(word, "(")
-	if !found || tool == "" || !strings.HasSuffix(rest, ")") {
+	inside, closed := strings.CutSuffix(rest, ")")
+	if !found || tool == "" || !closed && !IsKey(tool) {
 		return Call{Tool: word}, nil
 	}
+	if !closed {
+		return Call{Tool: tool}, exit.Usage(fmt.Errorf("%q: the closing parenthesis is missing", plain.Clip(word, 60)), "write %s", plain.ShellWord(plain.Clip(strings.TrimRight(word, ", "), 80)+")"))
+	}
 	call := Call{Tool: tool}
-	if err := call.read(strings.TrimSuffix(rest, ")")); err != nil {
+	if err := call.read(inside); err != nil {
 		return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), `write %s("text", 1) or %s(key: "text", other: 1), in quotes of the shell`, tool, tool)
 	}
 	return call, nil

@@ -18,7 +18,9 @@ func TestReadCall(t *testing.T) {
 		`echo("a: b, c")`:           {"echo", "", `"a: b, c"`, ""},
 		`add(1 , b: 2)`:             {"add", `{"b":2}`, "1", ""},
 		`x(null: true, true)`:       {"x", `{"null":true}`, "true", ""},
-		"echo(":                     {tool: "echo("},
+		"echo(":                     {err: `"echo(": the closing parenthesis is missing`},
+		"add(2, 3":                  {err: `"add(2, 3": the closing parenthesis is missing`},
+		"2(x":                       {tool: "2(x"},
 		"(a: 1)":                    {tool: "(a: 1)"},
 		"add(a: 1 b: 2)":            {err: `expected a comma, got "b: 2"`},
 		"add(1 2)":                  {err: `expected a comma, got "2"`},
@@ -78,8 +80,10 @@ func TestProperties(t *testing.T) {
 		"when":{"anyOf":[{"type":"null"},{"type":"string","format":"date"}],"default":null},
 		"own":{"type":"string","default":"it's; rm"},
 		"at":{"type":"string","default":"@x"},
-		"deep":{"type":"object"}, "yes":{"type":"boolean"}, "any":{}, "n":{"type":"integer","minimum":1}},
-		"$defs":{"size":{"type":"string","enum":["S","M L"],"description":"of it"}}}`))
+		"deep":{"type":"object"}, "yes":{"type":"boolean"}, "any":{}, "n":{"type":"integer","minimum":3},
+		"grid":{"type":"array","items":{"type":"array","items":{"$ref":"#/$defs/size"}}}, "labels":{"type":"object","additionalProperties":{"type":"integer"}},
+		"loops":{"$ref":"#/$defs/loops"}, "fixed":{"const":"circle"}},
+		"$defs":{"loops":{"type":"array","items":{"$ref":"#/$defs/loops"}},"size":{"type":"string","enum":["S","M L"],"description":"of it"}}}`))
 	want := map[string]struct{ kind, limits, enum, example string }{
 		"who":  {"string", "at least 2 letters", "", "who=…"},
 		"size": {"string", "", `"S" "M L"`, "size=S"},
@@ -90,7 +94,12 @@ func TestProperties(t *testing.T) {
 		"deep": {"object", "", "", "'deep={}'"},
 		"yes":  {"boolean", "", "", "yes=true"},
 		"any":  {"any value", "", "", "any=…"},
-		"n":    {"integer", "at least 1", "", "n=1"},
+		"n":    {"integer", "at least 3", "", "n=3"},
+
+		"grid":   {"array of array of string", "", `"S" "M L"`, "'grid=[]'"},
+		"labels": {"object of integer", "", "", "'labels={}'"},
+		"loops":  {"array of array of array of array of array", "", "", "'loops=[]'"},
+		"fixed":  {"string", "", `"circle"`, "fixed=circle"},
 	}
 	for i, p := range schema.Properties() {
 		var enum []string

@@ -1,6 +1,7 @@
 package args
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,50 +22,210 @@ func (args Arguments) Explain(schema json.RawMessage, sent Object, err error) er
 	if !errors.As(err, &refused) {
 		return err
 	}
-	var texts []string
 	reader := ReadSchema(schema)
 	args, _ = args.named(fmt.Sprintf("tool %q", refused.Tool), reader) // which has gone well, or nothing was sent
-	hint := "--no-validate sends the arguments as they are"
-	if usage := reader.usage(); usage != "" {
-		hint = usage + "; " + hint
+	return explanation{args, reader, sent, refused.Tool, refused.Faults, refused.More, false}.err()
+}
+
+// explanation is what is wrong with the arguments of a call, for the person who typed them.
+type explanation struct {
+	args   Arguments // each with its key
+	schema *Schema
+	sent   Object
+	tool   string
+	faults []host.Fault
+	more   int  // how many others there are
+	taken  bool // the server is sent them with --no-validate, and may take them
+}
+
+func (x explanation) err() error {
+	x.faults = x.inOrder()
+	text := x.list()
+	if len(x.faults) == 1 && x.more == 0 && len(x.unnamed()) == 0 {
+		text = x.sentence(x.faults[0])
 	}
-	for _, f := range refused.Faults {
-		texts = append(texts, args.subject(f, sent)+complaint(f, refused.Tool))
-		if path := f.Path(); f.Near != "" && f.Kind == host.FaultMissing { // a name was mistyped
-			hint = fmt.Sprintf("is %q meant to be %q?", f.Near, plain.Clip(path[len(path)-1], 40))
-		} else if f.Near != "" {
-			hint = fmt.Sprintf("did you mean %q?", f.Near)
-		} else if near := args.nearValue(f, reader); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
+	hint := x.hint()
+	switch anyway := "--no-validate sends it all the same"; {
+	case x.taken && hint == "":
+		hint = anyway
+	case x.taken && strings.HasSuffix(hint, "?"):
+		hint += " " + anyway
+	case x.taken:
+		hint += "; " + anyway
+	}
+	return exit.Usage(errors.New(text), "%s", cmp.Or(hint, asTheyAre))
+}
+
+const asTheyAre = "--no-validate sends the arguments as they are"
+
+// inOrder returns the faults in the order of the tool's arguments.
+func (x explanation) inOrder() []host.Fault {
+	names := x.schema.Names()
+	place := func(f host.Fault) int {
+		at := -1
+		if path := f.Path(); len(path) > 0 {
+			at = slices.Index(names, path[0])
+		}
+		if at < 0 {
+			return len(names)
+		}
+		return at
+	}
+	faults := slices.Clone(x.faults)
+	slices.SortStableFunc(faults, func(a, b host.Fault) int { return cmp.Compare(place(a), place(b)) })
+	return faults
+}
+
+// unnamed are the keys that were typed, that the schema does not name and no fault is about, where
+// an argument is missing: a server that takes any key says nothing of them.
+func (x explanation) unnamed() (keys []string) {
+	missing := slices.ContainsFunc(x.faults, func(f host.Fault) bool { return f.Kind == host.FaultMissing && f.Near == "" })
+	for _, v := range x.args.values {
+		said := slices.ContainsFunc(x.faults, func(f host.Fault) bool {
+			return len(f.Path()) > 0 && f.Path()[0] == v.Key || f.Near == v.Key
+		})
+		if _, known := x.schema.properties[v.Key]; missing && !said && !known && len(x.schema.properties) > 0 {
+			keys = append(keys, fmt.Sprintf("%q", plain.Clip(v.Key, 40)))
 		}
 	}
-	for _, v := range args.values { // of which a server that takes any key says nothing
-		missing := slices.ContainsFunc(refused.Faults, func(f host.Fault) bool { return f.Kind == host.FaultMissing && f.Near == "" })
-		said := slices.ContainsFunc(refused.Faults, func(f host.Fault) bool { return len(f.Path()) > 0 && f.Path()[0] == v.Key })
-		if _, known := reader.properties[v.Key]; missing && !said && !known && len(reader.properties) > 0 {
-			texts = append(texts, fmt.Sprintf("it names none %q", plain.Clip(v.Key, 40)))
+	return keys
+}
+
+// sentence says what is wrong where that is one thing.
+func (x explanation) sentence(f host.Fault) string {
+	subject, here := fmt.Sprintf("tool %q", x.tool), " here"
+	if f.Kind == host.FaultMissing && len(f.Path()) == 1 {
+		return subject + " wants the argument " + place(f)
+	}
+	if word := x.word(f); word != "" {
+		subject = "argument " + word + ": " + subject
+	}
+	if len(f.Path()) > 1 {
+		here = " at " + f.Place()
+	}
+	switch {
+	case f.Kind == host.FaultMissing:
+		return subject + " wants the argument " + place(f)
+	case f.Kind == host.FaultUnknown && len(f.Path()) == 1:
+		return subject + " has no argument of that name"
+	case f.Kind == host.FaultUnknown:
+		return subject + " knows nothing" + here
+	case len(f.Path()) == 0:
+		here = ""
+	}
+	return subject + " wants " + f.Want + here + not(f)
+}
+
+// list says several things that are wrong: what is missing first, what is unknown last.
+func (x explanation) list() string {
+	var missing, wrong, unknown []string
+	for _, f := range x.faults {
+		switch path := f.Path(); {
+		case f.Kind == host.FaultMissing && len(path) == 1:
+			missing = append(missing, place(f)+suggests("is it %q?", f.Near))
+		case f.Kind == host.FaultMissing:
+			wrong = append(wrong, "wants "+place(f)+" in "+x.word(f))
+		case f.Kind == host.FaultUnknown && len(path) == 1:
+			unknown = append(unknown, x.word(f)+suggests("did you mean %q?", f.Near))
+		case f.Kind == host.FaultUnknown:
+			wrong = append(wrong, "knows nothing at "+f.Place()+" of "+x.word(f))
+		case len(path) == 0:
+			wrong = append(wrong, "wants "+f.Want+not(f))
+		case len(path) == 1:
+			wrong = append(wrong, "wants "+f.Want+" for "+x.word(f)+not(f)+suggests("did you mean %q?", x.nearValue(f)))
+		default:
+			wrong = append(wrong, "wants "+f.Want+" at "+f.Place()+" of "+x.word(f)+not(f))
 		}
 	}
-	if refused.More > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", refused.More))
+	var clauses []string
+	if len(missing) > 0 {
+		clauses = append(clauses, "wants the "+several("argument", missing))
 	}
-	return exit.Usage(errors.New(strings.Join(texts, "; ")), "%s", hint)
+	clauses = append(clauses, wrong...)
+	if len(unknown) > 0 {
+		clauses = append(clauses, "has no "+several("argument", unknown))
+	}
+	if unnamed := x.unnamed(); len(unnamed) > 0 {
+		clauses = append(clauses, "names no "+several("argument", unnamed))
+	}
+	text := fmt.Sprintf("tool %q %s", x.tool, strings.Join(clauses, "; it "))
+	if x.more > 0 {
+		text += fmt.Sprintf("; and %d more", x.more)
+	}
+	return text
+}
+
+// hint is what to type in place of what is wrong, "" where nothing tells.
+func (x explanation) hint() string {
+	if len(x.faults) == 1 && len(x.unnamed()) == 0 {
+		f := x.faults[0]
+		near := cmp.Or(f.Near, x.nearValue(f))
+		switch path := f.Path(); {
+		case near != "" && f.Kind == host.FaultMissing:
+			return fmt.Sprintf("is %q meant to be %q?", near, plain.Clip(path[len(path)-1], 40))
+		case near != "":
+			return fmt.Sprintf("did you mean %q?", near)
+		}
+	}
+	var examples []string
+	needed, asJSON := true, false // only what is needed is missing; a value that was given as JSON is probably meant so
+	for _, f := range x.faults {
+		path := f.Path()
+		if len(path) == 0 {
+			return x.schema.usage()
+		}
+		needed = needed && f.Kind == host.FaultMissing && len(path) == 1
+		switch {
+		case f.Kind == host.FaultUnknown && len(path) > 1:
+			path = path[:len(path)-1]
+		case f.Kind == host.FaultUnknown && f.Near != "":
+			continue // its text has what was meant
+		case f.Kind == host.FaultUnknown:
+			if path = x.schema.member(path[0]); path == nil {
+				return x.schema.usage()
+			}
+		}
+		if _, known := x.schema.properties[path[0]]; !known {
+			continue
+		}
+		if example := x.schema.exampleWith(path); !slices.Contains(examples, example) {
+			examples = append(examples, example)
+		}
+		asJSON = asJSON || f.Kind != host.FaultMissing && x.json(path[0])
+	}
+	switch {
+	case needed:
+		return x.schema.usage()
+	case len(examples) == 0:
+		return ""
+	}
+	hint := "for example " + strings.Join(examples, " ")
+	if asJSON && !x.taken {
+		hint += "; " + asTheyAre
+	}
+	return hint
+}
+
+// json reports whether an argument was given as JSON.
+func (x explanation) json(key string) bool {
+	at := slices.IndexFunc(x.args.values, func(v Value) bool { return v.Key == key })
+	return at < 0 || x.args.values[at].json
 }
 
 // nearValue returns the value that was probably meant, where a fault is about one of a few texts.
-func (args Arguments) nearValue(f host.Fault, schema *Schema) string {
+func (x explanation) nearValue(f host.Fault) string {
 	path := f.Path()
 	if len(path) != 1 || f.Kind == host.FaultMissing || f.Kind == host.FaultUnknown {
 		return ""
 	}
 	var values []string
-	for _, raw := range schema.about(path[0]).Enum {
+	for _, raw := range x.schema.about(path[0]).Enum {
 		var text string
 		if json.Unmarshal(raw, &text) == nil {
 			values = append(values, text)
 		}
 	}
-	for _, v := range args.values {
+	for _, v := range x.args.values {
 		if v.Key == path[0] && !v.json {
 			return nearest.Name(v.Text, values, max(1, len(v.Text)/3))
 		}
@@ -72,25 +233,25 @@ func (args Arguments) nearValue(f host.Fault, schema *Schema) string {
 	return ""
 }
 
-// subject says which argument a fault is about, as the person typed it.
-func (args Arguments) subject(f host.Fault, sent Object) string {
+// word is the argument that a fault is about, as the person typed it. It is "" for a fault of all.
+func (x explanation) word(f host.Fault) string {
 	path := f.Path()
-	if len(path) == 0 || f.Kind == host.FaultMissing && len(path) == 1 {
+	if len(path) == 0 {
 		return ""
 	}
-	for _, v := range args.values {
+	for _, v := range x.args.values {
 		if v.Key == path[0] {
-			return fmt.Sprintf("argument %q: ", v.label(sent[v.Key]))
+			return fmt.Sprintf("%q", v.label(x.sent[v.Key]))
 		}
 	}
-	return fmt.Sprintf("argument %q in %s: ", plain.Clip(path[0], 40), args.from)
+	return fmt.Sprintf("%q in %s", plain.Clip(path[0], 40), x.args.from)
 }
 
 // label is the word without what may be a secret: text may be one unless the schema
-// says that it is a number, true, false or null.
+// says that it is a number, true, false or null, or refuses it. Then sent is nil.
 func (v Value) label(sent []byte) string {
 	kind := mcp.KindOf(sent)
-	if kind == "number" || kind == "boolean" || kind == "null" {
+	if sent == nil || kind == "number" || kind == "boolean" || kind == "null" {
 		return plain.Clip(v.word, 40)
 	}
 	equals := "="
@@ -100,24 +261,30 @@ func (v Value) label(sent []byte) string {
 	return plain.Clip(v.Key, 40) + equals + "…"
 }
 
-// complaint says what is wrong with an argument, or with a part of it.
-func complaint(f host.Fault, tool string) string {
-	subject, here := fmt.Sprintf("tool %q", tool), " here"
-	if len(f.Path()) > 1 {
-		here = " at " + f.Place()
+// place is where a fault is, as people write it.
+func place(f host.Fault) string { return strings.TrimPrefix(f.Place(), "/") }
+
+// not says what a fault found in place of what is wanted.
+func not(f host.Fault) string {
+	if f.Got == "" {
+		return ""
 	}
-	switch {
-	case f.Kind == host.FaultMissing:
-		return fmt.Sprintf("%s wants the argument %s", subject, strings.TrimPrefix(f.Place(), "/"))
-	case f.Kind == host.FaultUnknown && len(f.Path()) == 1:
-		return subject + " has no argument of that name"
-	case f.Kind == host.FaultUnknown:
-		return subject + " knows nothing" + here
-	case len(f.Path()) == 0:
-		here = ""
+	return ", not " + f.Got
+}
+
+// suggests is a question in parentheses, "" without a name.
+func suggests(question, name string) string {
+	if name == "" {
+		return ""
 	}
-	if f.Got != "" {
-		here += ", not " + f.Got
+	return " (" + fmt.Sprintf(question, name) + ")"
+}
+
+// several names things of one kind: "argument a", "arguments a, b and c".
+func several(kind string, names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return kind + " " + names[0]
 	}
-	return fmt.Sprintf("%s wants %s%s", subject, f.Want, here)
+	return kind + "s " + strings.Join(names[:last], ", ") + " and " + names[last]
 }

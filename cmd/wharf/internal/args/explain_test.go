@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -15,7 +16,7 @@ func TestExplain(t *testing.T) {
 		{word: "count=11", Key: "count", Text: "11"}, {word: "token=hunter2", Key: "token", Text: "hunter2"},
 		{word: `filter:={"a":"hunter2"}`, Key: "filter", Text: `{"a":"hunter2"}`, json: true}, {word: "on:=true", Key: "on", Text: "true", json: true},
 	}}
-	sent, err := args.Build("tool", json.RawMessage(`{"properties":{"count":{"type":"integer"}}}`))
+	sent, err := args.Build("tool", json.RawMessage(`{"properties":{"count":{"type":"integer"}}}`), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +43,11 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	both := &host.ArgumentError{Tool: "tool", Faults: []host.Fault{{Want: "a"}, {Want: "b"}}, More: 3}
-	if err := args.Explain(nil, sent, both); err.Error() != `tool "tool" wants a; tool "tool" wants b; and 3 more` {
+	if err := args.Explain(nil, sent, both); err.Error() != `tool "tool" wants a; it wants b; and 3 more` {
 		t.Error(err)
 	}
 	missing := &host.ArgumentError{Tool: "tool", Faults: []host.Fault{{Kind: host.FaultMissing, Pointer: "/id"}}}
-	if err := args.Explain(json.RawMessage(`{"properties":{"id":{},"count":{},"token":{},"on":{}}}`), sent, missing); err.Error() != `tool "tool" wants the argument id; it names none "filter"` {
+	if err := args.Explain(json.RawMessage(`{"properties":{"id":{},"count":{},"token":{},"on":{}}}`), sent, missing); err.Error() != `tool "tool" wants the argument id; it names no argument "filter"` {
 		t.Error(err)
 	}
 	near := Arguments{values: []Value{{word: "mode=Upp", Key: "mode", Text: "Upp"}}}
@@ -56,5 +57,41 @@ func TestExplain(t *testing.T) {
 	}
 	if other := errors.New("other"); args.Explain(nil, sent, other) != other {
 		t.Error("an error about something else is changed")
+	}
+}
+
+// Several faults are one list, in the order of the tool's arguments, and the hint is for them.
+func TestExplainList(t *testing.T) {
+	const schema = `{"required":["to","from"],"properties":{"from":{"type":"string"},"to":{"type":"string"},"n":{"type":"integer","maximum":0},
+		"mode":{"enum":["up","down"]},"at":{"type":"array","items":{"type":"object","required":["y"],"properties":{"y":{"type":"boolean"},"x":{"type":"number"}}}}}}`
+	missing := func(at string) host.Fault { return host.Fault{Kind: host.FaultMissing, Pointer: at} }
+	deep := host.Fault{Pointer: "/at/0/x", Want: "a number", Got: "a string of 1 character"}
+	n := host.Fault{Pointer: "/n", Want: "at most 0"}
+	mode := host.Fault{Pointer: "/mode", Want: `"up" or "down"`, Got: "a string of 4 characters"}
+	unknown := host.Fault{Kind: host.FaultUnknown, Pointer: "/x"}
+	for _, test := range []struct {
+		words, want, hint string
+		faults            []host.Fault
+	}{
+		{"n=1", `tool "t" wants the arguments to and from`, "write to=… from=… [n=…] [mode=…] ['at=[…]']", []host.Fault{missing("/from"), missing("/to")}},
+		{"a=1 b=2", `tool "t" wants the argument to; it names no arguments "a" and "b"`, "write to=… from=… [n=…] [mode=…] ['at=[…]']", []host.Fault{missing("/to")}},
+		{"n=1 mode=downn", `tool "t" wants at most 0 for "n=1"; it wants "up" or "down" for "mode=…", not a string of 4 characters (did you mean "down"?)`, "for example n=0 mode=up", []host.Fault{mode, n}},
+		{`at=[{"x":"a"}]`, `argument "at=…": tool "t" wants a number at /at/0/x, not a string of 1 character`, `for example 'at=[{"y":true,"x":1}]'`, []host.Fault{deep}},
+		{`at:=[{"x":"a"}]`, `argument "at:=…": tool "t" wants a number at /at/0/x, not a string of 1 character`, `for example 'at=[{"y":true,"x":1}]'; --no-validate sends the arguments as they are`, []host.Fault{deep}},
+		{`at=[{"x":"a"}] x=1`, `tool "t" wants a number at /at/0/x of "at=…", not a string of 1 character; it wants at/0/y in "at=…"; it has no argument "x=…"`, "write to=… from=… [n=…] [mode=…] ['at=[…]']", []host.Fault{unknown, deep, missing("/at/0/y")}},
+		{`at=[{"z":1}]`, `argument "at=…": tool "t" knows nothing at /at/0/z`, `for example 'at=[{"y":true}]'`, []host.Fault{{Kind: host.FaultUnknown, Pointer: "/at/0/z"}}},
+	} {
+		args, err := Read(t.Context(), nil, "", strings.Fields(test.words))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, err := args.Build("t", json.RawMessage(schema), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = args.Explain(json.RawMessage(schema), sent, &host.ArgumentError{Tool: "t", Faults: test.faults})
+		if err.Error() != test.want || exit.HintOf(err) != test.hint {
+			t.Errorf("%s: %v; %s\nwant %s; %s", test.words, err, exit.HintOf(err), test.want, test.hint)
+		}
 	}
 }

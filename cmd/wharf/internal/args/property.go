@@ -21,7 +21,10 @@ type Property struct {
 	Default     json.RawMessage
 	Enum        []json.RawMessage // what the value may be; none where it may be anything
 	Limits      []string          // "at least 1", "a date"
+	Ref         string            // the definition that its members come from, "" for its own
 
+	of     []string // kinds of the items, or of the values of members that have no name
+	bounds limits
 	schema json.RawMessage
 }
 
@@ -34,7 +37,7 @@ func (s *Schema) Properties() (all []Property) {
 }
 
 func (s *Schema) about(name string) Property {
-	p := s.property(s.properties[name])
+	p := s.property(s.properties[name], kindDepth)
 	p.Name, p.Required, p.Types = name, s.requires[name], s.Types(name)
 	p.schema = s.properties[name]
 	return p
@@ -42,10 +45,13 @@ func (s *Schema) about(name string) Property {
 
 // Forms returns the members of the objects that the value, or an item of it, may be: one list
 // for each kind of object. It returns nil if the schema names no member.
-func (s *Schema) Forms(p Property) [][]Property { return s.formsOf(p.schema) }
+func (s *Schema) Forms(p Property) [][]Property { return s.formsOf(p.schema, formsDepth) }
 
-func (s *Schema) formsOf(schema json.RawMessage) (forms [][]Property) {
-	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
+// formsDepth is how many references, arrays and unions lie between a value and its members.
+const formsDepth = 12
+
+func (s *Schema) formsOf(schema json.RawMessage, depth int) (forms [][]Property) {
+	if s.budget -= schemaPrice + len(schema); s.budget < 0 || depth == 0 {
 		return nil
 	}
 	var node struct {
@@ -57,7 +63,7 @@ func (s *Schema) formsOf(schema json.RawMessage) (forms [][]Property) {
 	}
 	lenient(schema, &node)
 	if node.Ref != "" {
-		return s.formsOf(s.resolve(node.Ref))
+		return s.formsOf(s.resolve(node.Ref), depth-1)
 	}
 	if node.Properties != nil {
 		of := ReadSchema(schema)
@@ -66,10 +72,10 @@ func (s *Schema) formsOf(schema json.RawMessage) (forms [][]Property) {
 		s.budget = of.budget
 	}
 	if node.Items != nil {
-		forms = append(forms, s.formsOf(node.Items)...)
+		forms = append(forms, s.formsOf(node.Items, depth-1)...)
 	}
 	for _, branch := range slices.Concat(node.AnyOf, node.OneOf) {
-		forms = append(forms, s.formsOf(branch)...)
+		forms = append(forms, s.formsOf(branch, depth-1)...)
 	}
 	return slices.DeleteFunc(forms, func(members []Property) bool { return len(members) == 0 })
 }
@@ -80,9 +86,12 @@ func (s *Schema) takesText(key string) bool {
 	return (len(p.Types) == 0 || slices.Contains(p.Types, "string")) && len(p.Enum) == 0
 }
 
+// kindDepth is how many levels of arrays, and of objects that map names to values, a kind tells of.
+const kindDepth = 4
+
 // property reads what one schema says in addition to its types. A branch of a union that
 // names values adds them.
-func (s *Schema) property(schema json.RawMessage) (p Property) {
+func (s *Schema) property(schema json.RawMessage, depth int) (p Property) {
 	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
 		return p
 	}
@@ -92,6 +101,7 @@ func (s *Schema) property(schema json.RawMessage) (p Property) {
 		Enum        []json.RawMessage `json:"enum"`
 		Const       json.RawMessage   `json:"const"`
 		Items       json.RawMessage   `json:"items"`
+		Others      json.RawMessage   `json:"additionalProperties"`
 		Ref         string            `json:"$ref"`
 		AnyOf       []json.RawMessage `json:"anyOf"`
 		OneOf       []json.RawMessage `json:"oneOf"`
@@ -99,12 +109,15 @@ func (s *Schema) property(schema json.RawMessage) (p Property) {
 	}
 	lenient(schema, &node)
 	if node.Ref != "" {
-		p = s.property(s.resolve(node.Ref))
+		p = s.property(s.resolve(node.Ref), depth)
+		p.Ref = node.Ref
 	}
 	for _, branch := range slices.Concat(node.AnyOf, node.OneOf) {
-		of := s.property(branch)
+		of := s.property(branch, depth)
 		p.Enum = append(p.Enum, of.Enum...)
 		p.Items = append(p.Items, of.Items...)
+		p.of = append(p.of, of.of...)
+		p.Ref = cmp.Or(p.Ref, of.Ref)
 	}
 	p.Description = cmp.Or(node.Description, p.Description)
 	if node.Default != nil {
@@ -114,11 +127,23 @@ func (s *Schema) property(schema json.RawMessage) (p Property) {
 	if node.Const != nil {
 		p.Enum = append(p.Enum, node.Const)
 	}
-	if node.Items != nil {
-		p.Items, _ = s.typesOf(node.Items)
-		p.Enum = append(p.Enum, s.property(node.Items).Enum...)
+	for i, inner := range []json.RawMessage{node.Items, node.Others} {
+		if inner == nil || depth == 0 {
+			continue
+		}
+		of := s.property(inner, depth-1)
+		of.Types, _ = s.typesOf(inner)
+		p.Ref = cmp.Or(p.Ref, of.Ref)
+		if i == 0 {
+			p.Items, p.Enum = of.Types, append(p.Enum, of.Enum...)
+		}
+		if len(of.Types) > 0 {
+			p.of = append(p.of, of.Kind())
+		}
 	}
-	p.Limits = append(p.Limits, node.limits.words()...)
+	if words := node.limits.words(); len(words) > 0 {
+		p.Limits, p.bounds = append(p.Limits, words...), node.limits
+	}
 	return p
 }
 
@@ -146,19 +171,21 @@ func (l limits) words() (words []string) {
 		{"at least %s items", string(l.MinItems)}, {"at most %s items", string(l.MaxItems)},
 		{"format %s", l.Format}, {"pattern %s", l.Pattern},
 	} {
-		if limit.value != "" {
-			words = append(words, fmt.Sprintf(limit.format, limit.value))
+		if text := fmt.Sprintf(limit.format, limit.value); limit.value == "1" {
+			words = append(words, strings.TrimSuffix(text, "s"))
+		} else if limit.value != "" {
+			words = append(words, text)
 		}
 	}
 	return words
 }
 
 // Kind names the types of the value as a signature does: "string", "integer|null",
-// "array of string".
+// "array of string", "object of integer" where all members have that type.
 func (p Property) Kind() string {
-	kind := strings.Join(p.Types, "|")
-	if len(p.Items) > 0 && slices.Contains(p.Types, "array") {
-		kind += " of " + strings.Join(slices.Compact(slices.Sorted(slices.Values(p.Items))), "|")
+	kind := strings.Join(slices.Compact(slices.Sorted(slices.Values(p.Types))), "|")
+	if len(p.of) > 0 && (slices.Contains(p.Types, "array") || slices.Contains(p.Types, "object")) {
+		kind += " of " + strings.Join(slices.Compact(slices.Sorted(slices.Values(p.of))), "|")
 	}
 	return cmp.Or(kind, "any value")
 }
@@ -167,7 +194,7 @@ func (p Property) Kind() string {
 // value that only the person knows is "…". An object has the members that it must have, and
 // an array of objects has one of them.
 func (s *Schema) Example(p Property) string {
-	value := s.example(p, exampleDepth)
+	value := s.example(p, nil, exampleDepth)
 	var text string
 	switch known := p.Default != nil || len(p.Enum) > 0 && !slices.Contains(p.Types, "array"); {
 	case value[0] == '"' && json.Unmarshal(value, &text) == nil && !strings.HasPrefix(text, "@"):
@@ -178,48 +205,89 @@ func (s *Schema) Example(p Property) string {
 	return plain.ShellWord(p.Name + "=" + string(value))
 }
 
+// exampleWith is the example of an argument that has the member at a path in it, which begins with
+// the name of the argument.
+func (s *Schema) exampleWith(path []string) string {
+	p := s.about(path[0])
+	if len(path) == 1 {
+		return s.Example(p)
+	}
+	return plain.ShellWord(p.Name + "=" + string(s.example(p, path[1:], exampleDepth)))
+}
+
 // An example nests objects at most exampleDepth deep, and has at most exampleBytes bytes.
 const (
 	exampleDepth = 4
 	exampleBytes = 1000
 )
 
-// example is a value that a property may have.
-func (s *Schema) example(p Property, depth int) json.RawMessage {
+// example is a value that a property may have, if possible with the member at a path in it.
+func (s *Schema) example(p Property, path []string, depth int) json.RawMessage {
 	switch {
 	case len(p.Enum) > 0 && !slices.Contains(p.Types, "array"):
 		return p.Enum[0]
-	case p.Default != nil:
+	case p.Default != nil && len(path) == 0:
 		return p.Default
-	case slices.Contains(p.Types, "string") || len(p.Types) == 0:
+	case slices.Contains(p.Types, "string") && len(path) == 0 || len(p.Types) == 0:
 		return json.RawMessage(`"…"`)
 	case slices.Contains(p.Types, "integer") || slices.Contains(p.Types, "number"):
-		return json.RawMessage("1")
+		return json.RawMessage(p.bounds.example())
 	case slices.Contains(p.Types, "boolean"):
 		return json.RawMessage("true")
 	}
-	object := s.exampleObject(p, depth)
+	object := s.exampleObject(p, path, depth)
 	switch {
 	case !slices.Contains(p.Types, "array"):
 		return json.RawMessage(cmp.Or(object, "{}"))
 	case slices.Contains(p.Items, "string"):
 		return json.RawMessage(`["…"]`)
+	case object == "" && (slices.Contains(p.Items, "integer") || slices.Contains(p.Items, "number")):
+		return json.RawMessage("[1]")
 	}
 	return json.RawMessage("[" + object + "]")
 }
 
-// exampleObject is an object with the members that the first form of a property requires. It is
-// "" where the schema names no member, and where that is too long for an example.
-func (s *Schema) exampleObject(p Property, depth int) string {
+// example is a number within the bounds, as far as one of them alone says.
+func (l limits) example() string {
+	least, fromLeast := l.Minimum.Float64()
+	most, fromMost := l.Maximum.Float64()
+	switch {
+	case fromLeast == nil && least > 1:
+		return string(l.Minimum)
+	case fromMost == nil && most < 1:
+		return string(l.Maximum)
+	}
+	return "1"
+}
+
+// exampleObject is an object with the members that a form of a property requires, and the one at a
+// path: of the first form that has that. It is "" where the schema names no member, and where
+// that is too long for an example.
+func (s *Schema) exampleObject(p Property, path []string, depth int) string {
 	forms := s.Forms(p)
 	if len(forms) == 0 || depth == 0 {
 		return ""
 	}
-	var members []string
-	for _, member := range forms[0] {
-		if member.Required {
-			members = append(members, plain.Quote(member.Name)+":"+string(s.example(member, depth-1)))
+	hasMember := func(form []Property, name string) bool {
+		return slices.ContainsFunc(form, func(p Property) bool { return p.Name == name })
+	}
+	form := forms[0]
+	for len(path) > 0 {
+		if at := slices.IndexFunc(forms, func(form []Property) bool { return hasMember(form, path[0]) }); at >= 0 {
+			form = forms[at]
+			break
 		}
+		path = path[1:] // the place in an array
+	}
+	var members []string
+	for _, member := range form {
+		var rest []string
+		if len(path) > 0 && member.Name == path[0] {
+			rest = path[1:]
+		} else if !member.Required {
+			continue
+		}
+		members = append(members, plain.Quote(member.Name)+":"+string(s.example(member, rest, depth-1)))
 	}
 	if object := "{" + strings.Join(members, ",") + "}"; len(object) <= exampleBytes {
 		return object
@@ -232,7 +300,14 @@ func (s *Schema) exampleObject(p Property, depth int) string {
 func (s *Schema) usage() string {
 	var words []string
 	for _, name := range s.Names() {
-		word := plain.ShellWord(plain.Clip(plain.Line(name), 40) + "=…")
+		value := "=…"
+		switch types := s.Types(name); {
+		case len(types) == 1 && types[0] == "object":
+			value = "={…}"
+		case len(types) == 1 && types[0] == "array":
+			value = "=[…]"
+		}
+		word := plain.ShellWord(plain.Clip(plain.Line(name), 40) + value)
 		if !s.Required(name) {
 			word = "[" + word + "]"
 		}

@@ -3,8 +3,6 @@ package args
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -46,7 +44,9 @@ type Schema struct {
 	defs       map[string]json.RawMessage
 	oldDefs    map[string]json.RawMessage
 
-	budget int // bytes of schemas that may still be read
+	texts  bool // the arguments are those of a prompt
+	empty  bool // the schema is of an object, and says nothing of its members
+	budget int  // bytes of schemas that may still be read
 }
 
 // schemaBudget is far above what the schema of one argument needs. Each read has a
@@ -73,15 +73,27 @@ func ReadSchema(schema json.RawMessage) *Schema {
 	for _, name := range members.Required {
 		requires[name] = true
 	}
-	s := &Schema{nil, nil, members.Required, requires, members.Defs, members.OldDefs, schemaBudget}
+	s := &Schema{nil, nil, members.Required, requires, members.Defs, members.OldDefs, false, false, schemaBudget}
 	lenient(members.Properties, &s.properties)
 	s.order = keysOf(members.Properties)
+	var all map[string]json.RawMessage
+	lenient(schema, &all)
+	s.empty = string(all["type"]) == `"object"` && !hasAny(all, append(elsewhere, "properties", "additionalProperties"))
 	return s
+}
+
+// elsewhere are the keywords of parts of a schema that are not read here, and may name arguments.
+var elsewhere = []string{"patternProperties", "unevaluatedProperties", "propertyNames",
+	"allOf", "anyOf", "oneOf", "if", "dependentSchemas", "$ref"}
+
+func hasAny(members map[string]json.RawMessage, keys []string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return members[key] != nil })
 }
 
 // TextSchema is the schema of arguments that are texts, in their order.
 func TextSchema(names, required []string) *Schema {
 	s := ReadSchema(nil)
+	s.texts = true
 	s.properties, s.order, s.required = make(map[string]json.RawMessage, len(names)), names, required
 	for _, name := range names {
 		s.properties[name] = json.RawMessage(`{"type":"string"}`)
@@ -135,38 +147,6 @@ func (s *Schema) near(name string) string {
 	return nearest.Name(name, s.Names(), max(1, len(name)/3))
 }
 
-// saysMore are the keywords that tell of other arguments than the properties.
-var saysMore = []string{"additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames",
-	"allOf", "anyOf", "oneOf", "if", "dependentSchemas", "$ref"}
-
-// Unnamed is a sentence about the arguments that a tool gets and that its schema does not name,
-// or "". A server may take them, and most ignore them. Where the schema says that there may be
-// others, or has them in parts that are not read here, it is only about names that are nearly right.
-func Unnamed(tool string, schema json.RawMessage, object Object) string {
-	var members map[string]json.RawMessage
-	lenient(schema, &members)
-	reader, names := ReadSchema(schema), []string{}
-	if len(reader.properties) == 0 || string(members["additionalProperties"]) == "false" { // which is an error of its own
-		return ""
-	}
-	others := slices.ContainsFunc(saysMore, func(key string) bool { return members[key] != nil })
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		near := reader.near(name)
-		_, known := reader.properties[name]
-		switch {
-		case known || near == "" && others:
-		case near == "" || object[near] != nil:
-			names = append(names, fmt.Sprintf("%q", plain.Clip(name, 40)))
-		default:
-			names = append(names, fmt.Sprintf("%q (did you mean %q?)", plain.Clip(name, 40), near))
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("tool %q names no argument %s; it is sent all the same", tool, strings.Join(names, ", "))
-}
-
 // takesNone reports whether the schema says that there are no arguments.
 func (s *Schema) takesNone() bool { return s.properties != nil && len(s.properties) == 0 }
 
@@ -191,6 +171,8 @@ func (s *Schema) typesOf(schema json.RawMessage) (Types, bool) {
 		AnyOf []json.RawMessage `json:"anyOf"`
 		OneOf []json.RawMessage `json:"oneOf"`
 		Ref   string            `json:"$ref"`
+		Enum  []json.RawMessage `json:"enum"`
+		Const json.RawMessage   `json:"const"`
 	}
 	lenient(schema, &node)
 	if node.Ref != "" {
@@ -200,6 +182,11 @@ func (s *Schema) typesOf(schema json.RawMessage) (Types, bool) {
 		return found, true
 	}
 	var all Types
+	for _, value := range append(node.Enum, node.Const) {
+		if value != nil {
+			all = append(all, mcp.KindOf(value))
+		}
+	}
 	for _, branch := range slices.Concat(node.AnyOf, node.OneOf) {
 		found, ok := s.typesOf(branch)
 		if !ok {

@@ -18,6 +18,7 @@ func TestCoerce(t *testing.T) {
 			"union": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
 			"loose": {"anyOf": [{"type": "integer"}, {}]},
 			"named": {"$ref": "#/$defs/Count"}, "old": {"$ref": "#/definitions/Flag"},
+			"const": {"const": 5}, "values": {"enum": ["a", 1]}, "one": {"enum": [true]},
 			"away": {"$ref": "https://example.com/schema"}, "loop": {"$ref": "#/$defs/Loop"}
 		},
 		"$defs": {"Count": {"oneOf": [{"type": "integer"}]}, "Loop": {"$ref": "#/$defs/Loop"}},
@@ -38,6 +39,7 @@ func TestCoerce(t *testing.T) {
 		{"union", "3", "3"}, {"union", "null", "null"}, {"union", "x", ""},
 		{"loose", "3", `"3"`},
 		{"named", "3", "3"}, {"named", "x", ""}, {"old", "true", "true"}, {"old", "x", ""},
+		{"const", "5", "5"}, {"const", "x", ""}, {"values", "1", `"1"`}, {"one", "true", "true"}, {"one", "x", ""},
 		{"away", "3", `"3"`}, {"loop", "3", `"3"`},
 	}
 	for _, tt := range tests {

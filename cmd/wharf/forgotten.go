@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
+	"github.com/wharf-mcp/wharf/host/registry"
+)
+
+// forgotten returns a hint, with the command line that was probably meant, if the command of
+// a server stands without a "--", or its name without --name; else "". Other programs take
+// both, as in claude mcp add NAME COMMAND….
+func (a *app) forgotten(cmd *cobra.Command) string {
+	line := []string{"wharf"}
+	names := strings.Fields(cmd.CommandPath())[1:] // the names that line still lacks
+	if len(names) == 0 {
+		line = append(line, "tools")
+	}
+	adds, named := cmd.CommandPath() == "wharf add", ""
+	for rest := a.argv; len(rest) > 0 && a.shell == nil; {
+		word, taken := rest[0], 1
+		_, address := atAddress(word)
+		switch {
+		case len(names) > 0 && word == names[0]:
+			names, line = names[1:], append(line, word)
+		case word != "--" && strings.HasPrefix(word, "-"):
+			known, alone := flagOf(cmd, word)
+			if !alone {
+				taken = min(2, len(rest))
+			}
+			if known {
+				line = append(line, rest[:taken]...)
+			} else if !adds || !slices.Contains(foreign, word) {
+				return ""
+			}
+		case !address && word != "--" && a.isCommand(cmd, word, named):
+			if at := strings.LastIndex(cmd.Use, " | "); at >= 0 && !strings.ContainsAny(cmd.Use[at+3:at+4], "-[") {
+				if command, own := ownWords(rest); len(own) > 0 && len(names) == 0 && (cmd.Name() == "call" || cmd.Name() == "prompt") {
+					return nameHint(append(line, own...), "", append([]string{"--"}, command...))
+				}
+				return "a command goes behind --: " + cmd.CommandPath() + cmd.Use[at+2:] // it is not known which words are for wharf
+			}
+			if command, err := words.Split(word); err == nil && len(rest) == 1 {
+				rest = command // in quotes, as one word
+			}
+			return nameHint(line, named, append([]string{"--"}, rest...))
+		case named != "" && (address || registry.IsName(word) || word == "--" && len(rest) > 1):
+			return nameHint(line, named, rest)
+		case adds && named == "" && !address && word != "--":
+			named = word
+		default:
+			return ""
+		}
+		rest = rest[taken:]
+	}
+	return ""
+}
+
+// ownWords splits the command line of a server from the words behind it that are probably for
+// wharf: a name, and key=value. It returns none of those where that is not clear.
+func ownWords(line []string) (command, own []string) {
+	at, program := len(line)-1, 1
+	if slices.Contains(runners, line[0]) {
+		program = 2 // with the server that it runs
+	}
+	for ; at > 0; at-- {
+		if key, _, pair := strings.Cut(line[at], "="); !strings.HasPrefix(line[at], "{") && (!pair || !args.IsKey(strings.TrimSuffix(key, ":"))) {
+			break
+		}
+	}
+	behind := line[max(at-1, 0)]
+	if at < program || filepath.Ext(line[at]) != "" || !args.IsKey(line[at]) || strings.HasPrefix(behind, "-") || behind == "run" {
+		return line, nil
+	}
+	return line[:at], line[at:]
+}
+
+// foreign are flags of claude mcp add that have a value and say nothing that Wharf needs.
+var foreign = []string{"--transport", "-t", "--scope", "-s"}
+
+// flagOf reports whether cmd has the flag that a word gives, and whether the word is
+// complete: the value is in it, or the flag needs none.
+func flagOf(cmd *cobra.Command, word string) (known, alone bool) {
+	name, _, given := strings.Cut(word, "=")
+	flag := cmd.Flag(strings.TrimLeft(name, "-"))
+	if !strings.HasPrefix(word, "--") {
+		if flag = cmd.Flags().ShorthandLookup(word[1:min(2, len(word))]); flag == nil && word == "-h" {
+			return true, true
+		}
+		given = len(word) > 2
+	}
+	if flag == nil {
+		return false, given
+	}
+	return true, given || flag.NoOptDefVal != ""
+}
+
+// runners are programs that servers are started with.
+var runners = []string{"npx", "bunx", "uvx", "dnx", "pipx", "node", "bun", "deno", "python", "python3", "uv", "docker", "podman", "java", "go"}
+
+// isCommand reports whether a word begins the command line of a server, and is not the name
+// of one. What follows a name is a command.
+func (a *app) isCommand(cmd *cobra.Command, word string, named string) bool {
+	if s, err := a.load(); err == nil && cmd.Name() != "add" && s.has(word) {
+		return false
+	}
+	return slices.Contains(runners, word) || strings.HasPrefix(word, ".") || strings.HasPrefix(word, "/") ||
+		named != "" && !registry.IsName(word)
+}
+
+// notInRegistry is the error for a word that is the command line of a server, or its address
+// without http://. Neither is a name that a registry is asked for.
+func (a *app) notInRegistry(cmd *cobra.Command, word string) error {
+	if strings.HasPrefix(word, "{") {
+		return exit.Usage(errors.New("an entry in JSON is not added"), "%s", elsewhere["add-json"])
+	}
+	command, err := words.Split(word)
+	if err != nil || len(command) == 0 {
+		return nil
+	}
+	where, last := "a command goes behind --", append([]string{"--"}, command...)
+	switch {
+	case len(command) == 1 && isSite(word):
+		where, last = schemeMissing, []string{"http://" + word}
+	case len(command) == 1 && !a.isCommand(cmd, word, ""):
+		return nil
+	}
+	line := slices.DeleteFunc(slices.Clone(a.argv), func(w string) bool { return w == word })
+	return exit.Usage(fmt.Errorf("%q is no name of a server in a registry", word), "%s", lineHint(append([]string{"wharf"}, line...), where, last))
+}
+
+// isSite reports whether a word begins as an address does behind its scheme: with a name and a
+// port, an IP address, or localhost.
+func isSite(word string) bool {
+	site, _, _ := strings.Cut(word, "/")
+	name, port, _ := strings.Cut(site, ":")
+	_, notIP := netip.ParseAddr(name)
+	_, notPort := strconv.ParseUint(port, 10, 16)
+	return name != "" && (notPort == nil || port == "" && (notIP == nil || name == "localhost"))
+}
+
+// lacksScheme is the command line that was probably meant with a word that is an address but for
+// its scheme, or "".
+func (a *app) lacksScheme(word string) string {
+	scheme, at := "http://", slices.Index(a.argv, word)
+	if host, _, path := strings.Cut(word, "/"); !isSite(word) && path && strings.Contains(strings.Trim(host, "."), ".") {
+		scheme = "https://"
+	} else if !isSite(word) {
+		return ""
+	}
+	if at < 0 || a.shell != nil {
+		return schemeMissing
+	}
+	line := slices.Clone(a.argv)
+	line[at] = scheme + word
+	return lineHint([]string{"wharf"}, schemeMissing, line)
+}
+
+const schemeMissing = "an address begins with http:// or https://"
+
+// nameHint leads on to a command line, which may have --name before its last words. Those
+// are a url, or "--" and a command.
+func nameHint(line []string, named string, last []string) string {
+	where := "a name goes behind --name"
+	switch {
+	case named == "":
+		where = "a command goes behind --"
+	case last[0] == "--":
+		where = "a command goes behind --, and its name behind --name"
+	}
+	if named != "" {
+		line = append(line, "--name", named)
+	}
+	return lineHint(line, where, last)
+}
+
+// lineHint leads on to the command line of line and last, after what was wrong.
+func lineHint(line []string, where string, last []string) string {
+	line = slices.Concat(line, last)
+	for i := range line {
+		line[i] = plain.ShellWord(line[i])
+	}
+	return where + ": `" + strings.Join(line, " ") + "`"
+}

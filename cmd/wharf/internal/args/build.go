@@ -1,0 +1,47 @@
+package args
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// Build returns the object that the tool gets. The schema may be nil: every value that
+// is not JSON is a string then. Where check is set, a name that is nearly that of an argument
+// is an error.
+func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Object, error) {
+	built, reader := Object{}, ReadSchema(schema)
+	args, err := args.named(fmt.Sprintf("tool %q", tool), reader)
+	if err != nil {
+		return nil, err
+	}
+	for key, member := range args.base {
+		built[key] = member
+	}
+	var faults []host.Fault
+	for _, v := range args.values {
+		if v.json {
+			built[v.Key] = json.RawMessage(v.Text)
+			continue
+		}
+		wanted := reader.Types(v.Key)
+		member, ok := coerce(v.Text, wanted)
+		if !ok {
+			faults = append(faults, host.Fault{Pointer: pointerTo(v.Key), Want: wanted.String()})
+		}
+		built[v.Key] = member
+	}
+	taken := false // with --no-validate
+	if check {
+		slipped, open := slips(schema, reader, built)
+		taken = len(slipped) > 0 && open
+		if faults = append(faults, slipped...); len(faults) > 0 {
+			faults = append(faults, reader.missing(built, faults)...)
+		}
+	}
+	if len(faults) > 0 {
+		return nil, explanation{args, reader, built, tool, faults, 0, taken}.err()
+	}
+	return built, nil
+}

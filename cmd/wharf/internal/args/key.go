@@ -1,0 +1,19 @@
+package args
+
+import (
+	"regexp"
+	"strings"
+)
+
+// looksLikeKey reports whether key, which stands before the first colon of a word, can be the name
+// of an argument, and text behind it its value. It cannot in an address, a path with a drive, a
+// time of day, and in prose ("Note: …").
+func looksLikeKey(key, text string) bool {
+	drive := len(key) == 1 && strings.HasPrefix(text, "/")
+	return !drive && IsKey(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
+}
+
+// IsKey reports whether a word has the form that names of tools and of their arguments have.
+func IsKey(word string) bool { return keyForm.MatchString(word) }
+
+var keyForm = regexp.MustCompile(`^[A-Za-z_][\w.-]*$`)
