@@ -102,14 +102,14 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 		return s.Reload(entry)
 	}
 	if slices.ContainsFunc(h.dialer.Routes(entry), func(via string) bool { return plugins[via] }) {
-		s.become(entry, manager.Change{Keep: true})
+		s.replaceEntry(entry, manager.Change{SameEntry: true})
 	} else if rhythm {
-		s.memory.Lock()
+		s.savedLists.Lock()
 		before := s.entry.Swap(&entry)
 		if known := s.harmless.Load(); known != nil && known.of == before {
 			s.harmless.Store(&harmlessTools{&entry, known.names})
 		}
-		s.memory.Unlock()
+		s.savedLists.Unlock()
 	}
 	return nil
 }

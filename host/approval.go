@@ -138,7 +138,7 @@ func (h *Host) approve(ctx context.Context, s Server) error {
 }
 
 // account returns the account with which a server is signed in to, or nil if it needs none.
-func (h *Host) account(ctx context.Context, s Server) (*connect.Account, error) {
+func (h *Host) account(ctx context.Context, s Server) (*connect.SharedAccount, error) {
 	s, err := h.admit(ctx, s)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 		return false
 	}
 	if s.driver.Status().State == status.Failed { // unless another call was faster
-		s.driver.Change(manager.Change{Keep: true})
+		s.driver.Change(manager.Change{SameEntry: true})
 	}
 	return true
 }
@@ -196,7 +196,7 @@ func (s *Session) answers(ctx context.Context, err error) (again bool) {
 		return false
 	}
 	if s.driver.Status().State == status.Failed {
-		s.driver.Change(manager.Change{Keep: true})
+		s.driver.Change(manager.Change{SameEntry: true})
 	}
 	return true
 }

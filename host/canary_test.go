@@ -59,7 +59,7 @@ func (c *recordingHost) hear(err error) {
 // it is or as it is written on the way.
 func (c *recordingHost) keeps(t *testing.T, secrets []string) {
 	t.Helper()
-	logins, err := c.vault().Logins(t.Context())
+	logins, err := c.vault().Entries(t.Context())
 	fmt.Fprintf(&c.said, "%+v %v", logins, err)
 	places := map[string][]byte{"what was said": []byte(c.said.String())}
 	err = filepath.WalkDir(c.home, func(path string, d fs.DirEntry, err error) error {

@@ -100,24 +100,24 @@ func (s *Session) Reload(entry Server) error {
 	if entry.Name != s.Name() {
 		return hosterr.Configf("reload %s: the entry is that of %s", s.Name(), entry.Name)
 	}
-	s.become(entry, manager.Change{Disabled: entry.Disabled})
+	s.replaceEntry(entry, manager.Change{Disabled: entry.Disabled})
 	return nil
 }
 
-// become gives the session another entry and replaces its connection. The session forgets
+// replaceEntry gives the session another entry and replaces its connection. The session forgets
 // what it knew of the server after the driver has been told: by then a dial that was under
 // way is cancelled and cannot bring it back.
-func (s *Session) become(entry Server, c manager.Change) {
-	s.memory.Lock()
+func (s *Session) replaceEntry(entry Server, c manager.Change) {
+	s.savedLists.Lock()
 	other := catalogue.KeyOf(*s.entry.Swap(&entry)) != catalogue.KeyOf(entry)
 	s.refused.Store(nil)
 	s.driver.Change(c)
 	s.inner.Forget(other)
-	s.memory.Unlock()
+	s.savedLists.Unlock()
 	if other {
 		s.driver.Report(func(st *status.Status) { st.Tools, st.Stale = 0, false })
 	}
-	s.remind()
+	s.showSaved()
 }
 
 // Disable drops the connection and makes no other: calls fail with [ErrDisabled],

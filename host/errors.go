@@ -123,7 +123,7 @@ func explain(server string, err error) error {
 // refused finds why no connection is made for now. If an earlier error is the reason, the
 // kind is that of the earlier error.
 func refused(server string, err error) (hint string, kind error) {
-	var r *manager.Refusal
+	var r *manager.UnavailableError
 	if !errors.As(err, &r) {
 		return "", nil
 	}

@@ -124,7 +124,7 @@ func TestOAuthIsRecorded(t *testing.T) {
 func TestASignerIsRecorded(t *testing.T) {
 	signer := testenv.Plugin(t, "./plugintest/testdata/signer")
 	address := serve(t, &registry{})
-	c := host.Config{Files: pluginFile("signer", signer), Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) { return "typed", nil }}}
+	c := host.Config{Files: pluginFile("signer", signer), Person: &signin.Person{Ask: func(context.Context, signin.Question) (string, error) { return "typed", nil }}}
 	text, flows := recordedFlows(t, c, func(h *host.Host) {
 		session := connect(t, h, showing(address))
 		say(t, session)

@@ -180,7 +180,7 @@ type Host struct {
 	vault    *vault.Vault // nil without a folder for it
 	warnings warningQueue
 	store    *catalogue.Store // nil keeps nothing
-	saving   saving
+	saves    saveQueue
 	manager  *manager.Manager
 
 	approvals approvals

@@ -17,7 +17,7 @@ type hostileGuest struct {
 	types   [][2]string         // more types, from firstType on
 	imports []string            // more imports, from the number of host calls on; see foreign
 	pages   uint32              // of memory; 0 is 2
-	most    uint32              // pages it may grow to by its own account; 0 is no limit
+	most    uint32              // pages it may grow to, as it says itself; 0 is no limit
 	tables  [][]byte            // see table
 	entries []uint32            // functions in table 0
 	exports [][]byte            // more exports; see export

@@ -19,15 +19,15 @@ import (
 // it is also asked for again when the server says that the list changed; a modern server
 // tells that only to a [Subscription].
 func (s *Session) Known() status.Known {
-	s.recall()
+	s.loadSaved()
 	k := s.inner.Known()
 	k.Tools.Items = permitted(s.entry.Load(), k.Tools.Items)
 	return k
 }
 
-// memory is what a session knows of earlier runs. Its lock is held while the entry of the
+// savedLists is what a session knows of earlier runs. Its lock is held while the entry of the
 // session is replaced, so that no list is kept under the wrong entry.
-type memory struct {
+type savedLists struct {
 	sync.Mutex
 	of catalogue.Key // the server whose lists the session was given; "" is none
 }
@@ -38,20 +38,20 @@ var kinds = map[string]catalogue.Kind{
 	mcp.MethodListResources: catalogue.Resources, mcp.MethodListTemplates: catalogue.Templates,
 }
 
-// recall gives the session the lists that the catalogue has for its entry, unless it has done
+// loadSaved gives the session the lists that the catalogue has for its entry, unless it has done
 // so before.
-func (s *Session) recall() {
+func (s *Session) loadSaved() {
 	h := s.host
 	if h.store == nil {
 		return
 	}
-	s.memory.Lock()
-	defer s.memory.Unlock()
+	s.savedLists.Lock()
+	defer s.savedLists.Unlock()
 	key := catalogue.KeyOf(*s.entry.Load())
-	if s.memory.of == key {
+	if s.savedLists.of == key {
 		return
 	}
-	s.memory.of = key
+	s.savedLists.of = key
 	known, err := h.store.Load(key)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -67,13 +67,13 @@ func (s *Session) recall() {
 	s.inner.Recall(lists)
 }
 
-// remind shows in the status what is known from an earlier run. A OneShot host does not read
+// showSaved shows in the status what is known from an earlier run. A OneShot host does not read
 // the catalogue for that.
-func (s *Session) remind() {
+func (s *Session) showSaved() {
 	if s.host.store == nil || s.host.config.OneShot {
 		return
 	}
-	s.recall()
+	s.loadSaved()
 	s.showStale()
 }
 
@@ -102,19 +102,19 @@ func (s *Session) renew(of *Server, c *session.Conn) {
 	}()
 }
 
-// saving are the sessions whose lists are about to be kept.
-type saving struct {
+// saveQueue are the sessions whose lists are about to be kept.
+type saveQueue struct {
 	mu      sync.Mutex
 	waiting map[*Session]struct{}
 	running bool
 }
 
-// remember keeps what a session knows for later runs. It returns at once.
-func (h *Host) remember(s *Session) {
+// queueSave keeps what a session knows for later runs. It returns at once.
+func (h *Host) queueSave(s *Session) {
 	if h.store == nil {
 		return
 	}
-	q := &h.saving
+	q := &h.saves
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.waiting == nil {
@@ -140,8 +140,8 @@ func (h *Host) remember(s *Session) {
 }
 
 // next returns a session that waits. It returns nil if none waits: the saving then ends, and
-// remember begins it anew.
-func (q *saving) next() *Session {
+// queueSave begins it anew.
+func (q *saveQueue) next() *Session {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for s := range q.waiting {
@@ -154,10 +154,10 @@ func (q *saving) next() *Session {
 
 // save keeps what the session knows. Lists that it does not know are kept as they were.
 func (s *Session) save() error {
-	s.recall()
-	s.memory.Lock()
+	s.loadSaved()
+	s.savedLists.Lock()
 	entry, written := s.entry.Load(), s.inner.Written()
-	s.memory.Unlock()
+	s.savedLists.Unlock()
 	snapshot := &catalogue.Snapshot{Name: entry.Name, Info: s.Info(), Lists: make(map[catalogue.Kind]catalogue.List)}
 	for method, l := range written {
 		snapshot.Lists[kinds[method]] = catalogue.List{Items: l.Items, Listed: l.Listed, Until: l.Until}

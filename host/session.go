@@ -25,11 +25,11 @@ type Session struct {
 	inner  *session.Session
 	driver *manager.Driver
 
-	harmless atomic.Pointer[harmlessTools] // see learn
-	starting connect.Starting              // the connection while it is made
-	memory   memory                        // what it knows of earlier runs
-	renewals renewals                      // of lists that changed
-	refused  atomic.Pointer[string]        // the method that needs a sign-in; nil for none
+	harmless   atomic.Pointer[harmlessTools] // see learn
+	starting   connect.Starting              // the connection while it is made
+	savedLists savedLists                    // what it knows of earlier runs
+	renewals   renewals                      // of lists that changed
+	refused    atomic.Pointer[string]        // the method that needs a sign-in; nil for none
 }
 
 // Connect adds a server, starts or reaches it, finds out which era of the
@@ -76,7 +76,7 @@ func (h *Host) add(entry Server, client Client) (*Session, error) {
 	if err := h.register(s, &entry); err != nil {
 		return nil, err
 	}
-	s.remind()
+	s.showSaved()
 	return s, nil
 }
 
@@ -121,7 +121,7 @@ func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 		MaxTimeout:  h.config.MaxTimeout,
 		NoValidate:  h.config.NoValidate,
 		Warn:        func(text string) { h.warn(name, text) },
-		Listed:      func() { h.remember(s) },
+		Listed:      func() { h.queueSave(s) },
 		Changed:     s.changed,
 	}
 	client.offer(&c)

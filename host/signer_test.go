@@ -63,7 +63,7 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 	signer := pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))
 	s := &registry{}
 	url, dir, asked := serve(t, s), vaultDir(t), 0
-	h := newHost(t, host.Config{VaultDir: dir, Files: signer, Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) {
+	h := newHost(t, host.Config{VaultDir: dir, Files: signer, Person: &signin.Person{Ask: func(context.Context, signin.Question) (string, error) {
 		asked++
 		return "typed", nil
 	}}})
@@ -100,7 +100,7 @@ func TestASignerOfBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked, entry := 0, showing(serve(t, s))
-			h := newHost(t, host.Config{VaultDir: vaultDir(t), Files: files, Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) {
+			h := newHost(t, host.Config{VaultDir: vaultDir(t), Files: files, Person: &signin.Person{Ask: func(context.Context, signin.Question) (string, error) {
 				asked++
 				return "typed", nil
 			}}})
@@ -133,7 +133,7 @@ func TestABodyIsNotShown(t *testing.T) {
 	files := pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))
 	s, dir := &registry{}, vaultDir(t)
 	url := serve(t, s)
-	h := newHost(t, host.Config{VaultDir: dir, Files: files, Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) { return "typed", nil }}})
+	h := newHost(t, host.Config{VaultDir: dir, Files: files, Person: &signin.Person{Ask: func(context.Context, signin.Question) (string, error) { return "typed", nil }}})
 	session := connect(t, h, showing(url))
 	say(t, session)
 	count := len(s.seen)

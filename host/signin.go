@@ -18,18 +18,18 @@ import (
 // Login lets the person sign in to a server, through the callbacks of the configuration. It
 // ends when they have signed in, when they decline, or when ctx ends.
 func (h *Host) Login(ctx context.Context, s Server) error {
-	return h.onAccount(ctx, "sign in to", s, func(ctx context.Context, a *connect.Account) error {
+	return h.onAccount(ctx, "sign in to", s, func(ctx context.Context, a *connect.SharedAccount) error {
 		if a == nil {
 			return hosterr.Configf(`nothing signs in to it; write auth = "oauth" in its entry`)
 		}
 		a.Declined.Store(false)
-		return h.login(ctx, a)
+		return h.askToSignIn(ctx, a)
 	})
 }
 
 // Logout makes the provider of a server revoke and forget all that it has for that server.
 func (h *Host) Logout(ctx context.Context, s Server) error {
-	return h.onAccount(ctx, "sign out of", s, func(ctx context.Context, a *connect.Account) error {
+	return h.onAccount(ctx, "sign out of", s, func(ctx context.Context, a *connect.SharedAccount) error {
 		if a == nil {
 			return nil
 		}
@@ -40,13 +40,13 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 
 // onAccount calls do with the account of a server, or with nil if it needs none. The person
 // is present: they are asked before anything of a project is used. what is for errors.
-func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(context.Context, *connect.Account) error) error {
+func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(context.Context, *connect.SharedAccount) error) error {
 	ctx, over, err := h.begin(ctx)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", what, s.Name, err)
 	}
 	defer over()
-	var a *connect.Account
+	var a *connect.SharedAccount
 	if err = h.Approve(ctx, s); err == nil {
 		a, err = h.account(ctx, s)
 	}
@@ -59,9 +59,9 @@ func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(con
 	return nil
 }
 
-// login asks the person, and remembers that they said no. If they did sign in, the
+// askToSignIn asks the person, and remembers that they said no. If they did sign in, the
 // sessions that wait for that go on.
-func (h *Host) login(ctx context.Context, a *connect.Account) error {
+func (h *Host) askToSignIn(ctx context.Context, a *connect.SharedAccount) error {
 	a.Turns.Add(1) // before the login: another person may sign in
 	err := a.Login(ctx)
 	var failed *auth.Error
@@ -108,7 +108,7 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 		if broken != nil || a == nil || a.Declined.Load() {
 			return err
 		}
-		if failed := s.login(ctx, a); failed != nil {
+		if failed := s.askToSignIn(ctx, a); failed != nil {
 			if errors.Is(failed, ErrClosed) {
 				return fmt.Errorf("%s: %w", entry.Name, failed)
 			}
@@ -131,11 +131,11 @@ func (s *Session) unwelcome(ctx context.Context, err error) error {
 	return &hosterr.Error{Kind: ErrLogin, Err: err, Hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}
 }
 
-// login lets the person sign in, unless the session ends meanwhile.
-func (s *Session) login(ctx context.Context, a *connect.Account) error {
+// askToSignIn lets the person sign in, unless the session ends meanwhile.
+func (s *Session) askToSignIn(ctx context.Context, a *connect.SharedAccount) error {
 	ctx, over := within(ctx, s.inner.Lifetime())
 	defer over()
-	err := s.host.login(ctx, a)
+	err := s.host.askToSignIn(ctx, a)
 	if err != nil && errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed
 	}

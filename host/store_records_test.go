@@ -51,7 +51,7 @@ func TestRecordsOfAnInstallation(t *testing.T) {
 	}
 	logins := func(want int) {
 		t.Helper()
-		all, err := vault.Open(vault.Config{Dir: dir}).Logins(t.Context())
+		all, err := vault.Open(vault.Config{Dir: dir}).Entries(t.Context())
 		if err != nil || len(all) != want {
 			t.Errorf("%+v, %v; want %d", all, err, want)
 		}

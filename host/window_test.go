@@ -45,7 +45,7 @@ func BenchmarkWindow(b *testing.B) {
 		}
 		f.expire()
 		f.read()
-		retry, err := a.Challenge(b.Context(), &httpclient.Challenge{Status: 401, Round: 1, Sent: pairs})
+		retry, err := a.Challenge(b.Context(), &httpclient.Challenge{Status: 401, Number: 1, Sent: pairs})
 		l := f.read()
 		if !retry || err != nil || len(l.redeemed) != 1 {
 			b.Fatalf("retry %v, error %v, redeemed %d times", retry, err, len(l.redeemed))

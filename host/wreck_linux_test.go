@@ -261,7 +261,7 @@ func (v *lossTrial) work(t *testing.T, s *lostServer) {
 		v.call(t, s)
 		what, early, ok := v.turn()
 		if early {
-			v.early.CompareAndSwap(0, memory(t))
+			v.early.CompareAndSwap(0, savedLists(t))
 		}
 		if ok {
 			v.settle(what, s.lose(t, what, v.marker))
@@ -355,15 +355,15 @@ func (v *lossTrial) checkMemory(t *testing.T) {
 		return
 	}
 	const slack = 8 << 20
-	early, now := v.early.Load(), memory(t)
+	early, now := v.early.Load(), savedLists(t)
 	t.Logf("memory: %d MiB early, %d MiB in the end", early>>20, now>>20)
 	if now-early > max(slack, early/10) {
 		t.Errorf("memory grew from %d to %d MiB", early>>20, now>>20)
 	}
 }
 
-// memory returns what is resident of this process, in bytes.
-func memory(t *testing.T) int64 {
+// savedLists returns what is resident of this process, in bytes.
+func savedLists(t *testing.T) int64 {
 	runtime.GC()
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -56,7 +56,7 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 // vault. What an entry had that it replaces is forgotten. It returns the state for [changed].
 func (a *app) writeAddition(ctx context.Context, f *tomledit.File, add *addition, text []byte) (state string, err error) {
 	before, replaces := among(f.Read.Servers, add.server.Name)
-	undo, err := a.keep(ctx, add.inputs)
+	undo, err := a.storeInputs(ctx, add.inputs)
 	if err != nil {
 		return "", err
 	}

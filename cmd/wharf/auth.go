@@ -44,8 +44,8 @@ func newAuthStatus(a *app) *cobra.Command {
 	}
 }
 
-// savedLogin is a saved sign-in for programs.
-type savedLogin struct {
+// savedSignIn is a saved sign-in for programs.
+type savedSignIn struct {
 	Provider string    `json:"provider"`
 	Resource string    `json:"resource,omitempty"`
 	Issuer   string    `json:"issuer,omitempty"`
@@ -54,10 +54,10 @@ type savedLogin struct {
 	Stored   time.Time `json:"stored"`
 }
 
-// savedLogins are all of them, and where they are.
-type savedLogins struct {
+// savedSignIns are all of them, and where they are.
+type savedSignIns struct {
 	Vault   savedVault    `json:"vault"`
-	Logins  []savedLogin  `json:"logins"`
+	Logins  []savedSignIn `json:"logins"`
 	Secrets []savedSecret `json:"secrets,omitempty"`
 }
 
@@ -86,31 +86,31 @@ func (a *app) vault() (*vault.Vault, error) {
 	return vault.Open(vault.Config{Dir: dir, Warn: func(text string) { a.Warn("%s", text) }}), nil
 }
 
-// logins returns what is saved of sign-ins.
-func (a *app) logins(ctx context.Context) ([]vault.Entry, error) {
+// vaultEntries returns what is saved of sign-ins.
+func (a *app) vaultEntries(ctx context.Context) ([]vault.Entry, error) {
 	v, err := a.vault()
 	if err != nil {
 		return nil, err
 	}
-	return v.Logins(ctx)
+	return v.Entries(ctx)
 }
 
 func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 	status := v.Status()
-	logins, err := v.Logins(ctx)
+	logins, err := v.Entries(ctx)
 	if err != nil {
 		return err
 	}
-	list := make([]savedLogin, len(logins))
+	list := make([]savedSignIn, len(logins))
 	for i, l := range logins {
-		list[i] = savedLogin{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
+		list[i] = savedSignIn{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
 	}
 	secrets, err := a.savedSecrets(v)
 	if err != nil {
 		return err
 	}
 	if !a.forPeople() {
-		return a.PrintJSON(savedLogins{savedVault{status.Path, status.KeySource, status.Problem}, list, secrets})
+		return a.PrintJSON(savedSignIns{savedVault{status.Path, status.KeySource, status.Problem}, list, secrets})
 	}
 	a.Tell(term.Bold, "vault:", vaultLine(status), "")
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
@@ -233,5 +233,5 @@ func (a *app) secret(ctx context.Context, name string) (string, error) {
 	if a.InTTY {
 		q.Label = "secret " + name
 	}
-	return a.prompt(ctx, q)
+	return a.askText(ctx, q)
 }

@@ -180,7 +180,7 @@ func TestStrangeTextsInQuestions(t *testing.T) {
 				"type": "array", "default": []string{text}, "items": object{"anyOf": []object{{"const": text, "title": text}, {"const": "b", "title": text + "b"}}},
 			}}})}), "> ", []string{"1/1: files (mcp-files --root /notes) asks for any of these, with commas", "  between, optional."}, elicits)
 			shows(t, func(a *app) {
-				a.prompt(context.Background(), signin.Question{Provider: "corp", Server: "files", Label: text + ".", Hint: text, Secret: true})
+				a.askText(context.Background(), signin.Question{Provider: "corp", Server: "files", Label: text + ".", Hint: text, Secret: true})
 			}, "Give it to corp: ", []string{"The auth provider corp wants a secret, which is not shown as you type it, to", "  sign in to files."}, "")
 		})
 	}

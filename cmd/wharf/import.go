@@ -317,7 +317,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	if err = a.agreeTo(ctx, above.String(), "Add what is shown? yes, [n]o: ", yes); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	undo, err := a.keepSecrets(ctx, secrets, "`wharf auth secret --forget %s` forgets the secret, where no other server means it")
+	undo, err := a.storeSecrets(ctx, secrets, "`wharf auth secret --forget %s` forgets the secret, where no other server means it")
 	if err != nil {
 		return err
 	}

@@ -146,15 +146,15 @@ func (a *app) askInput(ctx context.Context, n *inputs, in registry.Input, number
 	}
 }
 
-// keep stores the secrets of inputs in the vault, and returns a function that removes them
+// storeInputs stores the secrets of inputs in the vault, and returns a function that removes them
 // again.
-func (a *app) keep(ctx context.Context, n *inputs) (undo func(), err error) {
-	return a.keepSecrets(ctx, n.secrets, "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret")
+func (a *app) storeInputs(ctx context.Context, n *inputs) (undo func(), err error) {
+	return a.storeSecrets(ctx, n.secrets, "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret")
 }
 
-// keepSecrets stores secrets in the vault by their names, and returns a function that removes
+// storeSecrets stores secrets in the vault by their names, and returns a function that removes
 // them again. It replaces no secret, as another entry may mean it: hint says what to do then.
-func (a *app) keepSecrets(ctx context.Context, secrets map[string]string, hint string) (undo func(), err error) {
+func (a *app) storeSecrets(ctx context.Context, secrets map[string]string, hint string) (undo func(), err error) {
 	if len(secrets) == 0 {
 		return func() {}, nil
 	}

@@ -36,11 +36,11 @@ that, and forgotten.`,
 
 // logout signs out, and says whether anything was saved.
 func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) error {
-	before, unknown := a.logins(ctx)
+	before, unknown := a.vaultEntries(ctx)
 	if err := h.Logout(ctx, server); err != nil {
 		return err
 	}
-	after, err := a.logins(ctx)
+	after, err := a.vaultEntries(ctx)
 	if unknown == nil && err == nil && slices.Equal(before, after) {
 		fmt.Fprintf(a.Err, "Nothing was saved of a sign-in to %s.\n", plain.Name(server.Name, plain.NameColumns))
 		return nil

@@ -22,7 +22,7 @@ import (
 
 // letSignIn gives a host the callbacks that let the person sign in.
 func (a *app) letSignIn(c *host.Config) {
-	c.Person = &signin.Person{OpenURL: a.openPage, Prompt: a.prompt, ShowCode: a.showCode}
+	c.Person = &signin.Person{OpenURL: a.openPage, Ask: a.askText, ShowCode: a.showCode}
 }
 
 // letAsk gives a host the callbacks that let a server ask the person something, and have
@@ -105,15 +105,15 @@ func (a *app) takeAddress(ctx context.Context, p signin.Page) error {
 	}
 }
 
-// prompt asks for a text. What the provider says of it is quoted; below it stands, in
+// askText asks for a text. What the provider says of it is quoted; below it stands, in
 // our own words, who asks and for which server.
-func (a *app) prompt(ctx context.Context, q signin.Question) (string, error) {
+func (a *app) askText(ctx context.Context, q signin.Question) (string, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer leave()
-	text, err := a.Ask(ctx, a.promptFor(q))
+	text, err := a.Ask(ctx, a.questionFor(q))
 	if errors.Is(err, io.EOF) {
 		err = nil // the last line may have no line end
 	}
@@ -129,9 +129,9 @@ func (a *app) prompt(ctx context.Context, q signin.Question) (string, error) {
 	return text, err
 }
 
-// promptFor shows what a provider says of a question, and returns the question. Without
+// questionFor shows what a provider says of a question, and returns the question. Without
 // a provider the question and its label are our own.
-func (a *app) promptFor(q signin.Question) term.Question {
+func (a *app) questionFor(q signin.Question) term.Question {
 	if q.Provider == "" {
 		return term.Question{Prompt: q.Label + ": ", Secret: q.Secret}
 	}

@@ -37,7 +37,7 @@ func (a *app) runTrustList(ctx context.Context, t *trust.Store, _ []string) erro
 	for _, r := range records {
 		same := func(d decision) bool { return d.Project == r.Project && d.File == r.File && d.Server == r.Server }
 		if !slices.ContainsFunc(list, same) {
-			list = append(list, decision{r.Project, r.File, r.Server, r.Verdict, &r.Decided, r.Hash, ""})
+			list = append(list, decision{r.Project, r.File, r.Server, r.State, &r.Decided, r.Hash, ""})
 		}
 	}
 	a.warnOf(a.settings)

@@ -18,11 +18,11 @@ func (a *app) forgetRefused(ctx context.Context, h *host.Host, server host.Serve
 	if !errors.Is(err, host.ErrLogin) {
 		return err
 	}
-	before, unread := a.logins(ctx)
+	before, unread := a.vaultEntries(ctx)
 	if unread != nil || h.Logout(ctx, server) != nil {
 		return err
 	}
-	if after, unread := a.logins(ctx); unread != nil || slices.Equal(before, after) {
+	if after, unread := a.vaultEntries(ctx); unread != nil || slices.Equal(before, after) {
 		return err // it was no token, and not sent
 	}
 	return exit.WithHint(&tokenRefused{server.Name, err}, fmt.Sprintf("`wharf login %s` asks for another", plain.Word(server.Name)))

@@ -159,7 +159,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 		a.forgetBundles(f, next)
 		return done, err
 	}
-	undo, err := a.keep(ctx, n)
+	undo, err := a.storeInputs(ctx, n)
 	if err != nil {
 		return done, err
 	}

@@ -36,7 +36,7 @@ type Installed struct {
 	Name    string `json:"name"`             // what server entries call it
 	Plugin  string `json:"plugin,omitempty"` // what it calls itself; "" where that was not kept yet
 	Kind    Kind   `json:"kind"`
-	Version string `json:"version"` // by its own account, like the name above and the text below
+	Version string `json:"version"` // as it says itself, like the name above and the text below
 	Summary string `json:"summary"`
 
 	Source string `json:"source"` // a path, an https URL, or oci://…

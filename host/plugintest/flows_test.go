@@ -30,7 +30,7 @@ func recordFlow(t *testing.T, module []byte) string {
 	var lines []byte
 	r := &flowrecord.Recorder{
 		Provider: k.plugin, Rehearsal: k.plugin,
-		Keep: func(line []byte) { lines = append(append(lines, line...), '\n') }, Warn: func(text string) { t.Error(text) },
+		Write: func(line []byte) { lines = append(append(lines, line...), '\n') }, Warn: func(text string) { t.Error(text) },
 	}
 	if _, err := k.play(providerScenario("sign-in"), r); err != nil {
 		t.Fatal(err)

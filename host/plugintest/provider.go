@@ -73,7 +73,7 @@ func (k *providerKit) load() bool {
 	began := time.Now()
 	p, err := k.compiler.Provider(k.ctx, k.engine, 0, k.options.Name, k.binary)
 	took := time.Since(began)
-	if errors.As(err, new(*wasm.Refusal)) || errors.As(err, new(*worker.Refusal)) {
+	if errors.As(err, new(*wasm.Refusal)) || errors.As(err, new(*worker.RefusedError)) {
 		k.judge(&loads, err, nil)
 		k.skip(ProviderScenarios(), "the module cannot be loaded")
 		return false

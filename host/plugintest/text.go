@@ -37,7 +37,7 @@ func (r *Report) Text(lines int) string {
 	for _, f := range r.Figures {
 		fmt.Fprintf(&out, "  %-14s %10d %s %s\n", f.ID, f.Value, f.Unit, f.Of)
 	}
-	out.WriteString("\n" + r.verdict() + "\n")
+	out.WriteString("\n" + r.summary() + "\n")
 	return cleantext.Text(out.String())
 }
 
@@ -136,8 +136,8 @@ func (c *Check) writeTrace(out *strings.Builder, lines int) {
 	}
 }
 
-// verdict is the last line.
-func (r *Report) verdict() string {
+// summary is the last line.
+func (r *Report) summary() string {
 	count := map[Result]int{}
 	for _, c := range r.Checks {
 		count[c.Result]++

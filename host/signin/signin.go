@@ -19,9 +19,9 @@ type Person struct {
 	// that the person does not want it.
 	OpenURL func(ctx context.Context, p Page) error
 
-	// Prompt asks for a text, often a secret one. [ErrDeclined] says that the person
+	// Ask asks for a text, often a secret one. [ErrDeclined] says that the person
 	// gives none.
-	Prompt func(ctx context.Context, q Question) (string, error)
+	Ask func(ctx context.Context, q Question) (string, error)
 
 	// ShowCode shows a code and where to type it, until ctx ends. It returns at once.
 	ShowCode func(ctx context.Context, c Code)

@@ -77,7 +77,7 @@ func (s *Store) compare(server config.Server, records []Record, b *budget) (Appr
 	}
 	a.Hash = a.hash()
 	if r := about(records, a.key()); r != nil {
-		a.State, a.Decided = r.Verdict, r.Decided
+		a.State, a.Decided = r.State, r.Decided
 		if r.Hash != a.Hash {
 			a.State, a.Changes = Changed, differences(r.Entry, a.Entry)
 		}

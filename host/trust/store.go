@@ -31,7 +31,7 @@ const (
 type Record struct {
 	Entry
 	Hash    string    `json:"hash"`    // of the entry that was decided about
-	Verdict State     `json:"verdict"` // [Approved] or [Denied]
+	State   State     `json:"verdict"` // [Approved] or [Denied]
 	Decided time.Time `json:"decided"` // for people
 }
 
@@ -100,9 +100,9 @@ func (s *Store) Decide(ctx context.Context, a Approval, d Decision) error {
 	return nil
 }
 
-// decide stores a verdict in place of the one about the same key.
+// decide stores a decision in place of the one about the same key.
 func (s *Store) decide(ctx context.Context, e Entry, v State) error {
-	r := Record{Entry: e, Hash: e.hash(), Verdict: v, Decided: time.Now().UTC().Truncate(time.Second)}
+	r := Record{Entry: e, Hash: e.hash(), State: v, Decided: time.Now().UTC().Truncate(time.Second)}
 	if err := r.check(); err != nil {
 		return fmt.Errorf("trust: %w", err)
 	}
@@ -200,8 +200,8 @@ func parse(text []byte) ([]Record, error) {
 
 func (r Record) check() error {
 	switch {
-	case r.Verdict != Approved && r.Verdict != Denied:
-		return fmt.Errorf("its verdict is %q; expected %q or %q", r.Verdict, Approved, Denied)
+	case r.State != Approved && r.State != Denied:
+		return fmt.Errorf("its verdict is %q; expected %q or %q", r.State, Approved, Denied)
 	case r.Hash != r.Entry.hash():
 		return errors.New("its hash is not that of its facts")
 	}

@@ -65,13 +65,13 @@ func TestDecisionsAreKept(t *testing.T) {
 	}
 	s.mustDecide(t, sample(), Approved)
 	r, found, err := findIn(Open(filepath.Dir(s.Path()), nil), sample().key())
-	if !found || err != nil || r.Verdict != Approved || r.Hash != sample().hash() || len(differences(r.Entry, sample())) > 0 {
+	if !found || err != nil || r.State != Approved || r.Hash != sample().hash() || len(differences(r.Entry, sample())) > 0 {
 		t.Errorf("%+v, %v, %v", r, found, err)
 	}
 	changed := sample()
 	changed.Facts[0].Values = []string{"/usr/bin/other"}
 	s.mustDecide(t, changed, Denied)
-	if list, err := s.Records(); len(list) != 1 || err != nil || list[0].Verdict != Denied || list[0].Hash != changed.hash() {
+	if list, err := s.Records(); len(list) != 1 || err != nil || list[0].State != Denied || list[0].Hash != changed.hash() {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for _, name := range []string{s.Path(), filepath.Dir(s.Path())} {
@@ -106,7 +106,7 @@ func TestStoreIsBounded(t *testing.T) {
 	for i := range records {
 		e := sample()
 		e.Server = strconv.Itoa(i)
-		records[i] = Record{Entry: e, Hash: e.hash(), Verdict: Approved}
+		records[i] = Record{Entry: e, Hash: e.hash(), State: Approved}
 	}
 	zero, one, two := records[0], records[1], records[2]
 	for _, e := range []Record{zero, two} {
@@ -143,7 +143,7 @@ func TestSizeOfTheStore(t *testing.T) {
 	record := func(server string, size int) Record {
 		e := sample()
 		e.Server, e.Facts = server, []Fact{{Name: "x", Values: []string{strings.Repeat("x", size)}}}
-		return Record{Entry: e, Hash: e.hash(), Verdict: Approved}
+		return Record{Entry: e, Hash: e.hash(), State: Approved}
 	}
 	var records []Record
 	for i := range maxFile / maxEntry {
@@ -263,14 +263,14 @@ func TestDecideCanBeCalledOff(t *testing.T) {
 	if err := s.decide(ctx, sample(), Denied); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if r, found, err := findIn(s, sample().key()); !found || err != nil || r.Verdict != Approved {
+	if r, found, err := findIn(s, sample().key()); !found || err != nil || r.State != Approved {
 		t.Errorf("%+v, %v, %v", r, found, err)
 	}
 }
 
 func FuzzStore(f *testing.F) {
 	e := sample()
-	text, err := format([]Record{{Entry: e, Hash: e.hash(), Verdict: Approved}})
+	text, err := format([]Record{{Entry: e, Hash: e.hash(), State: Approved}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func FuzzStore(f *testing.F) {
 			return
 		}
 		for _, r := range records {
-			if r.Hash != r.Entry.hash() || r.Entry.check() != nil || r.Verdict != Approved && r.Verdict != Denied {
+			if r.Hash != r.Entry.hash() || r.Entry.check() != nil || r.State != Approved && r.State != Denied {
 				t.Errorf("accepted %+v", r)
 			}
 		}

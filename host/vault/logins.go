@@ -21,9 +21,9 @@ func DefaultDir() (string, error) {
 	return filepath.Join(dir, "wharf", "vault"), nil
 }
 
-// Logins returns what auth providers have stored, under their names: [Vault.List]
+// Entries returns what auth providers have stored, under their names: [Vault.List]
 // without the user's own secrets. It needs no key, and shows no secret.
-func (v *Vault) Logins(ctx context.Context) ([]Entry, error) {
+func (v *Vault) Entries(ctx context.Context) ([]Entry, error) {
 	entries, err := v.List(ctx)
 	if err != nil {
 		return nil, err

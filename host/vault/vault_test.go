@@ -290,7 +290,7 @@ func TestOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	logins := func() (n int) {
-		entries, err := v.Logins(t.Context())
+		entries, err := v.Entries(t.Context())
 		for _, e := range entries {
 			if e.Provider != "oauth" {
 				t.Errorf("a login at %q", e.Provider)
@@ -322,7 +322,7 @@ func TestOwners(t *testing.T) {
 	if err := os.WriteFile(v.folder.Path(recordsFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.Logins(t.Context()); err == nil || v.ForgetOwner(t.Context(), plain) == nil {
+	if _, err := v.Entries(t.Context()); err == nil || v.ForgetOwner(t.Context(), plain) == nil {
 		t.Error("a file that cannot be read has no logins")
 	}
 }

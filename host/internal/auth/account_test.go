@@ -154,7 +154,7 @@ func TestLazy(t *testing.T) {
 		t.Errorf("loaded %d times, %v", loads, err)
 	}
 	wantText(t, apply(t, a), "")
-	if retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Round: 1}); !retry || err != nil {
+	if retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Number: 1}); !retry || err != nil {
 		t.Errorf("retry %v, %v", retry, err)
 	}
 	wantText(t, apply(t, a), "Bearer 1")

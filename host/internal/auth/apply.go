@@ -31,10 +31,10 @@ func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair,
 	return append(h.pairs[:len(h.pairs):len(h.pairs)], abi.Pair{Key: "DPoP", Value: proof}), nil
 }
 
-// Prompt reports whether Apply would return at once, without a flow or a call of the
+// AppliesAtOnce reports whether Apply would return at once, without a flow or a call of the
 // provider. Package httpclient asks before a caller performs an exchange inline, which must
 // not block.
-func (a *Account) Prompt() bool {
+func (a *Account) AppliesAtOnce() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	h := a.current

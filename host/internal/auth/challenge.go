@@ -51,7 +51,7 @@ func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry
 		}
 		if f == nil {
 			a.unanswered = challenge
-			if !a.mayAsk(reason, h, c.Round) {
+			if !a.mayAsk(reason, h, c.Number) {
 				a.mu.Unlock()
 				return false, nil
 			}

@@ -35,7 +35,7 @@ func exchange(ctx context.Context, a *Account, server func(pairs []abi.Pair) htt
 			}
 			return sent, nil
 		}
-		c.Round, c.Sent = round, pairs
+		c.Number, c.Sent = round, pairs
 		if round > 3 {
 			return sent, errRefused
 		}
@@ -184,7 +184,7 @@ func TestManyChallenges(t *testing.T) {
 		a := account(t, setup(p))
 		old, _ := a.Apply(t.Context(), request)
 		refused := func(want bool) {
-			retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Round: 1, Sent: old})
+			retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Number: 1, Sent: old})
 			if !retry || err != nil {
 				t.Errorf("retry %v, %v", retry, err)
 			}
@@ -356,7 +356,7 @@ func TestASignerWithNothingToSignWith(t *testing.T) {
 		if pairs, err := a.Apply(t.Context(), request); len(pairs) != 0 || err != nil {
 			t.Errorf("%q: %v, %v", state, pairs, err)
 		}
-		if retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Round: 1}); retry || err != nil {
+		if retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Number: 1}); retry || err != nil {
 			t.Errorf("%q: retry %v, %v", state, retry, err)
 		}
 		wantText(t, strings.Join(p.starts(), " "), "initial challenged")

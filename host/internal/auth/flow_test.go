@@ -337,7 +337,7 @@ func TestProblems(t *testing.T) {
 	wantText(t, hear(c, get, step.Start{}), step.ProblemNetwork)
 	c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) { return nil, &egress.RuleError{} })
 	wantText(t, hear(c, get, step.Start{}), step.ProblemRefused)
-	c.Person = &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) { return "", signin.ErrDeclined }}
+	c.Person = &signin.Person{Ask: func(context.Context, signin.Question) (string, error) { return "", signin.ErrDeclined }}
 	wantText(t, hear(c, prompt, asked), step.ProblemCancelled)
 	c.Person = &signin.Person{}
 	wantText(t, hear(c, prompt, asked), step.ProblemUnavailable)

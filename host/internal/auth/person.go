@@ -20,10 +20,10 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 	if err := f.needsPerson(); err != nil {
 		return nil, err
 	}
-	if f.config.Person.Prompt == nil {
+	if f.config.Person.Ask == nil {
 		return nil, errNoCallback
 	}
-	text, err := f.config.Person.Prompt(f.person, signin.Question{
+	text, err := f.config.Person.Ask(f.person, signin.Question{
 		Provider: f.config.Name, Server: f.config.Server.Name,
 		Label: cleantext.Line(a.Prompt.Label, 200), Hint: cleantext.Line(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret,
 	})

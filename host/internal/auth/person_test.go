@@ -25,7 +25,7 @@ func TestAQuestion(t *testing.T) {
 		f.Credentials(auth.Credentials{Scheme: "Bearer", Token: token})
 		return nil
 	}))
-	c.Person = &signin.Person{Prompt: func(_ context.Context, q signin.Question) (string, error) {
+	c.Person = &signin.Person{Ask: func(_ context.Context, q signin.Question) (string, error) {
 		wantText(t, fmt.Sprintf("%+v", q), "{Provider:corp Server:tracker Label:Token [2J Hint:a b Secret:true}")
 		return "typed\r\n", nil
 	}}
@@ -33,7 +33,7 @@ func TestAQuestion(t *testing.T) {
 	if err != nil || o.credentials.token.Reveal() != "typed" {
 		t.Errorf("got %v, %v", o, err)
 	}
-	c.Person = &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) {
+	c.Person = &signin.Person{Ask: func(context.Context, signin.Question) (string, error) {
 		return strings.Repeat("x", step.MaxRecord+1), nil
 	}}
 	_, err = runFlow(t, c, step.Start{Interactive: true})

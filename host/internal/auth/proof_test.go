@@ -129,13 +129,13 @@ func TestManyRequestsThatLackANonce(t *testing.T) {
 		a := account(t, c)
 		first, _ := a.Apply(t.Context(), request)
 		for range 10 {
-			retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Round: 1, Sent: first, DPoPNonce: "n", Authenticate: []string{`DPoP error="use_dpop_nonce"`}})
+			retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Number: 1, Sent: first, DPoPNonce: "n", Authenticate: []string{`DPoP error="use_dpop_nonce"`}})
 			if !retry || err != nil {
 				t.Errorf("retry %v, %v", retry, err)
 			}
 		}
 		again, _ := a.Apply(t.Context(), request)
-		retry, _ := a.Challenge(t.Context(), &httpclient.Challenge{Status: 403, Round: 1, Sent: again, DPoPNonce: "n", Authenticate: []string{`DPoP error="use_dpop_nonce"`}})
+		retry, _ := a.Challenge(t.Context(), &httpclient.Challenge{Status: 403, Number: 1, Sent: again, DPoPNonce: "n", Authenticate: []string{`DPoP error="use_dpop_nonce"`}})
 		if retry {
 			t.Error("a request that had the nonce was sent again")
 		}

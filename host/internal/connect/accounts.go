@@ -33,7 +33,7 @@ type Accounts struct {
 
 	mu       sync.Mutex
 	closed   bool
-	accounts map[string]*Account
+	accounts map[string]*SharedAccount
 	former   map[weak.Pointer[auth.Account]]*egress.Fetcher // whose provider was replaced, while something uses them
 }
 
@@ -41,8 +41,8 @@ type Accounts struct {
 // sign-in.
 const providerOAuth = "oauth"
 
-// Account is the sign-in to one server, for all sessions with it.
-type Account struct {
+// SharedAccount is the sign-in to one server, for all sessions with it.
+type SharedAccount struct {
 	*auth.Account
 	server   config.Server
 	recorded *redact.Set // gets what the sign-in gives
@@ -53,7 +53,7 @@ type Account struct {
 
 // Apply is [auth.Account.Apply]. It also keeps the credentials out of recordings, except for
 // a DPoP proof, which is good for this one request only.
-func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
+func (a *SharedAccount) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
 	pairs, err := a.Account.Apply(ctx, r)
 	for _, pair := range pairs {
 		if pair.Key != "DPoP" {
@@ -64,7 +64,7 @@ func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair,
 }
 
 // Material is [auth.Account.Material]. It also keeps the material out of what is recorded.
-func (a *Account) Material(ctx context.Context) (*auth.Material, error) {
+func (a *SharedAccount) Material(ctx context.Context) (*auth.Material, error) {
 	m, err := a.Account.Material(ctx)
 	if m != nil {
 		a.recorded.HideRecent(m.Blob.Reveal())
@@ -96,7 +96,7 @@ func (as *Accounts) Provider(s config.Server) string {
 }
 
 // Of returns the account with which a server is signed in to, or nil if it needs none.
-func (as *Accounts) Of(s config.Server) (*Account, error) {
+func (as *Accounts) Of(s config.Server) (*SharedAccount, error) {
 	name := as.Provider(s)
 	if name == "" {
 		return nil, nil
@@ -124,7 +124,7 @@ func (as *Accounts) Of(s config.Server) (*Account, error) {
 
 // newAccount joins a server to its provider. Nothing is loaded yet. The caller
 // holds mu.
-func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
+func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, error) {
 	file := as.config.Modules.Files()[name]
 	fromFile := file.File != ""
 	switch {
@@ -199,15 +199,15 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 		return nil, hosterr.Configf("auth: %w", err)
 	}
 	c.Fetch = fetch
-	return &Account{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch}, nil
+	return &SharedAccount{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch}, nil
 }
 
 // recording returns a provider whose flows are recorded.
 func (as *Accounts) recording(server string, p *auth.Plugin) auth.Provider {
 	return &flowrecord.Recorder{
 		Provider: p.ForAccount(), Rehearsal: p.ForAccount(), Secrets: as.secrets.recorded,
-		Keep: as.config.Record.Flow,
-		Warn: func(text string) { as.config.Warn(server, text) },
+		Write: as.config.Record.Flow,
+		Warn:  func(text string) { as.config.Warn(server, text) },
 	}
 }
 

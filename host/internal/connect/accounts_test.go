@@ -21,7 +21,7 @@ func TestAFormerAccountIsGivenBack(t *testing.T) {
 	}
 	defer m.Close()
 	accounts := New(Config{Modules: m}).Accounts
-	replaced := func() *Account {
+	replaced := func() *SharedAccount {
 		a, err := accounts.Of(config.Server{Name: "s", Auth: config.Auth{Provider: "corp"}})
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ type attempt struct {
 	via       string // the plugin's name
 	transport *modules.Transport
 	grants    []capability.Grant
-	account   *Account // nil if the server needs no sign-in
+	account   *SharedAccount // nil if the server needs no sign-in
 }
 
 // attempt checks what can be known of an entry before anything is started.
@@ -103,7 +103,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	var err error
 	c.inst, err = guest.New(ctx, config)
 	switch {
-	case errors.As(err, new(*worker.Refusal)): // a load in this process would have found it
+	case errors.As(err, new(*worker.RefusedError)): // a load in this process would have found it
 		return nil, &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: err}
 	case err != nil:
 		return nil, err

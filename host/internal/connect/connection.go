@@ -76,7 +76,7 @@ func (c *connection) breakOff(cause error) {
 func (c *connection) over(cause error) {
 	c.shut.Do(func() {
 		c.saved.end(cause)
-		c.cause = c.lastWords(cause)
+		c.cause = c.explainEnd(cause)
 		c.trace.Ended(c.cause)
 		close(c.ended)
 	})

@@ -74,7 +74,7 @@ func New(c Config) *Dialer {
 	secrets := newRedaction(&c)
 	return &Dialer{
 		Accounts: &Accounts{
-			config: c, secrets: secrets, accounts: make(map[string]*Account), former: make(map[weak.Pointer[auth.Account]]*egress.Fetcher),
+			config: c, secrets: secrets, accounts: make(map[string]*SharedAccount), former: make(map[weak.Pointer[auth.Account]]*egress.Fetcher),
 		},
 		config: c, secrets: secrets, stderr: stderrLog{to: c.Stderr}, found: make(map[string]string),
 	}
@@ -89,7 +89,7 @@ func (d *Dialer) Close() error {
 
 // Prepare loads and compiles the plugins that an entry needs first, unless that was done
 // before, and those of its account, which may be nil. Its error is that of the transport.
-func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *Account) error {
+func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *SharedAccount) error {
 	via := d.Routes(s)[0]
 	if !d.config.Modules.Has(via) {
 		return nil
@@ -100,7 +100,7 @@ func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *Account) error
 
 // transport loads and compiles a transport, and then the plugins of an account, which may
 // be nil.
-func (d *Dialer) transport(ctx context.Context, via string, a *Account) (*modules.Transport, error) {
+func (d *Dialer) transport(ctx context.Context, via string, a *SharedAccount) (*modules.Transport, error) {
 	t, err := d.config.Modules.Transport(ctx, via)
 	if err == nil {
 		err = t.Compile(ctx, via)

@@ -14,12 +14,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
-// failed returns why a server was not connected over any of its transports. errs has an error
+// unreachable returns why a server was not connected over any of its transports. errs has an error
 // for each of these, in their order.
-func failed(entry config.Server, errs []error) error {
+func unreachable(entry config.Server, errs []error) error {
 	last := answerOf(errs[len(errs)-1])
 	switch {
-	case !slices.ContainsFunc(errs, func(err error) bool { return !elsewhere(err) }):
+	case !slices.ContainsFunc(errs, func(err error) bool { return !isNotMCP(err) }):
 		hint := "does the server run at another path, such as /sse?"
 		if u, err := url.Parse(entry.URL); err == nil && !strings.HasSuffix(u.Path, "/mcp") {
 			hint = "is its path /mcp? The page of the server says which it is"
@@ -35,9 +35,9 @@ func failed(entry config.Server, errs []error) error {
 	return fmt.Errorf("%w; and %w", errs[0], errs[1])
 }
 
-// elsewhere reports whether err comes from a web server that is no MCP server at this address:
+// isNotMCP reports whether err comes from a web server that is no MCP server at this address:
 // there is no such page, or the page takes no POST, or what answers is no message or nothing.
-func elsewhere(err error) bool {
+func isNotMCP(err error) bool {
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return nothing.HTTP != 0
 	}
@@ -51,7 +51,7 @@ func elsewhere(err error) bool {
 	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 501
 }
 
-// foundInstead says what an error of [elsewhere] found in place of an MCP server.
+// foundInstead says what an error of [isNotMCP] found in place of an MCP server.
 func foundInstead(err error) string {
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return fmt.Sprintf("HTTP %d, and no message in it", nothing.HTTP)

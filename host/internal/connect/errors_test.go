@@ -44,7 +44,7 @@ func TestFailed(t *testing.T) {
 		"a refusal":       {"http://h/", []error{answer(abi.Refused, 400, "HTTP 400: no"), &overError{"sse", answer(abi.Refused, 404, "HTTP 404")}}, "HTTP 400: no; and over sse: HTTP 404", ""},
 		"no answer":       {"http://h/", []error{plain}, "connection refused", ""},
 	} {
-		err := failed(config.Server{URL: c.url}, c.errs)
+		err := unreachable(config.Server{URL: c.url}, c.errs)
 		if err.Error() != c.want || hosterr.Hint(err) != c.hint {
 			t.Errorf("%s: %v\nhint: %s", name, err, hosterr.Hint(err))
 		}

@@ -21,7 +21,7 @@ import (
 )
 
 // grants turns a server entry into what its plugin may open.
-func (d *Dialer) grants(s config.Server, via string, a *Account) ([]capability.Grant, error) {
+func (d *Dialer) grants(s config.Server, via string, a *SharedAccount) ([]capability.Grant, error) {
 	var gs []capability.Grant
 	if s.Command != "" {
 		gs = append(gs, capability.Grant{Name: modules.MainGrant, To: process.Process{
@@ -97,7 +97,7 @@ func environ(vars map[string]string) []string {
 const inside = "memory:"
 
 // stream returns the stream that the address of an entry leads to.
-func (d *Dialer) stream(s config.Server, a *Account) (capability.Target, error) {
+func (d *Dialer) stream(s config.Server, a *SharedAccount) (capability.Target, error) {
 	if name, ok := strings.CutPrefix(s.Address, inside); ok {
 		open := d.config.Streams[name]
 		if open == nil {

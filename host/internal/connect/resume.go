@@ -100,7 +100,7 @@ func (s *savedState) read() []byte {
 type resumeKey struct {
 	entry   [sha256.Size]byte
 	via     string
-	account *Account
+	account *SharedAccount
 	turns   uint64
 }
 

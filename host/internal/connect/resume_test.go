@@ -54,7 +54,7 @@ func TestSavedState(t *testing.T) {
 
 // A key fits one that is the same to the letter.
 func TestResumeKey(t *testing.T) {
-	one, other := &Account{}, &Account{}
+	one, other := &SharedAccount{}, &SharedAccount{}
 	other.Turns.Add(1)
 	attempts := []*attempt{
 		{via: "http"}, {via: "sse"}, {via: "http", account: one}, {via: "http", account: other},

@@ -39,7 +39,7 @@ func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.S
 			break
 		}
 	}
-	return nil, failed(entry, errs)
+	return nil, unreachable(entry, errs)
 }
 
 // connect connects a session over one transport.

@@ -92,14 +92,14 @@ func (c *connection) tellNoise() {
 	}
 }
 
-// lastWords adds to the error of a server that did not come up why it ended, and what it
+// explainEnd adds to the error of a server that did not come up why it ended, and what it
 // wrote to its stderr before.
-func (c *connection) lastWords(cause error) error {
+func (c *connection) explainEnd(cause error) error {
 	if !errors.As(cause, new(*guest.EndedError)) {
 		return cause
 	}
 	stderr := c.redact(string(c.table.Stderr())) // before it is cut: a secret may have more lines
-	why := c.why(stderr, cause)
+	why := c.crashCause(stderr, cause)
 	err := cause
 	if why.What != "" {
 		err = fmt.Errorf("%w: %s", err, why.What)
@@ -113,10 +113,10 @@ func (c *connection) lastWords(cause error) error {
 	return err
 }
 
-// why finds out why a process did not become a server. ended is why the connection ended, nil
+// crashCause finds out why a process did not become a server. ended is why the connection ended, nil
 // if it has not. It finds no reason for a server that was up: what that wrote at its start is
 // then no reason.
-func (c *connection) why(stderr string, ended error) crash.Cause {
+func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 	if c.server.Command == "" || c.peer.Version() != "" {
 		return crash.Cause{}
 	}
@@ -150,7 +150,7 @@ func (s *Starting) Explain(err error) error {
 	case !c.inst.Up():
 		return fmt.Errorf("%w; its plugin has not reported UP, and no message was sent (WHARF_TRACE=abi shows what it waits for)", err)
 	}
-	why := c.why(c.redact(string(c.table.Stderr())), nil)
+	why := c.crashCause(c.redact(string(c.table.Stderr())), nil)
 	if why.What != "" {
 		err = fmt.Errorf("%w; %s", err, why.What)
 	}

@@ -97,7 +97,7 @@ func record(t *testing.T, secrets *redact.Set, rehearsal *clerk, events []step.E
 	t.Helper()
 	r := &Recorder{
 		Provider: &clerk{name: "clerk"}, Rehearsal: rehearsal, Secrets: secrets,
-		Keep: func(line []byte) { lines = append(lines, line) }, Warn: func(text string) { warnings = append(warnings, text) },
+		Write: func(line []byte) { lines = append(lines, line) }, Warn: func(text string) { warnings = append(warnings, text) },
 	}
 	var state json.RawMessage
 	for _, e := range events {

@@ -28,7 +28,7 @@ type Recorder struct {
 	Rehearsal Provider // of the same module, with instances of its own
 
 	Secrets *redact.Set       // texts that the host knows as secrets; may be nil
-	Keep    func(line []byte) // gets each flow when it is over
+	Write   func(line []byte) // gets each flow when it is over
 	Warn    func(text string) // gets why a flow could not be recorded
 
 	mu    sync.Mutex
@@ -63,7 +63,7 @@ func (r *Recorder) Step(ctx context.Context, call *step.Call) (*step.Reply, erro
 	if problem != nil {
 		r.Warn(fmt.Sprintf("the sign-in with %s is not recorded: %v", r.Manifest().Name, problem))
 	} else {
-		r.Keep(line)
+		r.Write(line)
 	}
 	return reply, nil
 }

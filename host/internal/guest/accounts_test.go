@@ -261,7 +261,7 @@ func TestUnknownKinds(t *testing.T) {
 	}
 }
 
-// carrier is a machine with memory, and an observer of what is carried.
+// carrier is an executor with memory, and an observer of what is carried.
 type carrier struct {
 	counting
 	Observer

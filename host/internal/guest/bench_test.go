@@ -85,9 +85,9 @@ func BenchmarkAnswer(b *testing.B) {
 				if err := inst.Send(b.Context(), m); err != nil {
 					b.Fatal(err)
 				}
-				out += inst.machine.Used()
+				out += inst.executor.Used()
 				w.sink.Head(200, headers, int64(len(body)), body, true)
-				in += inst.machine.Used()
+				in += inst.executor.Used()
 			}
 			b.ReportMetric(float64(out)/float64(b.N), "fuel/message")
 			b.ReportMetric(float64(in)/float64(b.N), "fuel/head")

@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// roomy is a machine with a memory.
+// roomy is an executor with a memory.
 type roomy struct {
 	counting
 	memory []byte

@@ -53,9 +53,9 @@ type Message interface {
 	// Urgent messages (replies) are not held back behind others.
 	Urgent() bool
 
-	// Prompted messages were asked for by what the guest delivered: replies, the next
+	// Solicited messages were asked for by what the guest delivered: replies, the next
 	// page of a list. They earn fuel only as far as bytes from outside have paid.
-	Prompted() bool
+	Solicited() bool
 
 	Hold()
 	Free()

@@ -30,7 +30,7 @@ func (s *signer) Apply(context.Context, *httpclient.Request) ([]abi.Pair, error)
 	return []abi.Pair{{Key: "Authorization", Value: fmt.Sprintf("Bearer %s-%d", token, s.n.Add(1))}}, nil
 }
 func (*signer) Challenge(_ context.Context, c *httpclient.Challenge) (bool, error) {
-	if c.Round == 1 {
+	if c.Number == 1 {
 		return true, nil
 	}
 	return false, fmt.Errorf("the %s is no good", c.Sent[0].Value)
@@ -134,7 +134,7 @@ func (s *searched) look(line, payload []byte) {
 	}
 	places := [][]byte{line, payload}
 	if bytes.HasPrefix(line, []byte("--> =")) {
-		memory, ok := s.machine.Memory(0, s.machine.Pages()<<16)
+		memory, ok := s.executor.Memory(0, s.executor.Pages()<<16)
 		if !ok {
 			memory = []byte(s.forbid)
 		}

@@ -14,7 +14,7 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		return abi.VerdictPending
 	}
 	if flags&abi.End != 0 && !in.started(exchange) && len(p) <= i.config.Limits.MessageCap {
-		return i.handOver(exchange, p, false)
+		return i.deliverWhole(exchange, p, false)
 	}
 	m := in.open(exchange)
 	if m == nil {
@@ -34,10 +34,10 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		return abi.VerdictTooBig
 	}
 	if cap(whole.data) > spareSize {
-		return i.handOver(exchange, whole.data, true)
+		return i.deliverWhole(exchange, whole.data, true)
 	}
 	defer in.keep(whole.data)
-	return i.handOver(exchange, whole.data, false)
+	return i.deliverWhole(exchange, whole.data, false)
 }
 
 // expected is how long the message of an exchange will be. It is known if the message is the
@@ -54,8 +54,8 @@ func (i *Instance) expected(exchange uint32) int {
 	return int(min(max(h.length, 0), int64(i.config.Limits.MessageCap)))
 }
 
-// handOver passes a whole message on.
-func (i *Instance) handOver(exchange uint32, msg []byte, owned bool) abi.Verdict {
+// deliverWhole passes a whole message on.
+func (i *Instance) deliverWhole(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	v := i.receiver.Deliver(exchange, msg, owned)
 	if v == abi.VerdictAnswer {
 		i.answered++

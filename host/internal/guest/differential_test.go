@@ -26,7 +26,7 @@ var goldens = map[string][]string{
 	"sse":   {"../../../abi/testdata/traces/sse.trace"},
 }
 
-// TestMachinesAgree plays the golden traces to the shipped guests on every machine:
+// TestMachinesAgree plays the golden traces to the shipped guests on every executor:
 // native code and wazero's interpreter, metered and as they were built. Each has to
 // do what the trace says, line by line and byte by byte, so all do the same: what is
 // wrong with one way of running a guest, the meter's included, shows here.

@@ -267,7 +267,7 @@ func (l *testMessage) tell(f *abi.Facts) {
 func (l *testMessage) Exchange() uint32       { return l.exchange }
 func (l *testMessage) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *testMessage) Urgent() bool           { return l.urgent }
-func (l *testMessage) Prompted() bool         { return l.urgent }
+func (l *testMessage) Solicited() bool        { return l.urgent }
 func (l *testMessage) Hold()                  { l.held++ }
 func (l *testMessage) Free() {
 	if l.freed != nil {

@@ -57,7 +57,7 @@ func (b *fuelBucket) credit(it *item, used int64) int64 {
 	case abi.EventData, abi.EventHead:
 		b.prepaid = min(b.prepaid+int64(len(it.payload))*outsideFuel, prepaidLimit)
 	case abi.EventMessage:
-		if it.msg.Prompted() {
+		if it.msg.Solicited() {
 			earns = min(earns, b.prepaid)
 			b.prepaid -= earns
 		}

@@ -47,7 +47,7 @@ func New(ctx context.Context, c Config) (*Instance, error) {
 		config: c, done: make(chan struct{}),
 		fuel: fuelBucket{rate: c.Limits.FuelRate, level: c.Limits.FuelRate},
 	}
-	switch err := c.machine(ctx, i); {
+	switch err := c.startExecutor(ctx, i); {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, wasm.ErrClosed), errors.Is(err, context.Canceled):
 		return nil, fmt.Errorf("start plugin %s: %w", i.config.Plugin, err) // no fault of the plugin
@@ -55,7 +55,7 @@ func New(ctx context.Context, c Config) (*Instance, error) {
 		return nil, i.pluginError("start", err)
 	}
 	if err := i.describe(); err != nil {
-		i.machine.Close()
+		i.executor.Close()
 		return nil, err
 	}
 	return i, nil
@@ -114,8 +114,8 @@ func (i *Instance) Leave() {
 // Done is closed when the guest is gone.
 func (i *Instance) Done() <-chan struct{} { return i.done }
 
-// machine starts what the guest runs on.
-func (c *Config) machine(ctx context.Context, i *Instance) error {
+// startExecutor starts what the guest runs on.
+func (c *Config) startExecutor(ctx context.Context, i *Instance) error {
 	if c.Remote != nil {
 		b := Callbacks{
 			MemoryPages: c.Limits.MemoryPages, Stderr: &i.stderr, Now: c.Now, Random: c.Random,
@@ -125,7 +125,7 @@ func (c *Config) machine(ctx context.Context, i *Instance) error {
 			b.Observed = i.observeCall
 		}
 		m, err := c.Remote.Start(ctx, b)
-		i.machine, i.caller = m, m
+		i.executor, i.caller = m, m
 		return err
 	}
 	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
@@ -134,12 +134,12 @@ func (c *Config) machine(ctx context.Context, i *Instance) error {
 	if err != nil {
 		return err
 	}
-	i.machine, i.caller = &local{mod, mod.Export(abi.ExportEvent)}, mod
+	i.executor, i.caller = &local{mod, mod.Export(abi.ExportEvent)}, mod
 	return nil
 }
 
 // answer is the host side of the call of a guest that runs elsewhere.
-func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
+func (i *Instance) answer(m Executor, c abi.Call, passed []uint32) int32 {
 	i.caller = m // which is needed before New has it
 	var a args
 	copy(a[:], passed)

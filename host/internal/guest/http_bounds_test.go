@@ -18,7 +18,7 @@ func TestHTTPWithoutMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	inst.host, inst.receiver, inst.timers = s, box, &fakeTimers{}
-	defer inst.machine.Close()
+	defer inst.executor.Close()
 	inst.run(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, &abi.Settings{Server: "s"})})
 	exchange := uint32(0)
 	send := func(name string) (opened bool) {

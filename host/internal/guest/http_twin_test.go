@@ -211,7 +211,7 @@ func (d *twinRun) enter(which string) *twinSide {
 	}
 	a.inst = inst
 	inst.host, inst.receiver, inst.timers = a.stage, box, a.timers
-	d.Cleanup(func() { inst.machine.Close() })
+	d.Cleanup(func() { inst.executor.Close() })
 	return a
 }
 

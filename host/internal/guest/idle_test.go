@@ -54,7 +54,7 @@ func TestShippedPluginsShare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer i.machine.Close()
+			defer i.executor.Close()
 			i.releaseBuffers()
 			if i.failure != nil {
 				t.Error(i.failure)
@@ -149,7 +149,7 @@ func TestABusyGuestDoesNotRest(t *testing.T) {
 // A guest whose memory is lost ends, and says so.
 func TestAGuestThatCannotRest(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	r.machine.Close() // as good as any other reason
+	r.executor.Close() // as good as any other reason
 	r.mu.Lock()
 	r.idle.seen = r.idle.events
 	r.mu.Unlock()

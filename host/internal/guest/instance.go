@@ -12,7 +12,7 @@ import (
 // Instance is one guest with one connection.
 type Instance struct {
 	config   Config
-	machine  Machine
+	executor Executor
 	caller   Caller // the same in the middle of a host call
 	manifest abi.Manifest
 	host     hostio.Host
@@ -46,7 +46,7 @@ type Instance struct {
 	request     abi.OpenRequest // the one decoded last: the next is much the same
 	queued      int             // bytes written that the system has not taken, of all handles
 	callerBytes int             // of them, those that callers answer for
-	forwarded   int             // bytes of the current message that were forwarded on its caller's account
+	forwarded   int             // bytes of the current message that were forwarded for its caller
 	answered    int             // callers that have had an answer since and may be about to send
 	unsent      bool            // some handle was written to since the last flush
 	inbound     partials

@@ -14,7 +14,7 @@ func (i *Instance) SendUnknown(kind abi.Kind, handle, arg uint32, payload []byte
 }
 
 // Used is the fuel that the last event took, host calls included.
-func (i *Instance) Used() int64 { return i.machine.Used() }
+func (i *Instance) Used() int64 { return i.executor.Used() }
 
 // Pages is the size of the guest's memory, in pages of 64 KiB.
-func (i *Instance) Pages() uint32 { return i.machine.Pages() }
+func (i *Instance) Pages() uint32 { return i.executor.Pages() }

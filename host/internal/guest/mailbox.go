@@ -301,7 +301,7 @@ func (i *Instance) checkIdle() {
 // releaseBuffers gives back what the next event makes anew. The owner calls it.
 func (i *Instance) releaseBuffers() {
 	i.inbound.spare, i.stashed, i.batch = nil, nil, nil
-	if err := i.machine.Rest(); err != nil {
+	if err := i.executor.Rest(); err != nil {
 		i.fail(i.pluginError("rest", err))
 	}
 }

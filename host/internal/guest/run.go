@@ -73,9 +73,9 @@ func (i *Instance) enter(it *item) (int32, error) {
 	}
 	i.observeEvent(e)
 	earned := earnedBy(len(it.payload))
-	result, err := i.machine.Run(wasm.EventBudget+earned, e)
+	result, err := i.executor.Run(wasm.EventBudget+earned, e)
 	i.observeReturn(result, err)
-	used := i.machine.Used()
+	used := i.executor.Used()
 	if err == nil && !i.fuel.spend(used-i.fuel.credit(it, min(earned, used)), time.Now) {
 		err = errFuel
 	}
@@ -152,7 +152,7 @@ func (i *Instance) finish() {
 			i.handles[n].stream.Close()
 		}
 	}
-	i.machine.Close()
+	i.executor.Close()
 	if i.receiver != nil {
 		i.receiver.Close(i.failure)
 	}

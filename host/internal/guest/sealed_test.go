@@ -81,7 +81,7 @@ func (w *sealedWitness) keeps(t *testing.T) {
 // remembers looks for a text in all of the guest's memory.
 func (w *sealedWitness) remembers(t *testing.T, text string) bool {
 	t.Helper()
-	memory, ok := w.machine.Memory(0, w.machine.Pages()<<16)
+	memory, ok := w.executor.Memory(0, w.executor.Pages()<<16)
 	if !ok || len(memory) == 0 {
 		t.Fatal("there is no memory to search")
 	}

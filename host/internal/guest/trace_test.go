@@ -127,7 +127,7 @@ func playConfig(t *testing.T, c Config, script *sdktest.Trace, between func(*Ins
 		t.Fatal(err)
 	}
 	inst.host, inst.receiver, inst.timers = s, box, &stageTimers{stage: s}
-	t.Cleanup(func() { inst.machine.Close() })
+	t.Cleanup(func() { inst.executor.Close() })
 	for n := range script.Steps {
 		step := &script.Steps[n]
 		if step.Kind != abi.EventDescribe {

@@ -79,7 +79,7 @@ func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []
 		t.Fatal(err)
 	}
 	inst.host, inst.receiver, inst.timers = s, box, &fakeTimers{}
-	defer inst.machine.Close()
+	defer inst.executor.Close()
 	settings := &abi.Settings{Server: "twin", Values: []abi.Pair{{Key: "other", Value: "x"}, {Key: "framing", Value: framing}}, MessageCap: 1 << 20}
 	inst.run(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, settings)})
 	if last := s.entries[len(s.entries)-1].Line; last != "--> = 0" {

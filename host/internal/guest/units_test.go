@@ -186,9 +186,9 @@ func TestEndOfAHandle(t *testing.T) {
 	}
 }
 
-// counting is a machine that only keeps count.
+// counting is an executor that only keeps count.
 type counting struct {
-	Machine
+	Executor
 	charged int64
 	trapped error
 	closed  bool
@@ -231,7 +231,7 @@ func TestWindowOutsideThePayload(t *testing.T) {
 // Of what waits when a guest ends, the messages have failed, and no other event has.
 func TestWhatWaitsAtTheEnd(t *testing.T) {
 	b, m := newInbox(), &counting{}
-	i := &Instance{machine: m, receiver: b, done: make(chan struct{})}
+	i := &Instance{executor: m, receiver: b, done: make(chan struct{})}
 	i.urgent.push(item{kind: abi.EventTimer, arg: 7})
 	i.normal.push(item{kind: abi.EventMessage, msg: &testMessage{}, arg: 8})
 	i.finish()
@@ -246,14 +246,14 @@ func TestAnswersAreCounted(t *testing.T) {
 	if i.yieldOnce() {
 		t.Error("there was no answer")
 	}
-	i.handOver(1, []byte("{}"), false)
-	i.handOver(2, []byte("{}"), false)
+	i.deliverWhole(1, []byte("{}"), false)
+	i.deliverWhole(2, []byte("{}"), false)
 	i.finishEvent(&item{msg: &testMessage{}})
 	if i.answered != 1 || !i.yieldOnce() || i.yieldOnce() {
 		t.Errorf("%d callers may be about to send", i.answered)
 	}
 	i.receiver = &passer{}
-	if i.handOver(3, nil, false); i.yieldOnce() {
+	if i.deliverWhole(3, nil, false); i.yieldOnce() {
 		t.Error("a notification is no answer")
 	}
 }

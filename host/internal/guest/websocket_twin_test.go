@@ -69,7 +69,7 @@ func speakWebSocket(t *testing.T, which string, status uint16, chosen string, st
 	}
 	timers := &fakeTimers{}
 	inst.host, inst.receiver, inst.timers = s, box, timers
-	defer inst.machine.Close()
+	defer inst.executor.Close()
 	run := func(it item) {
 		if inst.failure == nil {
 			inst.run(&it)

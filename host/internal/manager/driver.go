@@ -24,22 +24,22 @@ type Driver struct {
 
 	current atomic.Pointer[Conn] // the one that calls are given to; nil for none. Written under mu
 
-	mu      sync.Mutex
-	machine *Machine
-	dial    DialFunc
-	life    *dialedConn   // of the dial or the connection that there is, or of the last one
-	last    Conn          // the connection before, for the next dial; nil for none
-	open    bool          // last was not closed
-	timer   *time.Timer   // nil before the first wait
-	round   *round        // nil while no caller waits
-	err     error         // what closing the last connection said
-	ended   chan struct{} // closed when nothing is left
+	mu          sync.Mutex
+	machine     *Machine
+	dial        DialFunc
+	life        *dialedConn   // of the dial or the connection that there is, or of the last one
+	last        Conn          // the connection before, for the next dial; nil for none
+	open        bool          // last was not closed
+	timer       *time.Timer   // nil before the first wait
+	acquisition *acquisition  // nil while no caller waits
+	err         error         // what closing the last connection said
+	ended       chan struct{} // closed when nothing is left
 
 	asking sync.WaitGroup // for a sign of life
 }
 
-// round is what all callers that wait at the same time wait for.
-type round struct {
+// acquisition is what all callers that wait at the same time wait for.
+type acquisition struct {
 	done chan struct{}
 	conn Conn // set before done is closed, or err is
 	err  error
@@ -82,7 +82,7 @@ func (d *Driver) tell(event func(now time.Time) []Effect) {
 }
 
 // Acquire returns the connection, and waits for it where one is being made or will be soon.
-// Otherwise its error is a [*Refusal], at once. When ctx ends, it returns the cause of that
+// Otherwise its error is a [*UnavailableError], at once. When ctx ends, it returns the cause of that
 // as its error. A caller that leaves does not end the dial.
 //
 // The connection belongs to the driver: a caller uses it and does not close it. It may end at
@@ -117,9 +117,9 @@ func (d *Driver) Current() Conn {
 // errForgotten is why a connection that has not ended is of no use.
 var errForgotten = errors.New("the server has forgotten the session")
 
-// join returns the connection, or the round that waits for one. join may see that the
+// join returns the connection, or the acquisition that waits for one. join may see that the
 // connection has ended before the connection's own goroutine does.
-func (d *Driver) join() (Conn, *round) {
+func (d *Driver) join() (Conn, *acquisition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if c := d.Current(); c != nil {
@@ -132,10 +132,10 @@ func (d *Driver) join() (Conn, *round) {
 			return c, nil
 		}
 	}
-	if d.round == nil {
-		d.round = &round{done: make(chan struct{})}
+	if d.acquisition == nil {
+		d.acquisition = &acquisition{done: make(chan struct{})}
 	}
-	r := d.round
+	r := d.acquisition
 	d.run(d.machine.Want(time.Now()))
 	if d.life != nil {
 		d.manager.dials.prioritise(d.life.ticket)
@@ -240,10 +240,10 @@ func (d *Driver) tick() {
 	d.run(d.machine.Tick(time.Now(), heard))
 }
 
-// settle ends the round.
+// settle ends the acquisition.
 func (d *Driver) settle(c Conn, err error) {
-	if r := d.round; r != nil {
-		r.conn, r.err, d.round = c, err, nil
+	if r := d.acquisition; r != nil {
+		r.conn, r.err, d.acquisition = c, err, nil
 		close(r.done)
 	}
 }

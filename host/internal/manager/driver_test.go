@@ -301,7 +301,7 @@ func TestKeptIsClosed(t *testing.T) {
 		"closed":                       func(d *Driver) { d.Close() },
 		"disabled":                     (*Driver).Disable,
 		"another":                      func(d *Driver) { d.Change(Change{}) },
-		"with another plugin":          func(d *Driver) { d.Change(Change{Keep: true}) },
+		"with another plugin":          func(d *Driver) { d.Change(Change{SameEntry: true}) },
 		"another, and disabled":        func(d *Driver) { d.Change(Change{Disabled: true}) },
 		"while it is dialled, closed":  func(d *Driver) { time.Sleep(500 * ms); synctest.Wait(); d.Close() },
 		"while it is dialled, another": func(d *Driver) { time.Sleep(500 * ms); synctest.Wait(); d.Change(Change{}) },
@@ -350,13 +350,13 @@ func TestInherit(t *testing.T) {
 		after  bool
 	}{
 		"lost":                      {func(_ *Driver, c *conn) { c.exit(errGone) }, 0, false, true},
-		"another plugin":            {func(d *Driver, _ *conn) { d.Change(Change{Keep: true}) }, 3 * s, true, true},
+		"another plugin":            {func(d *Driver, _ *conn) { d.Change(Change{SameEntry: true}) }, 3 * s, true, true},
 		"another entry":             {func(d *Driver, _ *conn) { d.Change(Change{}) }, 3 * s, false, false},
 		"disabled":                  {func(d *Driver, _ *conn) { d.Disable(); d.Enable() }, 0, false, false},
-		"lost, then another plugin": {func(d *Driver, c *conn) { c.exit(errGone); synctest.Wait(); d.Change(Change{Keep: true}) }, 0, false, true},
+		"lost, then another plugin": {func(d *Driver, c *conn) { c.exit(errGone); synctest.Wait(); d.Change(Change{SameEntry: true}) }, 0, false, true},
 		"lost, then another entry":  {func(d *Driver, c *conn) { c.exit(errGone); synctest.Wait(); d.Change(Change{}) }, 0, false, false},
-		"both, first the plugin":    {func(d *Driver, _ *conn) { d.Change(Change{Keep: true}); time.Sleep(s); d.Change(Change{}) }, 3 * s, false, false},
-		"both, first the entry":     {func(d *Driver, _ *conn) { d.Change(Change{}); time.Sleep(s); d.Change(Change{Keep: true}) }, 3 * s, false, false},
+		"both, first the plugin":    {func(d *Driver, _ *conn) { d.Change(Change{SameEntry: true}); time.Sleep(s); d.Change(Change{}) }, 3 * s, false, false},
+		"both, first the entry":     {func(d *Driver, _ *conn) { d.Change(Change{}); time.Sleep(s); d.Change(Change{SameEntry: true}) }, 3 * s, false, false},
 		"disabled while it drains":  {func(d *Driver, _ *conn) { d.Change(Change{}); time.Sleep(s); d.Disable(); d.Enable() }, s, false, false},
 		"switched off while it does": {func(d *Driver, _ *conn) {
 			d.Change(Change{})
@@ -397,7 +397,7 @@ func TestDrainIsBounded(t *testing.T) {
 		wantAcquire(t, d, 0, "")
 		d.Change(Change{})
 		wantAcquire(t, d, DrainTime, "")
-		d.Change(Change{Keep: true})
+		d.Change(Change{SameEntry: true})
 		time.AfterFunc(s, func() { d.Close() })
 		wantAcquire(t, d, s, "the server is closed")
 		synctest.Wait()

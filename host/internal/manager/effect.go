@@ -38,7 +38,7 @@ const (
 type Effect struct {
 	Do      Action
 	At      time.Time     // of TickAt
-	Err     error         // of Refuse: a *Refusal
+	Err     error         // of Refuse: an *UnavailableError
 	How     Ending        // of Drop
 	Inherit bool          // of Dial
 	Within  time.Duration // of Ask
@@ -49,8 +49,8 @@ type Ending uint8
 
 // The ways in which a connection ends. No call is given to it any more in any of them.
 const (
-	// Keep: it stays open for the next dial, which makes another handshake on it.
-	Keep Ending = iota
+	// LeaveOpen: it stays open for the next dial, which makes another handshake on it.
+	LeaveOpen Ending = iota
 
 	// HandOver: calls in flight have DrainTime to end. The next connection may go on with
 	// what the server keeps for this one.

@@ -32,7 +32,7 @@ func (d *Driver) begin(inherit bool) {
 		d.last = nil
 	}
 	d.err = nil
-	l := &dialedConn{ticket: &ticket{urgent: d.round != nil, retry: d.machine.Status().Attempt > 1}, after: d.last}
+	l := &dialedConn{ticket: &ticket{urgent: d.acquisition != nil, retry: d.machine.Status().Attempt > 1}, after: d.last}
 	l.drains, l.abort = context.WithCancel(context.Background())
 	l.wanted, l.stop = context.WithCancel(l.drains)
 	d.life = l
@@ -64,7 +64,7 @@ func (d *Driver) drop(how Ending) {
 func (d *Driver) live(l *dialedConn) {
 	c, err := d.dialInTurn(l)
 	if err == nil {
-		go d.keep(l, c)
+		go d.awaitEnd(l, c)
 		return
 	}
 	why := d.classify(err)
@@ -89,8 +89,8 @@ func (d *Driver) dialInTurn(l *dialedConn) (Conn, error) {
 	return d.dial(l.wanted, l.after)
 }
 
-// keep is the part of live that begins when there is a connection.
-func (d *Driver) keep(l *dialedConn, c Conn) {
+// awaitEnd is the part of live that begins when there is a connection: it waits for the end of that.
+func (d *Driver) awaitEnd(l *dialedConn, c Conn) {
 	if d.connected(l, c) {
 		select {
 		case <-c.Done():
@@ -155,13 +155,13 @@ func (d *Driver) leave(l *dialedConn, c Conn) {
 	}
 	d.mu.Lock()
 	how := l.how
-	if how == Keep { // it stays open for the next dial
+	if how == LeaveOpen { // it stays open for the next dial
 		l.end()
 		d.last, d.open = c, true
 		d.run(d.machine.Gone(time.Now()))
 	}
 	d.mu.Unlock()
-	if how != Keep {
+	if how != LeaveOpen {
 		err := c.Close(how == HandOver)
 		d.asking.Wait()
 		d.gone(l, c, errors.Join(err, d.discard()))

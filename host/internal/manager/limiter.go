@@ -100,7 +100,7 @@ func (l *dialLimiter) admit() {
 		t.burst = time.AfterFunc(burst, func() { l.leave(t) })
 		close(t.begin)
 	}
-	l.rest(now)
+	l.armTimer(now)
 }
 
 // first returns the ticket whose turn it is, or nil.
@@ -117,8 +117,8 @@ func (l *dialLimiter) first() (best *ticket) {
 	return best
 }
 
-// rest arms the timer while retries wait for earlier ones to leave the window.
-func (l *dialLimiter) rest(now time.Time) {
+// armTimer arms the timer while retries wait for earlier ones to leave the window.
+func (l *dialLimiter) armTimer(now time.Time) {
 	if l.timer != nil {
 		l.timer.Stop()
 		l.timer = nil

@@ -12,20 +12,20 @@ import (
 type connState uint8
 
 const (
-	idle     connState = iota
-	kept               // the connection before is open, for the handshake of the next dial
-	dialing            // Dial was asked for
-	up                 // Connected
-	dropping           // Drop was asked for, and Gone has not come yet
+	connIdle     connState = iota
+	connKept               // the connection before is open, for the handshake of the next dial
+	connDialing            // Dial was asked for
+	connUp                 // Connected
+	connDropping           // Drop was asked for, and Gone has not come yet
 )
 
 // inheritance is what the next dial may inherit.
 type inheritance uint8
 
 const (
-	nothing    inheritance = iota
-	session                // what the server keeps for the connection before
-	connection             // that connection itself
+	inheritNothing    inheritance = iota
+	inheritSession                // what the server keeps for the connection before
+	inheritConnection             // that connection itself
 )
 
 // Machine decides when one server is dialled and what its callers are told. Its methods are
@@ -75,7 +75,7 @@ func (m *Machine) Want(now time.Time) []Effect {
 	switch {
 	case m.over || m.status.State == status.Closing || m.status.State == status.Disabled:
 		m.refuse(now)
-	case m.conn == up || m.conn == dialing:
+	case m.conn == connUp || m.conn == connDialing:
 		m.wanted = true
 	case m.status.State == status.Disconnected:
 		m.wanted = true
@@ -96,10 +96,10 @@ func (m *Machine) Want(now time.Time) []Effect {
 
 // Connected says that the dial has made a connection, and how that is watched.
 func (m *Machine) Connected(now time.Time, p Pulse) []Effect {
-	if m.conn == dialing {
+	if m.conn == connDialing {
 		m.pulse, m.asked = p, false
 		m.hear(now)
-		m.conn, m.since, m.known, m.signed, m.left = up, now, true, false, nothing
+		m.conn, m.since, m.known, m.signed, m.left = connUp, now, true, false, inheritNothing
 		m.set(now, status.Connected, status.Ready)
 	}
 	return m.effects()
@@ -108,12 +108,12 @@ func (m *Machine) Connected(now time.Time, p Pulse) []Effect {
 // ConnectFailed says that the dial has ended without a connection, and left
 // nothing behind. A reason that a dial cannot fail for is taken for Unreachable.
 func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) []Effect {
-	if m.conn != dialing {
+	if m.conn != connDialing {
 		return m.effects()
 	}
-	m.conn, m.status.Err = idle, err
-	if m.left == connection {
-		m.conn = kept
+	m.conn, m.status.Err = connIdle, err
+	if m.left == inheritConnection {
+		m.conn = connKept
 	}
 	late := m.signed // the server had not seen the sign-in yet
 	m.signed = false
@@ -135,7 +135,7 @@ func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) 
 
 // Lost says that the connection has ended by itself, or is of no use any more.
 func (m *Machine) Lost(now time.Time, err error) []Effect {
-	if m.conn == up {
+	if m.conn == connUp {
 		m.lose(now, err)
 	}
 	return m.effects()
@@ -149,7 +149,7 @@ func (m *Machine) lose(now time.Time, err error) {
 		m.backoff.fail(&m.policy, now)
 	}
 	m.drop(Abort)
-	m.left = session
+	m.left = inheritSession
 	if m.status.State != status.AuthRequired { // another connection would not mend that
 		first := m.backoff.waits == 0
 		m.status.Err = err
@@ -161,9 +161,9 @@ func (m *Machine) lose(now time.Time, err error) {
 // Forgotten says that the server no longer knows the session of the connection.
 // Servers let sessions expire, so that is no failure: another is made at once.
 func (m *Machine) Forgotten(now time.Time, err error) []Effect {
-	if m.conn == up {
-		m.drop(Keep)
-		m.left = connection
+	if m.conn == connUp {
+		m.drop(LeaveOpen)
+		m.left = inheritConnection
 		m.status.Err = err
 		m.dial(now, status.Lost)
 	}
@@ -173,7 +173,7 @@ func (m *Machine) Forgotten(now time.Time, err error) []Effect {
 // AuthRequired says that the server refuses requests on its connection until a
 // person signs in. The connection stays: some requests may need no sign-in.
 func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
-	if m.conn == up && m.status.State == status.Connected {
+	if m.conn == connUp && m.status.State == status.Connected {
 		m.status.Err = err
 		m.set(now, status.AuthRequired, status.SignIn)
 	}
@@ -184,10 +184,10 @@ func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
 // required a sign-in.
 func (m *Machine) SignedIn(now time.Time) []Effect {
 	switch {
-	case m.conn == dialing:
+	case m.conn == connDialing:
 		m.signed = true
 	case m.status.State != status.AuthRequired:
-	case m.conn == up:
+	case m.conn == connUp:
 		m.hear(now)
 		m.set(now, status.Connected, status.Ready)
 	default:
@@ -216,12 +216,12 @@ func (m *Machine) Enable(now time.Time) []Effect {
 
 // Change is how a server differs from before.
 type Change struct {
-	// Keep says that the entry is unchanged and only the transport of the connection is
+	// SameEntry says that the entry is unchanged and only the transport of the connection is
 	// another. The next connection may go on with what the server keeps for this one, and a
 	// disabled server stays disabled.
-	Keep bool
+	SameEntry bool
 
-	Disabled bool // unless Keep: it is off from now on, or else on
+	Disabled bool // unless SameEntry: it is off from now on, or else on
 }
 
 // Change says that the entry of the server, its plugin or what they depend on has changed:
@@ -233,17 +233,17 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 	}
 	m.known, m.status.Err = false, nil
 	off := c.Disabled
-	if c.Keep {
+	if c.SameEntry {
 		off = m.status.State == status.Disabled
 	}
 	switch {
 	case off:
 		m.drop(Abort)
-	case !c.Keep || m.conn == dialing || m.left == connection: // the last two belong to the transport that it had before
+	case !c.SameEntry || m.conn == connDialing || m.left == inheritConnection: // the last two belong to the transport that it had before
 		m.drop(Drain)
-	case m.conn == up:
+	case m.conn == connUp:
 		m.drop(HandOver)
-		m.left = session
+		m.left = inheritSession
 	}
 	switch {
 	case !off:
@@ -268,10 +268,10 @@ func (m *Machine) Close(now time.Time) []Effect {
 
 // Gone says that what was to be dropped has ended, in the way that was asked for last.
 func (m *Machine) Gone(now time.Time) []Effect {
-	if m.conn == dropping {
-		m.conn = idle
-		if m.how == Keep {
-			m.conn = kept
+	if m.conn == connDropping {
+		m.conn = connIdle
+		if m.how == LeaveOpen {
+			m.conn = connKept
 		}
 		m.finish(now)
 		m.due(now)
@@ -289,7 +289,7 @@ func (m *Machine) Tick(now, heard time.Time) []Effect {
 
 // due dials when it is time to.
 func (m *Machine) due(now time.Time) {
-	if next := m.status.Next; m.rests() && !next.IsZero() && !now.Before(next) {
+	if next := m.status.Next; m.isResting() && !next.IsZero() && !now.Before(next) {
 		m.dial(now, m.status.Reason)
 	}
 }
@@ -298,20 +298,20 @@ func (m *Machine) due(now time.Time) {
 // server's processes must never be two.
 func (m *Machine) dial(now time.Time, why status.Reason) {
 	m.set(now, m.trying(), why)
-	if m.conn == dropping {
+	if m.conn == connDropping {
 		m.status.Next = now
 		return
 	}
-	m.conn = dialing
+	m.conn = connDialing
 	m.status.Attempt++
-	m.do(Effect{Do: Dial, Inherit: m.left != nothing})
-	if m.left == session { // if the dial fails, that session may be the cause
-		m.left = nothing
+	m.do(Effect{Do: Dial, Inherit: m.left != inheritNothing})
+	if m.left == inheritSession { // if the dial fails, that session may be the cause
+		m.left = inheritNothing
 	}
 }
 
-// rests reports whether nothing is under way.
-func (m *Machine) rests() bool { return m.conn == idle || m.conn == kept }
+// isResting reports whether nothing is under way.
+func (m *Machine) isResting() bool { return m.conn == connIdle || m.conn == connKept }
 
 // trying is the state of a server that is being reached.
 func (m *Machine) trying() status.State {
@@ -363,24 +363,24 @@ func (m *Machine) forgive() {
 // drop asks for the end of what there is, or for a more abrupt one. The next dial
 // inherits nothing.
 func (m *Machine) drop(how Ending) {
-	m.left = nothing
+	m.left = inheritNothing
 	switch m.conn {
-	case idle:
+	case connIdle:
 		return
-	case kept, dialing:
+	case connKept, connDialing:
 		how = Abort // no calls are in flight
-	case dropping:
+	case connDropping:
 		if how <= m.how {
 			return
 		}
 	}
-	m.conn, m.how, m.signed = dropping, how, false
+	m.conn, m.how, m.signed = connDropping, how, false
 	m.do(Effect{Do: Drop, How: how})
 }
 
 // finish ends the machine if it is closing and nothing is left of a connection.
 func (m *Machine) finish(now time.Time) {
-	if m.status.State == status.Closing && m.conn == idle {
+	if m.status.State == status.Closing && m.conn == connIdle {
 		m.over = true
 		m.set(now, status.Disconnected, status.Closed)
 	}
@@ -398,7 +398,7 @@ func (m *Machine) set(now time.Time, s status.State, why status.Reason) {
 
 // refuse tells those who wait that there is no connection, and why.
 func (m *Machine) refuse(now time.Time) {
-	r := &Refusal{State: m.status.State, Reason: m.status.Reason, Err: m.status.Err, Next: m.status.Next, final: len(m.policy.Backoff) == 0}
+	r := &UnavailableError{State: m.status.State, Reason: m.status.Reason, Err: m.status.Err, Next: m.status.Next, final: len(m.policy.Backoff) == 0}
 	if !r.Next.IsZero() {
 		r.In = r.Next.Sub(now)
 	}
@@ -418,7 +418,7 @@ func (m *Machine) do(e Effect) { m.out = append(m.out, e) }
 // before callers are refused.
 func (m *Machine) effects() []Effect {
 	var at time.Time
-	if m.rests() {
+	if m.isResting() {
 		at = m.status.Next
 	} else if m.watched() {
 		at = m.look

@@ -35,7 +35,7 @@ var events = map[string]func(*Machine, time.Time) []Effect{
 	"disable":   (*Machine).Disable,
 	"enable":    (*Machine).Enable,
 	"change":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{}) },
-	"replace":   func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{Keep: true}) },
+	"replace":   func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{SameEntry: true}) },
 	"switch":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{Disabled: true}) },
 	"unwatch":   func(m *Machine, t time.Time) []Effect { return m.Tune(t, Policy{}, Pulse{}) },
 	"watch":     func(m *Machine, t time.Time) []Effect { return m.Tune(t, Policy{}, testPulse) },

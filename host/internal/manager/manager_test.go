@@ -297,8 +297,8 @@ func TestStorm(t *testing.T) {
 				t.Errorf("%d wait, %d are inside, and a timer: %v", len(f.dials.queue), f.dials.inside, f.dials.timer != nil)
 			}
 			for d := range f.drivers {
-				if d.timer != nil || d.round != nil || d.Current() != nil || d.open {
-					t.Errorf("left: timer %v, round %v, connection %v", d.timer, d.round, d.Current())
+				if d.timer != nil || d.acquisition != nil || d.Current() != nil || d.open {
+					t.Errorf("left: timer %v, round %v, connection %v", d.timer, d.acquisition, d.Current())
 				}
 			}
 		})
@@ -324,7 +324,7 @@ func use(d *Driver, k *fakeServer, random *rand.Rand, acquired *atomic.Int32) {
 		time.Sleep(time.Duration(random.Int64N(int64(10 * s))))
 		switch random.IntN(16) {
 		case 0:
-			d.Change(Change{Keep: random.IntN(2) == 0, Disabled: random.IntN(4) == 0})
+			d.Change(Change{SameEntry: random.IntN(2) == 0, Disabled: random.IntN(4) == 0})
 		case 1:
 			d.Disable()
 		case 2, 3:
@@ -337,7 +337,7 @@ func use(d *Driver, k *fakeServer, random *rand.Rand, acquired *atomic.Int32) {
 			d.Report(func(f *status.Status) { f.Tools++ })
 		default:
 			c, err := acquireWithin(d, time.Duration(random.Int64N(int64(30*s))))
-			var r *Refusal
+			var r *UnavailableError
 			switch {
 			case errors.As(err, &r) && r.Reason == status.Closed:
 				return

@@ -79,7 +79,7 @@ func (w *world) before(name string) {
 		w.alive = w.alive && (w.well || w.leaves)
 	case "gone":
 		if w.leaves {
-			w.kept = w.how == Keep
+			w.kept = w.how == LeaveOpen
 			w.alive, w.well, w.leaves = false, false, false
 		}
 	case "enable", "signed-in":
@@ -131,7 +131,7 @@ func (w *world) watched() bool {
 // forgotten.
 func (w *world) inherits() bool {
 	switch {
-	case w.kept, w.leaves && w.how == Keep:
+	case w.kept, w.leaves && w.how == LeaveOpen:
 		return false // it is forgotten, and what is open is the other plugin's
 	case w.leaves:
 		return w.estate
@@ -189,7 +189,7 @@ func (w *world) do(name string, e Effect) {
 		w.gentle(name)
 	case Refuse:
 		w.waits = false
-		if r, ok := e.Err.(*Refusal); !ok || r.Error() == "" {
+		if r, ok := e.Err.(*UnavailableError); !ok || r.Error() == "" {
 			w.fail("refused with %v", e.Err)
 		}
 	case End:

@@ -16,7 +16,7 @@ type Pulse struct {
 
 // Answered says that the server has given the sign of life that it was asked for.
 func (m *Machine) Answered(now time.Time) []Effect {
-	if m.conn == up && m.asked {
+	if m.conn == connUp && m.asked {
 		m.asked = false
 		m.hear(now)
 	}
@@ -27,7 +27,7 @@ func (m *Machine) Answered(now time.Time) []Effect {
 // something last came over the connection. At the second time in a row the connection is
 // lost, unless something came.
 func (m *Machine) Silent(now, heard time.Time) []Effect {
-	if m.conn != up || !m.asked {
+	if m.conn != connUp || !m.asked {
 		return m.effects()
 	}
 	m.asked = false
@@ -50,7 +50,7 @@ func (m *Machine) Silent(now, heard time.Time) []Effect {
 // counts anew.
 func (m *Machine) Tune(now time.Time, policy Policy, pulse Pulse) []Effect {
 	m.policy = policy.withDefaults()
-	if m.conn == up && m.pulse != pulse {
+	if m.conn == connUp && m.pulse != pulse {
 		m.pulse, m.asked = pulse, false
 		m.hear(now)
 	}
@@ -69,7 +69,7 @@ func (m *Machine) lookFor(now, heard time.Time) {
 
 // watched reports whether the connection is watched and no sign of life was asked for.
 func (m *Machine) watched() bool {
-	return m.conn == up && m.status.State == status.Connected && m.pulse.Every > 0 && !m.asked
+	return m.conn == connUp && m.status.State == status.Connected && m.pulse.Every > 0 && !m.asked
 }
 
 // hear notes a sign of life.

@@ -48,7 +48,7 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 		} else {
 			info.Manifest, described = m.foreign.describe(ctx, name, binary)
 		}
-		if ended := (*worker.Refusal)(nil); errors.As(described, &ended) && ended.Ended || ctx.Err() != nil {
+		if ended := (*worker.RefusedError)(nil); errors.As(described, &ended) && ended.Ended || ctx.Err() != nil {
 			return m.concluded(ctx, info, name, described)
 		}
 	}

@@ -30,7 +30,7 @@ func (m *Cache) loadProvider(ctx context.Context, name string) (*auth.Plugin, er
 	p, err := m.openProvider(ctx, name, binary, m.Files()[name].File != "")
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, hosterr.ErrClosed):
-	case errors.As(err, new(*worker.Refusal)), errors.As(err, new(*worker.StartError)):
+	case errors.As(err, new(*worker.RefusedError)), errors.As(err, new(*worker.StartError)):
 		err = m.unloaded(ctx, name, err)
 	default:
 		err = &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: err}

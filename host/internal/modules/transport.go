@@ -63,7 +63,7 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 
 // unloaded sorts the errors of inspecting and compiling a plugin.
 func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
-	var ended *worker.Refusal
+	var ended *worker.RefusedError
 	switch {
 	case ctx.Err() != nil: // the plugin was not looked at yet
 		return fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))

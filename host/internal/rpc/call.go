@@ -20,9 +20,9 @@ type Call struct {
 	Timeout    time.Duration // instead of the peer's; below zero = none
 	Background bool          // Drain does not wait for it
 
-	// Prompted says that an answer of the server asks for this call, so that there
+	// Solicited says that an answer of the server asks for this call, so that there
 	// may be as many as the server likes: the next page, a further round.
-	Prompted bool
+	Solicited bool
 
 	// Begun is called when the call is pending, before its message is sent. It may be nil.
 	Begun func()
@@ -65,8 +65,8 @@ func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 	return p.outcome(c)
 }
 
-func (p *Peer) newCall(ctx context.Context, r *Call) *call {
-	c := p.calls.Get().(*call)
+func (p *Peer) newCall(ctx context.Context, r *Call) *pendingCall {
+	c := p.calls.Get().(*pendingCall)
 	c.flight, c.parent, c.method, c.limit, c.background = &p.flight, ctx, r.Method, r.Timeout, r.Background
 	if c.limit == 0 {
 		c.limit = p.config.Timeout
@@ -76,15 +76,15 @@ func (p *Peer) newCall(ctx context.Context, r *Call) *call {
 
 // recycle keeps the record for another call. What was put into its channels has
 // been taken.
-func (p *Peer) recycle(c *call) {
+func (p *Peer) recycle(c *pendingCall) {
 	if c.stop != nil {
 		c.stop(nil)
 	}
-	*c = call{done: c.done, onLeave: c.onLeave, gaveUp: c.gaveUp}
+	*c = pendingCall{done: c.done, onLeave: c.onLeave, gaveUp: c.gaveUp}
 	p.calls.Put(c)
 }
 
-func (p *Peer) send(c *call, r *Call) error {
+func (p *Peer) send(c *pendingCall, r *Call) error {
 	f := c.terms.facts(r.Method)
 	f.Name, f.Headers = r.Name, r.Headers
 	switch {
@@ -97,7 +97,7 @@ func (p *Peer) send(c *call, r *Call) error {
 	if err != nil {
 		return err
 	}
-	m.prompted = r.Prompted
+	m.solicited = r.Solicited
 	return p.transmit((*sendContext)(c), m)
 }
 
@@ -111,34 +111,19 @@ func (p *Peer) transmit(ctx context.Context, m *Message) error {
 
 // unsent ends a call whose message the link refused, and returns why. If the call ended while
 // the link waited, its own reason counts, because it is why the link refused.
-func (p *Peer) unsent(c *call, err error) error {
+func (p *Peer) unsent(c *pendingCall, err error) error {
 	if p.flight.leave(c, err, NotSent) {
 		c.done <- nil
 	}
-	if c.over(); c.err != nil {
+	if c.awaitEnd(); c.err != nil {
 		err = c.err
 	}
 	return &CallError{c.method, NotSent, err}
 }
 
-// Over implements [hostio.Waiter]. Only its caller calls it.
-func (c *call) Over() bool { return len(c.done) > 0 || c.parent.Err() != nil }
-
-// Others implements [hostio.Waiter]. Calls in background do not count: they may last as long
-// as the connection.
-func (c *call) Others() bool {
-	c.flight.mu.Lock()
-	defer c.flight.mu.Unlock()
-	n := len(c.flight.pending) - c.flight.inBackground
-	if !c.ended {
-		n--
-	}
-	return n > 0
-}
-
 // await returns when c has ended. It is the one place where a caller waits, and
 // where it does what its message needs meanwhile.
-func (p *Peer) await(ctx context.Context, c *call) {
+func (p *Peer) await(ctx context.Context, c *pendingCall) {
 	for {
 		select {
 		case e := <-c.done:
@@ -151,14 +136,14 @@ func (p *Peer) await(ctx context.Context, c *call) {
 				c.left = true
 				c.done <- nil // there is room: only this goroutine puts anything in now
 			}
-			c.over()
+			c.awaitEnd()
 			return
 		}
 	}
 }
 
 // outcome returns what Call returns for c, which has ended.
-func (p *Peer) outcome(c *call) ([]byte, error) {
+func (p *Peer) outcome(c *pendingCall) ([]byte, error) {
 	if c.err == nil {
 		return c.result, nil
 	}
@@ -174,7 +159,7 @@ func (p *Peer) outcome(c *call) ([]byte, error) {
 
 // abandon tells the transport that no caller waits for the answer any more, and the server
 // too, unless it learns that from the transport.
-func (p *Peer) abandon(c *call) {
+func (p *Peer) abandon(c *pendingCall) {
 	if p.config.Link.Cancel(c.exchange()) {
 		c.sent = NotSent
 		return

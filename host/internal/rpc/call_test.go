@@ -224,9 +224,9 @@ func TestRefusedAfterItsAnswer(t *testing.T) {
 		return errBroken
 	})})
 	defer p.Close(nil)
-	var made []*call
+	var made []*pendingCall
 	p.calls.New = func() any {
-		c := newCall().(*call)
+		c := newPendingCall().(*pendingCall)
 		made = append(made, c)
 		return c
 	}

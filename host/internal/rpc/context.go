@@ -12,7 +12,7 @@ import (
 // does not ask, so the real context behind it is made on demand.
 //
 // It is good until Send returns.
-type sendContext call
+type sendContext pendingCall
 
 func (s *sendContext) Deadline() (time.Time, bool) {
 	deadline, ok := s.parent.Deadline()
@@ -32,7 +32,7 @@ func (s *sendContext) Value(key any) any { return s.context().Value(key) }
 // from the start and not kept: the goroutine that ended the call may be looking for a context
 // to cancel at this moment.
 func (s *sendContext) context() context.Context {
-	c := (*call)(s)
+	c := (*pendingCall)(s)
 	c.flight.mu.Lock()
 	defer c.flight.mu.Unlock()
 	if c.inner != nil {

@@ -44,7 +44,7 @@ func (p *Peer) Counters() Counters {
 	c.Requests = p.tally.requests.Load()
 	c.Refused = p.tally.refused.Load()
 	c.Unsaid = p.sender.unsent()
-	q := &p.notes
+	q := &p.notifications
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c.Notifications, c.LogsDropped, c.Coalesced, c.NotesDropped = q.heard, q.logs, q.coalesced, q.lost

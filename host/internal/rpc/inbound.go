@@ -45,11 +45,11 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	}
 	switch {
 	case e.method == nil:
-		return p.response(exchange, msg, &e, owned)
+		return p.onResponse(exchange, msg, &e, owned)
 	case e.id == nil:
-		return p.tell(&e)
+		return p.onNotification(&e)
 	default:
-		p.request(msg, &e)
+		p.onRequest(msg, &e)
 		return abi.VerdictRequest
 	}
 }
@@ -78,8 +78,8 @@ func (p *Peer) failMatching(exchange uint32, msg []byte, why error) {
 	}
 }
 
-// response hands an answer to the call that waits for it.
-func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) abi.Verdict {
+// onResponse hands an answer to the call that waits for it.
+func (p *Peer) onResponse(exchange uint32, msg []byte, e *envelope, owned bool) abi.Verdict {
 	c, match := p.flight.resolve(exchange, e)
 	switch match {
 	case unmatched:
@@ -96,7 +96,7 @@ func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) ab
 		return abi.VerdictWrongID
 	}
 	if e.result != nil {
-		c.result = keep(e.result, msg, owned)
+		c.result = ownResult(e.result, msg, owned)
 	} else {
 		c.err, c.sent = p.fault(exchange, e.fault), Answered
 	}
@@ -107,9 +107,9 @@ func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) ab
 // errUnmatched is why a response is dropped; the counters tell how that came.
 var errUnmatched = errors.New("no call waits for this response")
 
-// keep returns a result that may outlive its message. If the peer may keep the message, the
+// ownResult returns a result that may outlive its message. If the peer may keep the message, the
 // result stays in it, unless it would pin far more memory than its own.
-func keep(result, msg []byte, owned bool) []byte {
+func ownResult(result, msg []byte, owned bool) []byte {
 	if owned && cap(msg) <= 2*len(result) {
 		return result
 	}
@@ -178,9 +178,9 @@ func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 	}
 }
 
-// request passes a request of the server to the handler. If there is no handler, or it is
+// onRequest passes a request of the server to the handler. If there is no handler, or it is
 // busy, the request is refused. Where no replies may be sent, the refusal is not sent either.
-func (p *Peer) request(msg []byte, e *envelope) {
+func (p *Peer) onRequest(msg []byte, e *envelope) {
 	p.tally.requests.Add(1)
 	if p.flight.terms.Load().NoReplies {
 		p.tally.refused.Add(1)
@@ -203,8 +203,8 @@ func (p *Peer) request(msg []byte, e *envelope) {
 // errNotAsked is why a request is dropped if the server must not send requests.
 var errNotAsked = errors.New("in this protocol revision a server must not send requests")
 
-// tell takes a notification of the server.
-func (p *Peer) tell(e *envelope) abi.Verdict {
+// onNotification takes a notification of the server.
+func (p *Peer) onNotification(e *envelope) abi.Verdict {
 	method := known(strictjson.Unquote(e.method))
 	if method == methodCancelled {
 		p.serving.cancelled(e.params)
@@ -212,6 +212,6 @@ func (p *Peer) tell(e *envelope) abi.Verdict {
 	if p.config.Handler != nil {
 		p.config.Handler.Preempt(method, e.params)
 	}
-	p.notes.add(method, e.params)
+	p.notifications.add(method, e.params)
 	return abi.VerdictNote
 }

@@ -14,17 +14,17 @@ import (
 // it, and it times out.
 type inflight struct {
 	mu           sync.Mutex
-	pending      map[uint32]*call      // by exchange, which is the low half of the id
-	lastID       uint64                // the number given out last
-	terms        atomic.Pointer[Terms] // changed under mu only
-	closed       error                 // why no call can be opened any more; nil while open
-	inBackground int                   // of those that are pending
-	idle         ctxcond.Cond          // none but inBackground is pending, for drain
-	drained      bool                  // no call can be opened any more, though the rest goes on
-	left         recent                // calls that ended before their answer
-	timer        *time.Timer           // one for all deadlines; nil until there is one
-	armed        time.Time             // when timer fires; zero = it does not
-	counts       Counters              // those of responses
+	pending      map[uint32]*pendingCall // by exchange, which is the low half of the id
+	lastID       uint64                  // the number given out last
+	terms        atomic.Pointer[Terms]   // changed under mu only
+	closed       error                   // why no call can be opened any more; nil while open
+	inBackground int                     // of those that are pending
+	idle         ctxcond.Cond            // none but inBackground is pending, for drain
+	drained      bool                    // no call can be opened any more, though the rest goes on
+	left         recent                  // calls that ended before their answer
+	timer        *time.Timer             // one for all deadlines; nil until there is one
+	armed        time.Time               // when timer fires; zero = it does not
+	counts       Counters                // those of responses
 }
 
 // number gives out a number for a message without an answer, and its terms,
@@ -51,7 +51,7 @@ func (f *inflight) nextIDLocked() uint64 {
 }
 
 // open makes c pending, with an id and a deadline, or says why it cannot.
-func (f *inflight) open(c *call) error {
+func (f *inflight) open(c *pendingCall) error {
 	if c.limit > 0 {
 		c.deadline = time.Now().Add(c.limit)
 	}
@@ -73,7 +73,7 @@ func (f *inflight) open(c *call) error {
 }
 
 // takeLocked takes a call out of the table. The caller has found it there.
-func (f *inflight) takeLocked(c *call) {
+func (f *inflight) takeLocked(c *pendingCall) {
 	delete(f.pending, c.exchange())
 	c.ended = true
 	if c.background {
@@ -98,7 +98,7 @@ func (f *inflight) drain() <-chan struct{} {
 }
 
 // endLocked takes a call that ends before its answer.
-func (f *inflight) endLocked(c *call, err error, sent Sent) {
+func (f *inflight) endLocked(c *pendingCall, err error, sent Sent) {
 	f.takeLocked(c)
 	f.left.add(c.id)
 	c.err, c.sent = err, sent
@@ -107,7 +107,7 @@ func (f *inflight) endLocked(c *call, err error, sent Sent) {
 
 // leave takes c out for its own caller. It returns false if another goroutine has taken it:
 // then that goroutine puts the nil into done.
-func (f *inflight) leave(c *call, err error, sent Sent) bool {
+func (f *inflight) leave(c *pendingCall, err error, sent Sent) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if c.ended {
@@ -157,7 +157,7 @@ func (f *inflight) close(err error) bool {
 		return false
 	}
 	f.closed = err
-	var ended []*call
+	var ended []*pendingCall
 	for _, c := range f.pending {
 		f.endLocked(c, err, MaybeSent)
 		ended = append(ended, c)
@@ -194,7 +194,7 @@ func (f *inflight) expire() {
 		f.mu.Unlock()
 		return
 	}
-	var ended []*call
+	var ended []*pendingCall
 	now := time.Now()
 	f.armed = time.Time{}
 	for _, c := range f.pending {
@@ -225,7 +225,7 @@ const (
 
 // resolve takes the call that a response is for. On an exchange of its own a
 // response can be for one call only, and there an error may come without an id.
-func (f *inflight) resolve(exchange uint32, e *envelope) (*call, match) {
+func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 	id, exact := exactID(e.id)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -23,7 +23,7 @@ func (p *Peer) OfferInline(exchange uint32, e hostio.InlineIO) bool {
 
 // runInline runs I/O for c, on the goroutine of its caller. The caller does not see the
 // end of ctx meanwhile: an AfterFunc waits for that, and stops the I/O.
-func (p *Peer) runInline(ctx context.Context, c *call, e hostio.InlineIO) {
+func (p *Peer) runInline(ctx context.Context, c *pendingCall, e hostio.InlineIO) {
 	if ctx.Done() == nil {
 		e.Run()
 	} else {

@@ -24,13 +24,13 @@ type Message struct {
 	Kind   abi.MessageKind
 	Method string // empty for replies
 
-	exchange uint32
-	urgent   bool
-	prompted bool
-	holders  atomic.Int32 // beside the link
-	payload  []byte
-	start    int
-	idBuffer [20]byte // the digits of the largest uint64
+	exchange  uint32
+	urgent    bool
+	solicited bool
+	holders   atomic.Int32 // beside the link
+	payload   []byte
+	start     int
+	idBuffer  [20]byte // the digits of the largest uint64
 }
 
 // Exchange returns the number of the message, which is never 0 and which no
@@ -48,9 +48,9 @@ func (m *Message) Body() []byte { return m.payload[m.start:] }
 // requests, because the server may have to see them before it reads on.
 func (m *Message) Urgent() bool { return m.urgent }
 
-// Prompted messages are those that the other side asked for: replies, and the
+// Solicited messages are those that the other side asked for: replies, and the
 // calls that say so.
-func (m *Message) Prompted() bool { return m.prompted }
+func (m *Message) Solicited() bool { return m.solicited }
 
 var messages = sync.Pool{New: func() any { return new(Message) }}
 
@@ -104,7 +104,7 @@ func newNotification(exchange uint32, f *abi.Facts, params Appender) (*Message, 
 // encoded becomes an error of ours.
 func newReply(exchange uint32, id []byte, f *abi.Facts, result Appender, fault *Error) *Message {
 	m := messages.Get().(*Message)
-	m.urgent, m.prompted = true, true
+	m.urgent, m.solicited = true, true
 	f.Kind, f.ID = abi.Reply, view(id)
 	m.begin(exchange, f)
 	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)

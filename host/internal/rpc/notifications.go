@@ -10,14 +10,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// notes is the queue of a server's notifications. They are written one after
+// notificationQueue is the queue of a server's notifications. They are written one after
 // the other into a batch; one goroutine, which is there while there are any,
 // takes a whole batch at a time and tells the handler what is in it, while the
 // next one fills. So a flood costs one copy per notification and hardly a lock.
 //
 // The queue holds maxNotes bytes. What arrives beyond that comes from a server
 // that is faster than its host, and then not all of it can be kept: see shed.
-type notes struct {
+type notificationQueue struct {
 	hear func(*Incoming)
 
 	mu      sync.Mutex
@@ -30,39 +30,39 @@ type notes struct {
 	heard, logs, coalesced, lost uint64
 }
 
-// maxNotes bounds the bytes of the batch that fills: params, names of methods and entries.
+// maxQueued bounds the bytes of the batch that fills: params, names of methods and entries.
 // The batch that the handler is told has no more than that either, and slices that grow have
 // up to a quarter of room to spare.
-const maxNotes = 16 << 20
+const maxQueued = 16 << 20
 
-// fullNotes is how many bytes shedding leaves: a quarter is free then.
-const fullNotes = maxNotes / 4 * 3
+// keepQueued is how many bytes shedding leaves: a quarter is free then.
+const keepQueued = maxQueued / 4 * 3
 
 // keepBatch is the largest batch whose memory waits for another use.
 const keepBatch = 1 << 20
 
 // batch is a run of notifications. The params of all lie in one buffer.
 type batch struct {
-	entries []note
+	entries []queuedNotification
 	buffer  []byte
 	size    int  // bytes of all entries, see note.size
 	gap     bool // there was no room for what came behind the last of the entries
 }
 
-// note is one notification of a batch; its params are buffer[start:end].
-type note struct {
+// queuedNotification is one notification of a batch; its params are buffer[start:end].
+type queuedNotification struct {
 	method     string
 	start, end int
 	gone       bool // shed
 }
 
-const noteSize = int(unsafe.Sizeof(note{}))
+const notificationSize = int(unsafe.Sizeof(queuedNotification{}))
 
 // size is what a notification takes of the queue.
-func (n *note) size() int { return noteSize + len(n.method) + n.end - n.start }
+func (n *queuedNotification) size() int { return notificationSize + len(n.method) + n.end - n.start }
 
 // append adds a notification, whose place in the buffer is yet to be set.
-func (b *batch) append(n note, params []byte) {
+func (b *batch) append(n queuedNotification, params []byte) {
 	n.start = len(b.buffer)
 	b.buffer = append(b.buffer, params...)
 	n.end = len(b.buffer)
@@ -70,7 +70,7 @@ func (b *batch) append(n note, params []byte) {
 	b.size += n.size()
 }
 
-func (b *batch) params(n *note) []byte {
+func (b *batch) params(n *queuedNotification) []byte {
 	if n.start == n.end {
 		return nil
 	}
@@ -78,12 +78,12 @@ func (b *batch) params(n *note) []byte {
 }
 
 // add queues one notification; params is copied.
-func (q *notes) add(method string, params []byte) {
+func (q *notificationQueue) add(method string, params []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.heard++
 	b := &q.filling
-	n := note{method: method, end: len(params)}
+	n := queuedNotification{method: method, end: len(params)}
 	if q.closed || !q.makeRoom(n.size()) {
 		q.lost++
 		b.gap = b.gap || !q.closed
@@ -98,21 +98,21 @@ func (q *notes) add(method string, params []byte) {
 
 // makeRoom reports whether there is room for another n bytes, after shedding if
 // need be. One notification fits always.
-func (q *notes) makeRoom(n int) bool {
-	fits := func() bool { return len(q.filling.entries) == 0 || q.filling.size+n <= maxNotes }
+func (q *notificationQueue) makeRoom(n int) bool {
+	fits := func() bool { return len(q.filling.entries) == 0 || q.filling.size+n <= maxQueued }
 	if fits() {
 		return true
 	}
 	if !q.crammed {
 		q.shed()
-		q.crammed = q.filling.size > fullNotes
+		q.crammed = q.filling.size > keepQueued
 	}
 	return fits()
 }
 
 // run tells the handler everything, batch by batch, and ends when there is
 // nothing more.
-func (q *notes) run() {
+func (q *notificationQueue) run() {
 	var b batch
 	var in Incoming
 	for q.take(&b) {
@@ -129,7 +129,7 @@ func (q *notes) run() {
 }
 
 // take swaps the batch that has been told for the one that has filled.
-func (q *notes) take(b *batch) bool {
+func (q *notificationQueue) take(b *batch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b.size > keepBatch {
@@ -146,7 +146,7 @@ func (q *notes) take(b *batch) bool {
 }
 
 // awaitHeard waits until the handler has been told everything, or until ctx ends.
-func (q *notes) awaitHeard(ctx context.Context) {
+func (q *notificationQueue) awaitHeard(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running {
@@ -155,7 +155,7 @@ func (q *notes) awaitHeard(ctx context.Context) {
 }
 
 // close lets what is queued be told, and nothing more.
-func (q *notes) close() {
+func (q *notificationQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
@@ -164,9 +164,9 @@ func (q *notes) close() {
 // shed drops from a full batch what is missed least: first whatever a later
 // notification says again, then the oldest log messages, until a quarter is
 // free. What remains stays in order.
-func (q *notes) shed() {
+func (q *notificationQueue) shed() {
 	b := &q.filling
-	excess := b.size - fullNotes
+	excess := b.size - keepQueued
 	latest := make(map[string]bool)
 	for i := len(b.entries) - 1; i >= 0; i-- {
 		n := &b.entries[i]

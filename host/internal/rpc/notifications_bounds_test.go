@@ -9,20 +9,20 @@ import (
 )
 
 // stalled is a queue whose handler does not return: what is added stays.
-func stalled() *notes { return &notes{running: true, hear: func(*Incoming) {}} }
+func stalled() *notificationQueue { return &notificationQueue{running: true, hear: func(*Incoming) {}} }
 
 // filled returns a stalled queue that holds so many bytes, in one entry.
-func filled(bytes int) *notes {
+func filled(bytes int) *notificationQueue {
 	q := stalled()
-	q.add("m", make([]byte, bytes-noteSize-1))
+	q.add("m", make([]byte, bytes-notificationSize-1))
 	return q
 }
 
 // held adds up what the queue holds, from the entries themselves.
-func held(q *notes) (bytes int) {
+func held(q *notificationQueue) (bytes int) {
 	for i := range q.filling.entries {
 		n := &q.filling.entries[i]
-		bytes += noteSize + len(n.method) + len(q.filling.params(n))
+		bytes += notificationSize + len(n.method) + len(q.filling.params(n))
 	}
 	return bytes
 }
@@ -30,7 +30,7 @@ func held(q *notes) (bytes int) {
 // TestQueueBound is about the last byte that fits, for each of the parts that a
 // notification is made of.
 func TestQueueBound(t *testing.T) {
-	const method, room = "custom/method", noteSize + 100
+	const method, room = "custom/method", notificationSize + 100
 	for _, test := range []struct {
 		name   string
 		method string
@@ -44,28 +44,28 @@ func TestQueueBound(t *testing.T) {
 		{"nothing but the entry", "", 0, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			q := filled(maxNotes - room)
+			q := filled(maxQueued - room)
 			q.add(test.method, bytes.Repeat([]byte("p"), test.params))
 			fits := len(q.filling.entries) == 2
 			if lost := q.lost == 1; fits != test.fits || lost == test.fits || q.filling.gap == test.fits {
 				t.Errorf("it fits: %v, lost: %v, gap: %v", fits, lost, q.filling.gap)
 			}
-			if got := held(q); got != q.filling.size || got > maxNotes {
-				t.Errorf("%d bytes are held and %d counted; %d are the most", got, q.filling.size, maxNotes)
+			if got := held(q); got != q.filling.size || got > maxQueued {
+				t.Errorf("%d bytes are held and %d counted; %d are the most", got, q.filling.size, maxQueued)
 			}
 		})
 	}
 	t.Run("an entry has its price", func(t *testing.T) {
-		for n, fits := range map[int]bool{noteSize: true, noteSize - 1: false} {
-			q := filled(maxNotes - n)
+		for n, fits := range map[int]bool{notificationSize: true, notificationSize - 1: false} {
+			q := filled(maxQueued - n)
 			if q.add("", nil); (len(q.filling.entries) == 2) != fits {
-				t.Errorf("with %d bytes left of %d for an entry, it fits: %v", n, noteSize, !fits)
+				t.Errorf("with %d bytes left of %d for an entry, it fits: %v", n, notificationSize, !fits)
 			}
 		}
 	})
 	t.Run("the first fits always", func(t *testing.T) {
 		q := stalled()
-		q.add("m", make([]byte, maxNotes+1))
+		q.add("m", make([]byte, maxQueued+1))
 		if q.add("m", nil); len(q.filling.entries) != 1 || q.lost != 1 {
 			t.Errorf("%d entries, %d lost", len(q.filling.entries), q.lost)
 		}
@@ -91,9 +91,9 @@ func TestNamesOfMethodsAreCounted(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	const most = maxNotes * 3 / 2 // slices grow by a quarter, and small strings round up
+	const most = maxQueued * 3 / 2 // slices grow by a quarter, and small strings round up
 	if kept := int(after.HeapAlloc) - int(before.HeapAlloc); kept > most {
-		t.Errorf("%d MiB are kept of notifications; %d MiB are the bound of the queue", kept>>20, maxNotes>>20)
+		t.Errorf("%d MiB are kept of notifications; %d MiB are the bound of the queue", kept>>20, maxQueued>>20)
 	}
 	if c := p.Counters(); c.NotesDropped == 0 || c.Notifications != 100_001 {
 		t.Errorf("%+v", c)
@@ -106,26 +106,26 @@ func TestNamesOfMethodsAreCounted(t *testing.T) {
 // quarters are left, and not one beyond.
 func TestShedFreesAQuarter(t *testing.T) {
 	const one = 1 << 10 // bytes of an entry
-	params := make([]byte, one-noteSize-len(methodLog))
+	params := make([]byte, one-notificationSize-len(methodLog))
 	for _, test := range []struct {
 		name string
 		rest int // bytes that are no logs
 		logs int // dropped, of those that fill the queue
 	}{
-		{"to the byte", one, fullNotes / one / 3},
-		{"a byte more takes another", one + 1, fullNotes/one/3 + 1},
+		{"to the byte", one, keepQueued / one / 3},
+		{"a byte more takes another", one + 1, keepQueued/one/3 + 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q := stalled()
-			q.add("m", make([]byte, test.rest-noteSize-1))
-			for range maxNotes/one - 1 {
+			q.add("m", make([]byte, test.rest-notificationSize-1))
+			for range maxQueued/one - 1 {
 				q.add(methodLog, params)
 			}
 			q.shed()
-			if int(q.logs) != test.logs || held(q) != q.filling.size || q.filling.size > fullNotes || q.filling.size <= fullNotes-one {
-				t.Errorf("%d logs were dropped, want %d; %d bytes are left of %d, %d counted", q.logs, test.logs, held(q), fullNotes, q.filling.size)
+			if int(q.logs) != test.logs || held(q) != q.filling.size || q.filling.size > keepQueued || q.filling.size <= keepQueued-one {
+				t.Errorf("%d logs were dropped, want %d; %d bytes are left of %d, %d counted", q.logs, test.logs, held(q), keepQueued, q.filling.size)
 			}
-			if first := &q.filling.entries[0]; first.method != "m" || len(q.filling.params(first)) != test.rest-noteSize-1 {
+			if first := &q.filling.entries[0]; first.method != "m" || len(q.filling.params(first)) != test.rest-notificationSize-1 {
 				t.Errorf("the first is %q with %d bytes now", first.method, len(q.filling.params(first)))
 			}
 		})
@@ -137,15 +137,15 @@ func TestShedFreesAQuarter(t *testing.T) {
 func TestShedCountsWhatIsSaidAgain(t *testing.T) {
 	q := stalled()
 	name := strings.Repeat("x", 1000) + listChanged
-	one := noteSize + len(name)
-	again := (maxNotes-fullNotes)/one + 1 // as many as are over the bound, and one that stays
+	one := notificationSize + len(name)
+	again := (maxQueued-keepQueued)/one + 1 // as many as are over the bound, and one that stays
 	q.add(methodLog, []byte(`{}`))
-	q.add("m", make([]byte, fullNotes-2*noteSize-len(methodLog)-2-1-one))
+	q.add("m", make([]byte, keepQueued-2*notificationSize-len(methodLog)-2-1-one))
 	for range again {
 		q.add(name, nil)
 	}
 	q.shed()
-	if q.logs != 0 || int(q.coalesced) != again-1 || len(q.filling.entries) != 3 || q.filling.size != fullNotes {
+	if q.logs != 0 || int(q.coalesced) != again-1 || len(q.filling.entries) != 3 || q.filling.size != keepQueued {
 		t.Errorf("%d logs and %d repetitions were dropped, want 0 and %d; %d entries with %d bytes are left", q.logs, q.coalesced, again-1, len(q.filling.entries), q.filling.size)
 	}
 	for _, n := range q.filling.entries[3:cap(q.filling.entries)] {
@@ -161,15 +161,15 @@ func TestShedOncePerBatch(t *testing.T) {
 	for _, test := range []struct {
 		kept    int // bytes that cannot be shed
 		crammed bool
-	}{{fullNotes, false}, {fullNotes + 1, true}} {
+	}{{keepQueued, false}, {keepQueued + 1, true}} {
 		q := filled(test.kept)
-		log := make([]byte, maxNotes-test.kept-noteSize-len(methodLog))
+		log := make([]byte, maxQueued-test.kept-notificationSize-len(methodLog))
 		q.add(methodLog, log)
 		q.add("m", nil) // sheds the log
 		if q.logs != 1 || q.crammed != test.crammed {
 			t.Errorf("%d bytes kept: %d logs were dropped, crammed is %v", test.kept, q.logs, q.crammed)
 		}
-		log = log[:len(log)-noteSize-len("m")]
+		log = log[:len(log)-notificationSize-len("m")]
 		q.add(methodLog, log)
 		q.add("m", nil)
 		if again := q.logs == 2; again == test.crammed || q.lost == 1 != test.crammed {

@@ -146,11 +146,11 @@ func TestQueueIsBounded(t *testing.T) {
 	for range flood {
 		p.Deliver(0, msg, false)
 	}
-	p.notes.mu.Lock()
-	size := p.notes.filling.size
-	p.notes.mu.Unlock()
+	p.notifications.mu.Lock()
+	size := p.notifications.filling.size
+	p.notifications.mu.Unlock()
 	c := p.Counters()
-	if size > maxNotes || c.NotesDropped == 0 || c.NotesDropped > flood-160 {
+	if size > maxQueued || c.NotesDropped == 0 || c.NotesDropped > flood-160 {
 		t.Errorf("%d bytes are queued, %+v", size, c)
 	}
 	p.Close(nil)
@@ -161,8 +161,8 @@ func TestOneLargeNotificationFits(t *testing.T) {
 	done := make(chan int, 1)
 	p := NewPeer(Config{Link: &echo{}, Handler: &script{notify: func(in *Incoming) { done <- len(in.Params) }}})
 	defer p.Close(nil)
-	p.Deliver(0, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"custom","params":["%s"]}`, strings.Repeat("x", maxNotes)), false)
-	if got := <-done; got != maxNotes+4 {
+	p.Deliver(0, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"custom","params":["%s"]}`, strings.Repeat("x", maxQueued)), false)
+	if got := <-done; got != maxQueued+4 {
 		t.Error(got)
 	}
 }

@@ -69,13 +69,13 @@ type Terms struct {
 // goroutine, but Deliver, TooBig, Done, Failed, Expired and OfferInline only by the link, and
 // those never call back into it.
 type Peer struct {
-	config  Config
-	epochs  epochs
-	flight  inflight
-	calls   sync.Pool // of *call; per peer, because channels belong to their test bubble
-	notes   notes
-	serving serving
-	sender  asyncSender
+	config        Config
+	epochs        epochs
+	flight        inflight
+	calls         sync.Pool // of *call; per peer, because channels belong to their test bubble
+	notifications notificationQueue
+	serving       serving
+	sender        asyncSender
 
 	streak atomic.Int32 // malformed messages in a row
 	broken atomic.Bool  // config.Broken was called
@@ -89,12 +89,12 @@ type Peer struct {
 func NewPeer(c Config) *Peer {
 	p := &Peer{config: c, born: time.Now()}
 	p.flight.terms.Store(&Terms{})
-	p.flight.pending, p.flight.lastID = make(map[uint32]*call), c.After
-	p.calls.New = newCall
+	p.flight.pending, p.flight.lastID = make(map[uint32]*pendingCall), c.After
+	p.calls.New = newPendingCall
 	p.sender.transmit = p.transmit
-	p.notes.hear = func(*Incoming) {}
+	p.notifications.hear = func(*Incoming) {}
 	if c.Handler != nil {
-		p.notes.hear = c.Handler.Notify
+		p.notifications.hear = c.Handler.Notify
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p.serving.ctx, p.serving.cancel, p.sender.ctx = ctx, cancel, ctx
@@ -137,13 +137,13 @@ func (p *Peer) Close(err error) {
 	if p.flight.close(err) {
 		p.serving.cancel(err)
 		p.sender.close()
-		p.notes.close()
+		p.notifications.close()
 	}
 }
 
 // AwaitHeard waits until the handler has heard every notification that has arrived, or until
 // ctx ends. A handler must not call it: it would wait for itself.
-func (p *Peer) AwaitHeard(ctx context.Context) { p.notes.awaitHeard(ctx) }
+func (p *Peer) AwaitHeard(ctx context.Context) { p.notifications.awaitHeard(ctx) }
 
 // Drain waits until no call is pending except those in background, or until ctx ends. From
 // the moment in which none is pending, no other begins: a call that comes too late gets the

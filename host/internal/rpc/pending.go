@@ -7,9 +7,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// call is one pending request. It belongs to its caller. The goroutine that takes it out of
+// pendingCall is one pending request. It belongs to its caller. The goroutine that takes it out of
 // the table sets how it ended, and then puts a nil into done: with that it gives the call back.
-type call struct {
+type pendingCall struct {
 	flight     *inflight
 	id         uint64
 	method     string
@@ -34,18 +34,18 @@ type call struct {
 	gaveUp  chan struct{}           // gets a token when giveUp is over
 }
 
-// newCall returns an empty record, which keeps its channels for life.
-func newCall() any {
-	c := &call{done: make(chan hostio.InlineIO, 2), gaveUp: make(chan struct{}, 1)}
+// newPendingCall returns an empty record, which keeps its channels for life.
+func newPendingCall() any {
+	c := &pendingCall{done: make(chan hostio.InlineIO, 2), gaveUp: make(chan struct{}, 1)}
 	c.onLeave = c.giveUp
 	return c
 }
 
-func (c *call) exchange() uint32 { return uint32(c.id) }
+func (c *pendingCall) exchange() uint32 { return uint32(c.id) }
 
 // settle tells the caller that its call has ended. The goroutine that took the call calls it
 // once, without mu, and does nothing with the call after it.
-func (c *call) settle() {
+func (c *pendingCall) settle() {
 	if c.stop != nil {
 		c.stop(c.err)
 	}
@@ -55,8 +55,8 @@ func (c *call) settle() {
 	c.done <- nil
 }
 
-// over waits for the end of c, for a caller that runs no I/O any more.
-func (c *call) over() {
+// awaitEnd waits for the end of c, for a caller that runs no I/O any more.
+func (c *pendingCall) awaitEnd() {
 	for e := <-c.done; e != nil; e = <-c.done {
 		e.Stop()
 		e.Run()
@@ -64,10 +64,25 @@ func (c *call) over() {
 }
 
 // giveUp ends c because the context of its caller is done.
-func (c *call) giveUp() {
+func (c *pendingCall) giveUp() {
 	if c.flight.leave(c, contextError(c.parent), MaybeSent) {
 		c.left = true
 		c.settle()
 	}
 	c.gaveUp <- struct{}{}
+}
+
+// Over implements [hostio.Waiter]. Only its caller calls it.
+func (c *pendingCall) Over() bool { return len(c.done) > 0 || c.parent.Err() != nil }
+
+// Others implements [hostio.Waiter]. Calls in background do not count: they may last as long
+// as the connection.
+func (c *pendingCall) Others() bool {
+	c.flight.mu.Lock()
+	defer c.flight.mu.Unlock()
+	n := len(c.flight.pending) - c.flight.inBackground
+	if !c.ended {
+		n--
+	}
+	return n > 0
 }

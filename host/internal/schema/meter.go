@@ -26,11 +26,11 @@ import (
 // member or item, and so on (costOf). When the meter is empty, the function returns an
 // error. The library then regards the part as invalid and returns without step 3, and so
 // does every other part that it still reaches: the whole validation ends soon, without a
-// panic. Its verdict means nothing then, and Schema.validate reports ErrTooMuch instead.
+// panic. Its result means nothing then, and Schema.validate reports ErrTooMuch instead.
 //
 // Step 1 comes before the callback, so it must take constant time, which the part that
 // leads here has paid for. An enum or a const can be long. afterFormat moves those into
-// a part of their own in allOf, which is step 3, and the verdict stays the same. It moves
+// a part of their own in allOf, which is step 3, and the result stays the same. It moves
 // the type as well if there are unevaluated properties or items: the library then lists
 // the members of the value before step 1, and a part that fails at step 1 would not pay
 // for that.

@@ -47,7 +47,7 @@ type pattern struct {
 	meter *meter
 }
 
-// MatchString is true if the meter is empty: the verdict of that validation is not
+// MatchString is true if the meter is empty: the result of that validation is not
 // used.
 func (p *pattern) MatchString(text string) bool {
 	return !p.meter.spend(1+len(text)*p.size/matchedPerStep) || p.Regexp.MatchString(text)

@@ -176,7 +176,7 @@ func TestNamesInErrorsAreBounded(t *testing.T) {
 // TestKeysOfQuestionsAreBounded is about the names under which a result asks.
 func TestKeysOfQuestionsAreBounded(t *testing.T) {
 	ask := func(key int) error {
-		_, err := readWanted([]byte(`{"inputRequests":{"` + strings.Repeat("k", key) + `":{"method":"roots/list"}}}`))
+		_, err := readInputRequired([]byte(`{"inputRequests":{"` + strings.Repeat("k", key) + `":{"method":"roots/list"}}}`))
 		return err
 	}
 	if err := ask(mcp.MaxKey); err != nil {
@@ -217,9 +217,9 @@ func TestFreshReadsAreCounted(t *testing.T) {
 	var r reads
 	until := freshUntil(1e6, dialect{era: mcp.Modern})
 	for range 3 {
-		r.keep("u", []byte("12345"), until, 0)
+		r.store("u", []byte("12345"), until, 0)
 	}
-	if r.keep("v", nil, until, 0); r.bytes != len("u")+len("12345")+len("v") {
+	if r.store("v", nil, until, 0); r.bytes != len("u")+len("12345")+len("v") {
 		t.Errorf("%d bytes are counted", r.bytes)
 	}
 }

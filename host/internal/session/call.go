@@ -20,7 +20,7 @@ import (
 // CallTool, and a result that does not fit is still decoded.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	q := request{method: method, name: subject(method, params), given: params}
-	if err := s.converse(ctx, &q, result); err != nil {
+	if err := s.requestInto(ctx, &q, result); err != nil {
 		return s.about(method, q.name, err)
 	}
 	return nil
@@ -48,20 +48,20 @@ func (e *aboutError) Error() string {
 
 func (e *aboutError) Unwrap() error { return e.err }
 
-// complete makes a request and follows its results up to the one that ends it.
-func (s *Session) complete(ctx context.Context, q *request) ([]byte, dialect, error) {
+// requestResult makes a request and follows its results up to the one that ends it.
+func (s *Session) requestResult(ctx context.Context, q *request) ([]byte, dialect, error) {
 	ctx, over := s.track(ctx)
 	defer over()
 	text, d, err := s.do(ctx, q)
 	if err == nil {
-		text, err = s.proceed(ctx, q, d, text)
+		text, err = s.followResult(ctx, q, d, text)
 	}
 	return text, d, err
 }
 
-// converse calls complete and decodes the result, as [Session.Call] says.
-func (s *Session) converse(ctx context.Context, q *request, result any) error {
-	text, d, err := s.complete(ctx, q)
+// requestInto calls requestResult and decodes the result, as [Session.Call] says.
+func (s *Session) requestInto(ctx context.Context, q *request, result any) error {
+	text, d, err := s.requestResult(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -83,9 +83,9 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 	return nil
 }
 
-// proceed follows a result of q up to the one that ends it: the server may have asked for
+// followResult follows a result of q up to the one that ends it: the server may have asked for
 // more, see multiround.go, or have returned a task.
-func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
+func (s *Session) followResult(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
 	for {
 		switch t := readType(text); {
 		case q.task && q.begun:
@@ -102,10 +102,10 @@ func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byt
 			return nil, fmt.Errorf("%w: after %d rounds it is not content", ErrInputRequired, maxRounds)
 		}
 		q.rounds++
-		q.prompted = true
-		wanted, err := readWanted(text)
+		q.solicited = true
+		wanted, err := readInputRequired(text)
 		if err == nil {
-			q.extra, err = s.give(ctx, wanted)
+			q.extra, err = s.gatherInput(ctx, wanted)
 		}
 		if err == nil {
 			text, d, err = s.do(ctx, q)
@@ -154,7 +154,7 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 
 // try sends a request on l. If a modern server refuses it and says how it should have been,
 // try sends it once more.
-func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect, error) {
+func (s *Session) try(ctx context.Context, l *agreedConn, q *request) ([]byte, dialect, error) {
 	d := l.dialect
 	text, err := s.send(ctx, l, d, q)
 	switch {
@@ -186,7 +186,7 @@ func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect
 	return text, d, err
 }
 
-func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]byte, error) {
+func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request) ([]byte, error) {
 	if err := l.lacks(q.needs); err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	}
 	call := rpc.Call{
 		Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, options.Timeout, l.timeout),
-		Params: q.params(own), Prompted: q.prompted, Background: q.method == mcp.MethodListen,
+		Params: q.params(own), Solicited: q.solicited, Background: q.method == mcp.MethodListen,
 	}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
@@ -227,7 +227,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 
 // adopt keeps the revision that a server has asked for, unless the server refused the request
 // in that revision too.
-func (s *Session) adopt(l *link, d dialect, err error) {
+func (s *Session) adopt(l *agreedConn, d dialect, err error) {
 	if d.revision == l.dialect.revision || codeOf(err) == mcp.CodeUnsupportedVersion {
 		return
 	}
@@ -245,7 +245,7 @@ func (s *Session) adopt(l *link, d dialect, err error) {
 // ended before the message, or takes no more calls. The message can then go out on the next
 // connection. missed waits until the end of the connection is certain, which is soon. It is
 // also true for a message that was refused because the server had forgotten the session.
-func (s *Session) missed(ctx context.Context, l *link, err error) bool {
+func (s *Session) missed(ctx context.Context, l *agreedConn, err error) bool {
 	if refused(err) && l.lapsed() {
 		return !s.isClosed()
 	}
@@ -288,7 +288,7 @@ func answered(err error) bool {
 
 // explain adds to the error of a call what the session knows and the peer does
 // not: that the session was closed, or why the connection ended.
-func (s *Session) explain(l *link, err error) error {
+func (s *Session) explain(l *agreedConn, err error) error {
 	if err == nil || answered(err) {
 		return err
 	}

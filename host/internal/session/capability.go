@@ -36,7 +36,7 @@ var (
 
 // lacks returns an error if the server of l does not declare what is needed. A
 // server that said nothing at all about its capabilities may have any.
-func (l *link) lacks(a *capability) error {
+func (l *agreedConn) lacks(a *capability) error {
 	if a == nil || l.info.Capabilities == nil || l.dialect.revision < a.since || l.declares(a.path...) {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (l *link) lacks(a *capability) error {
 
 // declares reports whether the capabilities have a value at a path that is neither null nor
 // false.
-func (l *link) declares(path ...string) bool {
+func (l *agreedConn) declares(path ...string) bool {
 	value := []byte(l.info.Capabilities)
 	for _, name := range path {
 		value = member(value, name)

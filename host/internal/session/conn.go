@@ -51,8 +51,8 @@ type Transport interface {
 type Conn struct {
 	*Dialed
 	inbox  *inbox
-	epoch  uint32               // counts the handshakes on what was dialled, from 1
-	agreed atomic.Pointer[link] // the newest; set by the handshake
+	epoch  uint32                     // counts the handshakes on what was dialled, from 1
+	agreed atomic.Pointer[agreedConn] // the newest; set by the handshake
 
 	noTaskStreams atomic.Bool // a stream that tells of a task has failed
 
@@ -95,7 +95,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 
 // pingMethod is ping in the legacy era. The modern era has no ping: there it is
 // server/discover, which every server answers.
-func (l *link) pingMethod() string {
+func (l *agreedConn) pingMethod() string {
 	if l.dialect.era == mcp.Modern {
 		return mcp.MethodDiscover
 	}
@@ -123,9 +123,9 @@ func (c *Conn) outlives() bool {
 	return c.http() && mcp.EraOf(c.Peer.Version()) == mcp.Legacy && !c.lapsed()
 }
 
-// link is a connection and what was agreed on it. It does not change: another
-// revision of the protocol on the same connection makes another link.
-type link struct {
+// agreedConn is a connection and what was agreed on it. It does not change: another
+// revision of the protocol on the same connection makes another agreedConn.
+type agreedConn struct {
 	*Conn
 	dialect dialect
 	info    status.Info
@@ -136,7 +136,7 @@ type link struct {
 }
 
 // alive reports whether requests may still go out on l, which may be nil.
-func (l *link) alive() bool {
+func (l *agreedConn) alive() bool {
 	return l != nil && l.retired.Err() == nil && !l.ended() && !l.lapsed()
 }
 

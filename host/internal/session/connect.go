@@ -59,7 +59,7 @@ type Connections interface {
 }
 
 // acquire returns a connection that calls may go out on.
-func (s *Session) acquire(ctx context.Context) (*link, error) {
+func (s *Session) acquire(ctx context.Context) (*agreedConn, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
 	}
@@ -74,7 +74,7 @@ func (s *Session) acquire(ctx context.Context) (*link, error) {
 }
 
 // current is the connection that there is, nil for none.
-func (s *Session) current() *link {
+func (s *Session) current() *agreedConn {
 	if c := s.cfg.Connections.Current(); c != nil {
 		return c.agreed.Load()
 	}
@@ -101,7 +101,7 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	s.mu.Lock()
-	era := s.verdict // of an earlier connection
+	era := s.detectedEra // of an earlier connection
 	s.mu.Unlock()
 	switch w.Protocol {
 	case "", Auto:
@@ -120,10 +120,10 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 		l, err = s.open(ctx, w, nil, mcp.Legacy)
 	}
 	s.mu.Lock()
-	if ctx.Err() == nil { // else Forget may have come since: the verdict is about the old server
-		s.verdict = ""
+	if ctx.Err() == nil { // else Forget may have come since: the era is that of the old server
+		s.detectedEra = ""
 		if err == nil {
-			s.verdict = l.info.Era
+			s.detectedEra = l.info.Era
 		}
 	}
 	s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 // Forget drops what the session knows of the server, which may have been replaced. If other
 // is true, it certainly was, and Forget drops the lists too; else the lists stay known, as
 // stale. Forget is not for a mere reconnection, over which a fresh list stays fresh. A
-// Connect whose context ended before Forget stores no verdict.
+// Connect whose context ended before Forget stores no era.
 func (s *Session) Forget(other bool) {
 	s.toolCache.replace(other)
 	s.prompts.replace(other)
@@ -149,14 +149,14 @@ func (s *Session) Forget(other bool) {
 	s.reads.change()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.verdict = ""
+	s.detectedEra = ""
 }
 
 // open opens the session. If the server has forgotten the session of after, open makes
 // another handshake on that connection. Else it makes a new connection, which goes on with
 // what after left if it can. On an error a new connection is closed again, and after stays
 // for the next attempt.
-func (s *Session) open(ctx context.Context, w *ConnectOptions, after *Conn, era mcp.Era) (*link, error) {
+func (s *Session) open(ctx context.Context, w *ConnectOptions, after *Conn, era mcp.Era) (*agreedConn, error) {
 	if after != nil {
 		if after.Forgotten() && after.agreed.Load().info.Transport == w.Transport {
 			// The server has sent its client away with 404 and wants it to begin anew,
@@ -187,7 +187,7 @@ func (s *Session) open(ctx context.Context, w *ConnectOptions, after *Conn, era 
 }
 
 // openOn makes the handshake on c.
-func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mcp.Era) (*link, error) {
+func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mcp.Era) (*agreedConn, error) {
 	h := handshake{session: s, options: w, conn: c.Dialed, epoch: c.epoch}
 	l, err := h.open(ctx, era)
 	if err != nil && c.inbox.echoed.Load() {

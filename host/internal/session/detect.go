@@ -53,7 +53,7 @@ func (e *peerGoneError) Error() string { return e.cause.Error() }
 func (e *peerGoneError) Unwrap() error { return e.cause }
 
 // open opens the session in the given era, or in the one that it finds.
-func (h *handshake) open(ctx context.Context, era mcp.Era) (*link, error) {
+func (h *handshake) open(ctx context.Context, era mcp.Era) (*agreedConn, error) {
 	switch {
 	case era == mcp.Legacy:
 		return h.greet(ctx)
@@ -74,7 +74,7 @@ func (h *handshake) open(ctx context.Context, era mcp.Era) (*link, error) {
 }
 
 // detect is the rule above.
-func (h *handshake) detect(ctx context.Context) (*link, error) {
+func (h *handshake) detect(ctx context.Context) (*agreedConn, error) {
 	probe := h.discover(ctx, modernVersions[0])
 	silence := time.NewTimer(probeTimeout)
 	defer silence.Stop()
@@ -93,7 +93,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 	}
 }
 
-// heard returns the modern link that got allows, or nil for a legacy server. It returns an
+// heard returns the modern connection that got allows, or nil for a legacy server. It returns an
 // error where the reply shows no era:
 //
 //   - no server was reached: one that starts a moment later must not be taken for a
@@ -102,7 +102,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 //     sent either;
 //   - the stream ended after it: that may be how a legacy server answers, but nothing
 //     more can be asked on it.
-func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
+func (h *handshake) heard(ctx context.Context, got reply) (*agreedConn, error) {
 	if refused(got.err) {
 		return nil, got.err
 	}
@@ -123,7 +123,7 @@ func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
 
 // race waits for the probe and initialize at once. An answer to the probe wins
 // over an initialize that is pending, or whose answer is still held back.
-func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link, error) {
+func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*agreedConn, error) {
 	var held reply // the answer to initialize
 	var patience <-chan time.Time
 	for {
@@ -247,7 +247,7 @@ func final(err error) bool {
 // leftWith is left for a connection that ended during the probe. probe is nil if the server
 // has answered it. Else the server may have answered it before it left. Which of the two is
 // seen first must not decide: the answer shows the era.
-func (h *handshake) leftWith(ctx context.Context, probe <-chan reply) (*link, error) {
+func (h *handshake) leftWith(ctx context.Context, probe <-chan reply) (*agreedConn, error) {
 	if probe == nil {
 		return nil, h.left(ctx, nil)
 	}

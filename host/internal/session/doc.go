@@ -7,7 +7,7 @@
 //
 // A [dialect] is all that tells the eras apart once a connection is open. How
 // it is found is the detection rule in detect.go, and in probe.go for HTTP. A
-// session remembers the verdict, because the era belongs to the server and not
+// session remembers what it found, because the era belongs to the server and not
 // to the connection, and forgets it when a connection that was opened on its
 // strength fails.
 //

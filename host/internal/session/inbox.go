@@ -97,13 +97,13 @@ func (b *inbox) Preempt(method string, params []byte) {
 	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
 		s.subscribers.control(b, method, params)
 	case mcp.NotificationToolsListChanged:
-		s.forget(&mcp.Filter{Tools: true})
+		s.expireLists(&mcp.Filter{Tools: true})
 		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ToolsChanged})
 	case mcp.NotificationPromptsListChanged:
-		s.forget(&mcp.Filter{Prompts: true})
+		s.expireLists(&mcp.Filter{Prompts: true})
 		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.PromptsChanged})
 	case mcp.NotificationResourcesListChanged:
-		s.forget(&mcp.Filter{Resources: true})
+		s.expireLists(&mcp.Filter{Resources: true})
 		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ResourcesChanged})
 	case mcp.NotificationResourceUpdated:
 		s.reads.change()

@@ -41,7 +41,7 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 }
 
 // greet opens a legacy session.
-func (h *handshake) greet(ctx context.Context) (*link, error) {
+func (h *handshake) greet(ctx context.Context) (*agreedConn, error) {
 	got, err := h.receive(ctx, h.initialize(ctx))
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (h *handshake) greet(ctx context.Context) (*link, error) {
 
 // legacy opens the session on an answer to initialize
 // (2025-11-25/basic/lifecycle#initialization).
-func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
+func (h *handshake) legacy(ctx context.Context, got reply) (*agreedConn, error) {
 	switch {
 	case h.conn.http() && misplaced(got.err):
 		return nil, fmt.Errorf("%w: %w", got.err, ErrOtherTransport)
@@ -86,7 +86,7 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	case err != nil:
 		return nil, h.left(ctx, err)
 	}
-	return &link{dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: status.Info{
+	return &agreedConn{dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: status.Info{
 		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
 		Instructions: r.Instructions, Capabilities: r.Capabilities, Raw: got.result,
 	}}, nil
@@ -111,9 +111,9 @@ func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 }
 
 // modern opens the session if got, an answer to discover, comes from a server that speaks a
-// modern revision of ours. Otherwise it returns no link, and an error only if the server
+// modern revision of ours. Otherwise it returns no connection, and an error only if the server
 // contradicts itself.
-func (h *handshake) modern(ctx context.Context, got reply) (*link, error) {
+func (h *handshake) modern(ctx context.Context, got reply) (*agreedConn, error) {
 	supported, refused := refusedVersion(got.err)
 	if !refused {
 		return h.discovered(got), nil
@@ -132,8 +132,8 @@ func (h *handshake) modern(ctx context.Context, got reply) (*link, error) {
 	return nil, fmt.Errorf("the server lists protocol %s and does not speak it: %w", version, discoverError(got))
 }
 
-// discovered returns the modern link that got allows, or nil.
-func (h *handshake) discovered(got reply) *link {
+// discovered returns the modern connection that got allows, or nil.
+func (h *handshake) discovered(got reply) *agreedConn {
 	if got.err != nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (h *handshake) discovered(got reply) *link {
 		return nil
 	}
 	h.conn.Peer.Agree(terms(h.conn, h.epoch, version))
-	return &link{dialect: h.session.handshakeParams.modern(version, h.conn.http()), info: status.Info{
+	return &agreedConn{dialect: h.session.handshakeParams.modern(version, h.conn.http()), info: status.Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
 		Instructions: r.Instructions, Capabilities: r.Capabilities, Raw: got.result,
 	}}

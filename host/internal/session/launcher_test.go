@@ -83,7 +83,7 @@ func (p *process) Send(_ context.Context, m *rpc.Message) error {
 		p.launcher.t.Errorf("sent %s: %v", m.Body(), err)
 	}
 	p.mu.Lock()
-	if p.sent++; m.Prompted() && m.Kind == abi.Request {
+	if p.sent++; m.Solicited() && m.Kind == abi.Request {
 		p.prompted++
 	}
 	p.mu.Unlock()

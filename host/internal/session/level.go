@@ -38,7 +38,7 @@ func setLevel(level mcp.Level) *request {
 
 // restore tells a legacy server the level that SetLevel has set. If the server refuses it,
 // restore warns, and does nothing else.
-func (s *Session) restore(ctx context.Context, l *link) {
+func (s *Session) restore(ctx context.Context, l *agreedConn) {
 	level := s.level.Load()
 	if level == nil || l.dialect.era == mcp.Modern || l.lacks(hasLogging) != nil {
 		return

@@ -42,7 +42,7 @@ func TestIntegersInHeaders(t *testing.T) {
 // A capability is asked for from the revision on that has it.
 func TestCapabilityOfARevision(t *testing.T) {
 	for revision, want := range map[string]bool{mcp.Version20241105: false, mcp.Version20250326: true, mcp.Version20250618: true} {
-		l := &link{dialect: dialect{revision: revision}}
+		l := &agreedConn{dialect: dialect{revision: revision}}
 		l.info.Capabilities = json.RawMessage(`{}`)
 		if lacks := l.lacks(hasCompletions) != nil; lacks != want {
 			t.Errorf("%s: lacks it %v", revision, lacks)
@@ -65,7 +65,7 @@ func TestPromptWithoutAName(t *testing.T) {
 		`{"name":"p"}`: "", `{}`: "it has no name", `{"name":""}`: "it has no name", `[]`: "want an object", `{"name":"p","arguments":{}}`: "want an array",
 	} {
 		l := newList(&promptKind)
-		err := l.keep([]byte(text), dialect{era: mcp.Modern})
+		err := l.addElement([]byte(text), dialect{era: mcp.Modern})
 		if warned := strings.Join(l.warnings, "\n"); err != nil || (warned == "") != (want == "") || !strings.Contains(warned, want) || len(l.items) == len(l.warnings) {
 			t.Errorf("%s: %v, %q", text, err, l.warnings)
 		}
@@ -112,7 +112,7 @@ func TestWarningsOfAListAreFew(t *testing.T) {
 func TestLongestState(t *testing.T) {
 	for size, want := range map[int]bool{mcp.MaxState: true, mcp.MaxState + 1: false} {
 		state := `"` + strings.Repeat("x", size-2) + `"`
-		if _, err := readWanted([]byte(`{"requestState":` + state + `}`)); (err == nil) != want {
+		if _, err := readInputRequired([]byte(`{"requestState":` + state + `}`)); (err == nil) != want {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
@@ -153,13 +153,13 @@ func TestHoldWithoutAClock(t *testing.T) {
 
 func TestLargestRead(t *testing.T) {
 	var r reads
-	r.keep("u", make([]byte, maxReads-1), time.Now().Add(time.Hour), 0)
+	r.store("u", make([]byte, maxReads-1), time.Now().Add(time.Hour), 0)
 	if r.bytes != maxReads || len(r.results) != 1 {
 		t.Errorf("%d bytes of %d results are kept", r.bytes, len(r.results))
 	}
 	r.change()
 	for _, uri := range []string{"u", "v"} {
-		r.keep(uri, make([]byte, maxReads/2-1), time.Now().Add(time.Hour), 1)
+		r.store(uri, make([]byte, maxReads/2-1), time.Now().Add(time.Hour), 1)
 	}
 	if r.bytes != maxReads || len(r.results) != 2 {
 		t.Errorf("%d bytes of %d results are kept", r.bytes, len(r.results))

@@ -33,11 +33,11 @@ func listAll[T any](ctx context.Context, s *Session, listCache *listCache[T], k 
 	if items, ok := listCache.fresh(); ok {
 		return items, nil
 	}
-	l, as := newList(k), listCache.count()
+	l, changesAtAsk := newList(k), listCache.count()
 	if err := fetch(ctx, s, &l); err != nil {
 		return nil, err
 	}
-	listCache.keep(&l, as)
+	listCache.store(&l, changesAtAsk)
 	s.cfg.Listed()
 	l.tell(s.cfg.Warn)
 	return l.items, nil
@@ -55,7 +55,7 @@ func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 }
 
 // fetchPage asks for the next page of a list, and reports whether there are more. The request
-// is prompted if it was the page before that asked for it, and not the caller.
+// is solicited if it was the page before that asked for it, and not the caller.
 func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool) (more bool, err error) {
 	page := func(dst, meta []byte) ([]byte, error) {
 		dst = append(dst, '{')
@@ -64,7 +64,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 		}
 		return closeObject(dst, meta), nil
 	}
-	q := request{method: l.kind.method, needs: l.kind.needs, page: page, prompted: prompted}
+	q := request{method: l.kind.method, needs: l.kind.needs, page: page, solicited: prompted}
 	text, d, err := s.doOn(ctx, l.on, &q)
 	if err == nil {
 		if l.cursor == nil {
@@ -81,7 +81,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 }
 
 // doOn is do on the given connection and no other, or on any connection if it is nil.
-func (s *Session) doOn(ctx context.Context, on *link, q *request) ([]byte, dialect, error) {
+func (s *Session) doOn(ctx context.Context, on *agreedConn, q *request) ([]byte, dialect, error) {
 	if on == nil {
 		return s.do(ctx, q)
 	}
@@ -125,7 +125,7 @@ func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Ta
 // (2026-07-28/server/utilities/pagination).
 type list[T any] struct {
 	kind     *kind[T]
-	on       *link // that all pages are asked for over; nil is any
+	on       *agreedConn // that all pages are asked for over; nil is any
 	begun    time.Time
 	items    []T
 	elements [][]byte        // as they were written, also those that are no items
@@ -184,7 +184,7 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	}
 	l.elements = append(l.elements, elements...)
 	for _, raw := range elements {
-		if err := l.keep(raw, d); err != nil {
+		if err := l.addElement(raw, d); err != nil {
 			return false, err
 		}
 	}
@@ -203,10 +203,10 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	return true, nil
 }
 
-// keep adds an element. It leaves out a value that is no element, and a second element of the
+// addElement adds an element. It leaves out a value that is no element, and a second element of the
 // same name, which could not be asked for. The others stay. An error is an error of the whole
 // list.
-func (l *list[T]) keep(raw []byte, d dialect) error {
+func (l *list[T]) addElement(raw []byte, d dialect) error {
 	item, name, err := l.kind.read(raw, l.allowance)
 	if err == nil && name == "" {
 		err = errors.New("it has no " + l.kind.key)

@@ -19,15 +19,15 @@ import (
 // but still known. A session is one context of authorization, so the scope of the cache makes
 // no difference.
 type listCache[T any] struct {
-	mu       sync.Mutex
-	items    []T
-	elements [][]byte           // as the server wrote them
-	listed   time.Time          // when the server was asked; zero is never
-	from     weak.Pointer[Conn] // the connection that it came over, if that was one
-	as       uint64             // the value of changes when the list was asked for
-	until    time.Time          // from then on the server is asked again
-	changes  uint64             // counts the changes that the server told of
-	since    uint64             // the value of changes when another server took the place of the last
+	mu               sync.Mutex
+	items            []T
+	elements         [][]byte           // as the server wrote them
+	listed           time.Time          // when the server was asked; zero is never
+	from             weak.Pointer[Conn] // the connection that it came over, if that was one
+	changesAtAsk     uint64             // the value of changes when the list was asked for
+	until            time.Time          // from then on the server is asked again
+	changes          uint64             // counts the changes that the server told of
+	changesAtReplace uint64             // the value of changes when another server took the place of the last
 }
 
 // fresh returns the list if it may be used again. The slice is the caller's.
@@ -57,34 +57,34 @@ func (c *listCache[T]) replace(drop bool) {
 	c.change()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.since = c.changes
+	c.changesAtReplace = c.changes
 	if drop {
 		c.items, c.elements, c.listed = nil, nil, time.Time{}
 	}
 }
 
 // count returns how often the list has changed. A caller gets the count before it asks for
-// the list, and passes it to keep together with the list.
+// the list, and passes it to store together with the list.
 func (c *listCache[T]) count() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changes
 }
 
-// keep remembers a list; as is the count of changes from before it was asked for.
-func (c *listCache[T]) keep(l *list[T], as uint64) {
+// store remembers a list; changesAtAsk is the count of changes from before it was asked for.
+func (c *listCache[T]) store(l *list[T], changesAtAsk uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keepLocked(l, as)
+	c.storeLocked(l, changesAtAsk)
 }
 
-func (c *listCache[T]) keepLocked(l *list[T], as uint64) {
-	if as < c.since {
+func (c *listCache[T]) storeLocked(l *list[T], changesAtAsk uint64) {
+	if changesAtAsk < c.changesAtReplace {
 		return
 	}
 	c.items, c.elements, c.listed = slices.Clone(l.items), l.elements, l.begun
-	c.as, c.from, c.until = as, weak.Make(l.over), time.Time{}
-	if as == c.changes && l.until.After(time.Now()) {
+	c.changesAtAsk, c.from, c.until = changesAtAsk, weak.Make(l.over), time.Time{}
+	if changesAtAsk == c.changes && l.until.After(time.Now()) {
 		c.until = l.until
 	}
 }
@@ -100,7 +100,7 @@ func (c *listCache[T]) known(newest *Conn) status.Listed[T] {
 
 // holds reports whether the list came over that connection and has not changed since.
 func (c *listCache[T]) holds(newest *Conn) bool {
-	return newest != nil && !newest.ended() && c.from.Value() == newest && c.as == c.changes
+	return newest != nil && !newest.ended() && c.from.Value() == newest && c.changesAtAsk == c.changes
 }
 
 // outdated reports whether the list is known, but from before that connection was made or
@@ -150,7 +150,7 @@ func (c *listCache[T]) recall(k *kind[T], w Written) {
 		return
 	}
 	for _, element := range l.elements {
-		if l.keep(element, dialect{}) != nil {
+		if l.addElement(element, dialect{}) != nil {
 			return
 		}
 	}
@@ -221,20 +221,20 @@ func (s *Session) Renew(ctx context.Context, c *Conn) []mcp.Tool {
 }
 
 // renew is Renew for one list.
-func renew[T any](ctx context.Context, s *Session, on *link, c *listCache[T], k *kind[T]) {
+func renew[T any](ctx context.Context, s *Session, on *agreedConn, c *listCache[T], k *kind[T]) {
 	if !c.outdated(on.Conn) {
 		return
 	}
-	l, as := newList(k), c.count()
+	l, changesAtAsk := newList(k), c.count()
 	l.on = on
 	if fetch(ctx, s, &l) == nil {
-		c.keep(&l, as)
+		c.store(&l, changesAtAsk)
 		s.cfg.Listed()
 	}
 }
 
-// forget makes the session ask anew for whatever a filter names.
-func (s *Session) forget(f *mcp.Filter) {
+// expireLists makes the session ask anew for whatever a filter names.
+func (s *Session) expireLists(f *mcp.Filter) {
 	var known, fresh bool
 	note := func(k, f bool) { known, fresh = known || k, fresh || f }
 	if f.Tools {

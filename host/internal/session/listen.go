@@ -24,7 +24,7 @@ var errMoving = errors.New("the server is being connected anew")
 // holdModern opens a stream and stays with it until it ends. Streams are opened
 // one at a time on each session: what tells their notifications apart is an id
 // that the acknowledgement brings.
-func (u *Subscription) holdModern(l *link, opened func()) error {
+func (u *Subscription) holdModern(l *agreedConn, opened func()) error {
 	ctx, cancel := context.WithCancelCause(u.ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.retired, func() { cancel(errMoving) })()
@@ -68,7 +68,7 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 }
 
 // patience returns how long a server may take to acknowledge a request.
-func (l *link) patience() time.Duration {
+func (l *agreedConn) patience() time.Duration {
 	if l.timeout > 0 {
 		return l.timeout
 	}

@@ -25,22 +25,22 @@ const (
 	memberState     = "requestState"
 )
 
-// give gathers what the server wants and returns it as members of the params. The callbacks
+// gatherInput gathers what the server wants and returns it as members of the params. The callbacks
 // are asked one after the other: a person can look at one question at a time.
-func (s *Session) give(ctx context.Context, w wanted) ([]byte, error) {
+func (s *Session) gatherInput(ctx context.Context, w inputRequired) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(ErrClosed) })()
 	var out []byte
-	if w.asked != nil {
+	if w.requests != nil {
 		out = append(out, `"`+memberResponses+`":{`...)
-		for i, a := range w.asked {
+		for i, a := range w.requests {
 			if i > 0 {
 				out = append(out, ',')
 			}
 			out = append(strictjson.AppendString(out, a.key), ':')
 			var err error
-			if out, err = s.answer(ctx, out, a); err != nil {
+			if out, err = s.appendAnswer(ctx, out, a); err != nil {
 				return nil, err
 			}
 		}
@@ -55,8 +55,8 @@ func (s *Session) give(ctx context.Context, w wanted) ([]byte, error) {
 	return out, nil
 }
 
-// answer appends the answer to one request of the server.
-func (s *Session) answer(ctx context.Context, dst []byte, a asked) ([]byte, error) {
+// appendAnswer appends the answer to one request of the server.
+func (s *Session) appendAnswer(ctx context.Context, dst []byte, a inputRequest) ([]byte, error) {
 	write, err := s.cfg.respond(ctx, a.method, a.params)
 	if err == nil {
 		dst, err = write(dst)
@@ -75,25 +75,25 @@ func (s *Session) answer(ctx context.Context, dst []byte, a asked) ([]byte, erro
 	return nil, fmt.Errorf("%w: %s: %w", ErrInputRequired, a.method, err)
 }
 
-// wanted is what a server wants in a further round. It aliases the result.
-type wanted struct {
-	asked []asked // nil where there was no such member
-	state []byte  // a string as it was written, to go back as it is; or nil
+// inputRequired is what a server wants in a further round. It aliases the result.
+type inputRequired struct {
+	requests []inputRequest // nil where there was no such member
+	state    []byte         // a string as it was written, to go back as it is; or nil
 }
 
-type asked struct {
+type inputRequest struct {
 	key, method string
 	params      []byte
 }
 
-// readWanted reads an InputRequiredResult.
-func readWanted(result []byte) (w wanted, err error) {
+// readInputRequired reads an InputRequiredResult.
+func readInputRequired(result []byte) (w inputRequired, err error) {
 	r := strictjson.Read(result)
 	for key := range r.Object() {
 		switch string(key) {
 		case "inputRequests":
 			if !r.Null() {
-				w.asked, err = readAsked(r)
+				w.requests, err = readInputRequests(r)
 			}
 		case memberState:
 			if r.Null() {
@@ -113,16 +113,16 @@ func readWanted(result []byte) (w wanted, err error) {
 		return w, invalid(r.Err())
 	case len(w.state) > mcp.MaxState:
 		return w, fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalidResult, memberState, mcp.MaxState)
-	case w.asked == nil && w.state == nil:
+	case w.requests == nil && w.state == nil:
 		return w, fmt.Errorf("%w: input_required, and nothing is asked for", ErrInvalidResult)
 	}
 	return w, nil
 }
 
-func readAsked(r *strictjson.Reader) ([]asked, error) {
-	all, seen := []asked{}, make(map[string]bool)
+func readInputRequests(r *strictjson.Reader) ([]inputRequest, error) {
+	all, seen := []inputRequest{}, make(map[string]bool)
 	for key := range r.Object() {
-		a := asked{key: string(key)}
+		a := inputRequest{key: string(key)}
 		for name := range r.Object() {
 			switch string(name) {
 			case "method":

@@ -27,7 +27,7 @@ var ErrOtherTransport = errors.New("there is no Streamable HTTP endpoint")
 // counts as its own, because it says what to do next. Servers of the legacy era
 // use the codes of the others for whatever they like. So initialize is tried
 // then too; if it is refused, the first refusal is what there is to say.
-func (h *handshake) probe(ctx context.Context) (*link, error) {
+func (h *handshake) probe(ctx context.Context) (*agreedConn, error) {
 	got, err := h.receive(ctx, h.discover(ctx, modernVersions[0]))
 	if err != nil {
 		return nil, err

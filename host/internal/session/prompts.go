@@ -64,7 +64,7 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	}{name, args}
 	q := request{method: mcp.MethodGetPrompt, name: name, given: params, needs: hasPrompts}
 	result := &mcp.GetPromptResult{}
-	if err := s.converse(ctx, &q, result); err != nil {
+	if err := s.requestInto(ctx, &q, result); err != nil {
 		return nil, fmt.Errorf("get prompt %s on %s: %w", clip(name), s.cfg.Name, err)
 	}
 	return result, nil
@@ -75,7 +75,7 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Completion, error) {
 	q := request{method: mcp.MethodComplete, given: p, needs: hasCompletions}
 	var text json.RawMessage
-	err := s.converse(ctx, &q, &text)
+	err := s.requestInto(ctx, &q, &text)
 	result := &mcp.Completion{}
 	if err == nil {
 		err = invalid(json.Unmarshal(member(text, "completion"), result))

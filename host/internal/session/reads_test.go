@@ -11,9 +11,9 @@ import (
 func TestReadAgain(t *testing.T) {
 	var r reads
 	large, until := bytes.Repeat([]byte{' '}, maxReads/2+1), time.Now().Add(time.Hour)
-	r.keep("file:///small", []byte("{}"), until, 0)
-	r.keep("file:///large", large, until, 0)
-	r.keep("file:///large", large, until, 0)
+	r.store("file:///small", []byte("{}"), until, 0)
+	r.store("file:///large", large, until, 0)
+	r.store("file:///large", large, until, 0)
 	if _, _, ok := r.fresh("file:///small"); !ok {
 		t.Error("a result went although there was room for it")
 	}

@@ -12,10 +12,10 @@ import (
 // what the server says to it.
 type request struct {
 	method string
-	name   string // see subject
-	given  any    // what marshals to the params, or nil
-	tool   bool   // given is only the arguments, of the tool of that name
-	page   writer // the params, where nothing is given
+	name   string       // see subject
+	given  any          // what marshals to the params, or nil
+	tool   bool         // given is only the arguments, of the tool of that name
+	page   paramsWriter // the params, where nothing is given
 
 	needs *capability   // a server without it is not sent the request; nil needs none
 	limit time.Duration // instead of the session's timeout; 0 keeps that
@@ -23,7 +23,7 @@ type request struct {
 	over        *Conn        // on which it went out last
 	listing     uint64       // the list of tools by which its headers were made
 	toolSchemas *toolSchemas // that its arguments were checked by; nil is none
-	prompted    bool         // the server's last answer asks for it
+	solicited   bool         // the server's last answer asks for it
 	rounds      int          // in which the server asked for more
 	extra       []byte       // members that the last of them adds to the params
 	task        bool         // the server is asked to run the tool as a task, see task.go
@@ -32,8 +32,8 @@ type request struct {
 	ttl   time.Duration // how long the task shall be kept; 0 leaves it to the server
 }
 
-// writer appends the params of a request, with meta, a whole member, among them.
-type writer func(dst, meta []byte) ([]byte, error)
+// paramsWriter appends the params of a request, with meta, a whole member, among them.
+type paramsWriter func(dst, meta []byte) ([]byte, error)
 
 // params returns the writer of the params in a dialect, or nil for a message without params.
 func (q *request) params(d dialect) rpc.Appender {

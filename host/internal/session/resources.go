@@ -70,14 +70,14 @@ func readResource(text []byte, _ *strictjson.Allowance) (out mcp.Resource, uri s
 // ReadResource returns what a resource holds. A result that the server said is still fresh is
 // not asked for again, until the server says that any resource changed.
 func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	text, as, ok := s.reads.fresh(uri)
+	text, changesAtAsk, ok := s.reads.fresh(uri)
 	var err error
 	if !ok {
 		q := request{method: mcp.MethodReadResource, name: uri, given: map[string]any{"uri": uri}, needs: hasResources}
 		var d dialect
-		if text, d, err = s.complete(ctx, &q); err == nil && q.rounds == 0 {
+		if text, d, err = s.requestResult(ctx, &q); err == nil && q.rounds == 0 {
 			ttl := number(strictjson.Read(member(text, "ttlMs")))
-			s.reads.keep(uri, text, freshUntil(ttl, d), as)
+			s.reads.store(uri, text, freshUntil(ttl, d), changesAtAsk)
 		}
 	}
 	result := &mcp.ReadResourceResult{}
@@ -109,8 +109,8 @@ type freshText struct {
 const maxReads = 16 << 20
 
 // fresh returns a result that may be used again, and how many changes there were so far, a
-// count to pass to keep.
-func (r *reads) fresh(uri string) (text []byte, as uint64, ok bool) {
+// count to pass to store.
+func (r *reads) fresh(uri string) (text []byte, changesAtAsk uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f, ok := r.results[uri]
@@ -126,13 +126,13 @@ func (r *reads) change() {
 	r.results, r.bytes = nil, 0
 }
 
-// keep keeps a result that was asked for after so many changes, unless there was another
+// store keeps a result that was asked for after so many changes, unless there was another
 // change since.
-func (r *reads) keep(uri string, text []byte, until time.Time, as uint64) {
+func (r *reads) store(uri string, text []byte, until time.Time, changesAtAsk uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	size := len(uri) + len(text)
-	if as != r.changes || size > maxReads || !until.After(time.Now()) {
+	if changesAtAsk != r.changes || size > maxReads || !until.After(time.Now()) {
 		return
 	}
 	if old, again := r.results[uri]; again {

@@ -109,7 +109,7 @@ func FuzzServerWords(f *testing.F) {
 		readDiscover(text)
 		readElicitation(text)
 		readHeaderParams(text)
-		readWanted(text)
+		readInputRequired(text)
 		readType(text)
 		readProgress(text)
 		readAcknowledged(text)

@@ -24,7 +24,7 @@ const pingTimeout = 10 * time.Second
 // session, and tells the transport that it may listen again, with the id of the last
 // event. Where the server has forgotten the session, another is begun on the same
 // connection. After any other error, nothing of old is tried again.
-func (s *Session) resume(ctx context.Context, w *ConnectOptions, in *inbox, old *Conn, era mcp.Era) *link {
+func (s *Session) resume(ctx context.Context, w *ConnectOptions, in *inbox, old *Conn, era mcp.Era) *agreedConn {
 	if w.Resume == nil || old == nil || !old.outlives() {
 		return nil
 	}

@@ -98,9 +98,9 @@ type Session struct {
 	inboxes [2]*inbox                   // of the newest connections, the last one last; for Connect
 	telling chan struct{}               // full while a notification is passed on
 
-	mu      sync.Mutex
-	closing bool
-	verdict mcp.Era // what detection found, while it holds
+	mu          sync.Mutex
+	closing     bool
+	detectedEra mcp.Era // what detection found, while it holds
 }
 
 // New returns a session without a connection: the first call has one made.

@@ -96,7 +96,7 @@ func TestRedialIsShared(t *testing.T) {
 	})
 }
 
-// TestVerdict keeps a verdict while it holds and asks again when it failed.
+// TestVerdict keeps the era that was detected while it holds, and asks again when it failed.
 func TestVerdict(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		d := launcher(oldServer(), oldServer().with("initialize", refuse(-32603, "updating", "")), newServer())

@@ -208,7 +208,7 @@ const steady = 60 * time.Second
 // run is the life of a subscription. The outcome of the first try goes to ready, which
 // has room for two values, since a caller that left early reads neither.
 func (u *Subscription) run(ready chan<- error) {
-	var l *link
+	var l *agreedConn
 	var err error
 	settled := false
 	opened := func() {
@@ -249,8 +249,8 @@ func (u *Subscription) run(ready chan<- error) {
 }
 
 // hold keeps the subscription on one connection for as long as that lasts, and returns the
-// link, or nil if there was no connection.
-func (u *Subscription) hold(opened func()) (*link, error) {
+// connection as agreed, or nil if there was no connection.
+func (u *Subscription) hold(opened func()) (*agreedConn, error) {
 	l, err := u.session.acquire(u.ctx)
 	if err != nil {
 		return nil, u.session.unsent(mcp.MethodSubscribe, err)
@@ -277,7 +277,7 @@ func (u *Subscription) agree(honoured mcp.Filter) (again bool) {
 func (u *Subscription) miss() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.session.forget(&u.filter)
+	u.session.expireLists(&u.filter)
 	u.put(mcp.Change{Kind: mcp.Missed})
 }
 
@@ -290,7 +290,7 @@ func (u *Subscription) listen(e binding) {
 // holdLegacy subscribes to the resources and stays until the connection, or the
 // session that the server keeps for it, is another. It listens first: a change
 // may be told of before the answer.
-func (u *Subscription) holdLegacy(l *link, opened func()) error {
+func (u *Subscription) holdLegacy(l *agreedConn, opened func()) error {
 	honoured := mcp.Filter{ // what the server declares
 		Tools:     u.filter.Tools && l.declares("tools", "listChanged"),
 		Prompts:   u.filter.Prompts && l.declares("prompts", "listChanged"),
@@ -309,7 +309,7 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	again := u.agree(honoured)
 	u.listen(binding{inbox: l.inbox})
 	for _, uri := range honoured.URIs {
-		subscribe := func() error { return s.ask(u.ctx, l, mcp.MethodSubscribe, uri) }
+		subscribe := func() error { return s.requestAbout(u.ctx, l, mcp.MethodSubscribe, uri) }
 		if err := s.subscribers.inTurn(u.ctx, uri, subscribe); err != nil {
 			return err
 		}
@@ -326,10 +326,10 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	return errTornDown
 }
 
-// leave ends what is left of a subscription on its last link, which may be nil: it
+// leave ends what is left of a subscription on its last connection, which may be nil: it
 // unsubscribes from the resources that no other subscription wants, until the server fails to
 // answer.
-func (u *Subscription) leave(l *link) {
+func (u *Subscription) leave(l *agreedConn) {
 	s, all := u.session, &u.session.subscribers
 	all.mu.Lock()
 	delete(all.members, u)
@@ -345,15 +345,15 @@ func (u *Subscription) leave(l *link) {
 			if !last || !tell {
 				return nil
 			}
-			return s.ask(s.ctx, l, mcp.MethodUnsubscribe, uri) // if it fails, further updates are ignored
+			return s.requestAbout(s.ctx, l, mcp.MethodUnsubscribe, uri) // if it fails, further updates are ignored
 		})
 		tell = tell && (err == nil || answered(err))
 	}
 }
 
-// ask sends a request that is about a resource. It is given up in time even where
+// requestAbout sends a request that is about a resource. It is given up in time even where
 // requests have no timeout: others wait for their turn.
-func (s *Session) ask(ctx context.Context, l *link, method, uri string) error {
+func (s *Session) requestAbout(ctx context.Context, l *agreedConn, method, uri string) error {
 	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: l.patience()})
 	return err
 }

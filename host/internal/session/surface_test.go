@@ -202,17 +202,17 @@ func TestReadsAreBounded(t *testing.T) {
 	var r reads
 	until := time.Now().Add(time.Hour)
 	for i := range 100 {
-		r.keep(fmt.Sprint(i), make([]byte, 1<<20), until, 0)
+		r.store(fmt.Sprint(i), make([]byte, 1<<20), until, 0)
 		if r.bytes > maxReads || len(r.results) > maxReads>>20 {
 			t.Fatalf("%d bytes in %d results", r.bytes, len(r.results))
 		}
 	}
-	r.keep("large", make([]byte, maxReads+1), until, 0)
+	r.store("large", make([]byte, maxReads+1), until, 0)
 	if _, _, ok := r.fresh("large"); ok {
 		t.Error("one over the bound was kept")
 	}
 	r.change()
-	r.keep("late", nil, until, 0)
+	r.store("late", nil, until, 0)
 	if _, _, ok := r.fresh("late"); ok {
 		t.Error("one that changed on its way was kept")
 	}
@@ -317,7 +317,7 @@ func TestPromptedRequests(t *testing.T) {
 		s := d.open()
 		for _, step := range []struct {
 			ask  func() error
-			want int // prompted requests, those before included
+			want int // solicited requests, those before included
 		}{
 			{func() error { _, err := s.ListPrompts(t.Context()); return err }, 2},
 			{func() error { _, err := s.GetPrompt(t.Context(), "p", nil); return err }, 3},

@@ -76,7 +76,7 @@ func (s *Session) CancelTask(ctx context.Context, id string) error {
 // and has the result. See [Session.CallTool] for the arguments.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true, begun: true, ttl: ttl}
-	text, d, err := s.complete(ctx, &q)
+	text, d, err := s.requestResult(ctx, &q)
 	t := mcp.Task{Status: mcp.TaskCompleted, Result: text}
 	switch {
 	case err != nil:
@@ -268,23 +268,23 @@ func (w *taskWatch) stream(ctx context.Context) {
 
 // inform gives the server what a task needs, each thing once.
 func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]bool) error {
-	w, err := readWanted(t.Raw)
+	w, err := readInputRequired(t.Raw)
 	if err != nil {
 		return err
 	}
 	w.state = nil // a task has no state of this kind
-	w.asked = slices.DeleteFunc(w.asked, func(a asked) bool {
+	w.requests = slices.DeleteFunc(w.requests, func(a inputRequest) bool {
 		again := answered[a.key]
 		answered[a.key] = true
 		return again
 	})
-	if len(w.asked) == 0 {
+	if len(w.requests) == 0 {
 		return nil
 	}
 	if len(answered) > maxRounds*mcp.MaxAsked {
 		return fmt.Errorf("%w: after %d answers it is not content", ErrInputRequired, len(answered))
 	}
-	members, err := s.give(ctx, w)
+	members, err := s.gatherInput(ctx, w)
 	if err != nil {
 		return err
 	}

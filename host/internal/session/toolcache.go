@@ -33,11 +33,11 @@ type toolDef struct {
 	flaw         error         // why it must not be used
 }
 
-// keep remembers a list; as is the count of changes from before it was asked for.
-func (c *toolCache) keep(list *toolList, as uint64) {
+// store remembers a list; changesAtAsk is the count of changes from before it was asked for.
+func (c *toolCache) store(list *toolList, changesAtAsk uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keepLocked(&list.list, as)
+	c.storeLocked(&list.list, changesAtAsk)
 	for name, def := range list.defs {
 		if old := c.defs[name].schemas; old.same(def.schemas) {
 			def.schemas = old
@@ -56,7 +56,7 @@ func (c *toolCache) find(tool string) (def toolDef, listing uint64, known bool) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	def = c.defs[tool]
-	return def, c.listings, def.overHTTP || c.listings > 0 && c.as == c.changes
+	return def, c.listings, def.overHTTP || c.listings > 0 && c.changesAtAsk == c.changes
 }
 
 // definition returns the definition of the tool of q, and asks for the list of tools

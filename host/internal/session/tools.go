@@ -24,13 +24,13 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 }
 
 // list asks for the list, over a connection or nil for any, and remembers it.
-func (s *Session) list(ctx context.Context, on *link) (*toolList, error) {
-	list, as := newToolList(!s.cfg.NoValidate), s.toolCache.count()
+func (s *Session) list(ctx context.Context, on *agreedConn) (*toolList, error) {
+	list, changesAtAsk := newToolList(!s.cfg.NoValidate), s.toolCache.count()
 	list.on = on
 	if err := fetch(ctx, s, &list.list); err != nil {
 		return nil, err
 	}
-	s.toolCache.keep(list, as)
+	s.toolCache.store(list, changesAtAsk)
 	s.cfg.Listed()
 	return list, nil
 }
@@ -88,7 +88,7 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 		result, err = readCall(text)
 	}
 	if err == nil && (q.task || d.admit(result.ResultType) != nil) { // the result is not the last one
-		if text, err = s.proceed(ctx, &q, d, text); err == nil {
+		if text, err = s.followResult(ctx, &q, d, text); err == nil {
 			result, err = readCall(text)
 		}
 	}

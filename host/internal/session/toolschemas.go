@@ -162,11 +162,11 @@ func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.S
 // checkArguments finds an error in the arguments of a call before it is sent on l. It asks
 // for no list. A tool that is not in the newest list, or whose list is not from this
 // connection, may have changed, and is called unchecked.
-func (s *Session) checkArguments(q *request, l *link) error {
+func (s *Session) checkArguments(q *request, l *agreedConn) error {
 	known := &s.toolCache
 	known.mu.Lock()
 	var c *toolSchemas
-	if known.as == known.changes && known.from.Value() == l.Conn {
+	if known.changesAtAsk == known.changes && known.from.Value() == l.Conn {
 		c = known.defs[q.name].schemas
 	}
 	known.mu.Unlock()

@@ -263,10 +263,10 @@ func TestToolSchemasAreSmall(t *testing.T) {
 func TestTrivialSchemaIsFree(t *testing.T) {
 	free := &toolSchemas{input: newToolSchema([]byte(`{"type":"object","properties":{}}`))}
 	s := &Session{cfg: Config{Warn: func(string) {}}}
-	l := &link{Conn: &Conn{}}
+	l := &agreedConn{Conn: &Conn{}}
 	kept := &toolList{defs: map[string]toolDef{"echo": {schemas: free}}}
 	kept.over = l.Conn
-	s.toolCache.keep(kept, 0)
+	s.toolCache.store(kept, 0)
 	args := map[string]any{"message": "hello"}
 	allocs := testing.AllocsPerRun(100, func() {
 		q := request{method: mcp.MethodCallTool, name: "echo", given: args, tool: true}

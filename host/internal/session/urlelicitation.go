@@ -43,7 +43,7 @@ type urlElicitation struct {
 
 // elicitURLs goes on with a request that a legacy server has refused with an error, if
 // the error asks for pages and there is a person to show them to.
-func (s *Session) elicitURLs(ctx context.Context, l *link, q *request, refusal error) ([]byte, error) {
+func (s *Session) elicitURLs(ctx context.Context, l *agreedConn, q *request, refusal error) ([]byte, error) {
 	if codeOf(refusal) != mcp.CodeURLElicitationRequired || !s.cfg.elicits(mcp.ElicitURL) {
 		return nil, refusal
 	}

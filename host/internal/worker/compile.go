@@ -68,7 +68,7 @@ type Compiler struct {
 
 // Module returns a transport, compiled, and the engine that it runs on, which the
 // caller closes. c says what else the engine is like. A module that cannot be used
-// is a [*Refusal] or a [*wasm.Refusal].
+// is a [*RefusedError] or a [*wasm.Refusal].
 func (c *Compiler) Module(ctx context.Context, name string, binary []byte, config wasm.Config) (*wasm.Engine, *wasm.Module, error) {
 	var engine *wasm.Engine
 	var module *wasm.Module
@@ -251,7 +251,7 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 		return nil, endedRefusal("its worker process %s; to compile a plugin, it may take %d s of the processors and %d MB",
 			fate, onlyCompiling.CPU, onlyCompiling.Memory>>20)
 	case t == tagRefused:
-		return nil, &Refusal{why: cleanLines(string(body))}
+		return nil, &RefusedError{why: cleanLines(string(body))}
 	case t == tagFailed:
 		return nil, &cacheError{errors.New(cleantext.Line(string(body), maxSentText))}
 	}
@@ -264,9 +264,9 @@ type StartError struct{ Err error }
 func (e *StartError) Error() string { return fmt.Sprintf("start its worker process: %v", e.Err) }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// endedRefusal is a Refusal by the end of a process.
-func endedRefusal(format string, a ...any) *Refusal {
-	return &Refusal{why: fmt.Sprintf(format, a...), Ended: true}
+// endedRefusal is a RefusedError by the end of a process.
+func endedRefusal(format string, a ...any) *RefusedError {
+	return &RefusedError{why: fmt.Sprintf(format, a...), Ended: true}
 }
 
 // cleanLines makes a text of a process fit to be shown to a person. The first line stays a

@@ -190,7 +190,7 @@ func TestCheats(t *testing.T) {
 			before := descriptors(t)
 			compiler, dir := compiler(t, kind)
 			err := compiler.small(t, t.Context())
-			refused := (*Refusal)(nil)
+			refused := (*RefusedError)(nil)
 			switch {
 			case c.says == "":
 				if err != nil {

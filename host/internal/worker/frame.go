@@ -77,14 +77,14 @@ func (v *violation) Error() string { return v.what }
 
 func violates(format string, a ...any) error { return &violation{fmt.Sprintf(format, a...)} }
 
-// A Refusal is why a plugin is not run at all.
-type Refusal struct {
+// A RefusedError is why a plugin is not run at all.
+type RefusedError struct {
 	why   string
 	Ended bool // by the end of the process that compiled it, and not by a look at it
 	Late  bool // Ended because it took too long
 }
 
-func (r *Refusal) Error() string { return r.why }
+func (r *RefusedError) Error() string { return r.why }
 
 // frames reads frames. A body is valid until the next one.
 type frames struct {

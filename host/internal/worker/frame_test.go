@@ -67,7 +67,7 @@ func TestFrames(t *testing.T) {
 }
 
 // FuzzMachine has a worker say anything. The host neither panics nor waits, keeps
-// to the memory of a guest, and its own account to the budget.
+// to the memory of a guest, and its own count of fuel to the budget.
 func FuzzMachine(f *testing.F) {
 	for _, seed := range [][]byte{
 		(&eventEnd{result: 1, pages: 1}).append(nil),
@@ -88,7 +88,7 @@ func FuzzMachine(f *testing.F) {
 		berth := guest.Callbacks{
 			Now: time.Now, Random: zeros{new([]string)},
 			Observed: func(abi.Call, []uint32, int32) {},
-			Answer: func(m guest.Machine, c abi.Call, args []uint32) int32 {
+			Answer: func(m guest.Executor, c abi.Call, args []uint32) int32 {
 				if len(args) != c.Params() {
 					t.Errorf("%v with %d arguments", c, len(args))
 				}

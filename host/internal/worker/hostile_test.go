@@ -216,8 +216,8 @@ func (s *scriptedPipe) Kill()                  { s.over() }
 func (s *scriptedPipe) Reap() string           { return "ended" }
 func (s *scriptedPipe) Close()                 {}
 
-// listen returns the machine of a worker that says what it is given, and then ends.
-func listen(said []byte, to io.Writer, b guest.Callbacks) (*machine, *scriptedPipe) {
+// listen returns the executor of a worker that says what it is given, and then ends.
+func listen(said []byte, to io.Writer, b guest.Callbacks) (*executor, *scriptedPipe) {
 	ctx, over := context.WithCancel(context.Background())
 	s := &scriptedPipe{Writer: to, ended: make(chan struct{}), over: over}
 	context.AfterFunc(ctx, func() { close(s.ended) })
@@ -229,7 +229,7 @@ func listen(said []byte, to io.Writer, b guest.Callbacks) (*machine, *scriptedPi
 		b.Stderr = io.Discard
 	}
 	b.Lost = func(error) {}
-	return newMachine(b, s, time.Hour), s
+	return newExecutor(b, s, time.Hour), s
 }
 
 // endOf is the end of what a process says, which is its own.

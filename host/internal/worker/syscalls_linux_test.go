@@ -125,7 +125,7 @@ func split() error {
 // Where there is a seal, nothing runs without.
 func TestWithoutASealNothingRuns(t *testing.T) {
 	_, err := start(program(t, read(t, smallFile), "split"))
-	if !errors.As(err, new(*Refusal)) || !strings.Contains(err.Error(), "could not be sealed, so the plugin was not run: seccomp: thread ") {
+	if !errors.As(err, new(*RefusedError)) || !strings.Contains(err.Error(), "could not be sealed, so the plugin was not run: seccomp: thread ") {
 		t.Errorf("started with %v", err)
 	}
 	if left := children(t); len(left) > 0 {
@@ -156,7 +156,7 @@ func TestAWorkerThatScatters(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer started.Close()
-	m := started.(*machine)
+	m := started.(*executor)
 	for m.usage.look() {
 		runtime.Gosched()
 	}
@@ -174,7 +174,7 @@ func TestAWorkerThatSpins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer started.Close()
-	m := started.(*machine)
+	m := started.(*executor)
 	m.usage.spare = 0
 	for m.usage.look() {
 		runtime.Gosched()

@@ -61,7 +61,7 @@ func (w *usageWatch) start(p measured, kill func(why string)) {
 // stop ends the watch. A look that is under way finds no process.
 func (w *usageWatch) stop() { w.timer.Stop() }
 
-// begin and end are called around each event, by the owner of the machine.
+// begin and end are called around each event, by the owner of the executor.
 func (w *usageWatch) begin() { w.since.Store(int64(time.Since(w.born))) }
 
 func (w *usageWatch) end() {

@@ -9,7 +9,7 @@
 //	 │  EVENT(DATA, 257, 0, payload)  ───────────►  │
 //	 │                                              │   take, scan: it has the payload
 //	 │  ◄──────────────────  CALL(deliver, 0, 211)  │
-//	 │  ANSWER(verdict, charge)  ────────────────►  │
+//	 │  ANSWER(result, charge)   ────────────────►  │
 //	 │  ◄───────────────────────────  RETURN(0)     │
 //
 // [Program] is the side of the host: a guest that package guest drives as it does
@@ -29,7 +29,7 @@
 // The worker trusts the host. The host takes the worker for an enemy: each frame is
 // bounded before it is read, each field is checked, and handles, windows and states are
 // compared with what the host knows itself. The worker counts fuel, and may lie about it.
-// So the host has an account of its own: for each call that it answers, it takes the
+// So the host counts fuel itself: for each call that it answers, it takes the
 // price and the bytes from the same budget, and an event that is not over in time ends
 // the worker. Between events a worker has nothing to do; one that uses the processor all
 // the same is ended as well. Whatever is wrong, the process is killed and its connection
@@ -81,7 +81,7 @@ const defaultEventTimeout = 10 * time.Second
 func Lacks() string { return confine.Lacks(runtime.GOOS, runtime.GOARCH) }
 
 // Start implements [guest.Program].
-func (p *Program) Start(ctx context.Context, b guest.Callbacks) (guest.Machine, error) {
+func (p *Program) Start(ctx context.Context, b guest.Callbacks) (guest.Executor, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -97,7 +97,7 @@ func (p *Program) Start(ctx context.Context, b guest.Callbacks) (guest.Machine, 
 	if err != nil {
 		return nil, fmt.Errorf("start its worker process: %w", err)
 	}
-	m := newMachine(b, piped, cmp.Or(max(p.EventTimeout, 0), defaultEventTimeout))
+	m := newExecutor(b, piped, cmp.Or(max(p.EventTimeout, 0), defaultEventTimeout))
 	dir, leave := p.Cache.open(ctx, p.Hash)
 	m.releaseCache = leave
 	p.tidied.Do(p.Cache.tidy)

@@ -105,7 +105,7 @@ func TestKilledBeforeItIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	worker := m.(*machine)
+	worker := m.(*executor)
 	worker.pipe.Kill()
 	<-worker.exited
 	for range 2 {
@@ -116,7 +116,7 @@ func TestKilledBeforeItIsUsed(t *testing.T) {
 	}
 }
 
-// The callback Lost hears of the end of a process, unless the machine was closed.
+// The callback Lost hears of the end of a process, unless the executor was closed.
 func TestLost(t *testing.T) {
 	lost := make(chan error, 1)
 	berth := guest.Callbacks{MemoryPages: 256, Stderr: io.Discard, Lost: func(err error) { lost <- err }}
@@ -127,7 +127,7 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		if killed {
-			m.(*machine).pipe.Kill()
+			m.(*executor).pipe.Kill()
 			if err := <-lost; err.Error() != "its worker process was killed by signal 9" {
 				t.Errorf("lost: %v", err)
 			}
@@ -136,7 +136,7 @@ func TestLost(t *testing.T) {
 	}
 	select {
 	case err := <-lost:
-		t.Errorf("a machine that was closed was lost: %v", err)
+		t.Errorf("an executor that was closed was lost: %v", err)
 	default:
 	}
 }
@@ -165,7 +165,7 @@ func TestNoSuchProgram(t *testing.T) {
 // A file that is no plugin is refused in the words of the worker.
 func TestRefusal(t *testing.T) {
 	_, err := start(program(t, []byte("no module"), honest))
-	if !errors.As(err, new(*Refusal)) || !strings.Contains(err.Error(), "plugin pigeon: start: ") {
+	if !errors.As(err, new(*RefusedError)) || !strings.Contains(err.Error(), "plugin pigeon: start: ") {
 		t.Errorf("ended with %v", err)
 	}
 }

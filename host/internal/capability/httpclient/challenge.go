@@ -11,20 +11,20 @@ import (
 
 // challenge holds a 401 or 403 until the credentials have decided. Without an
 // error the request has to be sent again.
-func (c *call) challenge(ctx context.Context, resp *http.Response) error {
+func (c *transaction) challenge(ctx context.Context, resp *http.Response) error {
 	c.await(forBody)
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeld))
 	Discard(resp)
 	c.stop()
-	c.rounds++
+	c.challenges++
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !c.signed || c.rounds > maxRounds {
+	if !c.signed || c.challenges > maxChallenges {
 		return c.refusal(resp, body, nil)
 	}
 	retry, err := c.client.origin.Credentials.Challenge(ctx, &Challenge{
-		Method: c.method, URL: resp.Request.URL.String(), Status: resp.StatusCode, Round: c.rounds,
+		Method: c.method, URL: resp.Request.URL.String(), Status: resp.StatusCode, Number: c.challenges,
 		Authenticate: resp.Header["Www-Authenticate"], AuthServer: resp.Header.Get("Mcp-Auth-Server"),
 		DPoPNonce: resp.Header.Get("Dpop-Nonce"), Body: body, Sent: c.sent,
 	})
@@ -35,7 +35,7 @@ func (c *call) challenge(ctx context.Context, resp *http.Response) error {
 }
 
 // noteNonce tells the credentials the nonce of an answer that is no challenge.
-func (c *call) noteNonce(resp *http.Response) {
+func (c *transaction) noteNonce(resp *http.Response) {
 	if nonce := resp.Header["Dpop-Nonce"]; c.signed && len(nonce) > 0 {
 		c.client.origin.Credentials.Nonce(nonce[0])
 	}
@@ -44,7 +44,7 @@ func (c *call) noteNonce(resp *http.Response) {
 // refusal makes the error of a challenge that no credentials answered. err may be nil. It
 // takes the credentials out of the texts of the server: some servers repeat what they
 // refuse, and the error is written to a log.
-func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
+func (c *transaction) refusal(resp *http.Response, body []byte, err error) *Refusal {
 	const most = 4 // challenges
 	var secrets redact.Set
 	for _, p := range c.sent {
@@ -62,6 +62,6 @@ func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
 }
 
 const (
-	maxRounds = 3        // challenges of one exchange that are followed by another attempt
-	maxHeld   = 64 << 10 // bytes of the body of a challenge that are read
+	maxChallenges = 3        // challenges of one exchange that are followed by another attempt
+	maxHeld       = 64 << 10 // bytes of the body of a challenge that are read
 )

@@ -75,7 +75,7 @@ type Request struct {
 type Challenge struct {
 	Method, URL string // of the request that was refused
 	Status      int    // 401 or 403
-	Round       int    // how often this exchange was refused: 1, 2 or 3
+	Number      int    // how often this exchange was refused: 1, 2 or 3
 
 	Authenticate []string // each WWW-Authenticate field
 	AuthServer   string   // the field Mcp-Auth-Server

@@ -173,7 +173,7 @@ func TestRounds(t *testing.T) {
 			r := post(t, captest.NewTable(t, captest.Patient(grant)), "{}")
 			var challenges []string
 			for _, c := range creds.challenges {
-				challenges = append(challenges, fmt.Sprintf("%d/%d%s", c.Status, c.Round, c.DPoPNonce))
+				challenges = append(challenges, fmt.Sprintf("%d/%d%s", c.Status, c.Number, c.DPoPNonce))
 				if len(c.Authenticate) != 2 || !strings.HasPrefix(string(c.Body), "body 4") || c.Method != "POST" || c.URL != o.base.String() {
 					t.Errorf("challenge %+v", c)
 				}

@@ -10,7 +10,7 @@
 // ever, as long as it is not silent.
 //
 // The files, from types to operations: url and headers (what may be said), credentials
-// and origin (the grant), errors, phasetimer, client (the connections), call, signing,
+// and origin (the grant), errors, phasetimer, client (the connections), transaction, signing, challenge,
 // response and perform (one request until its answer), exchange and upgrade (handles), open
 // (which of them a request gets).
 package httpclient

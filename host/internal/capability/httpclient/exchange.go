@@ -14,7 +14,7 @@ import (
 // happens, and no goroutine runs, until the body is complete.
 type exchange struct {
 	capability.Slot
-	call
+	transaction
 	state     atomic.Int32
 	ending    bool // the owner's: the body is complete
 	tooLarge  bool // the owner's, until the exchange runs: more than is held
@@ -33,7 +33,7 @@ const (
 )
 
 func newExchange(g capability.Opening, o request) *exchange {
-	x := &exchange{call: call{request: o}}
+	x := &exchange{transaction: transaction{request: o}}
 	x.Slot.Init(g)
 	x.slot = &x.Slot
 	x.phaseTimer.limits, x.phaseTimer.cancel = x.Limits(), x.Slot.Cancel
@@ -113,7 +113,7 @@ func (x *exchange) offerInline() bool {
 		return false
 	}
 	if x.client.origin.signs(x.method, x.url) {
-		if c, ok := x.client.origin.Credentials.(interface{ Prompt() bool }); !ok || !c.Prompt() {
+		if c, ok := x.client.origin.Credentials.(interface{ AppliesAtOnce() bool }); !ok || !c.AppliesAtOnce() {
 			return false
 		}
 	}

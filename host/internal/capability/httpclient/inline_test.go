@@ -184,7 +184,7 @@ func TestWhatIsNoErrand(t *testing.T) {
 	never("large", "POST", string(make([]byte, inMemory+1)))
 	o.Credentials = apply(func(context.Context, *Request) ([]abi.Pair, error) { return nil, nil })
 	never("signed", "POST", "{}")
-	o.Credentials = &prompt{at: false}
+	o.Credentials = &immediate{at: false}
 	never("to be signed in to", "POST", "{}")
 
 	always := func(name string) {
@@ -194,19 +194,19 @@ func TestWhatIsNoErrand(t *testing.T) {
 		}
 		p.errand.Run()
 	}
-	o.Credentials = &prompt{at: true}
+	o.Credentials = &immediate{at: true}
 	always("signed in to")
-	o.Credentials, o.SignedMethods = &prompt{at: false}, []string{"DELETE"}
+	o.Credentials, o.SignedMethods = &immediate{at: false}, []string{"DELETE"}
 	always("not signed")
 }
 
-// prompt are credentials that know whether they have to be waited for.
-type prompt struct{ at bool }
+// immediate are credentials that know whether they have to be waited for.
+type immediate struct{ at bool }
 
-func (p *prompt) Prompt() bool                                        { return p.at }
-func (p *prompt) Apply(context.Context, *Request) ([]abi.Pair, error) { return nil, nil }
-func (p *prompt) Challenge(context.Context, *Challenge) (bool, error) { return false, nil }
-func (p *prompt) Nonce(string)                                        {}
+func (p *immediate) AppliesAtOnce() bool                                 { return p.at }
+func (p *immediate) Apply(context.Context, *Request) ([]abi.Pair, error) { return nil, nil }
+func (p *immediate) Challenge(context.Context, *Challenge) (bool, error) { return false, nil }
+func (p *immediate) Nonce(string)                                        {}
 
 // A challenge that takes as long as a person does not keep a caller who leaves.
 func TestStopEndsAChallenge(t *testing.T) {
@@ -227,11 +227,11 @@ func TestStopEndsAChallenge(t *testing.T) {
 
 // patientCreds are credentials that wait in Challenge.
 type patientCreds struct {
-	prompt
+	immediate
 	asked chan struct{}
 }
 
-func (s *patientCreds) Prompt() bool { return true }
+func (s *patientCreds) AppliesAtOnce() bool { return true }
 func (s *patientCreds) Challenge(ctx context.Context, _ *Challenge) (bool, error) {
 	close(s.asked)
 	<-ctx.Done()

@@ -137,7 +137,7 @@ func TestEndOfAnEventStream(t *testing.T) {
 
 func TestRefusalOfWhatWasNotSigned(t *testing.T) {
 	for _, sent := range [][]abi.Pair{nil, {{Key: "Authorization", Value: "Bearer x"}}} {
-		c := &call{}
+		c := &transaction{}
 		c.client, c.sent = &client{}, sent
 		if r := c.refusal(&http.Response{StatusCode: 401, Header: http.Header{}}, nil, nil); r.Signed != (len(sent) > 0) {
 			t.Errorf("with %d headers of credentials it counts as signed: %v", len(sent), r.Signed)

@@ -13,7 +13,7 @@ import (
 
 // perform sends the request until an answer is for the guest. The caller closes
 // the body of the response.
-func (c *call) perform(ctx context.Context) (*http.Response, error) {
+func (c *transaction) perform(ctx context.Context) (*http.Response, error) {
 	if err := c.client.prepare(); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (c *call) perform(ctx context.Context) (*http.Response, error) {
 
 // send performs one hop. What the guest must not say is added here, where the
 // address is known to be the origin's: nothing above this line holds a secret.
-func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
+func (c *transaction) send(ctx context.Context, at *url.URL) (*http.Response, error) {
 	req := (&http.Request{
 		Method: c.method, URL: at, Host: c.client.host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -70,7 +70,7 @@ func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
 
 // follow returns where a redirect leads, if this grant leads there too. The
 // method stays: a POST that became a GET would look as if it had been done.
-func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
+func (c *transaction) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 	defer Discard(resp)
 	to := resp.Header.Get("Location")
 	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
@@ -86,7 +86,7 @@ func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 }
 
 // tell returns the status and the error that the sink hears for err.
-func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {
+func (c *transaction) tell(ctx context.Context, err error) (abi.Status, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

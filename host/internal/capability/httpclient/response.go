@@ -11,7 +11,7 @@ import (
 )
 
 // readHead takes a response over, and reads the part of its body that goes with its head.
-func (c *call) readHead(resp *http.Response) {
+func (c *transaction) readHead(resp *http.Response) {
 	c.resp, c.buf = resp, capability.GetChunk()
 	if !isEventStream(resp.Header) {
 		c.await(forBody)
@@ -30,7 +30,7 @@ func (o *responseHead) close() {
 
 // relay passes a response on: the head with the part of the body that was read with it,
 // and the rest in chunks, of which one is in flight.
-func (c *call) relay(v *capability.Emitter) error {
+func (c *transaction) relay(v *capability.Emitter) error {
 	resp, n, err := c.resp, c.n, c.readErr
 	if isEventStream(resp.Header) {
 		v.Head(resp.StatusCode, visibleHeaders(resp.Header), -1, nil, false)
@@ -52,7 +52,7 @@ func (c *call) relay(v *capability.Emitter) error {
 
 // stream relays an event stream. It may go on for ever, so each piece is passed
 // on as it comes, and only silence has a limit.
-func (c *call) stream(v *capability.Emitter, body io.Reader, buf []byte) error {
+func (c *transaction) stream(v *capability.Emitter, body io.Reader, buf []byte) error {
 	for {
 		c.await(forStream)
 		n, err := body.Read(buf)

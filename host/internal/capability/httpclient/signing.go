@@ -16,7 +16,7 @@ import (
 
 // sign adds the headers of the credentials to a request. It does not change the guest's
 // header: the next attempt must not have the credentials of this one.
-func (c *call) sign(ctx context.Context, r *http.Request) error {
+func (c *transaction) sign(ctx context.Context, r *http.Request) error {
 	c.sent, c.signed = nil, c.client.origin.signs(c.method, r.URL)
 	if !c.signed {
 		return nil

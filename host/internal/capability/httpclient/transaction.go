@@ -21,9 +21,9 @@ type request struct {
 	upgrade bool
 }
 
-// call is a request that is being carried out. Its body is complete and stays as it
+// transaction is a request that is being carried out. Its body is complete and stays as it
 // is, so it can be sent again: elsewhere on the same origin, or signed in.
-type call struct {
+type transaction struct {
 	request
 	slot *capability.Slot // of the handle
 	phaseTimer
@@ -37,11 +37,11 @@ type call struct {
 	reading uploadGate // of a large body
 }
 
-// signature is what a call was last signed in with.
+// signature is what a request was last signed in with.
 type signature struct {
-	signed bool       // by our credentials; false outside of what they sign
-	sent   []abi.Pair // what they gave
-	rounds int        // challenges so far
+	signed     bool       // by our credentials; false outside of what they sign
+	sent       []abi.Pair // what they gave
+	challenges int        // challenges so far
 }
 
 // inMemory is the longest body that is given to net/http as bytes: it goes out
@@ -51,7 +51,7 @@ const inMemory = capability.ChunkSize
 // reader returns the body from its start. For a small body its type is one that net/http
 // knows, and writes together with the head. net/http may still use a reader that it got
 // before.
-func (c *call) reader() (io.ReadCloser, error) {
+func (c *transaction) reader() (io.ReadCloser, error) {
 	switch {
 	case len(c.body) > inMemory:
 		return &upload{call: c, rest: c.body}, nil
@@ -65,7 +65,7 @@ func (c *call) reader() (io.ReadCloser, error) {
 
 // upload is a large body on its way out.
 type upload struct {
-	call *call
+	call *transaction
 	rest []byte
 }
 

@@ -18,8 +18,8 @@ import (
 // serve carries a request that asked for an upgrade. It has no body and is sent
 // at once. After a 101 the handle is a byte stream; any other answer is relayed
 // as such.
-func (o request) serve(h *stream.Handle) {
-	c := &call{request: o, slot: &h.Slot}
+func (o request) serve(h *stream.Duplex) {
+	c := &transaction{request: o, slot: &h.Slot}
 	c.phaseTimer.limits, c.phaseTimer.cancel = h.Limits(), h.Cancel
 	defer c.stop()
 	key := c.handshake()
@@ -51,7 +51,7 @@ func (o request) serve(h *stream.Handle) {
 
 // handshake adds the headers that only the host sets, and returns the key that a WebSocket
 // server has to answer, or "".
-func (c *call) handshake() (key string) {
+func (c *transaction) handshake() (key string) {
 	c.header["Connection"] = []string{"Upgrade"}
 	if !strings.EqualFold(c.header.Get("Upgrade"), "websocket") {
 		return ""
@@ -66,7 +66,7 @@ func (c *call) handshake() (key string) {
 // checkUpgrade refuses a 101 to something else than was asked for (RFC 6455,
 // section 4.1). A WebSocket extension is refused too: a guest cannot ask for one, and
 // would not be told that the server uses it.
-func (c *call) checkUpgrade(resp *http.Response, key string) error {
+func (c *transaction) checkUpgrade(resp *http.Response, key string) error {
 	if want := c.header.Get("Upgrade"); !strings.EqualFold(resp.Header.Get("Upgrade"), want) {
 		return capability.StatusErrorf(abi.ProtocolFailed, "HTTP 101, but not to %s", cleantext.Line(want, 64))
 	}

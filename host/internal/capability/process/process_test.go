@@ -213,7 +213,7 @@ func TestAnExitTellsMoreThanABrokenPipe(t *testing.T) {
 	s.Write([]byte("\n"), false)
 	s.Flush()
 	dies(t, leader)
-	s.(*stream.Handle).Fail(abi.Reset, errors.New("broken pipe"))
+	s.(*stream.Duplex).Fail(abi.Reset, errors.New("broken pipe"))
 	grandchild.Write([]byte("!"))
 	r.UntilLast()
 	if r.Err != nil || r.ExitDetail != "exit status 0" {
@@ -268,7 +268,7 @@ func TestNothingIsLostWhenTheReceiverIsSlowerThanTheGrace(t *testing.T) {
 	s.Write([]byte("\n"), false)
 	s.Flush()
 	dies(t, conn)
-	<-s.(*stream.Handle).WritingEnded() // the process is buried, and its stdout cut
+	<-s.(*stream.Duplex).WritingEnded() // the process is buried, and its stdout cut
 	close(r.Release)
 	r.UntilLast()
 	if want := len("first") + 60<<10; len(r.Bytes) != want {
@@ -313,7 +313,7 @@ func TestDrainedIsHeardOnceTheQueueIsLow(t *testing.T) {
 	r := captest.NewRecorder()
 	s := captest.Open(t, table, abi.OpenProcess, r)
 	r.UntilWord("opened")
-	low := s.(*stream.Handle).Limits().LowWater
+	low := s.(*stream.Duplex).Limits().LowWater
 	s.Write(make([]byte, 8<<20), false)
 	s.Flush()
 	if s.Queued() <= low {

@@ -19,7 +19,7 @@ func (p Process) Opener(*capability.Limits) capability.Opener { return stream.Op
 // exit says more than a failure that followed from it, such as a broken pipe. However it
 // ends, its group is killed before it is reaped: until then its pid cannot belong to
 // another process, so the kill cannot hit one.
-func (p Process) serve(h *stream.Handle) {
+func (p Process) serve(h *stream.Duplex) {
 	c, err := p.fork()
 	if err != nil {
 		h.Fail(capability.StatusOf(err, abi.Unreachable), fmt.Errorf("start process: %w", err))
@@ -49,7 +49,7 @@ func (p Process) serve(h *stream.Handle) {
 
 // ends reports whether the process is over within a time, or before the graces
 // of the table end.
-func (c *child) ends(h *stream.Handle, within time.Duration) bool {
+func (c *child) ends(h *stream.Duplex, within time.Duration) bool {
 	select {
 	case <-c.exited:
 		return true

@@ -191,7 +191,7 @@ func TestCloseWaitsForWhatItKilled(t *testing.T) {
 	r.Until(func() bool { return r.InCall })
 	closed := make(chan error)
 	go func() { closed <- table.Close(context.Background()) }()
-	<-s.(*stream.Handle).Forced() // the graces are over
+	<-s.(*stream.Duplex).Forced() // the graces are over
 	close(r.Release)
 	if err := <-closed; err != nil {
 		t.Error(err)

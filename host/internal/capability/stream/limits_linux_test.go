@@ -69,7 +69,7 @@ func TestWhatIsCopied(t *testing.T) {
 
 // What only a request over HTTP has does not apply to a stream.
 func TestOpenOfAStreamIsPlain(t *testing.T) {
-	serve := Opener(func(h *Handle) {})
+	serve := Opener(func(h *Duplex) {})
 	for _, r := range []abi.OpenRequest{
 		{Method: "GET"}, {Target: "/x"}, {Headers: []abi.Pair{{Key: "a", Value: "b"}}}, {Flags: abi.Upgrade},
 	} {

@@ -31,7 +31,7 @@ func (m Memory) String() string { return "memory:" + m.Name }
 // Opener implements [capability.Target].
 func (m Memory) Opener(*capability.Limits) capability.Opener { return Opener(m.serve) }
 
-func (m Memory) serve(h *Handle) {
+func (m Memory) serve(h *Duplex) {
 	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
 	stream, err := m.Dial(ctx)
 	cancel()

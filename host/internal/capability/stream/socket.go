@@ -17,12 +17,12 @@ func (Address) Kind() abi.OpenKind { return abi.OpenStream }
 
 // Opener implements [capability.Target].
 func (a Address) Opener(*capability.Limits) capability.Opener {
-	return Opener(func(h *Handle) { a.connect(h, nil) })
+	return Opener(func(h *Duplex) { a.connect(h, nil) })
 }
 
 // connect carries the handle over a new connection. blob is what signs in to it,
 // if there is something.
-func (a Address) connect(h *Handle, blob []byte) {
+func (a Address) connect(h *Duplex, blob []byte) {
 	conn, err := a.dial(h)
 	if err != nil {
 		h.Fail(capability.StatusOf(err, abi.Unreachable), fmt.Errorf("dial %s: %w", a, dial.Explain(err)))
@@ -47,7 +47,7 @@ func (a Address) connect(h *Handle, blob []byte) {
 // secure carries the handle over TLS. The handshake ends with the handle, or when the time
 // for it is over. A server that hangs up without the close of TLS, as many do, has still
 // ended its side. A server that is cut off in the middle of a record has not.
-func (a Address) secure(h *Handle, raw net.Conn, blob []byte) {
+func (a Address) secure(h *Duplex, raw net.Conn, blob []byte) {
 	var conn *tls.Conn
 	config, err := a.TLS.Config()
 	if err != nil {
@@ -77,7 +77,7 @@ type halfConn interface {
 }
 
 // dial connects, until the handle is closed or the time for it is up.
-func (a Address) dial(h *Handle) (halfConn, error) {
+func (a Address) dial(h *Duplex) (halfConn, error) {
 	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
 	defer cancel()
 	dialer := net.Dialer{KeepAlive: dial.KeepAlive}
@@ -106,7 +106,7 @@ type Sealed struct {
 // Opener implements [capability.Target].
 func (s Sealed) Opener(*capability.Limits) capability.Opener { return Opener(s.serve) }
 
-func (s Sealed) serve(h *Handle) {
+func (s Sealed) serve(h *Duplex) {
 	blob, err := s.Blob(h.Context)
 	if err != nil {
 		h.Fail(abi.Denied, fmt.Errorf("sign in to %s: %w", s.Address, err))

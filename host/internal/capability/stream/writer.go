@@ -44,9 +44,9 @@ type writer struct {
 	draining bool   // a goroutine owns the output
 	aboveLow bool   // a flush left more than low
 	backlog  []byte
-	spare    []byte        // an emptied backlog
-	shut     chan struct{} // closed with over
-	writer   sync.WaitGroup
+	spare    []byte         // an emptied backlog
+	shut     chan struct{}  // closed with over
+	drainer  sync.WaitGroup // the goroutine that owns the output
 }
 
 // writerEvents hears what happens to a write side.
@@ -161,7 +161,7 @@ func (o *writer) proceed() {
 	case o.out == nil || o.draining || o.over:
 	case len(o.backlog) > 0:
 		o.draining = true
-		o.writer.Go(o.drain)
+		o.drainer.Go(o.drain)
 	case o.ended:
 		o.out.Shut()
 		o.stop()
@@ -192,7 +192,7 @@ func (o *writer) close() {
 	}
 	o.stop()
 	o.mu.Unlock()
-	o.writer.Wait()
+	o.drainer.Wait()
 }
 
 // drain sends the backlog. It owns the output until the backlog is empty.

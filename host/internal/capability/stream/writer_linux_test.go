@@ -20,7 +20,7 @@ import (
 
 // pipedOutlet is a writer that writes to a pipe, of which the test reads the
 // other end. In a pipe of packets one write is one packet.
-func pipedOutlet(t testing.TB, flags int, sink hostio.Sink) (*Handle, *os.File) {
+func pipedOutlet(t testing.TB, flags int, sink hostio.Sink) (*Duplex, *os.File) {
 	t.Helper()
 	var fds [2]int
 	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK|flags); err != nil {

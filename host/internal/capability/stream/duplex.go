@@ -14,12 +14,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Handle is an open stream of bytes both ways. One goroutine carries it, which runs serve;
+// Duplex is an open stream of bytes both ways. One goroutine carries it, which runs serve;
 // every other goroutine of the handle ends before serve returns.
-type Handle struct {
+type Duplex struct {
 	capability.Slot
 	writer writer
-	serve  func(*Handle)
+	serve  func(*Duplex)
 	failed chan struct{} // closed by the first fail
 
 	pipe     atomic.Pointer[ChildPipe] // what it follows; nil for none
@@ -31,19 +31,19 @@ type Handle struct {
 
 // New returns a handle that serve will carry: until the peer ended it, it
 // failed, or it was asked to quit. When serve returns, nothing is left.
-func New(o capability.Opening, serve func(*Handle)) *Handle {
-	h := &Handle{serve: serve, failed: make(chan struct{})}
+func New(o capability.Opening, serve func(*Duplex)) *Duplex {
+	h := &Duplex{serve: serve, failed: make(chan struct{})}
 	h.Slot.Init(o)
 	h.writer.init(h, h.Limits())
 	return h
 }
 
 // Start is described at [capability.Handle].
-func (h *Handle) Start() { go h.run() }
+func (h *Duplex) Start() { go h.run() }
 
 // run carries the handle from its open to its end. An error is said here and
 // nowhere else, so it is the last call of the sink in every kind.
-func (h *Handle) run() {
+func (h *Duplex) run() {
 	defer h.Remove()
 	if h.AwaitTurn() {
 		h.serve(h)
@@ -57,28 +57,28 @@ func (h *Handle) run() {
 
 // Exit says that a process is over. The handle counts as ended before its sink
 // hears of it: the sink may want to open the next one at once.
-func (h *Handle) Exit(code int, detail string, unread bool) {
+func (h *Duplex) Exit(code int, detail string, unread bool) {
 	h.Cancel(nil)
 	h.Events.Exit(code, detail, unread)
 }
 
 // Write is described at [hostio.Stream].
-func (h *Handle) Write(p []byte, end bool) { h.writer.write(p, end) }
+func (h *Duplex) Write(p []byte, end bool) { h.writer.write(p, end) }
 
 // Flush is described at [hostio.Stream].
-func (h *Handle) Flush() { h.writer.flush() }
+func (h *Duplex) Flush() { h.writer.flush() }
 
 // Queued is described at [hostio.Stream].
-func (h *Handle) Queued() int { return h.writer.queued() }
+func (h *Duplex) Queued() int { return h.writer.queued() }
 
 // Close is described at [hostio.Stream].
-func (h *Handle) Close() {
+func (h *Duplex) Close() {
 	h.writer.flush()
 	h.End()
 }
 
 // Fail ends the handle with an error for its sink. The first failure counts.
-func (h *Handle) Fail(status abi.Status, err error) {
+func (h *Duplex) Fail(status abi.Status, err error) {
 	h.failOnce.Do(func() {
 		h.status, h.cause = status, err
 		close(h.failed)
@@ -87,22 +87,22 @@ func (h *Handle) Fail(status abi.Status, err error) {
 
 // Attach gives the write side somewhere to send to. unread names what a peer
 // does not read when it stalls: "its stdin".
-func (h *Handle) Attach(p Output, unread string) {
+func (h *Duplex) Attach(p Output, unread string) {
 	h.unread = unread
 	h.writer.attach(p)
 }
 
-func (h *Handle) drained() { h.Events.Drained() }
+func (h *Duplex) drained() { h.Events.Drained() }
 
 // stalled is called by the write side when the peer takes nothing for too long.
-func (h *Handle) stalled() {
+func (h *Duplex) stalled() {
 	h.Fail(abi.Stalled, fmt.Errorf("server has not read %s for %s", h.unread, h.writer.stall))
 }
 
 // broke is called by the write side when the peer takes no more bytes. What
 // the peer still says (a last answer, an exit status) tells more than the
 // broken pipe does, so the failure waits for it a moment.
-func (h *Handle) broke(err error) {
+func (h *Duplex) broke(err error) {
 	time.AfterFunc(h.Grace().Exit, func() {
 		h.Fail(abi.Reset, fmt.Errorf("server stopped reading %s: %w", h.unread, capability.Cause(err)))
 	})
@@ -111,7 +111,7 @@ func (h *Handle) broke(err error) {
 // Carry listens to a peer that was attached, until the handle is closed or has
 // failed. A peer that ends its side may still be written to, so the end of the
 // data is not the end of the handle.
-func (h *Handle) Carry(in io.Reader, name string) {
+func (h *Duplex) Carry(in io.Reader, name string) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -128,7 +128,7 @@ func (h *Handle) Carry(in io.Reader, name string) {
 
 // finish is the orderly end: bytes that were written are still sent, within the grace. It
 // does not wait for a peer that has all of them.
-func (h *Handle) finish() {
+func (h *Duplex) finish() {
 	h.writer.finish()
 	select {
 	case <-h.WritingEnded():
@@ -139,7 +139,7 @@ func (h *Handle) finish() {
 }
 
 // Follow passes on what comes from in, from now on. over is closed at the end.
-func (h *Handle) Follow(in *ChildPipe, name string) (over <-chan struct{}) {
+func (h *Duplex) Follow(in *ChildPipe, name string) (over <-chan struct{}) {
 	done := make(chan struct{})
 	h.pipe.Store(in)
 	in.Follow(func(p []byte) { h.Events.Data(p, false) }, func(err error) {
@@ -150,7 +150,7 @@ func (h *Handle) Follow(in *ChildPipe, name string) (over <-chan struct{}) {
 }
 
 // ReadFor is described at [hostio.AnswerReader].
-func (h *Handle) ReadFor(w hostio.Waiter) {
+func (h *Duplex) ReadFor(w hostio.Waiter) {
 	if in := h.pipe.Load(); in != nil {
 		in.ReadFor(w)
 	}
@@ -158,7 +158,7 @@ func (h *Handle) ReadFor(w hostio.Waiter) {
 
 // Listen passes on what comes from in. One chunk is in flight; if in is a [Reader], none is
 // held while nothing comes.
-func (h *Handle) Listen(in io.Reader, name string) {
+func (h *Duplex) Listen(in io.Reader, name string) {
 	reader, waits := in.(*Reader)
 	for {
 		var buf *capability.Chunk
@@ -186,7 +186,7 @@ func (h *Handle) Listen(in io.Reader, name string) {
 }
 
 // heardAll says that nothing more comes, and why: err is nil at the end of the data.
-func (h *Handle) heardAll(err error, name string) {
+func (h *Duplex) heardAll(err error, name string) {
 	switch {
 	case err == nil:
 		h.Events.End()
@@ -197,19 +197,19 @@ func (h *Handle) heardAll(err error, name string) {
 }
 
 // Failed is closed when the handle has failed.
-func (h *Handle) Failed() <-chan struct{} { return h.failed }
+func (h *Duplex) Failed() <-chan struct{} { return h.failed }
 
 // FinishWriting closes the write side once all that was written is sent.
-func (h *Handle) FinishWriting() { h.writer.finish() }
+func (h *Duplex) FinishWriting() { h.writer.finish() }
 
 // StopWriting gives up what is unsent, and returns when nothing is written any more.
-func (h *Handle) StopWriting() { h.writer.close() }
+func (h *Duplex) StopWriting() { h.writer.close() }
 
 // WritingEnded is closed when nothing more is written: all is sent, or given up.
-func (h *Handle) WritingEnded() <-chan struct{} { return h.writer.shut }
+func (h *Duplex) WritingEnded() <-chan struct{} { return h.writer.shut }
 
 // HasFailed reports whether fail was called.
-func (h *Handle) HasFailed() bool {
+func (h *Duplex) HasFailed() bool {
 	select {
 	case <-h.failed:
 		return true
@@ -220,7 +220,7 @@ func (h *Handle) HasFailed() bool {
 
 // Opener opens byte streams that a request only names. The function carries one
 // until the peer ended it, it failed, or it was asked to end.
-type Opener func(*Handle)
+type Opener func(*Duplex)
 
 // Open implements [capability.Opener].
 func (serve Opener) Open(o capability.Opening, r *abi.OpenRequest) (capability.Handle, abi.Status, error) {

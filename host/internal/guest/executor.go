@@ -27,10 +27,10 @@ type Caller interface {
 	Trap(err error)
 }
 
-// Machine is what a guest runs on: native code in this process, or a process of its own. It
+// Executor is what a guest runs on: native code in this process, or a process of its own. It
 // belongs to the owner of the instance, except for the [Callbacks] that its program was
 // given.
-type Machine interface {
+type Executor interface {
 	Caller
 
 	// Run lets the guest have an event, and returns when it is done with it. If the guest
@@ -44,7 +44,7 @@ type Machine interface {
 	Close() error
 }
 
-// Event is an event as it comes to a machine.
+// Event is an event as it comes to an executor.
 type Event struct {
 	Kind        abi.Kind
 	Handle, Arg uint32
@@ -56,10 +56,10 @@ type Event struct {
 type Program interface {
 	// Start runs the plugin up to its first event. It returns early when ctx is
 	// done, which ends nothing that was started.
-	Start(ctx context.Context, b Callbacks) (Machine, error)
+	Start(ctx context.Context, b Callbacks) (Executor, error)
 }
 
-// Callbacks is what the machine of a guest outside of this process needs of this side. Its
+// Callbacks is what the executor of a guest outside of this process needs of this side. Its
 // functions are called by the goroutine that starts it or runs it, except Lost.
 type Callbacks struct {
 	MemoryPages uint32
@@ -68,7 +68,7 @@ type Callbacks struct {
 	Random      io.Reader        // its randomness; nil = the real one
 
 	// Answer answers a host call of m, and charges and traps through m.
-	Answer func(m Machine, c abi.Call, args []uint32) (result int32)
+	Answer func(m Executor, c abi.Call, args []uint32) (result int32)
 
 	// Observed hears of a take or a scan, which are answered where the guest is; nil
 	// = not wanted.
@@ -85,7 +85,7 @@ type local struct {
 	event *wasm.Func
 }
 
-// Run implements [Machine].
+// Run implements [Executor].
 func (l *local) Run(budget int64, e Event) (int32, error) {
 	result, err := l.event.Call(budget, uint32(e.Kind), e.Handle, e.Arg, e.Size)
 	return int32(result), err

@@ -7,9 +7,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Refusal is why there is no connection now. It unwraps to the error behind it, where there
+// UnavailableError is why there is no connection now. It unwraps to the error behind it, where there
 // is one.
-type Refusal struct {
+type UnavailableError struct {
 	State  status.State
 	Reason status.Reason
 	Err    error
@@ -20,7 +20,7 @@ type Refusal struct {
 	often string // how often it failed, for FailsOften
 }
 
-func (r *Refusal) Error() string {
+func (r *UnavailableError) Error() string {
 	switch {
 	case r.Reason == status.FailsOften:
 		return fmt.Sprintf("%s; it is tried again in %v; the last failure: %v", r.often, r.in(), r.Err)
@@ -36,7 +36,7 @@ func (r *Refusal) Error() string {
 	return r.Err.Error()
 }
 
-func (r *Refusal) in() time.Duration { return r.In.Round(time.Second) }
+func (r *UnavailableError) in() time.Duration { return r.In.Round(time.Second) }
 
 // Unwrap returns the error of the dial, or of the connection, or nil.
-func (r *Refusal) Unwrap() error { return r.Err }
+func (r *UnavailableError) Unwrap() error { return r.Err }

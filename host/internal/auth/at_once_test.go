@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestPrompt(t *testing.T) {
+func TestAppliesAtOnce(t *testing.T) {
 	plain, signing := &scripted{}, &scripted{}
 	signing.manifest.Wants.Requests = true
 	for name, tt := range map[string]struct {
@@ -21,7 +21,7 @@ func TestPrompt(t *testing.T) {
 		"each request is signed": {&current{from: "initial"}, signing, false},
 	} {
 		a := &Account{current: tt.current, provider: tt.provider}
-		if got := a.Prompt(); got != tt.want {
+		if got := a.AppliesAtOnce(); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// processPipe is a process as its machine sees it.
+// processPipe is a process as its executor sees it.
 type processPipe interface {
 	io.ReadWriter
 	Kill()
@@ -25,8 +25,8 @@ type processPipe interface {
 	Close()
 }
 
-// machine is a guest in a worker, as its host drives it.
-type machine struct {
+// executor is a guest in a worker, as its host drives it.
+type executor struct {
 	callbacks    guest.Callbacks
 	pipe         processPipe
 	eventTimeout time.Duration
@@ -48,18 +48,18 @@ type machine struct {
 
 	// Of what runs now.
 	budget int64
-	spent  int64 // of the budget, by the host's own account
+	spent  int64 // of the budget, as the host counts
 	asked  call
-	left   int64 // fuel of the guest, by the worker's account, and what the host takes of it
+	left   int64 // fuel of the guest, as the worker counts, and what the host takes of it
 	charge int64 // for the answer
 	trap   *wasm.Trap
 }
 
-var _ guest.Machine = (*machine)(nil)
+var _ guest.Executor = (*executor)(nil)
 
-// newMachine returns the machine of a process that has just been started.
-func newMachine(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *machine {
-	m := &machine{callbacks: b, pipe: p, eventTimeout: eventTimeout, exited: make(chan struct{}), releaseCache: func() {}}
+// newExecutor returns the executor of a process that has just been started.
+func newExecutor(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *executor {
+	m := &executor{callbacks: b, pipe: p, eventTimeout: eventTimeout, exited: make(chan struct{}), releaseCache: func() {}}
 	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
 	m.deadline = time.AfterFunc(time.Hour, func() {
 		m.kill(fmt.Sprintf("did not come to an end within %v, and was killed", eventTimeout))
@@ -71,7 +71,7 @@ func newMachine(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *m
 }
 
 // reap reaps the process when it is over, and reports an end that the host did not want.
-func (m *machine) reap() {
+func (m *executor) reap() {
 	<-m.pipe.Ended()
 	m.exitReason = m.pipe.Reap()
 	if why := m.killed.Load(); why != nil {
@@ -83,8 +83,8 @@ func (m *machine) reap() {
 	}
 }
 
-// start tells the worker to begin. The caller closes the machine after an error.
-func (m *machine) start(b *begin) error {
+// start tells the worker to begin. The caller closes the executor after an error.
+func (m *executor) start(b *begin) error {
 	m.budget, m.spent, m.starting = wasm.InitBudget, 0, true
 	m.out = b.append(m.out)
 	_, err := m.exchange(b.module, startTime)
@@ -92,8 +92,8 @@ func (m *machine) start(b *begin) error {
 	return err
 }
 
-// Run implements [guest.Machine].
-func (m *machine) Run(budget int64, e guest.Event) (int32, error) {
+// Run implements [guest.Executor].
+func (m *executor) Run(budget int64, e guest.Event) (int32, error) {
 	if m.endErr != nil {
 		return 0, m.endErr
 	}
@@ -103,21 +103,21 @@ func (m *machine) Run(budget int64, e guest.Event) (int32, error) {
 	return m.exchange(e.Payload, 0)
 }
 
-// Used implements [guest.Machine].
-func (m *machine) Used() int64 { return m.used }
+// Used implements [guest.Executor].
+func (m *executor) Used() int64 { return m.used }
 
-// Pages implements [guest.Machine].
-func (m *machine) Pages() uint32 { return m.pages }
+// Pages implements [guest.Executor].
+func (m *executor) Pages() uint32 { return m.pages }
 
-// Rest implements [guest.Machine].
-func (m *machine) Rest() error {
+// Rest implements [guest.Executor].
+func (m *executor) Rest() error {
 	m.in.body, m.out = nil, nil
 	return nil
 }
 
-// Close implements [guest.Machine]. The worker has nothing to tidy up, so it is
+// Close implements [guest.Executor]. The worker has nothing to tidy up, so it is
 // killed.
-func (m *machine) Close() error {
+func (m *executor) Close() error {
 	m.closed.Do(func() {
 		m.closing.Store(true)
 		m.pipe.Kill()
@@ -139,7 +139,7 @@ const fuelsPerNano = 1.0 / 50
 
 // exchange sends the frame in out, of whose body more is the last part, and answers the
 // worker until the event is over.
-func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
+func (m *executor) exchange(more []byte, extra time.Duration) (int32, error) {
 	m.deadline.Reset(m.eventTimeout + extra + time.Duration(float64(m.budget)/fuelsPerNano))
 	m.usage.begin()
 	defer m.usage.end()
@@ -159,7 +159,7 @@ func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
 	return 0, m.endErr
 }
 
-func (m *machine) send(more []byte) error {
+func (m *executor) send(more []byte) error {
 	if len(more) <= cap(m.out)-len(m.out) || len(more) < 4<<10 {
 		m.out, more = append(m.out, more...), nil
 	}
@@ -171,7 +171,7 @@ func (m *machine) send(more []byte) error {
 }
 
 // serve answers the worker until its event ends.
-func (m *machine) serve(end *eventEnd) error {
+func (m *executor) serve(end *eventEnd) error {
 	for {
 		t, body, err := m.in.next()
 		if err != nil {
@@ -192,7 +192,7 @@ func (m *machine) serve(end *eventEnd) error {
 			}
 		case tagRefused:
 			if err = violates("it refuses a plugin that it has run"); m.starting {
-				err = &Refusal{why: cleantext.Line(string(body), maxText)}
+				err = &RefusedError{why: cleantext.Line(string(body), maxText)}
 			}
 		}
 		if err != nil {
@@ -202,7 +202,7 @@ func (m *machine) serve(end *eventEnd) error {
 }
 
 // bound is how long the body of a frame may be.
-func (m *machine) bound(t tag) (size uint32, known bool) {
+func (m *executor) bound(t tag) (size uint32, known bool) {
 	size, known = bounds[t]
 	if t == tagCall {
 		size += m.callbacks.MemoryPages << 16
@@ -212,7 +212,7 @@ func (m *machine) bound(t tag) (size uint32, known bool) {
 
 // onEnd reads how an event ended. It is a violation if the worker claims more memory or
 // fuel than the plugin may have.
-func (m *machine) onEnd(end *eventEnd, t tag, body []byte) error {
+func (m *executor) onEnd(end *eventEnd, t tag, body []byte) error {
 	if err := end.decode(t, body); err != nil {
 		return err
 	}
@@ -226,8 +226,8 @@ func (m *machine) onEnd(end *eventEnd, t tag, body []byte) error {
 	return nil
 }
 
-// spend takes units from the host's own account of the event.
-func (m *machine) spend(units int64) error {
+// spend takes units from what the host counts of the event.
+func (m *executor) spend(units int64) error {
 	if m.spent += units; m.spent > m.budget {
 		return &wasm.Trap{Kind: wasm.TrapFuel}
 	}
@@ -238,7 +238,7 @@ func (m *machine) spend(units int64) error {
 type stop struct{}
 
 // onCall answers a host call.
-func (m *machine) onCall(body []byte) (err error) {
+func (m *executor) onCall(body []byte) (err error) {
 	if err := m.asked.decode(body); err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (m *machine) onCall(body []byte) (err error) {
 
 // Memory implements [guest.Caller]. The host has only the bytes of the guest's memory that
 // the call names.
-func (m *machine) Memory(ptr, size uint32) ([]byte, bool) {
+func (m *executor) Memory(ptr, size uint32) ([]byte, bool) {
 	at := guest.PointerArg(m.asked.op)
 	if at < 0 || !m.asked.named || m.asked.args[at] != ptr || m.asked.args[at+1] != size {
 		return nil, false
@@ -279,7 +279,7 @@ func (m *machine) Memory(ptr, size uint32) ([]byte, bool) {
 }
 
 // Charge implements [guest.Caller].
-func (m *machine) Charge(units int64) {
+func (m *executor) Charge(units int64) {
 	units = max(units, 0)
 	m.left -= units
 	m.charge += units
@@ -289,15 +289,15 @@ func (m *machine) Charge(units int64) {
 }
 
 // Trap implements [guest.Caller].
-func (m *machine) Trap(err error) { m.stop(&wasm.Trap{Kind: wasm.TrapHost, Err: err}) }
+func (m *executor) Trap(err error) { m.stop(&wasm.Trap{Kind: wasm.TrapHost, Err: err}) }
 
-func (m *machine) stop(t *wasm.Trap) {
+func (m *executor) stop(t *wasm.Trap) {
 	m.trap = t
 	panic(stop{})
 }
 
 // onObserved reports a call that the worker has answered.
-func (m *machine) onObserved(body []byte) error {
+func (m *executor) onObserved(body []byte) error {
 	var l observed
 	if err := l.decode(body); err != nil {
 		return err
@@ -315,7 +315,7 @@ func (m *machine) onObserved(body []byte) error {
 const sourcePrice = 100
 
 // answerSource answers a guest whose time and randomness are kept.
-func (m *machine) answerSource(body []byte) error {
+func (m *executor) answerSource(body []byte) error {
 	f := fields{rest: body}
 	n := f.u32()
 	switch err := f.end(false); {
@@ -343,7 +343,7 @@ func (m *machine) answerSource(body []byte) error {
 }
 
 // kill ends the process. The callback Lost gets the reason.
-func (m *machine) kill(why string) {
+func (m *executor) kill(why string) {
 	m.killed.CompareAndSwap(nil, &why)
 	m.pipe.Kill()
 }
@@ -351,11 +351,11 @@ func (m *machine) kill(why string) {
 // exitGrace is how long a worker that says nothing more may take to be over.
 const exitGrace = time.Second
 
-// explainEnd closes the machine, and returns why: because of what the guest did, of what
+// explainEnd closes the executor, and returns why: because of what the guest did, of what
 // its worker did, or of how the process ended.
-func (m *machine) explainEnd(err error) error {
+func (m *executor) explainEnd(err error) error {
 	switch {
-	case errors.As(err, new(*wasm.Trap)), errors.As(err, new(*Refusal)):
+	case errors.As(err, new(*wasm.Trap)), errors.As(err, new(*RefusedError)):
 	case errors.As(err, new(*violation)):
 		err = fmt.Errorf("its worker process broke the rules, and was killed: %w", err)
 	default:
