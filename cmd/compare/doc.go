@@ -1,12 +1,13 @@
 // Command compare measures Wharf against the official Go SDK, mcp-go and a
-// floor, over stdio and over Streamable HTTP, and says which of the project's
+// floor, over stdio, Streamable HTTP and unix sockets, and says which of the project's
 // targets are met. It is a module of its own so that the peers are no
 // dependency of Wharf's.
 //
-//	go run . [-rounds N] [-quick] [-only NAME,...] [-pin on|off|both] [-era legacy|modern] [-tuned] [-json FILE]
+//	go run . [-rounds N] [-quick] [-only NAME,...] [-pin on|off|both] [-era legacy|modern] [-tuned] [-json FILE] [-figures FOLDER]
 //
 // A name is that of a contestant, of a measure, or of the groups stdio, http and
-// memory, which are all measures of that kind.
+// memory, which are all measures of that kind. The group scale, which is measured
+// only by its name or that of one of its curves, is described below.
 //
 // # Method
 //
@@ -52,4 +53,27 @@
 // are counted by the server, from the first request to the last answer, the
 // warming up included. A flood counts as heard when the caller's own function
 // was called for every notification.
+//
+// # Scale
+//
+// A curve shows how figures grow with one thing: connections (stdio, unix socket,
+// HTTP), the size of what is echoed, the tools in a list, or the callers of one
+// connection (stdio, HTTP). Each of its points is a measure, of one round and on
+// all processors unless flags say otherwise. Where connections grow, there are
+// always sixteen callers, who take the connections in turn, so what differs
+// between two points is the number of connections alone. Every connection has
+// listed its tools and made a call before, and rested for three seconds.
+//
+// Memory at rest is what the measures of memory call resident, weighed before the
+// callers begin; memory at most is the peak of the resident size. The peers have no
+// transport for a unix socket, but one for any stream, which gets the socket. Over
+// HTTP a connection is a session: how many TCP connections it takes is the
+// contestant's affair, and a peer may share them.
+//
+// A point that cannot be taken is left out, and the report says why: 10,000
+// connections need as many file descriptors in one process (ulimit -Hn; Go raises
+// the soft limit by itself), and 1,000 over stdio as many processes.
+//
+// The data of each curve is written to docs/figures as NAME.csv, and ./draw makes
+// NAME.svg of it; `go run ./draw FOLDER` draws again what is there.
 package main

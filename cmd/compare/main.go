@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -8,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,19 +38,26 @@ func main() {
 // run is the program in one of its parts: the comparison, a job of it, or one of
 // the servers.
 func run(ctx context.Context, args []string) error {
-	if len(args) == 2 {
-		switch args[0] {
-		case serve:
-			return server.Serve(input{}, output{}, server.Era(args[1]))
-		case serveWeb:
-			return server.ServeWeb(os.Stdin, os.Stdout, server.Era(args[1]))
-		case arena.Work:
-			values, err := arena.DoJob(ctx, args[1])
-			if err != nil {
-				return err
-			}
-			_, err = os.Stdout.Write(values)
+	if len(args) == 2 && args[0] == arena.Work {
+		values, err := arena.DoJob(ctx, args[1])
+		if err != nil {
 			return err
+		}
+		_, err = os.Stdout.Write(values)
+		return err
+	}
+	if len(args) == 3 && slices.Contains(servers, args[0]) {
+		tools, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		switch era := server.Era(args[1]); args[0] {
+		case serve:
+			return server.Serve(input{}, output{}, era, tools)
+		case serveWeb:
+			return server.ServeWeb(os.Stdin, os.Stdout, era, tools)
+		case serveSocket:
+			return server.ServeSocket(os.Stdin, os.Stdout, era, tools)
 		}
 	}
 	s, err := parse(args)
@@ -65,6 +75,7 @@ type settings struct {
 	era    server.Era
 	tuned  bool
 	json   string
+	curves string // the folder of the plots; "" for none
 
 	contestants []string
 	measures    []string
@@ -77,11 +88,12 @@ const start = "start"
 func parse(args []string) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
-	flags.IntVar(&s.rounds, "rounds", 7, "how many `rounds`")
+	flags.IntVar(&s.rounds, "rounds", 0, "how many `rounds`; 0 is 7, or 1 with scale")
 	flags.BoolVar(&s.quick, "quick", false, "one short round: shows that it works, not how fast")
 	flags.StringVar(&s.json, "json", "", "write all data to a `file`")
-	only := flags.String("only", "", "`names` of contestants, measures and groups of measures, separated by commas; all of the kind that is not named")
-	pin := flags.String("pin", "both", "pin client and server to one processor: `on|off|both`")
+	flags.StringVar(&s.curves, "figures", "", "where to write the plots of scale and their data: a `folder`; without it docs/figures of the repository, or nowhere with -quick")
+	only := flags.String("only", "", "`names` of contestants, measures and groups of measures, separated by commas; all of the kind that is not named, but for scale")
+	pin := flags.String("pin", "", "pin client and server to one processor: `on|off|both`; without it both, or off with scale")
 	era := flags.String("era", string(server.Legacy), "what the server speaks: `legacy|modern`")
 	flags.BoolVar(&s.tuned, "tuned", false, "have the peers keep enough connections over HTTP, which is not their default")
 	if err := flags.Parse(args); err != nil {
@@ -90,14 +102,30 @@ func parse(args []string) (settings, error) {
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("unexpected argument %q; only flags are known", flags.Arg(0))
 	}
-	if s.quick {
-		s.rounds = 1
-	}
 	s.era = server.Era(*era)
 	if s.era != server.Legacy && s.era != server.Modern {
 		return s, fmt.Errorf("-era=%s: expected legacy or modern", *era)
 	}
-	return s, errors.Join(s.pin(*pin), s.choose(*only))
+	if err := s.choose(*only); err != nil {
+		return s, err
+	}
+	scale := slices.ContainsFunc(s.measures, measure.IsPoint)
+	switch {
+	case s.quick:
+		s.rounds = 1
+	case s.rounds == 0 && scale:
+		s.rounds = 1
+	case s.rounds == 0:
+		s.rounds = 7
+	}
+	if !scale {
+		s.curves = ""
+		return s, s.pin(cmp.Or(*pin, "both"))
+	}
+	if s.curves == "" && !s.quick {
+		s.curves = filepath.Join("..", "..", "docs", "figures")
+	}
+	return s, s.pin(cmp.Or(*pin, "off"))
 }
 
 func (s *settings) pin(how string) error {
@@ -125,18 +153,24 @@ func (s *settings) choose(only string) error {
 		measure.Memory: inGroup(measure.Memory),
 	}
 	measures := slices.Concat(groups[measure.Stdio], groups[measure.HTTP], groups[measure.Memory])
+	var curves []string
+	for _, c := range measure.Curves() {
+		curves = append(curves, c.Name)
+		groups[c.Name] = s.points(c)
+		groups[measure.Scale] = append(groups[measure.Scale], groups[c.Name]...)
+	}
 	for name := range strings.SplitSeq(only, ",") {
 		switch {
 		case name == "":
 		case slices.Contains(contestant.Names(), name):
 			s.contestants = append(s.contestants, name)
-		case slices.Contains(measures, name):
+		case slices.Contains(measures, name), measure.IsPoint(name):
 			s.measures = append(s.measures, name)
 		case groups[name] != nil:
 			s.measures = append(s.measures, groups[name]...)
 		default:
-			return fmt.Errorf("-only: no %q; there are %s, and %s, and the groups stdio, http and memory", name,
-				strings.Join(contestant.Names(), ", "), strings.Join(measures, ", "))
+			return fmt.Errorf("-only: no %q; there are %s, and %s, the groups stdio, http and memory, and scale with its curves %s", name,
+				strings.Join(contestant.Names(), ", "), strings.Join(measures, ", "), strings.Join(curves, ", "))
 		}
 	}
 	if s.contestants == nil {
@@ -148,6 +182,16 @@ func (s *settings) choose(only string) error {
 	s.startup = slices.Contains(s.measures, start)
 	s.measures = slices.DeleteFunc(s.measures, func(name string) bool { return name == start })
 	return nil
+}
+
+// points names the measures of a curve: the first two for a quick run.
+func (s *settings) points(c measure.Curve) (names []string) {
+	for _, m := range measure.All() {
+		if m.Curve == c.Name && !(s.quick && len(names) == 2) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // inGroup names the measures of a group.
@@ -181,6 +225,9 @@ func compare(ctx context.Context, s settings, out io.Writer) error {
 		return err
 	}
 	r.print(out)
+	if s.curves != "" {
+		err = errors.Join(err, r.draw(ctx, s.curves))
+	}
 	if s.json != "" {
 		err = errors.Join(err, r.save(s.json))
 	}
@@ -200,12 +247,15 @@ func (s settings) starts(ctx context.Context, dir string) (*startup.Result, erro
 	return &seen, nil
 }
 
-// The first arguments with which the program is a server, over standard input
-// and output or over HTTP.
+// The first arguments with which the program is a server: over standard input and
+// output, over HTTP or on a unix socket. The era and the number of tools follow.
 const (
-	serve    = "serve"
-	serveWeb = "serve-http"
+	serve       = "serve"
+	serveWeb    = "serve-http"
+	serveSocket = "serve-socket"
 )
+
+var servers = []string{serve, serveWeb, serveSocket}
 
 func (s settings) plan(dir string) (*arena.Plan, error) {
 	self, err := os.Executable()
@@ -218,6 +268,7 @@ func (s settings) plan(dir string) (*arena.Plan, error) {
 		Job: measure.Job{
 			Server:   []string{self, serve, string(s.era)},
 			Web:      []string{self, serveWeb, string(s.era)},
+			Socket:   []string{self, serveSocket, string(s.era)},
 			Tuned:    s.tuned,
 			CacheDir: dir,
 			Time:     time.Second,

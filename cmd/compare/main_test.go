@@ -18,7 +18,7 @@ import (
 // TestMain lets the test binary be the program: the server and the jobs of a
 // comparison are processes of their own.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && slices.Contains([]string{serve, serveWeb, arena.Work}, os.Args[1]) {
+	if len(os.Args) > 2 && slices.Contains(append(servers, arena.Work), os.Args[1]) {
 		if err := run(context.Background(), os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, "error:", err)
 			os.Exit(1)
@@ -46,13 +46,61 @@ func TestEveryContestantCompletes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := len(contestant.Names()) * len(measure.All()); len(runs) != want {
+			usual := slices.DeleteFunc(measure.All(), func(m measure.Measure) bool { return measure.IsPoint(m.Name) })
+			if want := len(contestant.Names()) * len(usual); len(runs) != want {
 				t.Errorf("%d runs, expected %d", len(runs), want)
 			}
 			for _, r := range runs {
 				complete(t, r)
 			}
 		})
+	}
+}
+
+// TestEveryCurveIsDrawn takes the first two points of each curve of every contestant.
+func TestEveryCurveIsDrawn(t *testing.T) {
+	folder := t.TempDir()
+	s, err := parse([]string{"-quick", "-only=scale", "-figures=" + folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := compare(t.Context(), s, &out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "left out") {
+		t.Error(out.String())
+	}
+	for _, c := range measure.Curves() {
+		text, err := os.ReadFile(filepath.Join(folder, c.Name+".csv"))
+		if want := 1 + 2*len(contestant.Names()); err != nil || bytes.Count(text, []byte("\n")) != want {
+			t.Errorf("%s: expected %d lines, got %q, error %v", c.Name, want, text, err)
+		}
+		if _, err := os.Stat(filepath.Join(folder, c.Name+".svg")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAPointThatCannotBeTakenIsLeftOut has no server.
+func TestAPointThatCannotBeTakenIsLeftOut(t *testing.T) {
+	s, err := parse([]string{"-quick", "-only=callers-http-1,floor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.plan(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Job.Web, plan.Progress = []string{"/nowhere"}, t.Output()
+	runs, err := plan.Do(t.Context())
+	if err != nil || len(runs) != 1 || !strings.Contains(runs[0].Left, "start the server") {
+		t.Fatalf("got %+v, error %v", runs, err)
+	}
+	var out bytes.Buffer
+	(&report{Runs: runs, settings: s}).print(&out)
+	if !strings.Contains(out.String(), "left out: callers-http-1 of floor: ") {
+		t.Error(out.String())
 	}
 }
 
@@ -71,6 +119,29 @@ func complete(t *testing.T, r arena.Run) {
 	}
 	if lost := r.Values[measure.Lost]; lost != 0 {
 		t.Errorf("%s lost %v notifications", r.Contestant, lost)
+	}
+}
+
+// TestScaleIsAskedFor looks at what is other where curves are drawn.
+func TestScaleIsAskedFor(t *testing.T) {
+	s, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(s.measures, measure.IsPoint) || s.curves != "" || s.rounds != 7 {
+		t.Errorf("got %v, %q, %d rounds", s.measures, s.curves, s.rounds)
+	}
+	if s, err = parse([]string{"-only=scale"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.measures) != len(inGroup(measure.Scale)) || s.curves == "" || s.rounds != 1 || !slices.Equal(s.pins, []bool{false}) || s.startup {
+		t.Errorf("got %v, %q, %d rounds, pins %v, start %v", s.measures, s.curves, s.rounds, s.pins, s.startup)
+	}
+	if s, err = parse([]string{"-quick", "-only=connections-stdio"}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.measures, []string{"connections-stdio-1", "connections-stdio-10"}) || s.curves != "" {
+		t.Errorf("got %v, %q", s.measures, s.curves)
 	}
 }
 

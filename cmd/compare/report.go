@@ -73,6 +73,11 @@ func (r *report) print(w io.Writer) {
 	for _, pinned := range r.settings.pins {
 		r.table(w, pinned)
 	}
+	for _, run := range r.Runs {
+		if run.Left != "" {
+			fmt.Fprintf(w, "\nleft out: %s of %s: %s\n", run.Measure, run.Contestant, run.Left)
+		}
+	}
 	r.starts(w)
 	r.judge(w)
 }

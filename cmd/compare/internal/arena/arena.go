@@ -37,13 +37,15 @@ type Run struct {
 	Contestant string         `json:"contestant"`
 	Foreign    float64        `json:"foreign"` // processors that others kept busy meanwhile
 	Repeated   int            `json:"repeated,omitempty"`
+	Left       string         `json:"left,omitempty"` // why it was left out; then there are no values
 	Values     measure.Values `json:"values"`
 }
 
 // tooBusy is the foreign load above which a run is taken again.
 const tooBusy = 0.12
 
-// Do carries out the plan. The runs that are done are returned with an error.
+// Do carries out the plan. The runs that are done are returned with an error. A
+// point of a curve that cannot be taken is no error: it is left out.
 func (p *Plan) Do(ctx context.Context) (Runs, error) {
 	var runs Runs
 	for round := range p.Rounds {
@@ -52,6 +54,10 @@ func (p *Plan) Do(ctx context.Context) (Runs, error) {
 				for i := range p.Contestants {
 					name := p.Contestants[(i+round)%len(p.Contestants)]
 					run, err := p.quietRun(ctx, Run{Round: round, Pinned: pinned, Measure: m, Contestant: name})
+					if err != nil && measure.IsPoint(m) && ctx.Err() == nil {
+						run.Left, err = err.Error(), nil
+						fmt.Fprintf(p.Progress, "%s: %s: left out: %s\n", m, name, run.Left)
+					}
 					if err != nil {
 						return runs, fmt.Errorf("round %d: %s: %s: %w", round+1, m, name, err)
 					}
@@ -79,7 +85,7 @@ func (p *Plan) quietRun(ctx context.Context, r Run) (Run, error) {
 	for try := range p.Repeats + 1 {
 		run, err := p.take(ctx, r)
 		if err != nil {
-			return Run{}, err
+			return r, err
 		}
 		if try == 0 || run.Foreign < best.Foreign {
 			best = run

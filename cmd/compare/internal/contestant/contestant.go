@@ -24,8 +24,9 @@ func Peers() []string { return []string{GoSDK, MCPGo} }
 
 // Address is where a server is.
 type Address struct {
-	Command []string // starts the server, where there is no URL
+	Command []string // starts the server, where neither of the others is given
 	URL     string   // of the server that runs, for Streamable HTTP
+	Socket  string   // the path of the unix socket of the server that runs
 }
 
 // Dock is what a contestant connects to, and what it may use for that.

@@ -20,11 +20,11 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Args[len(os.Args)-1] {
 	case "serve":
-		server.Serve(os.Stdin, os.Stdout, server.Legacy)
+		server.Serve(os.Stdin, os.Stdout, server.Legacy, server.Tools)
 	case "lie":
-		server.Serve(os.Stdin, liar{}, server.Legacy)
+		server.Serve(os.Stdin, liar{}, server.Legacy, server.Tools)
 	case "serve-http":
-		server.ServeWeb(os.Stdin, os.Stdout, server.Legacy)
+		server.ServeWeb(os.Stdin, os.Stdout, server.Legacy, server.Tools)
 	default:
 		os.Exit(m.Run())
 	}
@@ -51,7 +51,7 @@ func dock(t testing.TB, how string) Dock {
 // webDock returns a server over HTTP, in this process.
 func webDock(t testing.TB, f server.Form) Dock {
 	t.Helper()
-	w, err := server.NewWeb(server.Legacy)
+	w, err := server.NewWeb(server.Legacy, server.Tools)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -15,13 +16,13 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/wire"
 )
 
-// floor is the bound over stdio: requests that are ready to be sent, written to a pipe;
-// answers found by newline and id, and looked into in place. It multiplexes as
+// floor is the bound over stdio and sockets: requests that are ready to be sent, written
+// to a pipe; answers found by newline and id, and looked into in place. It multiplexes as
 // a client must, by the cheapest way known: the goroutine that holds the pipe writes for
 // all, and one of those that wait reads for all. It decodes and encodes nothing,
 // checks no message and keeps no deadline.
 type floor struct {
-	command *exec.Cmd
+	command *exec.Cmd // nil where the server runs
 	in      io.WriteCloser
 	out     io.Reader
 	heard   *Tally
@@ -55,24 +56,36 @@ func connectFloor(ctx context.Context, d Dock) (Client, error) {
 	if d.URL != "" {
 		return connectWebFloor(ctx, d)
 	}
-	f := &floor{command: exec.Command(d.Command[0], d.Command[1:]...), heard: d.Heard}
-	var err error
-	if f.in, err = f.command.StdinPipe(); err != nil {
+	f := &floor{heard: d.Heard}
+	if err := f.open(d.Address); err != nil {
 		return nil, err
 	}
-	if f.out, err = f.command.StdoutPipe(); err != nil {
-		return nil, err
-	}
-	if err := f.command.Start(); err != nil {
-		return nil, err
-	}
-	_, err = f.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"floor","version":"1.0.0"}}`)
+	_, err := f.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"floor","version":"1.0.0"}}`)
 	return f, err
 }
 
+func (f *floor) open(a Address) (err error) {
+	if a.Socket != "" {
+		c, err := net.Dial("unix", a.Socket)
+		f.in, f.out = c, c
+		return err
+	}
+	f.command = exec.Command(a.Command[0], a.Command[1:]...)
+	if f.in, err = f.command.StdinPipe(); err != nil {
+		return err
+	}
+	if f.out, err = f.command.StdoutPipe(); err != nil {
+		return err
+	}
+	return f.command.Start()
+}
+
 func (f *floor) Close() error {
-	f.in.Close()
-	return f.command.Wait()
+	err := f.in.Close()
+	if f.command != nil {
+		err = f.command.Wait()
+	}
+	return err
 }
 
 func (f *floor) Tools(context.Context) (int, error) {

@@ -3,6 +3,8 @@ package contestant
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"os/exec"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,18 +19,27 @@ func connectGoSDK(ctx context.Context, d Dock) (Client, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "compare", Version: "1.0.0"}, &mcp.ClientOptions{
 		LoggingMessageHandler: func(context.Context, *mcp.LoggingMessageRequest) { heard.add() },
 	})
-	session, err := client.Connect(ctx, goSDKTransport(d), nil)
+	transport, err := goSDKTransport(d)
+	if err != nil {
+		return nil, err
+	}
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		return nil, err
 	}
 	return goSDK{session}, nil
 }
 
-func goSDKTransport(d Dock) mcp.Transport {
-	if d.URL != "" {
-		return &mcp.StreamableClientTransport{Endpoint: d.URL, HTTPClient: d.client()}
+// goSDKTransport has no transport of its own for a socket, but one for any stream.
+func goSDKTransport(d Dock) (mcp.Transport, error) {
+	switch {
+	case d.URL != "":
+		return &mcp.StreamableClientTransport{Endpoint: d.URL, HTTPClient: d.client()}, nil
+	case d.Socket != "":
+		c, err := net.Dial("unix", d.Socket)
+		return &mcp.IOTransport{Reader: io.NopCloser(c), Writer: c}, err // it closes both
 	}
-	return &mcp.CommandTransport{Command: exec.Command(d.Command[0], d.Command[1:]...)}
+	return &mcp.CommandTransport{Command: exec.Command(d.Command[0], d.Command[1:]...)}, nil
 }
 
 func (c goSDK) Tools(ctx context.Context) (int, error) {

@@ -3,6 +3,7 @@ package contestant
 import (
 	"context"
 	"fmt"
+	"net"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -33,9 +34,14 @@ func connectMCPGo(ctx context.Context, d Dock) (Client, error) {
 	return mcpGo{c}, nil
 }
 
+// newMCPGo has no transport of its own for a socket, but one for any stream.
 func newMCPGo(d Dock) (*client.Client, error) {
-	if d.URL != "" {
+	switch {
+	case d.URL != "":
 		return client.NewStreamableHttpClient(d.URL, transport.WithHTTPBasicClient(d.client()))
+	case d.Socket != "":
+		c, err := net.Dial("unix", d.Socket)
+		return client.NewClient(transport.NewIO(c, c, nil)), err
 	}
 	return client.NewStdioMCPClient(d.Command[0], nil, d.Command[1:]...)
 }

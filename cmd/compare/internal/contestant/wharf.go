@@ -7,18 +7,23 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/plugins"
+	"github.com/wharf-mcp/wharf/plugins/extras"
 
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
 )
 
-// wharf goes the whole way: the public API, the session, and the stdio or
-// http plugin in its sandbox. As in a program that uses it, one host makes all connections.
+// wharf goes the whole way: the public API, the session, and the stdio, http or
+// socket plugin in its sandbox. As in a program that uses it, one host makes all connections.
 type wharf struct{ host *host.Host }
 
 func newWharf(ctx context.Context, d Dock) (Program, error) {
 	heard := d.Heard
+	shipped, err := shippedPlugins()
+	if err != nil {
+		return nil, err
+	}
 	h, err := host.New(ctx, host.Config{
-		Plugins:  plugins.Builtin(),
+		Plugins:  shipped,
 		CacheDir: d.CacheDir,
 		Client:   host.Client{Info: mcp.Implementation{Name: "compare", Version: "1.0.0"}},
 		Event: func(e host.Event) {
@@ -33,9 +38,24 @@ func newWharf(ctx context.Context, d Dock) (Program, error) {
 	return wharf{h}, nil
 }
 
+// shippedPlugins are those that are built in, and the extra for sockets.
+func shippedPlugins() (map[string]func() []byte, error) {
+	all := plugins.Builtin()
+	list, err := extras.List()
+	for _, e := range list {
+		if e.Embedded {
+			all[e.Name] = func() []byte { return e.Module }
+		}
+	}
+	return all, err
+}
+
 func entry(a Address) host.Server {
-	if a.URL != "" {
+	switch {
+	case a.URL != "":
 		return host.Server{Name: "fast", URL: a.URL}
+	case a.Socket != "":
+		return host.Server{Name: "fast", Transport: "socket", Address: "unix:" + a.Socket}
 	}
 	return host.Server{Name: "fast", Command: a.Command[0], Args: a.Command[1:]}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/contestant"
-	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
 )
 
 // connects bounds how often a connection is made.
@@ -17,7 +16,7 @@ const connects = 50
 // with shows what a first connection takes and weighs, and has warmed up what a
 // program keeps.
 func connected(ctx context.Context, r *run) (Values, error) {
-	if err := list(ctx, r.client); err != nil {
+	if err := r.list(ctx, r.client); err != nil {
 		return nil, err
 	}
 	if err := r.client.Echo(ctx, contestant.NewText(100)); err != nil {
@@ -48,7 +47,7 @@ func (r *run) reconnect(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = list(ctx, c)
+	err = r.list(ctx, c)
 	took := time.Since(start)
 	if cerr := c.Close(); err == nil {
 		err = cerr
@@ -56,10 +55,10 @@ func (r *run) reconnect(ctx context.Context) (time.Duration, error) {
 	return took, err
 }
 
-func list(ctx context.Context, c contestant.Client) error {
+func (r *run) list(ctx context.Context, c contestant.Client) error {
 	n, err := c.Tools(ctx)
-	if err == nil && n != server.Tools {
-		err = fmt.Errorf("the list has %d tools, expected %d", n, server.Tools)
+	if err == nil && n != r.tools {
+		err = fmt.Errorf("the list has %d tools, expected %d", n, r.tools)
 	}
 	return err
 }

@@ -56,12 +56,13 @@ func (r *run) repeat(ctx context.Context, text *contestant.Text, took []time.Dur
 func atOnce(callers, size int) func(context.Context, *run) (Values, error) {
 	return func(ctx context.Context, r *run) (Values, error) {
 		text := contestant.NewText(size)
-		if _, err := r.together(ctx, text, callers, r.Time/10); err != nil {
+		call := func(ctx context.Context, _, _ int) error { return r.client.Echo(ctx, text) }
+		if _, err := together(ctx, callers, r.Time/10, call); err != nil {
 			return nil, err
 		}
 		before := readMeter()
 		start := time.Now()
-		calls, err := r.together(ctx, text, callers, r.Time)
+		calls, err := together(ctx, callers, r.Time, call)
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +74,9 @@ func atOnce(callers, size int) func(context.Context, *run) (Values, error) {
 }
 
 // together lets the callers call for that long and returns how many calls were
-// answered. The first error ends all.
-func (r *run) together(ctx context.Context, text *contestant.Text, callers int, limit time.Duration) (int, error) {
+// answered. call gets the number of the caller and of its call, both from 0. The
+// first error ends all.
+func together(ctx context.Context, callers int, limit time.Duration, call func(ctx context.Context, caller, n int) error) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var stop atomic.Bool
@@ -82,11 +84,11 @@ func (r *run) together(ctx context.Context, text *contestant.Text, callers int, 
 
 	var calls atomic.Int64
 	var wg sync.WaitGroup
-	for range callers {
+	for caller := range callers {
 		wg.Go(func() {
 			n := 0
 			for ctx.Err() == nil && (n == 0 || !stop.Load()) {
-				if err := r.client.Echo(ctx, text); err != nil {
+				if err := call(ctx, caller, n); err != nil {
 					cancel(err)
 					return
 				}

@@ -17,7 +17,7 @@ func idle(stdio, http int) func(context.Context, *run) (Values, error) {
 	return func(ctx context.Context, r *run) (Values, error) {
 		clients, err := r.crowd(ctx, stdio, http)
 		for _, c := range clients {
-			err = errors.Join(err, use(ctx, c))
+			err = errors.Join(err, r.use(ctx, c))
 		}
 		var after footprint
 		if err == nil {
@@ -53,8 +53,8 @@ func (r *run) crowd(ctx context.Context, stdio, http int) ([]contestant.Client, 
 	return clients, nil
 }
 
-func use(ctx context.Context, c contestant.Client) error {
-	if err := list(ctx, c); err != nil {
+func (r *run) use(ctx context.Context, c contestant.Client) error {
+	if err := r.list(ctx, c); err != nil {
 		return err
 	}
 	return c.Echo(ctx, contestant.NewText(100))

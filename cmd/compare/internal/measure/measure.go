@@ -3,10 +3,12 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/contestant"
@@ -17,8 +19,9 @@ import (
 type Job struct {
 	Contestant string
 	Measure    string
-	Server     []string      // the command of the server over stdio
+	Server     []string      // the command of the server over stdio; this and those below get the number of tools as well
 	Web        []string      // the command of the server over HTTP
+	Socket     []string      // the command of the server on a unix socket
 	Tuned      bool          // peers keep enough connections over HTTP
 	CacheDir   string        // where a contestant may keep compiled plugins
 	Time       time.Duration // how long to call; a tenth more is spent before, to warm up
@@ -41,23 +44,29 @@ type Metric struct {
 type Measure struct {
 	Name    string
 	Title   string
-	Form    server.Form // of the answers over HTTP; empty over stdio
+	Form    server.Form // of the answers of a server that runs; empty over stdio
 	Metrics []Metric
-	weighs  bool // it is one of memory, and begins before anything is there
+	Curve   string // the name of the [Curve] of which it is a point, if it is one
+	At      int    // where on that curve
+	weighs  bool   // it is one of memory, and begins before anything is there
+	load    load   // of a point
 	take    func(context.Context, *run) (Values, error)
 }
 
-// The groups of measures: those of one connection by what it is made over, and
-// those of many that do nothing.
+// The groups of measures: those of one connection by what it is made over, those of
+// many that do nothing, and the points of all curves.
 const (
 	Stdio  = "stdio"
 	HTTP   = "http"
 	Memory = "memory"
+	Scale  = "scale"
 )
 
 // Group returns the group that the measure is in.
 func (m Measure) Group() string {
 	switch {
+	case m.Curve != "":
+		return Scale
 	case m.weighs:
 		return Memory
 	case m.Form == "":
@@ -69,7 +78,7 @@ func (m Measure) Group() string {
 
 // All lists the measures in the order of the report.
 func All() []Measure {
-	return []Measure{
+	return append([]Measure{
 		{Name: "100B", Title: "echo 100 B, one at a time", Metrics: sequence, take: inSequence(100)},
 		{Name: "10KB", Title: "echo 10 KB, one at a time", Metrics: sequence, take: inSequence(10_000)},
 		{Name: "1MB", Title: "echo 1 MB, one at a time", Metrics: sequence, take: inSequence(1_000_000)},
@@ -89,7 +98,7 @@ func All() []Measure {
 
 		{Name: "idle", Title: "100 idle over stdio", weighs: true, Metrics: weight, take: idle(100, 0)},
 		{Name: "idlehttp", Title: "100 idle over stdio, 100 over HTTP", weighs: true, Form: server.JSON, Metrics: weight, take: idle(100, 100)},
-	}
+	}, points()...)
 }
 
 // Names of the metrics.
@@ -112,6 +121,7 @@ const (
 	Heap   = "heap"
 	Before = "before"
 	Each   = "each"
+	Spent  = "cpu/call"
 )
 
 var (
@@ -157,6 +167,7 @@ var (
 type run struct {
 	Job
 	heard   *contestant.Tally
+	tools   int // that the server lists
 	address contestant.Address
 	before  footprint    // of the process when nothing was opened yet, where that is measured
 	site    *server.Site // where the server is, unless a connection starts it
@@ -171,19 +182,15 @@ func Take(ctx context.Context, j Job) (values Values, err error) {
 	if !ok {
 		return nil, fmt.Errorf("no measure %q", j.Measure)
 	}
-	r := &run{Job: j, heard: contestant.NewTally()}
+	r := &run{Job: j, heard: contestant.NewTally(), tools: cmp.Or(m.load.tools, server.Tools)}
 	if m.weighs {
 		r.before = weigh()
 	}
-	if m.Form != "" {
-		if r.site, err = server.OpenSite(r.Web); err != nil {
-			return nil, fmt.Errorf("start the server: %w", err)
-		}
-		defer func() { err = errors.Join(err, r.site.Close()) }()
-		r.address.URL = r.site.URL(m.Form)
+	if err := r.serve(m); err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
 	}
-	if m.Group() != HTTP {
-		r.address = contestant.Address{Command: r.Server}
+	if r.site != nil {
+		defer func() { err = errors.Join(err, r.site.Close()) }()
 	}
 	if err := r.open(ctx); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
@@ -193,7 +200,31 @@ func Take(ctx context.Context, j Job) (values Values, err error) {
 	return values, errors.Join(err, r.client.Close(), r.program.Close())
 }
 
-// countConnections adds what the server has seen of them, if it was over HTTP.
+// serve starts the server if it is one that connections do not start, and finds out
+// where the first of them leads.
+func (r *run) serve(m Measure) (err error) {
+	r.address.Command = r.listing(r.Server)
+	switch m.Form {
+	case "":
+		return nil
+	case server.Lines:
+		if r.site, err = server.OpenSite(r.listing(r.Socket)); err == nil {
+			r.address = contestant.Address{Socket: r.site.Path()}
+		}
+	default:
+		if r.site, err = server.OpenSite(r.listing(r.Web)); err == nil && !m.weighs {
+			r.address = contestant.Address{URL: r.site.URL(m.Form)}
+		}
+	}
+	return err
+}
+
+// listing is the command of a server with the number of tools that it lists.
+func (r *run) listing(command []string) []string {
+	return append(slices.Clip(command), strconv.Itoa(r.tools))
+}
+
+// countConnections adds what the server has seen of them, if it ran already.
 func (r *run) countConnections(values Values) error {
 	if r.site == nil || values == nil {
 		return nil
@@ -212,6 +243,12 @@ func (r *run) open(ctx context.Context) (err error) {
 	r.client, err = r.program.Connect(ctx, r.address)
 	r.first = time.Since(start)
 	return err
+}
+
+// IsPoint reports whether a measure is a point of a [Curve].
+func IsPoint(name string) bool {
+	m, ok := find(name)
+	return ok && m.Curve != ""
 }
 
 func find(name string) (Measure, bool) {

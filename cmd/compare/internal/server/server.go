@@ -1,10 +1,11 @@
 // Package server is the MCP server that every contestant talks to: on standard
-// input and output, or over HTTP, and so fast that it is not what is measured.
+// input and output, over HTTP or on a unix socket, and so fast that it is not
+// what is measured.
 //
 // On standard input and output it is one goroutine on blocking system calls,
 // which answers everything that one read brought with one write. Over HTTP it
-// is a [Web]. It finds what it needs of a request without decoding it, and
-// copies the text to be echoed as it was written.
+// is a [Web], on a socket a [Socket]. It finds what it needs of a request without
+// decoding it, and copies the text to be echoed as it was written.
 package server
 
 import (
@@ -26,15 +27,28 @@ const (
 	Modern Era = "modern"
 )
 
-// Tools is the length of the list of tools.
+// Tools is the length of the list of tools where it is not what is measured.
 const Tools = 50
 
 // enough is about the size of the pieces in which a flood is written.
 const enough = 64 << 10
 
-// Serve answers requests until the input ends.
-func Serve(in io.Reader, out io.Writer, era Era) error {
-	c := conn{out: out, face: face{era: era, tools: toolList(era)}}
+// Serve answers requests until the input ends. Its list has that many tools, of
+// which the first two do something.
+func Serve(in io.Reader, out io.Writer, era Era, tools int) error {
+	return newFace(era, tools).serve(in, out)
+}
+
+// face is what all clients see alike.
+type face struct {
+	era   Era
+	tools []byte // the result of tools/list
+}
+
+func newFace(era Era, tools int) face { return face{era: era, tools: toolList(era, tools)} }
+
+func (f face) serve(in io.Reader, out io.Writer) error {
+	c := conn{out: out, face: f}
 	for {
 		end := c.in.Fill(in)
 		if err := c.answerLines(); err != nil {
@@ -47,12 +61,6 @@ func Serve(in io.Reader, out io.Writer, era Era) error {
 			return end
 		}
 	}
-}
-
-// face is what all clients see alike.
-type face struct {
-	era   Era
-	tools []byte // the result of tools/list
 }
 
 type conn struct {

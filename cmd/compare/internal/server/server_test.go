@@ -16,9 +16,9 @@ func exchange(t *testing.T, era Era, torn bool, lines ...string) []string {
 	var out bytes.Buffer
 	var err error
 	if torn {
-		err = Serve(iotest.OneByteReader(input), &out, era)
+		err = Serve(iotest.OneByteReader(input), &out, era, Tools)
 	} else {
-		err = Serve(input, &out, era)
+		err = Serve(input, &out, era, Tools)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestTextIsFoundByLength(t *testing.T) {
 func TestToolListIsValid(t *testing.T) {
 	for _, era := range []Era{Legacy, Modern} {
 		var list struct{ Tools []json.RawMessage }
-		if err := json.Unmarshal(toolList(era), &list); err != nil || len(list.Tools) != Tools {
+		if err := json.Unmarshal(toolList(era, 123), &list); err != nil || len(list.Tools) != 123 {
 			t.Errorf("%s: got %d tools, error %v", era, len(list.Tools), err)
 		}
 	}

@@ -9,18 +9,18 @@ import (
 	"strconv"
 )
 
-// Site is a [Web] in a process of its own. It must be closed.
+// Site is a [Web] or a [Socket] in a process of its own. It must be closed.
 type Site struct {
 	command *exec.Cmd
 	control io.WriteCloser
 	said    *bufio.Scanner
-	base    string
+	address string // as the process says it
 }
 
-// OpenSite starts a command that calls [ServeWeb].
+// OpenSite starts a command that calls [ServeWeb] or [ServeSocket].
 func OpenSite(command []string) (*Site, error) {
 	if len(command) == 0 {
-		return nil, errors.New("there is no command that serves over HTTP")
+		return nil, errors.New("there is no command that serves")
 	}
 	s := &Site{command: exec.Command(command[0], command[1:]...)}
 	var err error
@@ -35,14 +35,17 @@ func OpenSite(command []string) (*Site, error) {
 		return nil, err
 	}
 	s.said = bufio.NewScanner(out)
-	if s.base, err = s.line(); err != nil {
+	if s.address, err = s.line(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// URL is where requests are answered in one of the forms.
-func (s *Site) URL(f Form) string { return s.base + "/" + string(f) }
+// URL is where a [Web] answers requests in one of the forms.
+func (s *Site) URL(f Form) string { return s.address + "/" + string(f) }
+
+// Path is that of a [Socket].
+func (s *Site) Path() string { return s.address }
 
 // Opened returns how many connections there were until now. It needs none.
 func (s *Site) Opened() (int, error) {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// toolList builds the result of tools/list: the two tools that work and as many
-// more as make it a list of the size that real servers have, about 25 KB.
-func toolList(era Era) []byte {
+// toolList builds the result of tools/list: the two tools that work, and others
+// of the size that those of real servers have, about 500 bytes each.
+func toolList(era Era, tools int) []byte {
 	list := []byte(`{"tools":[`)
 	list = appendTool(list, Echo, `"message":{"type":"string","description":"the text to answer with"}`)
 	list = append(list, ',')
 	list = appendTool(list, Flood, `"count":{"type":"integer","description":"how many notifications come first"}`)
-	for n := 2; n < Tools; n++ {
+	for n := 2; n < tools; n++ {
 		list = append(list, ',')
 		list = appendTool(list, fmt.Sprintf("tool-%02d", n), idleProperties)
 	}

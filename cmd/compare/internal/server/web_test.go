@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,7 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Args[len(os.Args)-1] {
 	case "serve":
-		ServeWeb(os.Stdin, os.Stdout, Legacy)
+		ServeWeb(os.Stdin, os.Stdout, Legacy, Tools)
 	case "silent":
 	default:
 		os.Exit(m.Run())
@@ -40,7 +42,7 @@ func post(t *testing.T, url, body string) (*http.Response, string) {
 
 func TestWebAnswersInBothForms(t *testing.T) {
 	for _, era := range []Era{Legacy, Modern} {
-		w, err := NewWeb(era)
+		w, err := NewWeb(era, Tools)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +70,7 @@ func TestWebAnswersInBothForms(t *testing.T) {
 }
 
 func TestWebRefuses(t *testing.T) {
-	w, err := NewWeb(Legacy)
+	w, err := NewWeb(Legacy, Tools)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,5 +199,42 @@ func TestSiteThatDoesNotServeIsAnError(t *testing.T) {
 	}
 	if _, err := OpenSite(nil); err == nil {
 		t.Error("no command: no error")
+	}
+}
+
+// TestSocketAnswersAsOverStdio has two connections at a time, each with requests of
+// its own.
+func TestSocketAnswersAsOverStdio(t *testing.T) {
+	s, err := NewSocket(Legacy, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns []net.Conn
+	for range 2 {
+		c, err := net.Dial("unix", s.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		conns = append(conns, c)
+	}
+	for i, c := range conns {
+		request := call(Echo, `{"message":"`+strconv.Itoa(i)+`"}`)
+		if _, err := io.WriteString(c, request+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := bufio.NewReader(c).ReadString('\n')
+		if want := exchange(t, Legacy, false, request)[0] + "\n"; err != nil || got != want {
+			t.Errorf("got %q, error %v, want %q", got, err, want)
+		}
+	}
+	if s.Opened() != 2 {
+		t.Errorf("%d connections, expected 2", s.Opened())
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Dir(s.Path())); !os.IsNotExist(err) {
+		t.Errorf("its folder is still there: %v", err)
 	}
 }
