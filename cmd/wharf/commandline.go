@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,14 +28,21 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 
 func noSuchWord(word string) error { return fmt.Errorf("there is no command and no server %q", word) }
 
-// unknownWord is the error for a first word that is neither a command nor one of the servers.
-func unknownWord(root *cobra.Command, word string, servers []string) error {
+// unknownWord is the error for a first word that is neither a command nor one of the servers. What
+// follows it may be one of them.
+func unknownWord(root *cobra.Command, words []string, servers []string) error {
+	word := words[0]
 	err := noSuchWord(word)
 	command, server := meant(word, subcommands(root)), meant(word, servers)
-	hint := elsewhere[word]
+	hint, about := elsewhere[word], len(words) > 1 && slices.Contains(servers, words[1])
+	if about {
+		hint = strings.ReplaceAll(hint, "SERVER", plain.ShellWord(words[1]))
+	}
 	switch {
-	case hint != "" && nearest.Edits(word, command) > 1 && nearest.Edits(word, server) > 1:
+	case hint != "" && (about || len(server) < 3 || nearest.Edits(word, server) > 1) && nearest.Edits(word, command) > 1:
 		return exit.Usage(err, "%s", hint)
+	case hint != "":
+		return exit.Usage(err, "did you mean %q? %s", cmp.Or(command, server), hint)
 	case command != "" && server != "":
 		return exit.Usage(err, "did you mean the command %q, or the server %q?", command, server)
 	case command != "" || server != "":
@@ -85,6 +93,10 @@ var elsewhere = map[string]string{
 	"run":       "`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one",
 	"exec":      "`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one",
 	"install":   "`wharf add` adds a server, and `wharf plugin add` installs a plugin",
+	"delete":    "`wharf remove SERVER` removes a server",
+	"init":      "`wharf add` adds a server, and writes the configuration that it needs",
+	"test":      "`wharf doctor SERVER` looks at a server, and says which step fails",
+	"check":     "`wharf doctor SERVER` looks at a server, and says which step fails",
 	"uninstall": "`wharf remove SERVER` removes a server, and `wharf plugin remove NAME` a plugin",
 	"get":       "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",
 	"inspect":   "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -84,6 +85,35 @@ func ownWords(line []string) (command, own []string) {
 		return line, nil
 	}
 	return line[:at], line[at:]
+}
+
+// joined is the command line that was probably meant with a word that joins a server and a tool in
+// another way than SERVER.TOOL, or mistypes the server of that, or "".
+func (a *app) joined(word string) string {
+	s, err := a.load()
+	at := slices.Index(a.argv, word)
+	if err != nil || at < 0 || a.shell != nil {
+		return ""
+	}
+	name, inside, call := strings.Cut(word, "(")
+	server, tool, dotted := strings.Cut(name, ".")
+	if _, err := os.Stat(word); dotted && err == nil {
+		return "" // a file of this folder
+	}
+	where := "a dot stands between a server and its tool"
+	if near := meant(server, s.names()); dotted && len(server) > 2 && near != "" {
+		server, where = near, fmt.Sprintf("did you mean the server %q?", near)
+	} else if i := strings.IndexAny(name, "/:"); i > 0 {
+		server, tool = name[:i], name[i+1:]
+	}
+	if !s.has(server) || !args.IsKey(tool) {
+		return ""
+	}
+	line := slices.Clone(a.argv)
+	if line[at] = server + "." + tool; call {
+		line[at] += "(" + inside
+	}
+	return strings.Replace(lineHint([]string{"wharf"}, where, line), "?:", "?", 1)
 }
 
 // foreign are flags of claude mcp add that have a value and say nothing that Wharf needs.

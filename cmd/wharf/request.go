@@ -3,11 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 func newRequest(a *app) *cobra.Command {
@@ -28,6 +33,13 @@ always a string, key:=JSON is any other value, and nothing is checked.`,
 	return cmd
 }
 
+// methods are those that a server may know.
+var methods = []string{
+	mcp.MethodListTools, mcp.MethodCallTool, mcp.MethodListPrompts, mcp.MethodGetPrompt, mcp.MethodListResources, mcp.MethodListTemplates,
+	mcp.MethodReadResource, mcp.MethodComplete, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodListTasks,
+	mcp.MethodGetTask, mcp.MethodCancelTask, mcp.MethodTaskResult, mcp.MethodUpdateTask, mcp.MethodPing, mcp.MethodDiscover,
+}
+
 func (a *app) request(ctx context.Context, c *client, words []string) error {
 	typed, err := args.Read(ctx, a.stdin(ctx), a.flags.args, words[1:])
 	if err != nil {
@@ -41,6 +53,10 @@ func (a *app) request(ctx context.Context, c *client, words []string) error {
 		err = c.session.Call(ctx, words[0], params, &result)
 		return result, err
 	})
+	var answer *host.RPCError
+	if near := meant(words[0], methods); errors.As(err, &answer) && answer.Code == mcp.CodeMethodNotFound && near != "" && near != words[0] {
+		return exit.WithHint(err, fmt.Sprintf("did you mean %s?", near))
+	}
 	if err != nil {
 		return err
 	}

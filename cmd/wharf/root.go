@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
@@ -89,8 +92,8 @@ func newRoot(a *app) *cobra.Command {
 // runShorthand is wharf without a command: `wharf SERVER TOOL …` is a call, for addresses
 // and configured names only, so that a mistyped command stays an error.
 func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
-	if cmd.ArgsLenAtDash() >= 0 {
-		return exit.Usage(errors.New("a command behind -- needs tools or call before it"), "try `wharf tools -- COMMAND…`")
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		return exit.Usage(errors.New("a command behind -- needs tools or call before it"), "%s", a.beforeDash(cmd, args[:dash]))
 	}
 	if len(args) == 0 {
 		return cmd.Help()
@@ -106,13 +109,32 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 		if s.leftOut[args[0]] != nil {
 			return s.unknownServer(args[0])
 		}
-		if hint := a.lacksScheme(args[0]); hint != "" {
+		if hint := cmp.Or(a.joined(args[0]), a.lacksScheme(args[0]), a.forgotten(cmd)); hint != "" {
 			return exit.Usage(noSuchWord(args[0]), "%s", hint)
 		}
-		if hint := a.forgotten(cmd); hint != "" {
-			return exit.Usage(noSuchWord(args[0]), "%s", hint)
-		}
-		return unknownWord(cmd, args[0], s.names())
+		return unknownWord(cmd, args, s.names())
 	}
 	return a.runCall(cmd, args)
+}
+
+// beforeDash is the command line that was probably meant where a command stands behind -- and none
+// of wharf before it. words are those before the --.
+func (a *app) beforeDash(root *cobra.Command, words []string) string {
+	behind := a.argv[min(slices.Index(a.argv, "--")+1, len(a.argv)):]
+	s, err := a.load()
+	switch {
+	case len(words) == 0 && len(behind) > 0:
+		return lineHint([]string{"wharf", "tools"}, "to list the tools", a.argv)
+	case len(words) == 0 || err != nil:
+	case words[0] == "mcp" && len(words) == 3 && words[1] == "add":
+		return nameHint([]string{"wharf", "add"}, words[2], append([]string{"--"}, behind...))
+	case s.has(a.dotted(words)[0]) && !slices.ContainsFunc(behind, func(word string) bool { return strings.HasPrefix(word, "-") }):
+		line := slices.DeleteFunc(slices.Clone(a.argv), func(word string) bool { return word == "--" })
+		return lineHint([]string{"wharf"}, "no -- stands before an argument", line)
+	case s.has(a.dotted(words)[0]):
+		return "a text that begins with - is given by name: key=-…"
+	case args.IsKey(strings.SplitN(words[0], "(", 2)[0]) && !slices.Contains(subcommands(root), words[0]):
+		return lineHint([]string{"wharf", "call"}, "to call a tool", a.argv)
+	}
+	return "try `wharf tools -- COMMAND…`"
 }

@@ -32,7 +32,13 @@ they are when the file of a plugin is replaced; what a server was asked before h
 ten seconds to end. On a terminal a SIGHUP ends it: that is how one learns that its
 terminal is closed.`,
 		Example: "  wharf servers --status\n  wharf servers --watch",
-		Args:    unexpected("`wharf doctor …` looks at one server, and `wharf tools …` lists its tools"),
+		Args: func(cmd *cobra.Command, words []string) error {
+			hint := "`wharf doctor …` looks at one server, and `wharf tools …` lists its tools"
+			if len(words) == 1 && (words[0] == "list" || words[0] == "ls") { // as other programs have it
+				hint = "`wharf servers` lists them"
+			}
+			return unexpected(hint)(cmd, words)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if status || follow {
 				return a.runStatus(cmd.Context(), follow)
