@@ -78,6 +78,7 @@ type row struct {
 
 	checkedSince time.Time // the beginning of the connection that was checked last
 	checking     bool      // a check is under way
+	checkError   error     // of the check before, which counts as long as its connection
 	final        bool      // the state will not change soon
 }
 
@@ -102,6 +103,9 @@ func (r *row) set(s status.Status) {
 	case status.Connected:
 		i := r.session.Info()
 		r.Server, r.Version = i.Server.Name, i.Server.Version
+		if r.checkError != nil && r.checkedSince.Equal(s.Since) {
+			r.because(r.checkError)
+		}
 	}
 }
 
@@ -109,7 +113,7 @@ func (r *row) set(s status.Status) {
 func (r *row) checked(tools int, err error) {
 	r.set(r.session.Status())
 	r.listed, r.usable = r.Tools, tools
-	r.checking, r.final = false, true
+	r.checking, r.final, r.checkError = false, true, err
 	if err != nil {
 		r.because(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -91,6 +92,28 @@ func TestToolsOfARow(t *testing.T) {
 	}
 	if r.fail(status.BadConfig, errors.New("x")); r.Tools != nil {
 		t.Error("one that cannot be had has tools")
+	}
+}
+
+// What a check found stays in the row when the status of the same connection comes once more,
+// and goes with the connection.
+func TestCheckOutlivesAStatus(t *testing.T) {
+	h, err := host.New(t.Context(), host.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	session, err := h.Add(host.Server{Name: "files", Command: "files"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
+	r := &row{Info: Info{Name: "files"}, session: session, checkedSince: at}
+	r.checked(0, errors.New("no tools"))
+	for since, want := range map[time.Time]string{at: "no tools", at.Add(time.Second): ""} {
+		if r.set(status.Status{State: status.Connected, Since: since}); r.Error != want {
+			t.Errorf("since %v: %q, want %q", since, r.Error, want)
+		}
 	}
 }
 
