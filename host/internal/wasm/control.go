@@ -172,7 +172,7 @@ func (s *scan) call(sig signature) {
 
 // merge adds the weight of each region that is too light for a charge of its own to the
 // region around it. It begins with the last and innermost, so that a region may become
-// heavy enough by what it gets.
+// heavy enough by what it gets. Of those that are left, it says which pay late.
 func (s *scan) merge() {
 	for i := len(s.regions) - 1; i > 0; i-- {
 		r := &s.regions[i]
@@ -180,10 +180,18 @@ func (s *scan) merge() {
 			s.regions[r.around].weight += r.weight
 			r.weight = 0
 		}
-		if r.weight > 0 {
-			s.charges = true
+	}
+	for i := range s.regions[1:] {
+		r := &s.regions[1+i]
+		if r.weight == 0 {
+			continue
+		}
+		s.charges = true
+		s.cost.units += nodeEffort
+		if r.late = r.optional && s.owed+r.weight <= mostOwed; r.late {
+			s.owed += r.weight
+		} else {
 			s.cost.nodes++
-			s.cost.units += nodeEffort
 		}
 	}
 }

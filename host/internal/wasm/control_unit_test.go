@@ -170,7 +170,7 @@ func TestPlansOfBodies(t *testing.T) {
 		},
 		{
 			"a region that is heavy enough", seq(get(0), opIf, blockEmpty, opBlock, blockEmpty, opEnd, values(lightest), drops(lightest), opEnd, get(0)),
-			effort{units: base + (6+2*lightest+1)*plain1 + 2*blockOf5 + blockOf5 + blockOf5 + nodeEffort, nodes: 1 + 2 + 1 + 1 + 1,
+			effort{units: base + (6+2*lightest+1)*plain1 + 2*blockOf5 + blockOf5 + blockOf5 + nodeEffort, nodes: 1 + 2 + 1 + 1,
 				reads: lightest + 2, walks: 3 + 2},
 			[]int64{weightCall + 1 + weightJump + 1, 0, lightest, 0},
 			stack{made: 5 + 1 + lightest + 1 + 1, slots: lightest - registers},
@@ -215,12 +215,28 @@ func TestLightRegionsAreMerged(t *testing.T) {
 	if want := []int64{8 + lightest - 1, lightest, lightest - 1 + 5, 0, 0, 2, 0}; !slices.Equal(weights, want) {
 		t.Errorf("the regions pay %d, want %d", weights, want)
 	}
-	if s.cost.nodes != 3 || s.cost.units != 3*nodeEffort || !s.charges {
-		t.Errorf("three charges are %d blocks and %d units, %v", s.cost.nodes, s.cost.units, s.charges)
+	if s.cost.nodes != 1 || s.cost.units != 3*nodeEffort || !s.charges {
+		t.Errorf("three charges, of which two are late, are %d blocks and %d units, %v", s.cost.nodes, s.cost.units, s.charges)
 	}
 	s = scan{regions: []region{{weight: 8, around: -1}, {weight: 1, optional: true}}}
 	if s.merge(); s.charges || s.cost != (effort{}) || s.regions[0].weight != 9 {
 		t.Errorf("a function that pays at its entry: %+v", s)
+	}
+}
+
+// Only what a function may leave out is paid late, and not more than mostOwed of it.
+func TestRegionsThatPayLate(t *testing.T) {
+	s := scan{regions: []region{
+		{weight: 8, around: -1}, {weight: mostOwed + 1, optional: true}, {weight: lightest, around: -1}, {weight: mostOwed - lightest, optional: true},
+		{weight: lightest + 1, optional: true}, {weight: lightest, optional: true}, {weight: lightest, optional: true},
+	}}
+	s.merge()
+	var late []bool
+	for _, r := range s.regions {
+		late = append(late, r.late)
+	}
+	if want := []bool{false, false, false, true, false, true, false}; !slices.Equal(late, want) || s.owed != mostOwed || s.cost.nodes != 4 {
+		t.Errorf("late are %v, want %v; they owe %d, and %d look", late, want, s.owed, s.cost.nodes)
 	}
 }
 

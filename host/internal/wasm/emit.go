@@ -2,12 +2,13 @@ package wasm
 
 // emit writes bodies in their metered form, which is
 //
-//	charge for the entry
 //	block $trap
+//	  charge for the entry and for the stack
 //	  block $out (the function's results)
 //	    the body, with its charges, which leave by $trap
 //	  end
 //	  give back the stack
+//	  leave by $trap if a charge that was not looked at could not be paid
 //	  return
 //	end
 //	unreachable
@@ -25,9 +26,6 @@ type emit struct {
 	scratch []byte // of one body
 }
 
-// inline, for a label, means that a charge that cannot be paid traps where it is.
-const inline = -1
-
 // body appends the metered form of b, size first.
 func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []byte {
 	groups, scratch := b.groups, []byte(nil)
@@ -35,15 +33,18 @@ func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []b
 		groups, scratch = groups+1, []byte{1, typeI32}
 	}
 	code := append(append(appendU32(e.scratch[:0], uint32(groups)), b.locals...), scratch...)
-	code = e.charge(code, s.regions[0].weight, inline)
+	code = e.pay(code, s.regions[0].weight)
 	if s.wrapped() {
 		cost := s.shape.bytes()
 		if s.deepens() {
 			code = e.takeDepth(code, opI32Sub, cost)
-			code = appendU32(append(code, opGlobalGet), e.depth)
-			code = append(code, opI32Const, 0, opI32LtS, opIf, blockEmpty, opUnreachable, opEnd)
 		}
-		code = append(code, opBlock, blockEmpty, opBlock)
+		code = e.owes(append(code, opBlock, blockEmpty))
+		if s.deepens() {
+			code = appendU32(append(code, opGlobalGet), e.depth)
+			code = append(code, opI32Const, 0, opI32LtS, opI32Or)
+		}
+		code = append(code, opBrIf, 0, opBlock)
 		switch len(sig.results) {
 		case 0:
 			code = append(code, blockEmpty)
@@ -56,8 +57,12 @@ func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []b
 		if s.deepens() {
 			code = e.takeDepth(code, opI32Add, cost)
 		}
+		if s.owed > 0 {
+			code = append(e.owes(code), opBrIf, 0)
+		}
 		code = append(code, opReturn, opEnd, opUnreachable, opEnd)
 	} else {
+		code = append(e.owes(code), opIf, blockEmpty, opUnreachable, opEnd)
 		code = append(code, b.code...)
 	}
 	e.scratch = code
@@ -79,9 +84,12 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 		done = int(d.at) + int(d.size)
 		switch d.kind {
 		case editCharge:
-			out = e.charge(out, s.regions[d.arg].weight, int(d.trap))
+			r := s.regions[d.arg]
+			if out = e.pay(out, r.weight); !r.late {
+				out = appendU32(append(e.owes(out), opBrIf), uint32(d.trap))
+			}
 		case editBulk:
-			out = e.price(out, uint32(s.locals), int(d.arg), int(d.trap))
+			out = e.price(out, uint32(s.locals), int(d.arg), uint32(d.trap))
 		case editReturn:
 			out = appendU32(append(out, opBr), d.arg)
 		case editIndirect:
@@ -93,16 +101,16 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 	return append(out, code[done:]...)
 }
 
-// charge appends code that takes a fixed weight of fuel.
-func (e *emit) charge(out []byte, weight int64, trap int) []byte {
+// pay appends code that takes a fixed weight of fuel, which may then be below zero.
+func (e *emit) pay(out []byte, weight int64) []byte {
 	out = appendU32(append(out, opGlobalGet), e.fuel)
-	out = appendS64(append(out, opI64Const), weight)
-	return e.spend(out, trap)
+	out = append(appendS64(append(out, opI64Const), weight), opI64Sub)
+	return appendU32(append(out, opGlobalSet), e.fuel)
 }
 
 // price appends code that takes fuel by the length on top of the stack, and leaves the
 // length there.
-func (e *emit) price(out []byte, scratch uint32, shift, trap int) []byte {
+func (e *emit) price(out []byte, scratch uint32, shift int, trap uint32) []byte {
 	out = appendU32(append(out, opLocalSet), scratch)
 	out = appendU32(append(out, opGlobalGet), e.fuel)
 	out = appendU32(append(out, opLocalGet), scratch)
@@ -110,20 +118,15 @@ func (e *emit) price(out []byte, scratch uint32, shift, trap int) []byte {
 	if shift > 0 {
 		out = append(out, opI64Const, byte(shift), opI64ShrU)
 	}
-	out = e.spend(out, trap)
+	out = appendU32(append(out, opI64Sub, opGlobalSet), e.fuel)
+	out = appendU32(append(e.owes(out), opBrIf), trap)
 	return appendU32(append(out, opLocalGet), scratch)
 }
 
-// spend appends code that subtracts the top of the stack from the fuel below it, and traps
-// if that is negative.
-func (e *emit) spend(out []byte, trap int) []byte {
-	out = appendU32(append(out, opI64Sub, opGlobalSet), e.fuel)
+// owes appends code that finds out whether the fuel is below zero.
+func (e *emit) owes(out []byte) []byte {
 	out = appendU32(append(out, opGlobalGet), e.fuel)
-	out = append(out, opI64Const, 0, opI64LtS)
-	if trap == inline {
-		return append(out, opIf, blockEmpty, opUnreachable, opEnd)
-	}
-	return appendU32(append(out, opBrIf), uint32(trap))
+	return append(out, opI64Const, 0, opI64LtS)
 }
 
 // takeDepth appends code that takes native stack for one call from its budget, by opI32Sub,

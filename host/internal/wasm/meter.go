@@ -7,7 +7,7 @@ import (
 
 // meterVersion names the metered form; it is part of the key of the cache. Any
 // change to what the meter or the validation accepts or writes must change it.
-const meterVersion = "7"
+const meterVersion = "8"
 
 // reservedPrefix is the prefix of the names that the meter exports; a module that uses
 // it is refused.

@@ -20,6 +20,7 @@ const (
 	opI64Eqz, opI64Eq, opI64LtS                         = 0x50, 0x51, 0x53
 	opF64Ge                                             = 0x66 // the last comparison
 	opI32Clz, opI32Add, opI32Sub, opI32DivS, opI32RemU  = 0x67, 0x6a, 0x6b, 0x6d, 0x70
+	opI32Or                                             = 0x72
 	opI64Clz, opI64Sub, opI64DivS, opI64RemU, opI64ShrU = 0x79, 0x7d, 0x7f, 0x82, 0x88
 	opF32Abs, opF32Sqrt, opF32Add, opF32Div             = 0x8b, 0x91, 0x92, 0x95
 	opF32Min, opF32Max, opF32Copysign                   = 0x96, 0x97, 0x98

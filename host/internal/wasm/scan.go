@@ -26,9 +26,10 @@ type scan struct {
 	blocks    int
 	branches  int
 	bulk      bool
-	charges   bool // somewhere past its entry
-	reference bool // takes a reference to a function
-	tables    bool // reads or writes a table
+	charges   bool  // somewhere past its entry
+	owed      int64 // the weight of all regions that pay late
+	reference bool  // takes a reference to a function
+	tables    bool  // reads or writes a table
 	shape     stack
 	cost      effort
 }
@@ -51,6 +52,7 @@ type region struct {
 	weight   int64
 	around   int // is charged instead when this one is too light; -1 for none
 	optional bool
+	late     bool // pays, and does not look whether it could
 }
 
 // edit is one change at an offset of the body; edits are in order of offset. A body
@@ -76,6 +78,13 @@ const (
 // lightest is the weight under which an optional region is merged into the one
 // around it. Lower charges more exactly and checks more often.
 const lightest = 12
+
+// mostOwed is what all regions of a function that pay late weigh together at most. To look
+// whether a charge could be paid takes a basic block of native code, and a module in Go has
+// twenty such regions for each function. Between two looks (at the entry of a function, at a
+// loop header, at the end of a function) each of them runs once at most, so this is the work
+// that can be done beyond a budget: ten microseconds, or a hundred of waiting for memory.
+const mostOwed = 10_000
 
 // atMost ends the reading if there is more of something in this function than its limit.
 // The item is a format for the number of the function.
