@@ -129,6 +129,8 @@ type list[T any] struct {
 	begun    time.Time
 	items    []T
 	elements [][]byte        // as they were written, also those that are no items
+	others   []int           // the places of those that are no items
+	size     int             // bytes of the elements, with a comma after each
 	seen     map[string]bool // names of items
 	cursors  map[string]bool // that the server has given
 	cursor   *string         // of the next page; nil is the first
@@ -182,7 +184,6 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	if until := freshUntil(ttl, d); until.Before(l.until) {
 		l.until = until
 	}
-	l.elements = append(l.elements, elements...)
 	for _, raw := range elements {
 		if err := l.addElement(raw, d); err != nil {
 			return false, err
@@ -207,6 +208,14 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 // same name, which could not be asked for. The others stay. An error is an error of the whole
 // list.
 func (l *list[T]) addElement(raw []byte, d dialect) error {
+	items := len(l.items)
+	defer func() {
+		if len(l.items) == items {
+			l.others = append(l.others, len(l.elements))
+		}
+		l.elements = append(l.elements, raw)
+		l.size += len(",") + len(raw)
+	}()
 	item, name, err := l.kind.read(raw, l.allowance)
 	if err == nil && name == "" {
 		err = errors.New("it has no " + l.kind.key)
@@ -227,6 +236,19 @@ func (l *list[T]) addElement(raw []byte, d dialect) error {
 		l.items = l.items[:last]
 	}
 	return nil
+}
+
+// text returns the elements as an array, in memory of its own: nothing more of the pages is
+// kept with it.
+func (l *list[T]) text() []byte {
+	text := append(make([]byte, 0, l.size+len("[]")), '[')
+	for i, element := range l.elements {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, element...)
+	}
+	return append(text, ']')
 }
 
 // freshUntil returns when a result that has just come is stale. The legacy era

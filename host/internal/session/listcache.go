@@ -16,12 +16,15 @@ import (
 // listCache is the newest list that a session knows. It is used in place of a request for as
 // long as the server said it would stay fresh, also after a reconnection, unless the server
 // says that it changed (2026-07-28/server/utilities/caching). After that the list is stale,
-// but still known. A session is one context of authorization, so the scope of the cache makes
+// but still known. Its text is all that is kept: the items are read again when a caller asks for
+// them, which happens far less often than a server rests. A session is one context of authorization, so the scope of the cache makes
 // no difference.
 type listCache[T any] struct {
 	mu               sync.Mutex
-	items            []T
-	elements         [][]byte           // as the server wrote them
+	kind             *kind[T]
+	text             []byte             // the elements as the server wrote them, an array, which is not changed
+	others           []int              // the places of the elements that are no items
+	decoded          weak.Pointer[[]T]  // the items, as long as the collector leaves them
 	listed           time.Time          // when the server was asked; zero is never
 	from             weak.Pointer[Conn] // the connection that it came over, if that was one
 	changesAtAsk     uint64             // the value of changes when the list was asked for
@@ -37,7 +40,34 @@ func (c *listCache[T]) fresh() ([]T, bool) {
 	if !time.Now().Before(c.until) {
 		return nil, false
 	}
-	return slices.Clone(c.items), true
+	return c.itemsLocked(), true
+}
+
+// itemsLocked returns the items, in a slice of the caller's.
+func (c *listCache[T]) itemsLocked() []T {
+	if items := c.decoded.Value(); items != nil {
+		return slices.Clone(*items)
+	}
+	var items []T
+	others, allowance := c.others, strictjson.NewAllowance(mcp.MaxElements)
+	r := strictjson.Read(c.text).Unbounded()
+	for place := range r.Array() {
+		raw := r.Raw()
+		if len(others) > 0 && others[0] == place {
+			others = others[1:]
+			continue
+		}
+		item, _, _ := c.kind.read(raw, allowance) // as it was read when the list came, without an error
+		items = append(items, item)
+	}
+	c.decoded = weak.Make(&items)
+	return slices.Clone(items)
+}
+
+// setLocked takes the elements of a list.
+func (c *listCache[T]) setLocked(l *list[T], text []byte, listed time.Time) {
+	c.kind, c.text, c.others, c.listed = l.kind, text, slices.Clone(l.others), listed
+	c.decoded = weak.Pointer[[]T]{}
 }
 
 // change notes that the list has changed. It reports whether a list is known, and whether it
@@ -59,7 +89,8 @@ func (c *listCache[T]) replace(drop bool) {
 	defer c.mu.Unlock()
 	c.changesAtReplace = c.changes
 	if drop {
-		c.items, c.elements, c.listed = nil, nil, time.Time{}
+		c.text, c.others, c.listed = nil, nil, time.Time{}
+		c.decoded = weak.Pointer[[]T]{}
 	}
 }
 
@@ -73,16 +104,17 @@ func (c *listCache[T]) count() uint64 {
 
 // store remembers a list; changesAtAsk is the count of changes from before it was asked for.
 func (c *listCache[T]) store(l *list[T], changesAtAsk uint64) {
+	text := l.text()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.storeLocked(l, changesAtAsk)
+	c.storeLocked(l, text, changesAtAsk)
 }
 
-func (c *listCache[T]) storeLocked(l *list[T], changesAtAsk uint64) {
+func (c *listCache[T]) storeLocked(l *list[T], text []byte, changesAtAsk uint64) {
 	if changesAtAsk < c.changesAtReplace {
 		return
 	}
-	c.items, c.elements, c.listed = slices.Clone(l.items), l.elements, l.begun
+	c.setLocked(l, text, l.begun)
 	c.changesAtAsk, c.from, c.until = changesAtAsk, weak.Make(l.over), time.Time{}
 	if changesAtAsk == c.changes && l.until.After(time.Now()) {
 		c.until = l.until
@@ -93,7 +125,7 @@ func (c *listCache[T]) storeLocked(l *list[T], changesAtAsk uint64) {
 func (c *listCache[T]) known(newest *Conn) status.Listed[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := status.Listed[T]{Items: slices.Clone(c.items), At: c.listed}
+	out := status.Listed[T]{Items: c.itemsLocked(), At: c.listed}
 	out.Stale = !c.listed.IsZero() && !time.Now().Before(c.until) && !c.holds(newest)
 	return out
 }
@@ -125,14 +157,7 @@ func (c *listCache[T]) written(method string, into map[string]Written) {
 	if c.listed.IsZero() {
 		return
 	}
-	items := []byte{'['}
-	for i, element := range c.elements {
-		if i > 0 {
-			items = append(items, ',')
-		}
-		items = append(items, element...)
-	}
-	into[method] = Written{append(items, ']'), c.listed, c.until}
+	into[method] = Written{slices.Clone(c.text), c.listed, c.until}
 }
 
 // recall takes a list that was written before this session began, unless the session has got
@@ -144,20 +169,18 @@ func (c *listCache[T]) recall(k *kind[T], w Written) {
 	l := newList(k)
 	r := strictjson.Read(w.Items)
 	for range r.Array() {
-		l.elements = append(l.elements, r.Raw())
+		if l.addElement(r.Raw(), dialect{}) != nil {
+			return
+		}
 	}
 	if r.Err() != nil {
 		return
 	}
-	for _, element := range l.elements {
-		if l.addElement(element, dialect{}) != nil {
-			return
-		}
-	}
+	text := l.text()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listed.IsZero() {
-		c.items, c.elements, c.listed = l.items, l.elements, w.Listed
+		c.setLocked(&l, text, w.Listed)
 	}
 }
 

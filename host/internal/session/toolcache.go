@@ -1,10 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -18,10 +22,25 @@ type toolCache struct {
 
 	listCache[mcp.Tool]
 
-	defs     map[string]toolDef // by tool
+	source   []byte             // the text of the newest list, also of one that listCache has refused
+	places   []toolPlace        // of the tools in source, sorted by hash
+	validate bool               // the tools of source are called with a look at their schemas
+	defs     map[string]toolDef // by tool, of those that were looked for
 	compiled compiled           // schemas, those of former lists among them
 	listings uint64             // counts lists; 0 means that nothing is known
 }
+
+// toolPlace is where a tool is in the text of its list. Most tools are never called, and
+// nothing else is kept of them.
+type toolPlace struct {
+	hash     uint32 // of its name
+	at       uint32 // a list has at most mcp.MaxListBytes
+	overHTTP bool   // see toolDef
+}
+
+var toolSeed = maphash.MakeSeed()
+
+func toolHash(name string) uint32 { return uint32(maphash.String(toolSeed, name)) }
 
 // toolDef is what calls of a tool have to know of its definition.
 type toolDef struct {
@@ -35,17 +54,44 @@ type toolDef struct {
 
 // store remembers a list; changesAtAsk is the count of changes from before it was asked for.
 func (c *toolCache) store(list *toolList, changesAtAsk uint64) {
+	text := list.text()
+	slices.SortFunc(list.places, func(a, b toolPlace) int { return cmp.Compare(a.hash, b.hash) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.storeLocked(&list.list, changesAtAsk)
-	for name, def := range list.defs {
-		if old := c.defs[name].schemas; old.same(def.schemas) {
-			def.schemas = old
-			list.defs[name] = def
+	c.storeLocked(&list.list, text, changesAtAsk)
+	former := c.defs
+	c.source, c.places, c.validate, c.defs = text, slices.Clone(list.places), list.validate, nil
+	for name, old := range former {
+		if def := c.defLocked(name); old.schemas.same(def.schemas) {
+			def.schemas = old.schemas
+			c.defs[name] = def
 		}
 	}
-	c.defs = list.defs
 	c.listings++
+}
+
+// defLocked returns the definition of a tool, which is zero if the newest list has no such
+// tool.
+func (c *toolCache) defLocked(name string) toolDef {
+	if def, ok := c.defs[name]; ok {
+		return def
+	}
+	hash := toolHash(name)
+	i, _ := slices.BinarySearchFunc(c.places, hash, func(p toolPlace, hash uint32) int { return cmp.Compare(p.hash, hash) })
+	for ; i < len(c.places) && c.places[i].hash == hash; i++ {
+		raw := strictjson.Read(c.source[c.places[i].at:]).Raw()
+		tool, _, _ := readTool(raw, nil)
+		if tool.Name != name {
+			continue
+		}
+		if c.defs == nil {
+			c.defs = make(map[string]toolDef)
+		}
+		def := newToolDef(&tool, c.places[i].overHTTP, c.validate)
+		c.defs[tool.Name] = def
+		return def
+	}
+	return toolDef{}
 }
 
 // find returns the definition of a tool, the number of the list that it is from, and whether
@@ -55,7 +101,7 @@ func (c *toolCache) store(list *toolList, changesAtAsk uint64) {
 func (c *toolCache) find(tool string) (def toolDef, listing uint64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	def = c.defs[tool]
+	def = c.defLocked(tool)
 	return def, c.listings, def.overHTTP || c.listings > 0 && c.changesAtAsk == c.changes
 }
 

@@ -43,33 +43,42 @@ var toolKind = kind[mcp.Tool]{
 type toolList struct {
 	list[mcp.Tool]
 
-	defs     map[string]toolDef // by tool, also those that are left out
+	places   []toolPlace // also of tools that are left out
 	validate bool
 }
 
 func newToolList(validate bool) *toolList {
-	l := &toolList{list: newList(&toolKind), defs: make(map[string]toolDef), validate: validate}
+	l := &toolList{list: newList(&toolKind), places: make([]toolPlace, 0, 64), validate: validate}
 	l.fits = l.note
 	return l
 }
 
-// note finds out how a tool has to be called, and reports whether it can be called. Over HTTP
+// note notes where the tool is, and reports whether it can be called. Over HTTP
 // a modern tool must not be called if it wants arguments in headers that cannot stand there.
 func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
-	def := toolDef{overHTTP: d.paramHeaders}
+	l.places = append(l.places, toolPlace{toolHash(tool.Name), uint32(l.size + len("[")), d.paramHeaders})
+	if !d.paramHeaders {
+		return true
+	}
+	_, flaw := readHeaderParams(tool.InputSchema)
+	if flaw != nil {
+		l.warn("tool %q is left out: its definition is invalid: %v", clip(tool.Name), flaw)
+	}
+	return flaw == nil
+}
+
+// newToolDef finds out how a tool has to be called.
+func newToolDef(tool *mcp.Tool, overHTTP, validate bool) toolDef {
+	def := toolDef{overHTTP: overHTTP}
 	def.task = tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired
 	def.mayTask = def.task || tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskOptional
-	if l.validate {
+	if validate {
 		def.schemas = &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
 	}
-	if d.paramHeaders {
+	if overHTTP {
 		def.paramHeaders, def.flaw = readHeaderParams(tool.InputSchema)
 	}
-	if def.flaw != nil {
-		l.warn("tool %q is left out: its definition is invalid: %v", clip(tool.Name), def.flaw)
-	}
-	l.defs[tool.Name] = def
-	return def.flaw == nil
+	return def
 }
 
 // CallTool runs a tool. Args is anything that marshals to an object: a map, a

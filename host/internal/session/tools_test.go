@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -341,4 +342,47 @@ func TestRequestTimeout(t *testing.T) {
 			t.Errorf("waited %v", waited)
 		}
 	})
+}
+
+// TestListIsReadAgain: of a list its text alone is kept, and what is read from it later is what
+// was read when it came.
+func TestListIsReadAgain(t *testing.T) {
+	const flawed = `{"name":"c","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}}`
+	l := newToolList(true)
+	for _, page := range []string{
+		`{"tools": [ {"name":"a","title":"A\n"} , 5, {"name":"a"}],"resultType":"complete","nextCursor":"2"}`,
+		`{"tools":[{},` + flawed + `, {"name" : "b","inputSchema":{"type":"object"}},{"name":"d","annotations":{"title":"D"}}],"resultType":"complete"}`,
+	} {
+		if _, err := l.add([]byte(page), dialect{era: mcp.Modern, paramHeaders: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var c toolCache
+	c.store(l, 0)
+	for range 3 {
+		runtime.GC() // which takes what was read before
+		got := c.known(nil).Items
+		if len(got) != 3 || !reflect.DeepEqual(got, l.items) {
+			t.Errorf("%+v, want %+v", got, l.items)
+		}
+		clear(got) // it is the caller's
+		if again := c.known(nil).Items; !reflect.DeepEqual(again, l.items) {
+			t.Errorf("then %+v", again)
+		}
+	}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		def := c.defLocked(name)
+		if !def.overHTTP || def.schemas == nil || (def.flaw != nil) != (name == "c") {
+			t.Errorf("%s: %+v", name, def)
+		}
+	}
+	if def := c.defLocked("e"); def.overHTTP || len(c.defs) != 4 {
+		t.Errorf("of a tool that is not in the list: %+v, %d kept", def, len(c.defs))
+	}
+	all := make(map[string]Written)
+	c.written("tools/list", all)
+	want := `[{"name":"a","title":"A\n"},5,{"name":"a"},{},` + flawed + `,{"name" : "b","inputSchema":{"type":"object"}},{"name":"d","annotations":{"title":"D"}}]`
+	if got := string(all["tools/list"].Items); got != want {
+		t.Errorf("written: %s, want %s", got, want)
+	}
 }

@@ -167,7 +167,7 @@ func (s *Session) checkArguments(q *request, l *agreedConn) error {
 	known.mu.Lock()
 	var c *toolSchemas
 	if known.changesAtAsk == known.changes && known.from.Value() == l.Conn {
-		c = known.defs[q.name].schemas
+		c = known.defLocked(q.name).schemas
 	}
 	known.mu.Unlock()
 	if c == nil || c == q.toolSchemas {

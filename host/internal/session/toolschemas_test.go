@@ -261,12 +261,16 @@ func TestToolSchemasAreSmall(t *testing.T) {
 
 // TestTrivialSchemaIsFree counts what a check adds to a call.
 func TestTrivialSchemaIsFree(t *testing.T) {
-	free := &toolSchemas{input: newToolSchema([]byte(`{"type":"object","properties":{}}`))}
 	s := &Session{cfg: Config{Warn: func(string) {}}}
 	l := &agreedConn{Conn: &Conn{}}
-	kept := &toolList{defs: map[string]toolDef{"echo": {schemas: free}}}
+	kept := newToolList(true)
+	page := `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{}}}]}`
+	if _, err := kept.add([]byte(page), dialect{era: mcp.Legacy}); err != nil {
+		t.Fatal(err)
+	}
 	kept.over = l.Conn
 	s.toolCache.store(kept, 0)
+	free := s.toolCache.defLocked("echo").schemas
 	args := map[string]any{"message": "hello"}
 	allocs := testing.AllocsPerRun(100, func() {
 		q := request{method: mcp.MethodCallTool, name: "echo", given: args, tool: true}
