@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
@@ -16,15 +17,58 @@ import (
 )
 
 // Login lets the person sign in to a server, through the callbacks of the configuration. It
-// ends when they have signed in, when they decline, or when ctx ends.
+// ends when they have signed in, when they decline, or when ctx ends. If they type a secret, the
+// server is connected with it once: one that it refuses is not stored ([signin.ErrTypedRefused]).
 func (h *Host) Login(ctx context.Context, s Server) error {
 	return h.onAccount(ctx, "sign in to", s, func(ctx context.Context, a *connect.SharedAccount) error {
 		if a == nil {
 			return hosterr.Configf(`nothing signs in to it; write auth = "oauth" in its entry`)
 		}
 		a.Declined.Store(false)
-		return h.askToSignIn(ctx, a)
+		if err := h.askToSignIn(ctx, a); err != nil || !a.OnTrial() {
+			return err
+		}
+		return h.try(ctx, s, a)
 	})
+}
+
+// tryTime is how long a server may take to show whether it refuses a secret.
+const tryTime = 10 * time.Second
+
+// try connects to a server with what the person has typed, and asks them nothing. A server that
+// is not reached does not refuse it, and what was typed is stored.
+func (h *Host) try(ctx context.Context, s Server, a *connect.SharedAccount) error {
+	limited, cancel := context.WithTimeout(WithOptions(ctx, RequestOptions{Unattended: true}), tryTime)
+	defer cancel()
+	session, err := h.Connect(limited, s)
+	if err == nil {
+		session.Close()
+	}
+	return settle(ctx, a, err, errors.Is(err, ErrAuthRequired) || wantsMore(err))
+}
+
+// errTypedRefused and errSavedRefused are the kinds of errors that say what the server refuses.
+var (
+	errTypedRefused = fmt.Errorf("%w: %w", ErrLogin, signin.ErrTypedRefused)
+	errSavedRefused = fmt.Errorf("%w: %w", ErrLogin, signin.ErrSavedRefused)
+)
+
+// settle ends the trial of a secret that the person has typed, if there is one, after a request
+// that ended with err. The secret is dropped if the server refused it, and if the caller went
+// away before that was known; else it is stored. The error says that it was refused, or why it
+// could not be stored.
+func settle(ctx context.Context, a *connect.SharedAccount, err error, refused bool) error {
+	if !refused && !errors.Is(ctx.Err(), context.Canceled) {
+		return a.Keep(context.WithoutCancel(ctx))
+	}
+	if !a.Drop() {
+		return nil
+	}
+	a.Turns.Add(1) // no connection made from now on may resume one of what was typed
+	if !refused {
+		return nil
+	}
+	return &hosterr.Error{Kind: errTypedRefused, Err: err}
 }
 
 // Logout makes the provider of a server revoke and forget all that it has for that server.
@@ -88,6 +132,7 @@ const maxSignIns = 3
 // its request was refused by then. If the server refuses the credentials of the new sign-in,
 // they are not asked again.
 func (s *Session) signingIn(ctx context.Context, method string, do func() error) error {
+	var signedIn *connect.SharedAccount // by the person, in the attempt before
 	for attempt := 0; ; attempt++ {
 		err := do()
 		if attempt == 0 && s.approves(ctx, err) {
@@ -100,6 +145,11 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 			err = do()
 		}
 		s.note(method, err)
+		if signedIn != nil {
+			if failed := settle(ctx, signedIn, err, errors.Is(err, ErrAuthRequired) && !wantsMore(err)); failed != nil {
+				return failed
+			}
+		}
 		if attempt == maxSignIns || attempt > 0 && !wantsMore(err) || !s.host.mayAsk(ctx, err) {
 			return s.unwelcome(ctx, err)
 		}
@@ -115,17 +165,24 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 			failed = explain(entry.Name, failed)
 			return &hosterr.Error{Kind: ErrAuthRequired, Err: fmt.Errorf("%w; %w", err, failed), Hint: Hint(failed)}
 		}
+		signedIn = a
 	}
 }
 
-// unwelcome adds a hint to the error of a transport plugin which says that the server
-// refused the credentials.
+// unwelcome says of an error whether the server refused saved credentials. It adds a hint to the
+// error of a transport plugin which says that the server refused the credentials.
 func (s *Session) unwelcome(ctx context.Context, err error) error {
-	if !errors.Is(err, ErrAuthRequired) || !errors.As(err, new(*guest.StatusError)) || Hint(err) != "" {
+	if !errors.Is(err, ErrAuthRequired) {
 		return err
 	}
 	entry := *s.entry.Load()
-	if a, _ := s.host.account(ctx, entry); a == nil {
+	a, _ := s.host.account(ctx, entry)
+	switch {
+	case a == nil:
+		return err
+	case errors.Is(err, ErrLogin) && a.SavedRefused():
+		return &hosterr.Error{Kind: errSavedRefused, Err: err, Hint: Hint(err)}
+	case !errors.As(err, new(*guest.StatusError)) || Hint(err) != "":
 		return err
 	}
 	return &hosterr.Error{Kind: ErrLogin, Err: err, Hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}

@@ -32,7 +32,6 @@ type app struct {
 	logs      bool            // the command follows a server and shows what that writes to stderr
 	follows   bool            // the command keeps a server until it is ended
 	greeted   atomic.Bool     // a shell has told a person what it is, and tells of notifications as they come
-	typed     atomic.Bool     // the person has typed a secret for a sign-in
 	endless   bool            // the command ends only when it is interrupted: that is no error
 	shell     *kept           // the session of the shell that runs the command; nil = no shell does
 	late      error           // of the tool's page that --help prints: cobra's help returns no error

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // client is a host with one session, for the length of one command. Its owner closes
@@ -69,9 +70,6 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if err == nil {
 		session, err = connect(ctx, h, server, limit)
 	}
-	if err != nil && a.typed.Load() {
-		err = a.forgetRefused(ctx, h, server, err)
-	}
 	if err != nil {
 		h.Close()
 		if a.behind != "" && errors.Is(err, host.ErrTimeout) {
@@ -85,7 +83,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 			err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
 		}
 		// What a server at a url answers is a page of HTTP; other transports say what is wrong.
-		if server.URL != "" && errors.Is(err, host.ErrLogin) && !a.CanAsk() && !a.flags.mayAsk() {
+		if server.URL != "" && errors.Is(err, host.ErrLogin) && !errors.Is(err, signin.ErrSavedRefused) && !a.CanAsk() && !a.flags.mayAsk() {
 			err = &signInNeeded{server.Name, err}
 		}
 		return nil, err

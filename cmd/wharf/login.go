@@ -62,11 +62,6 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err := h.Login(cmd.Context(), server); err != nil {
 		return err
 	}
-	if a.typed.Load() {
-		if err := a.forgetRefused(cmd.Context(), h, server, a.attempt(cmd.Context(), server)); errors.As(err, new(*tokenRefused)) {
-			return err
-		}
-	}
 	fmt.Fprintf(a.Err, "Signed in to %s.\n", plain.Name(server.Name, plain.NameColumns))
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // withAddress replaces the name of the server in a hint by its address, if the server
@@ -38,6 +41,16 @@ func (a *app) withFlags(hint string, err error) string {
 // errorText returns an error as it is reported, and its hint.
 func (a *app) errorText(err error) (message, hint string) {
 	message, hint = err.Error(), a.withFlags(a.withAddress(exit.HintOf(err)), err)
+	saved, typed := errors.Is(err, signin.ErrSavedRefused), errors.Is(err, signin.ErrTypedRefused)
+	switch {
+	case typed:
+		message = fmt.Sprintf("%s refuses the API key or token that you typed; it is not kept", a.server)
+	case saved:
+		message = fmt.Sprintf("%s refuses the API key or token that is saved for it", a.server)
+	}
+	if typed || saved {
+		hint = fmt.Sprintf("`wharf login %s` asks for another", plain.Word(cmp.Or(a.address, a.server)))
+	}
 	if a.redact != nil {
 		message, hint = a.redact(message), a.redact(hint)
 	}

@@ -123,10 +123,12 @@ func (a *app) askText(ctx context.Context, q signin.Question) (string, error) {
 	if errors.Is(err, term.ErrCancelled) || errors.Is(err, term.ErrDeclined) || text == "" && err == nil {
 		return "", signin.ErrDeclined
 	}
-	if q.Secret && err == nil {
-		a.typed.Store(true)
-	}
 	return text, err
+}
+
+// refusesSaved says that a server refuses what was saved of a sign-in to it.
+func refusesSaved(server string) string {
+	return plain.Name(server, plain.NameColumns) + " refuses the API key or token that is saved for it."
 }
 
 // questionFor shows what a provider says of a question, and returns the question. Without
@@ -134,6 +136,9 @@ func (a *app) askText(ctx context.Context, q signin.Question) (string, error) {
 func (a *app) questionFor(q signin.Question) term.Question {
 	if q.Provider == "" {
 		return term.Question{Prompt: q.Label + ": ", Secret: q.Secret}
+	}
+	if q.Refused {
+		fmt.Fprint(a.Err, a.Own("%s", refusesSaved(q.Server)))
 	}
 	for _, said := range []string{q.Hint, q.Label} {
 		if said != "" {

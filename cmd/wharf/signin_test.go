@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,17 +32,19 @@ func TestPrompt(t *testing.T) {
 }
 
 // A token that a person types is tried. One that the server refuses is not kept, whichever
-// command asked for it, and the error says so.
+// command asked for it, and the error says so; one that was kept before stays. If the server
+// refuses that one later, it is said.
 func TestTypedToken(t *testing.T) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "keyed", Version: "1"}, demoOptions)
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	var key atomic.Pointer[string]
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/forbidden":
 			http.Error(w, "not you", http.StatusForbidden)
 		case r.URL.Path != "/mcp":
 			http.NotFound(w, r)
-		case r.Header.Get("Authorization") != "Bearer good":
+		case r.Header.Get("Authorization") != "Bearer "+*key.Load():
 			http.Error(w, "no key", http.StatusUnauthorized)
 		default:
 			handler.ServeHTTP(w, r)
@@ -51,16 +54,24 @@ func TestTypedToken(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
 		command, path, typed string
+		key                  string // that the server takes
 		code                 int
 		says                 string
 		kept                 bool
 	}{
-		{"login", "/mcp", "bad", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\nhint: `wharf login " + s.URL + "/mcp` asks for another\n", false},
-		{"tools", "/mcp", "bad", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\n", false},
-		{"tools", "/mcp", "two words", exit.CodeSignIn, "what was typed is no token", false},
-		{"login", "/forbidden", "good", exit.CodeDenied, "HTTP 403: not you\n", false},
-		{"login", "/mcp", "good", exit.CodeOK, "Signed in to 127.0.0.1.\n", true},
-		{"tools", "/mcp", "", exit.CodeOK, "", true},
+		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\nhint: `wharf login " + s.URL + "/mcp` asks for another\n", false},
+		{"tools", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\n", false},
+		{"tools", "/mcp", "two words", "good", exit.CodeSignIn, "what was typed is no token", false},
+		{"login", "/forbidden", "good", "good", exit.CodeDenied, "HTTP 403: not you\n", false},
+		{"login", "/mcp", "good", "good", exit.CodeOK, "Signed in to 127.0.0.1.\n", true},
+		{"tools", "/mcp", "", "good", exit.CodeOK, "", true},
+		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\n", true},
+		{"tools", "/mcp", "", "good", exit.CodeOK, "", true},
+		{"tools", "/mcp", "", "new", exit.CodeSignIn, "error: 127.0.0.1 refuses the API key or token that is saved for it\nhint: `wharf login " + s.URL + "/mcp` asks for another\n", true},
+		{"tools", "/mcp", "bad", "new", exit.CodeSignIn, "127.0.0.1 refuses the API key or token that is saved for it.\n", true},
+		{"tools", "/mcp", "", "good", exit.CodeOK, "", true},
+		{"tools", "/mcp", "new", "new", exit.CodeOK, "127.0.0.1 refuses the API key or token that is saved for it.\n", true},
+		{"tools", "/mcp", "", "new", exit.CodeOK, "", true},
 	} {
 		wharf := func(typed string, args ...string) (stdout, stderr string, code int) {
 			cmd := exec.Command("wharf", args...)
@@ -72,7 +83,12 @@ func TestTypedToken(t *testing.T) {
 			}
 			return out.String(), said.String(), cmd.ProcessState.ExitCode()
 		}
-		if _, said, code := wharf(c.typed, c.command, "--no-browser", s.URL+c.path); code != c.code || !strings.Contains(said, c.says) {
+		key.Store(&c.key)
+		args := []string{c.command, s.URL + c.path}
+		if c.typed != "" {
+			args = append(args, "--no-browser")
+		}
+		if _, said, code := wharf(c.typed, args...); code != c.code || !strings.Contains(said, c.says) {
 			t.Errorf("%+v: exit code %d:\n%s", c, code, said)
 		}
 		if saved, _, _ := wharf("", "auth", "status"); strings.Contains(saved, `"record":"token"`) != c.kept {

@@ -3,6 +3,7 @@ package signin
 
 import (
 	"context"
+	"errors"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
@@ -43,6 +44,7 @@ type Question struct {
 	Provider, Server string
 	Label, Hint      string
 	Secret           bool // what is typed must not be shown
+	Refused          bool // the server refuses what was saved of an earlier sign-in
 }
 
 // Code is a text for a person to type at a page.
@@ -54,6 +56,16 @@ type Code struct {
 
 // ErrDeclined is the error of a person who does not want to sign in.
 var ErrDeclined error = &step.Problem{Code: step.ProblemCancelled, Text: "the person declined"}
+
+// What a server refuses, for errors.Is. A person has to sign in again.
+var (
+	// ErrSavedRefused: the credentials that were saved of an earlier sign-in.
+	ErrSavedRefused = errors.New("the server refuses what was saved of a sign-in")
+
+	// ErrTypedRefused: those that came of a secret which the person has just typed. They
+	// were not stored, and what was saved before is.
+	ErrTypedRefused = errors.New("the server refuses what was typed")
+)
 
 // OpenBrowser shows a page in the person's browser, and does not wait for it. It
 // serves as [Person.OpenURL] of a program at a terminal.

@@ -17,7 +17,8 @@ import (
 // It implements httpclient.Credentials.
 type Account struct {
 	config Config
-	origin string // of the server; "" for a process
+	trial  *trialVault // the vault of config; nil if that has none
+	origin string      // of the server; "" for a process
 	nonces nonces
 	work   sync.WaitGroup // the running flow
 
@@ -52,6 +53,7 @@ func (h *current) lasts() bool {
 type run struct {
 	reason  string
 	person  context.Context // nil if the flow asks no person
+	refused bool            // the server refuses what was saved of the last sign-in
 	quit    func()          // stops waiting for the person
 	waiting int             // how many logins wait for it; under the mutex of the account
 	done    chan struct{}
@@ -79,6 +81,10 @@ func (f *run) forRequests() bool { return f.person == nil && f.reason != step.Re
 // NewAccount returns the account of a server. It loads no provider.
 func NewAccount(c Config) *Account {
 	a := &Account{config: c}
+	if c.Vault != nil {
+		a.trial = &trialVault{Vault: c.Vault}
+		a.config.Vault = a.trial
+	}
 	a.origin, _, _ = originOf(c.Server.URL)
 	return a
 }
@@ -140,4 +146,57 @@ func (a *Account) loaded() Provider {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.provider
+}
+
+// OnTrial reports whether the person has typed a secret since the last Keep or Drop. What came of
+// it is used, but not stored.
+func (a *Account) OnTrial() bool {
+	if a.trial == nil {
+		return false
+	}
+	a.trial.mu.Lock()
+	defer a.trial.mu.Unlock()
+	return a.trial.on
+}
+
+// Keep stores what came of a secret that the person typed.
+func (a *Account) Keep(ctx context.Context) error {
+	held, _ := a.trial.end()
+	for _, c := range held {
+		var err error
+		if c.value == nil {
+			err = a.trial.Vault.Forget(ctx, c.key, c.generation)
+		} else {
+			_, err = a.trial.Vault.Store(ctx, c.key, *c.value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Drop forgets what came of a secret that the person typed, and reports whether there was
+// anything to store. The account goes on with what was saved before.
+func (a *Account) Drop() bool {
+	held, on := a.trial.end()
+	if on {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.current = nil
+	}
+	return len(held) > 0
+}
+
+// SavedRefused reports whether the server has refused the credentials that were saved of an
+// earlier sign-in.
+func (a *Account) SavedRefused() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.savedRefused()
+}
+
+// savedRefused is SavedRefused for a caller that holds a.mu.
+func (a *Account) savedRefused() bool {
+	return a.current != nil && a.current.saved && a.unanswered != nil && a.unanswered.Status == 401 && a.unanswered.Token != ""
 }

@@ -26,6 +26,8 @@ type flow struct {
 	provider Provider
 	wants    step.Wants
 	start    *step.Start
+	trial    *trialVault // is told when the person types a secret; may be nil
+	refused  bool        // the server refuses what was saved of the last sign-in
 	nonces   *nonces
 
 	// person ends when no login waits for the flow any more, or when the person has not

@@ -25,7 +25,7 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 	}
 	text, err := f.config.Person.Ask(f.person, signin.Question{
 		Provider: f.config.Name, Server: f.config.Server.Name,
-		Label: cleantext.Line(a.Prompt.Label, 200), Hint: cleantext.Line(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret,
+		Label: cleantext.Line(a.Prompt.Label, 200), Hint: cleantext.Line(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret, Refused: f.refused,
 	})
 	if err != nil {
 		return nil, f.personProblem(ctx, err)
@@ -33,6 +33,9 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 	typed := strings.TrimRight(text, "\r\n")
 	if len(typed) > step.MaxRecord {
 		return nil, &step.Problem{Code: step.ProblemRefused, Text: "what was typed is too long"}
+	}
+	if a.Prompt.Secret {
+		f.trial.begin()
 	}
 	return &step.Event{Input: &step.Input{Text: typed}}, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // begin begins a flow. The caller holds a.mu, and no other flow is running.
 func (a *Account) begin(reason string, c *step.Challenge, interactive bool) *run {
-	f := &run{reason: reason, quit: func() {}, done: make(chan struct{})}
+	f := &run{reason: reason, refused: a.savedRefused(), quit: func() {}, done: make(chan struct{})}
 	if interactive {
 		late := fmt.Errorf("the person did not answer within %v: %w", personTime, context.DeadlineExceeded)
 		f.person, f.quit = context.WithTimeoutCause(context.Background(), personTime, late)
@@ -45,7 +45,9 @@ func (a *Account) runFlow(f *run, start *step.Start) (*result, error) {
 	if start.Settings, err = a.config.settings(ctx, p.Manifest().Settings); err != nil {
 		return nil, &Error{Provider: a.config.Name, Class: step.FailConfig, Message: "settings", Err: err}
 	}
-	return (&flow{config: &a.config, provider: p, start: start, nonces: &a.nonces, person: f.person}).run(ctx)
+	return (&flow{
+		config: &a.config, provider: p, start: start, trial: a.trial, refused: f.refused, nonces: &a.nonces, person: f.person,
+	}).run(ctx)
 }
 
 // Credentials are renewed about a minute before they expire, at a random moment, so that
@@ -65,6 +67,9 @@ func (a *Account) finish(f *run, o *result, err error) {
 	a.run = nil
 	if err != nil {
 		f.err = err
+		if f.person != nil {
+			a.trial.end() // of what was typed nothing came
+		}
 		if a.current != nil && a.current.lasts() {
 			again := *a.current
 			again.renew = time.Now().Add(renewAgain)
@@ -127,6 +132,7 @@ func (a *Account) Login(ctx context.Context) error {
 // Logout makes the provider revoke and forget all that it has for the server, and forgets the
 // current credentials.
 func (a *Account) Logout(ctx context.Context) error {
+	a.Drop()
 	for {
 		f, err := a.join(step.ReasonLogout)
 		if f == nil || err != nil {
