@@ -31,9 +31,10 @@ func newAuth(a *app) *cobra.Command {
 
 func newAuthStatus(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "status",
-		Short: "List what is saved of sign-ins, the names of your secrets, and where they are",
-		Args:  exactly(),
+		Use:               "status",
+		Short:             "List what is saved of sign-ins, the names of your secrets, and where they are",
+		Args:              exactly(),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v, err := a.vault()
 			if err != nil {
@@ -72,27 +73,6 @@ type savedVault struct {
 	Path    string `json:"path"`
 	Keeper  string `json:"keeper"`
 	Problem string `json:"problem,omitempty"`
-}
-
-// vault returns the vault of the user's logins and secrets.
-func (a *app) vault() (*vault.Vault, error) {
-	if _, err := a.load(); err != nil {
-		return nil, err
-	}
-	dir, err := vault.DefaultDir()
-	if err != nil {
-		return nil, exit.Usage(fmt.Errorf("find the folder for saved logins: %w", err), "they are kept in your own configuration folder")
-	}
-	return vault.Open(vault.Config{Dir: dir, Warn: func(text string) { a.Warn("%s", text) }}), nil
-}
-
-// vaultEntries returns what is saved of sign-ins.
-func (a *app) vaultEntries(ctx context.Context) ([]vault.Entry, error) {
-	v, err := a.vault()
-	if err != nil {
-		return nil, err
-	}
-	return v.Entries(ctx)
 }
 
 func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
@@ -178,14 +158,15 @@ In an auth table, { secret = "NAME" } means the same:
 The secret registry:HOST is the token for the registry at HOST, if it wants one.
 
 The secret is asked for, or read from stdin.`,
-		Args: exactly("NAME"),
+		Args:              exactly("NAME"),
+		ValidArgsFunction: a.completeSecrets,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := a.vault()
 			if err != nil {
 				return err
 			}
 			if forget {
-				return forgetSecret(cmd.Context(), v, args[0])
+				return a.forgetSecret(cmd.Context(), v, args[0])
 			}
 			if args[0] == "" {
 				return exit.Usage(errors.New("the name is empty"), "")
@@ -210,15 +191,31 @@ The secret is asked for, or read from stdin.`,
 	return cmd
 }
 
+// completeSecrets offers the names of the user's secrets.
+func (a *app) completeSecrets(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
+	v, err := a.vault()
+	if err != nil || len(words) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := v.Secrets() // an error is reported when the command runs
+	return offer(names)
+}
+
 // forgetSecret removes a secret. It is an error if no secret has that name: the name may be
 // misspelt, and the secret that is meant would stay.
-func forgetSecret(ctx context.Context, v *vault.Vault, name string) error {
+func (a *app) forgetSecret(ctx context.Context, v *vault.Vault, name string) error {
 	names, err := v.Secrets()
 	if err != nil {
 		return err
 	}
 	if slices.Contains(names, name) {
-		return v.ForgetSecret(ctx, name)
+		if err := v.ForgetSecret(ctx, name); err != nil {
+			return err
+		}
+		if !a.Quiet {
+			fmt.Fprint(a.Err, a.Own("The secret %s is forgotten.", name))
+		}
+		return nil
 	}
 	err = fmt.Errorf("there is no secret %q", name)
 	if near := meant(name, names); near != "" {

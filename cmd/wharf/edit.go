@@ -22,7 +22,7 @@ func newEdit(a *app) *cobra.Command {
 		Long: `Open your configuration, or the file of --config, in your editor: the command in
 $VISUAL or $EDITOR, else vi, or notepad on Windows. When the editor ends, the file is
 read. If it has mistakes, they are shown, and on a terminal you may edit it again.`,
-		Args: cobra.NoArgs,
+		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEdit(cmd.Context()) },
 	}
 }

@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 func newLogout(a *app) *cobra.Command {
@@ -16,7 +18,8 @@ func newLogout(a *app) *cobra.Command {
 		Use:   "logout SERVER",
 		Short: "Sign out of a server",
 		Long: `Sign out of a server: what is saved for it is revoked, where the server takes
-that, and forgotten.`,
+that, and forgotten. So is what an authorization server knows Wharf by, where no other
+sign-in is one of that server.`,
 		Args:              exactly("SERVER"),
 		ValidArgsFunction: a.completeServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,11 +43,39 @@ func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) erro
 	if err := h.Logout(ctx, server); err != nil {
 		return err
 	}
+	if err := a.forgetRegistrations(ctx); err != nil {
+		return err
+	}
 	after, err := a.vaultEntries(ctx)
 	if unknown == nil && err == nil && slices.Equal(before, after) {
 		fmt.Fprintf(a.Err, "Nothing was saved of a sign-in to %s.\n", plain.Name(server.Name, plain.NameColumns))
 		return nil
 	}
 	fmt.Fprintf(a.Err, "Signed out of %s.\n", plain.Name(server.Name, plain.NameColumns))
+	return nil
+}
+
+// forgetRegistrations forgets the clients that were registered with authorization servers which
+// no saved sign-in is from. Servers share such a client, so no sign-out of one forgets it.
+func (a *app) forgetRegistrations(ctx context.Context) error {
+	v, err := a.vault()
+	if err != nil {
+		return err
+	}
+	saved, err := v.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range saved {
+		used := func(e vault.Entry) bool {
+			return e.Key != one.Key && e.Provider == one.Provider && e.Issuer == one.Issuer
+		}
+		if shared := step.RegistrationKey(one.Issuer); one.Issuer == "" || one.Name != shared.Name || one.Resource != "" || slices.ContainsFunc(saved, used) {
+			continue
+		}
+		if err := v.Forget(ctx, one.Key, 0); err != nil {
+			return err
+		}
+	}
 	return nil
 }

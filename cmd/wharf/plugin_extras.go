@@ -24,7 +24,7 @@ func newPluginExtras(a *app) *cobra.Command {
 		Long: `List the plugins that are built from the source of wharf and are no part of it:
 ` + "`wharf plugin add NAME`" + ` installs one of them. A small one is in the program, any other
 is fetched. What is installed has the sha256 that is listed, or it is refused.`,
-		Args: exactly(), RunE: a.onStore(a.runPluginExtras),
+		Args: exactly(), ValidArgsFunction: cobra.NoFileCompletions, RunE: a.onStore(a.runPluginExtras),
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func newPluginList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the installed plugins, and what they were granted",
-		Args: exactly(), RunE: a.onStore(a.runPluginList),
+		Args: exactly(), ValidArgsFunction: cobra.NoFileCompletions, RunE: a.onStore(a.runPluginList),
 	}
 }
 

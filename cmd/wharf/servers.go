@@ -31,7 +31,8 @@ changes, or on SIGHUP, servers are added, dropped and restarted one by one, and 
 they are when the file of a plugin is replaced; what a server was asked before has
 ten seconds to end. On a terminal a SIGHUP ends it: that is how one learns that its
 terminal is closed.`,
-		Example: "  wharf servers --status\n  wharf servers --watch",
+		ValidArgsFunction: cobra.NoFileCompletions,
+		Example:           "  wharf servers --status\n  wharf servers --watch",
 		Args: func(cmd *cobra.Command, words []string) error {
 			hint := "`wharf doctor …` looks at one server, and `wharf tools …` lists its tools"
 			if len(words) == 1 && (words[0] == "list" || words[0] == "ls") { // as other programs have it

@@ -30,9 +30,10 @@ type versionInfo struct {
 
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of the program, its ABI and the protocol",
-		Args:  exactly(),
+		Use:               "version",
+		Short:             "Print the versions of the program, its ABI and the protocol",
+		Args:              exactly(),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			commit, date := ownCommit()
 			v := versionInfo{abi.Module, commit, date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, protocols, version()}
