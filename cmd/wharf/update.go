@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 )
 
 func newUpdate(a *app) *cobra.Command {
-	yes := false
+	yes, address := false, ""
 	cmd := &cobra.Command{
 		Use: "update [SERVER]", Short: "Bring servers of a registry to their newest versions, after showing what changes",
 		Long: `Bring a server of your configuration that came from a registry to its newest
@@ -31,21 +32,25 @@ What you have changed in an entry yourself stays.
 
 A version of a server never changes. If the registry says something else of the
 version that you have than it said when you added it, you are told. For that, for a
-lower version and for a url of another host, --yes does not stand for your answer.`,
+lower version and for a url of another host, --yes does not stand for your answer.
+
+With --registry another registry is asked than the one that the server came from, and
+without a SERVER those are updated that came from there.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return a.runUpdate(cmd.Context(), args[0], yes)
+				return a.runUpdate(cmd.Context(), args[0], address, yes)
 			}
-			return a.runUpdateAll(cmd.Context(), yes)
+			return a.runUpdateAll(cmd.Context(), address, yes)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().StringVar(&address, "registry", "", "ask the registry at this `URL` (default: the one that the server came from)")
 	return cmd
 }
 
-func (a *app) runUpdate(ctx context.Context, name string, yes bool) error {
+func (a *app) runUpdate(ctx context.Context, name, address string, yes bool) error {
 	f, s, err := a.ownServer(name)
 	if err != nil {
 		return err
@@ -53,7 +58,7 @@ func (a *app) runUpdate(ctx context.Context, name string, yes bool) error {
 	if s.Registry.Name == "" {
 		return exit.Usage(fmt.Errorf("the server %q did not come from a registry", name), "an entry that did says so in its registry table")
 	}
-	done, err := a.update(ctx, f, s, yes)
+	done, err := a.update(ctx, f, s, cmp.Or(address, addressOf(s.Registry)), yes)
 	if err != nil || a.forPeople() {
 		return err
 	}
@@ -61,18 +66,27 @@ func (a *app) runUpdate(ctx context.Context, name string, yes bool) error {
 }
 
 // runUpdateAll updates one server after the other. A server that cannot or must not be
-// updated does not stop the others.
-func (a *app) runUpdateAll(ctx context.Context, yes bool) error {
+// updated does not stop the others. An address leaves out those that came from elsewhere.
+func (a *app) runUpdateAll(ctx context.Context, address string, yes bool) error {
 	f, err := a.ownFile()
 	if err != nil {
 		return err
 	}
+	if address != "" {
+		c, err := a.registryAt(address)
+		if err != nil {
+			return err
+		}
+		address = c.Address() // as entries have it
+		c.Close()
+	}
 	list, refused := []changed{}, error(nil)
 	for _, s := range f.Read.Servers {
-		if s.Registry.Name == "" || ctx.Err() != nil {
+		from := addressOf(s.Registry)
+		if s.Registry.Name == "" || ctx.Err() != nil || address != "" && address != from {
 			continue
 		}
-		done, err := a.update(ctx, f, s, yes)
+		done, err := a.update(ctx, f, s, from, yes)
 		if err != nil {
 			refused = errors.Join(refused, err)
 			continue
@@ -80,7 +94,11 @@ func (a *app) runUpdateAll(ctx context.Context, yes bool) error {
 		list = append(list, done)
 	}
 	if len(list) == 0 && refused == nil {
-		fmt.Fprint(a.Err, a.Own("No server of %s came from a registry.", cleantext.Visible(f.Path)))
+		from := "a registry"
+		if address != "" {
+			from = cleantext.Visible(address)
+		}
+		fmt.Fprint(a.Err, a.Own("No server of %s came from %s.", cleantext.Visible(f.Path), from))
 	}
 	if a.forPeople() {
 		return refused
@@ -120,9 +138,9 @@ func addressOf(r config.Registry) string {
 	return r.Address
 }
 
-// update shows how an entry differs from the newest version of its server, and changes
-// it if the user agrees.
-func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes bool) (done changed, err error) {
+// update shows how an entry differs from the newest version of its server in the registry at an
+// address, and changes it if the user agrees.
+func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, address string, yes bool) (done changed, err error) {
 	a.server = s.Name
 	defer func() {
 		if err != nil {
@@ -130,7 +148,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes b
 		}
 	}()
 	done = changed{Name: s.Name, File: f.Path, State: "current", From: s.Registry.Version, To: s.Registry.Version}
-	c, err := a.registryAt(addressOf(s.Registry))
+	c, err := a.registryAt(address)
 	if err != nil {
 		return done, err
 	}
@@ -226,6 +244,9 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 		}
 	}
 	next.Registry.Version, next.Registry.SHA256 = v.latest.Server.Version, v.latest.SHA256
+	if next.Registry.Address = c.Address(); c.Address() == registry.Official {
+		next.Registry.Address = ""
+	}
 	return next, kept, fresh.Cautions(next), err
 }
 
