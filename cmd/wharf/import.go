@@ -71,7 +71,7 @@ func newImport(a *app) *cobra.Command {
 					return exit.Usage(f.Err, "")
 				}
 			}
-			a.tellOfFiles(found, false)
+			a.tellOfFiles(found, only, false)
 			return a.runImport(cmd.Context(), own, items, yes)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -137,6 +137,11 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	}
 	for _, name := range only {
 		if !slices.ContainsFunc(items, func(i importItem) bool { return i.server.Name == name || i.Name == name }) {
+			for _, f := range found {
+				if f.Err == nil && f.File.LeftOut[name] != nil {
+					return nil, nil, exit.Usage(fmt.Errorf("server %q of %s cannot be copied: %w", name, f.ID, f.File.LeftOut[name]), "mend it in %s", f.Path)
+				}
+			}
 			err := fmt.Errorf("no client has a server %q", name)
 			if near := meant(name, names); near != "" {
 				return nil, nil, exit.Usage(err, "did you mean %q?", near)
@@ -245,19 +250,22 @@ func (a *app) listImports(items []importItem, found []config.Found) error {
 	if err := a.PrintTable(rows); err != nil {
 		return err
 	}
-	a.tellOfFiles(found, true)
+	a.tellOfFiles(found, nil, true)
 	return nil
 }
 
-// tellOfFiles reports what is wrong with the files of clients. With all, it also reports
-// which of their parts mean nothing here.
-func (a *app) tellOfFiles(found []config.Found, all bool) {
+// tellOfFiles reports what is wrong with the files of clients, or, if only is not empty, with what
+// they say of those servers. With all, it also reports which of their parts mean nothing here.
+func (a *app) tellOfFiles(found []config.Found, only []string, all bool) {
 	for _, f := range found {
 		if f.Err != nil {
 			a.Warn("%s", plain.Clip(plain.Line(f.Err.Error()), warningLetters))
 			continue
 		}
 		s := &settings{warnings: f.File.Warnings, notes: f.File.Notes}
+		if len(only) > 0 {
+			s.warnings = f.File.WarningsOf(only)
+		}
 		a.warnOf(s)
 		if all {
 			a.noteOf(s)

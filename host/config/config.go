@@ -46,6 +46,19 @@ type File struct {
 	LeftOut  map[string]error // what is wrong with entries that are not among Servers, by their names
 	Notes    []string         // the same, of what does no harm: keys that mean nothing here
 	Client   string           // whose file it is: "Claude Code"; "" for Wharf's own
+
+	about map[int]string // the servers that Warnings are about, by their index there
+}
+
+// WarningsOf returns the warnings that are about one of these servers, or about none in
+// particular.
+func (f *File) WarningsOf(names []string) (warnings []string) {
+	for i, w := range f.Warnings {
+		if name, about := f.about[i]; !about || slices.Contains(names, name) {
+			warnings = append(warnings, w)
+		}
+	}
+	return warnings
 }
 
 // Server is one entry. Which fields go together has been checked for entries
@@ -233,7 +246,9 @@ func Read(path string) (*File, error) {
 		return nil, err
 	}
 	cwd, _ := os.Getwd()
-	return parse(path, data, placeOf(abs, cwd))
+	at := placeOf(abs, cwd)
+	at.denied = denialsFor(abs, cwd)
+	return parse(path, data, at)
 }
 
 // readFile returns what is in a file, which may be a pipe.

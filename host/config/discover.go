@@ -159,7 +159,7 @@ func (d *Discovery) readFolder(folder string) {
 		}
 		var f *File
 		if err == nil {
-			f, err = Parse(p.Path(), data)
+			f, err = parse(p.Path(), data, place{denied: d.denials(root, p)})
 		} else {
 			err = fmt.Errorf("%s: %w", p.Path(), err)
 		}
@@ -174,6 +174,19 @@ func (d *Discovery) readFolder(folder string) {
 		}
 		d.take(p, f)
 	}
+}
+
+// denials reads the settings of Claude Code in the folder of a project file of it.
+func (d *Discovery) denials(root *os.Root, p Project) (denied denials) {
+	if !hasDenials(p.Path()) {
+		return denied
+	}
+	for _, name := range settingsOfClaude {
+		if data, err := d.readWithin(root, name); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			denied.read(filepath.Join(p.Folder, filepath.FromSlash(name)), data, err)
+		}
+	}
+	return denied
 }
 
 // readWithin reads a file that lies below root. The checks are made on the open

@@ -37,6 +37,7 @@ type toolRule struct {
 	pattern string   // of the name that the client gives to a tool; "*" stands for any characters
 	before  []string // what such a name begins with: "%" is the name of the server
 	permits bool
+	denial  *denial // the rule of Claude Code that it is; nil for other clients
 }
 
 // How clients write the name of a tool.
@@ -46,11 +47,11 @@ var (
 	doubleTool   = []string{"mcp__%__", ""}      // of Amp, which also takes the name alone
 	geminiTool   = []string{"%__", "mcp_%_", ""} // of all its versions
 	zedTool      = []string{"mcp:%:"}
+	claudeTool   = []string{"mcp__%__"}
 )
 
-// forbiddenIn reads what a file forbids to the servers of a section, for a program that runs
-// in the folder cwd.
-func forbiddenIn(doc *document, sec section, cwd string) *forbidden {
+// forbiddenIn reads what a file forbids to the servers of a section, and what other files do.
+func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f := &forbidden{
 		servers: make(map[string]bool),
 		all:     doc.root["chat.mcp.access"] == "none" || doc.root["chat.mcp.enabled"] == false, // VS Code
@@ -72,7 +73,7 @@ func forbiddenIn(doc *document, sec section, cwd string) *forbidden {
 		}
 	}
 	for _, folder := range doc.under("projects") { // of Claude Code
-		if folder == sec.folder || sec.folder == "" && holds(folder, cwd) {
+		if folder == sec.folder || sec.folder == "" && holds(folder, at.cwd) {
 			add(f.servers, "projects", folder, "disabledMcpServers")
 		}
 	}
@@ -83,6 +84,7 @@ func forbiddenIn(doc *document, sec section, cwd string) *forbidden {
 	f.forbid(doubleTool, doc, "amp.tools.disable")
 	f.amp(doc)
 	f.zed(doc)
+	f.claude(at.denied)
 	if len(f.rules)+len(f.starts) > maxRules {
 		f.all = true
 		f.notes = append(f.notes, newEntry(doc, "").mistake("", "has more than %d rules about tools, which are not read; its servers are disabled", maxRules))
@@ -205,7 +207,12 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 	forbids := make(map[string]int) // the length of the longest pattern, by the part that the tool's own name has to fit
 	var permits []string            // tools, where all the others are forbidden
 	for _, r := range f.rules {
-		for _, rest := range r.of(name) {
+		rests := r.of(name)
+		if r.denial != nil && len(rests) > 0 {
+			r.denial.fits = true
+			e.note("", "%s: %s in %s, and disabled_tools here", r.key, r.pattern, r.denial.file)
+		}
+		for _, rest := range rests {
 			wild := strings.Contains(rest, "*")
 			switch most := forbids["*"]; {
 			case !r.permits:
@@ -271,6 +278,9 @@ func (r toolRule) of(server string) (rests []string) {
 		}
 		for _, word := range []string{server, plainWord().ReplaceAllString(server, "_")} {
 			prefix := strings.ReplaceAll(before, "%", word)
+			if r.denial != nil && r.pattern == strings.TrimSuffix(prefix, "__") {
+				rests = append(rests, "*")
+			}
 			for at := range min(len(r.pattern), 2*len(prefix)+2) { // no more of it fits: no two "*" are neighbours
 				if !fitsPattern(r.pattern[:at], prefix) {
 					continue

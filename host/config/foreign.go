@@ -44,8 +44,10 @@ func parseForeign(doc *document, at place) (*File, error) {
 			elsewhere = append(elsewhere, fmt.Sprintf("%s: the servers of the project %s are imported by `wharf import` in that folder", doc.path, s.folder))
 			continue
 		}
-		f.addSection(doc, s, inputs, forbiddenIn(doc, s, at.cwd), at)
+		f.addSection(doc, s, inputs, forbiddenIn(doc, s, at), at)
 	}
+	f.Warnings = append(f.Warnings, at.denied.warnings...)
+	f.Notes = append(f.Notes, at.denied.untaken()...)
 	if len(f.Servers) == 0 {
 		f.Warnings = append(f.Warnings, elsewhere...)
 	} else {
@@ -120,12 +122,19 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		}
 		f.LeftOut[s.Name] = &Error{Field: e.wrong[0].Field, Problem: e.wrong[0].Problem}
 	}
-	for _, w := range e.wrong {
-		w.Problem += "; this server is left out"
-		f.Warnings = append(f.Warnings, w.Error())
-	}
 	if len(e.wrong) > 0 {
+		first := len(f.Warnings)
+		for _, w := range e.wrong {
+			w.Problem += "; this server is left out"
+			f.Warnings = append(f.Warnings, w.Error())
+		}
 		f.Warnings = append(f.Warnings, e.misspelt()...)
+		if f.about == nil {
+			f.about = make(map[int]string)
+		}
+		for i := first; i < len(f.Warnings); i++ {
+			f.about[i] = s.Name
+		}
 		return
 	}
 	if sec.folder != "" && s.Command != "" {

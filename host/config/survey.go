@@ -83,7 +83,7 @@ func find(c *client, path, cwd string) (f Found, there bool) {
 		data, err = readFile(path)
 	}
 	if err == nil {
-		f.File, err = parse(path, data, place{folder: filepath.Dir(path), isUser: true, cwd: cwd})
+		f.File, err = parse(path, data, place{folder: filepath.Dir(path), isUser: true, cwd: cwd, denied: denialsFor(path, cwd)})
 	}
 	var wrong *Error
 	if errors.As(err, &wrong) && wrong.noServers {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -142,5 +143,63 @@ func TestDiscoverFilesOfAgents(t *testing.T) {
 	t.Setenv("USERPROFILE", dir)
 	if d := Discover(dir); listed(d.Servers) != "roo open" {
 		t.Errorf("in the home folder: servers %s", listed(d.Servers))
+	}
+}
+
+// What the settings of Claude Code deny, the user's and those of the project, is denied to the
+// servers of its file. A file of settings that cannot be read is told of.
+func TestDeniedByClaudeCode(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, "mine"))
+	const servers = `{"mcpServers": {"cc1": {"command": "x"}, "my server": {"command": "y"}, "whole": {"command": "z"}, "free": {"command": "f"}}}`
+	shop := filepath.Join(home, "shop")
+	for path, text := range map[string]string{
+		".claude.json":                     servers,
+		".claude/settings.json":            `{"permissions": {"deny": ["mcp__cc1__die", "mcp__whole", "Bash(rm *)"], "allow": ["mcp__cc1__*"]}}`,
+		"mine/.claude.json":                `{"mcpServers": {"own": {"command": "x"}}}`,
+		"mine/settings.json":               `{"permissions": {"deny": ["mcp__*__die"]}}`,
+		"shop/.git/HEAD":                   "",
+		"shop/.mcp.json":                   `{"mcpServers": {"goods": {"command": "x"}}}`,
+		"shop/.claude/settings.json":       `{"permissions": {"deny": ["mcp__my_server__get_*", "mcp__goods__sell"]}}`,
+		"shop/.claude/settings.local.json": `{"permissions": `,
+	} {
+		write(t, filepath.Join(home, filepath.FromSlash(path)), text)
+	}
+	src := filepath.Join(shop, "src")
+	if err := os.MkdirAll(src, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	all, err := FindClients(src, "claude-code")
+	if err != nil || len(all) != 2 {
+		t.Fatalf("found %+v, %v", all, err)
+	}
+	got := ""
+	for _, f := range all {
+		for _, s := range f.File.Servers {
+			got += fmt.Sprintf("%s %q\n", s.Name, s.DisabledTools)
+		}
+	}
+	if want := "cc1 [\"die\"]\nmy-server [\"get_*\"]\nwhole [\"*\"]\nfree []\nown [\"*__die\" \"_die\" \"die\"]\n"; got != want {
+		t.Errorf("forbidden are\n%s, want\n%s", got, want)
+	}
+	said := strings.Join(append(all[0].File.Warnings, all[0].File.Notes...), "\n")
+	for _, want := range []string{
+		"settings.local.json:1: is not JSON", "what permissions.deny forbids is not known",
+		"server cc1: permissions.deny: mcp__cc1__die in " + filepath.Join(home, ".claude", "settings.json") + ", and disabled_tools here",
+		"server whole: permissions.deny: mcp__whole in " + filepath.Join(home, ".claude", "settings.json"),
+		filepath.Join(shop, ".claude", "settings.json") + ": permissions.deny: mcp__goods__sell is about no server that is read here",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it says %s\nwithout %q", said, want)
+		}
+	}
+	d := Discover(shop)
+	if len(d.Servers) != 1 || d.Servers[0].Permits("sell") || !d.Servers[0].Permits("buy") {
+		t.Errorf("of the project: %+v, %q", d.Servers, d.Warnings)
+	}
+	if f, err := Read(filepath.Join(home, ".claude.json")); err != nil || f.Servers[0].Permits("die") {
+		t.Errorf("as --config: %v, %v", f, err)
 	}
 }

@@ -18,6 +18,7 @@ type place struct {
 	folder string // the absolute folder of the file, from which files of secrets count; "" leaves them as they are
 	cwd    string // the working folder, of which some files hold the project; "" for none
 	isUser bool   // the file is the user's own, of no workspace: an entry that means one is left out
+	denied denials
 }
 
 // placeOf returns which folder the values of a file mean as their workspace, by the absolute

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// denial is a rule of permissions.deny in the settings of Claude Code, about tools of servers:
+// mcp__SERVER for all that a server has, and mcp__SERVER__TOOL, in which "*" stands for any
+// characters.
+type denial struct {
+	file, rule string
+	fits       bool // a server of the file that is read; later found out
+}
+
+// denials are what Claude Code's settings forbid to the servers of a file of it.
+type denials struct {
+	rules    []*denial
+	warnings []string // for people: of settings that cannot be read
+}
+
+const keyDeny = "permissions.deny"
+
+// settingsOfClaude are where the settings of a project are, in its folder; those of the user are
+// in their home folder under the first name.
+var settingsOfClaude = []string{".claude/settings.json", ".claude/settings.local.json"}
+
+// hasDenials reports whether the settings of Claude Code are about the servers of a file.
+func hasDenials(path string) bool {
+	c := clientOf(path)
+	return c != nil && c.id == "claude-code"
+}
+
+// denialsFor reads the settings of Claude Code that are about the servers of a file: those beside
+// it, and those of the project that a program runs in, which has the folder cwd.
+func denialsFor(path, cwd string) (d denials) {
+	if !hasDenials(path) {
+		return d
+	}
+	home, _ := os.UserHomeDir()
+	folders := []string{filepath.Dir(path)}
+	if cwd != "" && cwd != home {
+		folders = append(folders, projectFolders(cwd, home)...)
+	}
+	var files []string
+	for _, folder := range folders {
+		for _, name := range settingsOfClaude {
+			files = append(files, filepath.Join(folder, filepath.FromSlash(name)))
+		}
+	}
+	if own, ok := expandPlace("$CLAUDE_CONFIG_DIR/settings.json", runtime.GOOS); ok && filepath.Dir(own) == folders[0] {
+		files = append(files, own)
+	}
+	seen := make(map[string]bool)
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if errors.Is(err, fs.ErrNotExist) || seen[file] {
+			continue
+		}
+		seen[file] = true
+		var data []byte
+		switch {
+		case err == nil && !info.Mode().IsRegular():
+			err = &Error{File: file, Problem: "is no regular file"}
+		case err == nil:
+			data, err = readFile(file)
+		}
+		d.read(file, data, err)
+	}
+	return d
+}
+
+// read adds the rules of a file; err is why it could not be read.
+func (d *denials) read(path string, data []byte, err error) {
+	var text []byte
+	if err == nil {
+		text, err = decode(path, data)
+	}
+	var doc *document
+	if err == nil {
+		doc, err = readDocument(path, text)
+	}
+	if err != nil {
+		d.warnings = append(d.warnings, fmt.Sprintf("%v; what %s forbids is not known", err, keyDeny))
+		return
+	}
+	for _, rule := range doc.texts("permissions", "deny") {
+		if strings.HasPrefix(rule, "mcp__") || rule == "*" {
+			d.rules = append(d.rules, &denial{file: path, rule: rule})
+		}
+	}
+}
+
+// claude adds the rules of Claude Code's settings.
+func (f *forbidden) claude(d denials) {
+	for _, one := range d.rules {
+		if !strings.Contains(one.rule, "(") {
+			f.rules = append(f.rules, toolRule{key: keyDeny, pattern: one.rule, before: claudeTool, denial: one})
+		}
+	}
+}
+
+// untaken says which rules are not in any entry of a file.
+func (d denials) untaken() (notes []string) {
+	for _, one := range d.rules {
+		switch {
+		case strings.Contains(one.rule, "("):
+			notes = append(notes, fmt.Sprintf("%s: %s: %s is by arguments, which wharf does not look at; forbid the tool with disabled_tools, if you mean all of it", one.file, keyDeny, one.rule))
+		case !one.fits:
+			notes = append(notes, fmt.Sprintf("%s: %s: %s is about no server that is read here", one.file, keyDeny, one.rule))
+		}
+	}
+	return notes
+}
