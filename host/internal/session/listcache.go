@@ -22,7 +22,7 @@ import (
 type listCache[T any] struct {
 	mu               sync.Mutex
 	kind             *kind[T]
-	text             []byte             // the elements as the server wrote them, an array, which is not changed
+	text             *listText          // the elements as the server wrote them; nil for none
 	others           []int              // the places of the elements that are no items
 	decoded          weak.Pointer[[]T]  // the items, as long as the collector leaves them
 	listed           time.Time          // when the server was asked; zero is never
@@ -50,7 +50,7 @@ func (c *listCache[T]) itemsLocked() []T {
 	}
 	var items []T
 	others, allowance := c.others, strictjson.NewAllowance(mcp.MaxElements)
-	r := strictjson.Read(c.text).Unbounded()
+	r := strictjson.Read(c.text.bytes()).Unbounded()
 	for place := range r.Array() {
 		raw := r.Raw()
 		if len(others) > 0 && others[0] == place {
@@ -65,7 +65,7 @@ func (c *listCache[T]) itemsLocked() []T {
 }
 
 // setLocked takes the elements of a list.
-func (c *listCache[T]) setLocked(l *list[T], text []byte, listed time.Time) {
+func (c *listCache[T]) setLocked(l *list[T], text *listText, listed time.Time) {
 	c.kind, c.text, c.others, c.listed = l.kind, text, slices.Clone(l.others), listed
 	c.decoded = weak.Pointer[[]T]{}
 }
@@ -104,13 +104,20 @@ func (c *listCache[T]) count() uint64 {
 
 // store remembers a list; changesAtAsk is the count of changes from before it was asked for.
 func (c *listCache[T]) store(l *list[T], changesAtAsk uint64) {
-	text := l.text()
+	text := newListText(l.text(), c.latest())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.storeLocked(l, text, changesAtAsk)
 }
 
-func (c *listCache[T]) storeLocked(l *list[T], text []byte, changesAtAsk uint64) {
+// latest returns the text of the list that is known, or nil.
+func (c *listCache[T]) latest() *listText {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text
+}
+
+func (c *listCache[T]) storeLocked(l *list[T], text *listText, changesAtAsk uint64) {
 	if changesAtAsk < c.changesAtReplace {
 		return
 	}
@@ -157,7 +164,7 @@ func (c *listCache[T]) written(method string, into map[string]Written) {
 	if c.listed.IsZero() {
 		return
 	}
-	into[method] = Written{slices.Clone(c.text), c.listed, c.until}
+	into[method] = Written{slices.Clone(c.text.bytes()), c.listed, c.until}
 }
 
 // recall takes a list that was written before this session began, unless the session has got
@@ -176,7 +183,7 @@ func (c *listCache[T]) recall(k *kind[T], w Written) {
 	if r.Err() != nil {
 		return
 	}
-	text := l.text()
+	text := newListText(l.text(), nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listed.IsZero() {

@@ -22,7 +22,7 @@ type toolCache struct {
 
 	listCache[mcp.Tool]
 
-	source   []byte             // the text of the newest list, also of one that listCache has refused
+	source   *listText          // the text of the newest list, also of one that listCache has refused
 	places   []toolPlace        // of the tools in source, sorted by hash
 	validate bool               // the tools of source are called with a look at their schemas
 	defs     map[string]toolDef // by tool, of those that were looked for
@@ -38,9 +38,7 @@ type toolPlace struct {
 	overHTTP bool   // see toolDef
 }
 
-var toolSeed = maphash.MakeSeed()
-
-func toolHash(name string) uint32 { return uint32(maphash.String(toolSeed, name)) }
+func toolHash(name string) uint32 { return uint32(maphash.String(hashSeed, name)) }
 
 // toolDef is what calls of a tool have to know of its definition.
 type toolDef struct {
@@ -54,7 +52,7 @@ type toolDef struct {
 
 // store remembers a list; changesAtAsk is the count of changes from before it was asked for.
 func (c *toolCache) store(list *toolList, changesAtAsk uint64) {
-	text := list.text()
+	text := newListText(list.text(), c.latest())
 	slices.SortFunc(list.places, func(a, b toolPlace) int { return cmp.Compare(a.hash, b.hash) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +77,7 @@ func (c *toolCache) defLocked(name string) toolDef {
 	hash := toolHash(name)
 	i, _ := slices.BinarySearchFunc(c.places, hash, func(p toolPlace, hash uint32) int { return cmp.Compare(p.hash, hash) })
 	for ; i < len(c.places) && c.places[i].hash == hash; i++ {
-		raw := strictjson.Read(c.source[c.places[i].at:]).Raw()
+		raw := strictjson.Read(c.source.bytes()[c.places[i].at:]).Raw()
 		tool, _, _ := readTool(raw, nil)
 		if tool.Name != name {
 			continue
