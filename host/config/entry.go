@@ -98,8 +98,14 @@ func nameless(doc *document, path []string) *Error {
 	for _, key := range []string{"command", "url"} {
 		if argv := commandLine(servers[key]); len(argv) > 0 {
 			form := doc.example("NAME", append(argv, commandLine(servers["args"])...))
+			if len(path) == 0 {
+				form = strconv.Quote(rootMCPServers[0]) + ": {" + form + "}"
+			}
 			return newEntry(doc, "", path...).mistake(key, "is a key of a server, where its name is expected; write %s", form)
 		}
+	}
+	if inner, nested := servers[rootMCPServers[0]].(map[string]any); nested && inner["command"] == nil && inner["url"] == nil {
+		return newEntry(doc, "", path...).mistake(rootMCPServers[0], "is within %s; write its servers there", strings.Join(path, "."))
 	}
 	return nil
 }

@@ -265,6 +265,9 @@ func checkURL(s string) error {
 	case !strings.Contains(s, ":/"):
 		return errors.New("has no scheme; write http:// or https:// before it")
 	case err != nil:
+		if strings.TrimSpace(s) != s {
+			return errors.New("has blanks around it; leave them out")
+		}
 		return errors.New(`is no url; write "https://host/path"`)
 	case u.Scheme == "unix":
 		return nil // the host looks at it where it opens it

@@ -345,6 +345,10 @@ func noServers(doc *document) error {
 			return newEntry(doc, "", append(slices.Clone(rootMCPServers), "0")...).notServer(list[0])
 		}
 	}
+	if wrong := misplaced(doc); wrong != nil {
+		wrong.noServers = true
+		return wrong
+	}
 	e := &Error{File: doc.path, noServers: true}
 	if dir, name := filepath.Split(doc.path); filepath.Base(dir) == ".claude" && strings.HasPrefix(name, "settings.") {
 		e.Problem = "is a file of Claude Code, which keeps servers in ~/.claude.json, and in the .mcp.json of a project"
@@ -361,6 +365,36 @@ func noServers(doc *document) error {
 	}
 	e.Problem = fmt.Sprintf("has no servers: it has %s; servers are found under %s, and in files of Wharf under [servers.NAME]", text, rootsText())
 	return e
+}
+
+// misplaced returns the mistake of a file whose servers are not where servers are looked for, or
+// nil: one server without a name, one without a table of servers around it, or such a table that
+// is in another or is none.
+func misplaced(doc *document) *Error {
+	e, root := newEntry(doc, ""), rootMCPServers[0]
+	if v, given := doc.root[root]; given {
+		wrong := e.mistake(root, "expected a table of servers, not %s", sort(v))
+		if argv := commandLine(v); len(argv) > 0 {
+			wrong.Problem += "; write " + strconv.Quote(root) + ": {" + doc.example("NAME", argv) + "}"
+		}
+		return wrong
+	}
+	if clientOf(doc.path) != nil {
+		return nil
+	}
+	if wrong := nameless(doc, nil); wrong != nil {
+		return wrong
+	}
+	for _, key := range doc.under() {
+		table, _ := doc.table(key)
+		switch {
+		case table["command"] != nil || table["url"] != nil:
+			return e.mistake(key, `looks like a server; write {%q: {%q: {…}}}`, root, key)
+		case table[root] != nil:
+			return e.mistake(key+"."+root, "is not where servers are looked for; write %s at the top of the file", root)
+		}
+	}
+	return nil
 }
 
 // nearestProject returns the innermost folder of the sections that holds a folder, or "".

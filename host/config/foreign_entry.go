@@ -73,7 +73,11 @@ func (e *entry) misspelt() (warnings []string) {
 		if _, given := e.values[better]; given || better == "" || slices.Contains(foreignUsed, key) {
 			continue
 		}
-		warnings = append(warnings, e.mistake(key, "is not used by wharf; did you mean %s?", better).Error())
+		said := "is not used by wharf; did you mean %s?"
+		if strings.TrimSpace(key) == better {
+			said = "has blanks around it; write %s without them"
+		}
+		warnings = append(warnings, e.mistake(key, said, better).Error())
 	}
 	return warnings
 }

@@ -94,8 +94,8 @@ func TestFilesByTheirMarks(t *testing.T) {
 	}
 }
 
-// A command line or a url in place of the entry of a server is answered with the entry.
-func TestCommandLineForEntry(t *testing.T) {
+// What stands in the wrong place is answered with what to write.
+func TestMisplacedEntries(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, tt := range []struct{ path, file, says string }{
 		{"a.json", `{"mcpServers": {"x": "node srv.js"}}`, `a.json:1: server x: expected a table of keys and values, not a text; write "x": {"command": "node", "args": ["srv.js"]}; this server is left out`},
@@ -106,6 +106,18 @@ func TestCommandLineForEntry(t *testing.T) {
 		{"a.yaml", "mcpServers:\n  x: node srv.js\n", `a.yaml:2: server x: expected a table of keys and values, not a text; write "x": {"command": "node", "args": ["srv.js"]}; this`},
 		{"a.toml", "[servers]\nx = 'node srv.js'\n", `a.toml:2: server x: expected a table of keys and values, not a text; write x = { command = "node", args = ["srv.js"] }`},
 		{"a.json", `{"mcpServers": {"command": "node", "args": ["srv.js"]}}`, `a.json:1: command: is a key of a server, where its name is expected; write "NAME": {"command": "node", "args": ["srv.js"]}`},
+		{"a.json", `{"mcpServers": {"mcpServers": {"x": {"command": "x"}}}}`, "a.json:1: mcpServers: is within mcpServers; write its servers there"},
+		{"a.json", `{"mcpServers": "node srv.js"}`, `a.json:1: mcpServers: expected a table of servers, not a text; write "mcpServers": {"NAME": {"command": "node", "args": ["srv.js"]}}`},
+		{"a.json", `{"mcpServers": null}`, "a.json:1: mcpServers: expected a table of servers, not null"},
+		{"a.json", `{"command": "node", "args": ["srv.js"]}`, `a.json:1: command: is a key of a server, where its name is expected; write "mcpServers": {"NAME": {"command": "node", "args": ["srv.js"]}}`},
+		{"a.json", `{"x": {"command": "node"}}`, `a.json:1: x: looks like a server; write {"mcpServers": {"x": {…}}}`},
+		{"a.json", `{"augment": {"mcpServers": []}}`, "a.json:1: augment.mcpServers: is not where servers are looked for; write mcpServers at the top of the file"},
+		{".zed/settings.json", `{"x": {"command": "node"}}`, "is a file of Zed, and has no servers: expected them under context_servers"},
+		{"a.json", `{"mcpServers": {"x": {" command": "node"}}}`, "command: has blanks around it; write command without them"},
+		{"a.yaml", "mcpServers:\n\tx:\n\t\tcommand: node\n", "a.yaml:2: is not YAML: a line begins with a tab; write blanks in its place"},
+		{"a.toml", "[x]\ncommand = 'node'\n", "a.toml:1: x: there is no such key; a server is written [servers.x]"},
+		{"a.toml", "command = 'node'\n", "a.toml:1: command: there is no such key; it is one of a server: write it below [servers.NAME]"},
+		{"a.toml", "[servers.my.server]\ncommand = 'node'\n", `a.toml:1: server my: server: there is no such key; a name with a dot is written in quotes: [servers."my.server"]`},
 		{"a.toml", "[servers]\nurl = 'https://h.example/mcp'\n", `a.toml:2: url: is a key of a server, where its name is expected; write NAME = { url = "https://h.example/mcp" }`},
 	} {
 		f, err := Parse(tt.path, []byte(tt.file))
@@ -117,6 +129,28 @@ func TestCommandLineForEntry(t *testing.T) {
 		}
 		if !strings.Contains(said, tt.says) {
 			t.Errorf("%s: %s", tt.file, said)
+		}
+	}
+}
+
+// A file that is not JSON is answered with what is usually wrong there, and the line of it.
+func TestWrongJSON(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                                       `a.json:1: is not JSON: it is empty; expected {"mcpServers": {…}}`,
+		"[servers.x]\ncommand = 'x'\n":           "; this looks like TOML: name the file .toml",
+		"{\n# a comment\n}":                      "a.json:2: is not JSON: invalid character '#'; a comment begins with //",
+		"{'mcpServers': {}}":                     `; write names and texts in double quotes`,
+		"{\n“mcpServers”: {}}":                   `a.json:2: is not JSON: invalid character 'â'; write " in place of “`,
+		"{mcpServers: {}}":                       "; write names and texts in double quotes",
+		"{\"mcpServers\": {7: {}}}":              "; write names and texts in double quotes",
+		"{\"a\": 1\n\"b\": 2}":                   "a.json:2: is not JSON: invalid character '\"' after object key:value pair; is a comma or a colon missing before it?",
+		"{\"a\" {}}":                             "is a comma or a colon missing before it?",
+		"{\"a\": \"C:\\Users\"}":                 `; write \ twice`,
+		"{\"a\": \"C:\\\\x\"\n, \"b\": \"\\q\"}": `a.json:2: is not JSON: invalid character 'q' in string escape code; write \ twice`,
+	} {
+		_, err := Parse("a.json", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %s", text, err, says)
 		}
 	}
 }

@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -25,13 +30,17 @@ func readJSON(path string, data []byte) (*document, error) {
 	root, err := w.value(nil)
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it ends too early")
+		if len(bytes.TrimSpace(data)) == 0 {
+			err = errors.New(`it is empty; expected {"mcpServers": {…}}`)
+		}
 	} else if err == nil {
 		if _, err = w.dec.Token(); err == nil {
 			err = errors.New("something follows its end")
 		}
 	}
 	if err != nil && err != io.EOF {
-		return nil, &Error{File: path, Line: w.line(), Problem: "is not JSON: " + err.Error()}
+		line, remedy := w.remedy(err)
+		return nil, &Error{File: path, Line: line, Problem: "is not JSON: " + err.Error() + remedy}
 	}
 	table, ok := root.(map[string]any)
 	if !ok {
@@ -102,6 +111,41 @@ func (w *jsonReader) array(path []string) ([]any, error) {
 	_, err := w.dec.Token()
 	return list, err
 }
+
+// remedy says what is usually wrong where the text is not JSON, by what stands there, and in
+// which line.
+func (w *jsonReader) remedy(err error) (line int, text string) {
+	line = w.line()
+	if !errors.As(err, new(*json.SyntaxError)) {
+		return line, ""
+	}
+	if table().Match(w.data) {
+		return line, "; this looks like TOML: name the file .toml"
+	}
+	rest := bytes.TrimLeft(w.data[w.dec.InputOffset():], " \t\r\n,:")
+	at := line + bytes.Count(w.data[w.dec.InputOffset():len(w.data)-len(rest)], []byte("\n"))
+	next, _ := utf8.DecodeRune(rest)
+	switch {
+	case next == '#':
+		return at, "; a comment begins with //"
+	case next == '"' && badEscape().Match(rest[:endOfString(rest, 0)]):
+		return at, `; write \ twice`
+	case strings.ContainsRune(`"{[`, next):
+		return line, "; is a comma or a colon missing before it?"
+	case strings.ContainsRune("‘’“”„", next):
+		return at, fmt.Sprintf(`; write " in place of %c`, next)
+	case next == '\'', unicode.IsLetter(next), unicode.IsDigit(next):
+		return at, "; write names and texts in double quotes"
+	}
+	return at, ""
+}
+
+var (
+	// table matches the heading of a table in TOML at the beginning of a file.
+	table = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\[[A-Za-z]`) })
+
+	badEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"(?:[^\\"]|\\["\\/bfnrtu])*\\[^"\\/bfnrtu]`) })
+)
 
 // line returns the line of what was read last.
 func (w *jsonReader) line() int {

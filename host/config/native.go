@@ -69,8 +69,11 @@ func (e *entry) onlyKeys(table keys, hint string) {
 	known := table.names()
 	for _, key := range slices.Sorted(maps.Keys(e.values)) {
 		better := suggestion(key, known)
+		strayed := e.strayed(key)
 		switch {
 		case slices.Contains(known, key):
+		case strayed != "":
+			e.fail(key, "there is no such key; %s", strayed)
 		case key == "enabled" && slices.Contains(known, "disabled") && hint == "": // the suggestion "disabled" would say the opposite
 			e.fail(key, "there is no such key; write disabled = true for a server that is not to be used, and nothing for one that is")
 		case better != "" && hint != "":
@@ -81,6 +84,21 @@ func (e *entry) onlyKeys(table keys, hint string) {
 			e.fail(key, "there is no such key; %s", cmp.Or(hint, "there are "+strings.Join(known, ", ")))
 		}
 	}
+}
+
+// strayed says where a key belongs that was written in another table, or "".
+func (e *entry) strayed(key string) string {
+	inner, _ := e.values[key].(map[string]any)
+	isServer := inner["command"] != nil || inner["url"] != nil
+	switch {
+	case len(e.path) == 0 && isServer:
+		return fmt.Sprintf("a server is written [servers.%s]", key)
+	case len(e.path) == 0 && slices.Contains(serverKeys.names(), key):
+		return "it is one of a server: write it below [servers.NAME]"
+	case len(e.path) == 2 && isServer:
+		return fmt.Sprintf(`a name with a dot is written in quotes: [%s."%s.%s"]`, e.path[0], e.path[1], key)
+	}
+	return ""
 }
 
 func suggestion(key string, known []string) string {

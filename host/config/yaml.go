@@ -35,7 +35,11 @@ func readYAML(path string, text string) (*document, error) {
 	var syntax yaml.Error
 	switch {
 	case errors.As(err, &syntax):
-		return nil, &Error{File: path, Line: syntax.GetToken().Position.Line, Problem: "is not YAML: " + syntax.GetMessage()}
+		problem, line := "is not YAML: "+syntax.GetMessage(), syntax.GetToken().Position.Line
+		if lines := strings.Split(text, "\n"); line >= 1 && line <= len(lines) && strings.HasPrefix(strings.TrimLeft(lines[line-1], " "), "\t") {
+			problem = "is not YAML: a line begins with a tab; write blanks in its place"
+		}
+		return nil, &Error{File: path, Line: line, Problem: problem}
 	case err != nil:
 		return nil, &Error{File: path, Problem: "is not YAML: " + err.Error()}
 	}
