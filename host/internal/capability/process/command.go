@@ -126,12 +126,21 @@ func (p Process) locate(env []string) (string, error) {
 	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy)}
 }
 
-// apart says how to write a command whose text also has its arguments; it is "" for a command
-// without arguments in its text.
+// apart says how to write a command whose text also has its arguments, or blanks around it; it
+// is "" for any other.
 func (p Process) apart() string {
 	words := strings.Fields(p.Command)
+	if len(words) == 1 && words[0] != p.Command {
+		return "it has blanks around it; leave them out"
+	}
 	if len(words) < 2 {
 		return ""
+	}
+	// The folder of the entry stands before a command that has a slash in its arguments.
+	if _, err := exec.LookPath(words[0]); err != nil && filepath.Base(words[0]) != words[0] {
+		if _, err := exec.LookPath(filepath.Base(words[0])); err == nil {
+			words[0] = filepath.Base(words[0])
+		}
 	}
 	var args []string
 	for _, word := range append(words[1:], p.Args...) {
