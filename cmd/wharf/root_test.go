@@ -1,9 +1,14 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -17,6 +22,22 @@ func TestNearest(t *testing.T) {
 	} {
 		if got := meant(word, names); got != want {
 			t.Errorf("meant(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+// Of a configuration that may not be read, it is not said that it lies in the wrong place.
+func TestUnreadableConfiguration(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locked")
+	if err := os.Mkdir(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadDir(dir); err == nil {
+		t.Skip("this user may read everything")
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "mcp.json")} {
+		if _, err := settingsOf(path); !errors.Is(err, fs.ErrPermission) || exit.HintOf(err) != "`ls -ld "+path+"` shows who may read it" {
+			t.Errorf("%s: %v, hint %q", path, err, exit.HintOf(err))
 		}
 	}
 }

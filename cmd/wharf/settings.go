@@ -54,6 +54,8 @@ func settingsOf(path string) (*settings, error) {
 		return &settings{}, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, exit.Usage(fmt.Errorf("configuration: there is no file %s", path), "%s", otherFile(path))
+	case errors.Is(err, fs.ErrPermission):
+		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "`ls -ld %s` shows who may read it", plain.ShellWord(path))
 	case err != nil && isFolder(path):
 		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "%s", fileWithin(path))
 	case err != nil:
