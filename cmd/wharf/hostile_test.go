@@ -208,7 +208,7 @@ func serverCounts() {
 	type city struct {
 		Name string `json:"name"`
 	}
-	mcp.AddTool(server, &mcp.Tool{Name: "city", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"enum":["New York","New Orleans","Chicago","St. John's"]}}}`)},
+	mcp.AddTool(server, &mcp.Tool{Name: "city", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"enum":["New York","New Orleans","Chicago","St. John's","a$HOME \"b\" ` + "`touch run`" + `; c\\n","e$(touch run) (touch run)"]}}}`)},
 		func(_ context.Context, _ *mcp.CallToolRequest, in city) (*mcp.CallToolResult, any, error) {
 			return said("it is " + in.Name + ", here"), nil, nil
 		})

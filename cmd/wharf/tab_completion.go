@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -31,33 +32,56 @@ func refuseUnknownShells(root *cobra.Command) {
 		cmd.Args, cmd.RunE = cobra.ArbitraryArgs, runGroup
 		cmd.Long = strings.TrimSpace(cmd.Long) + completionLong // with what Cobra says
 		for _, shell := range cmd.Commands() {
-			if write := shell.RunE; shell.Name() == "bash" {
-				shell.RunE = func(cmd *cobra.Command, args []string) error {
-					if err := write(cmd, args); err != nil {
-						return err
-					}
-					_, err := cmd.OutOrStdout().Write([]byte(bashWords))
-					return err
-				}
-			} else if shell.Name() == "fish" {
+			switch shell.Name() {
+			case "bash":
 				shell.RunE = func(cmd *cobra.Command, _ []string) error {
-					var script strings.Builder
-					if err := root.GenFishCompletion(&script, true); err != nil {
-						return err
+					plain, _ := cmd.Flags().GetBool("no-descriptions")
+					return writeScript(cmd, func(to io.Writer) error { return root.GenBashCompletionV2(to, !plain) }, bashChanges, bashWords)
+				}
+			case "zsh":
+				shell.RunE = func(cmd *cobra.Command, _ []string) error {
+					generate := root.GenZshCompletion
+					if plain, _ := cmd.Flags().GetBool("no-descriptions"); plain {
+						generate = root.GenZshCompletionNoDesc
 					}
-					_, err := io.WriteString(cmd.OutOrStdout(), strings.Replace(script.String(), fishWord, fishText, 1))
-					return err
+					return writeScript(cmd, generate, zshChanges, "")
+				}
+			case "fish":
+				shell.RunE = func(cmd *cobra.Command, _ []string) error {
+					return writeScript(cmd, func(to io.Writer) error { return root.GenFishCompletion(to, true) }, fishChanges, "")
 				}
 			}
 		}
 	}
 }
 
-// The word at which a Tab is pressed, as the script for fish takes it, and as the program has to
-// be given it: without the quotes and backslashes of the line.
-const (
-	fishWord = "(string escape -- (commandline -ct))"
-	fishText = "(commandline -ct | string unescape | string escape)"
+// writeScript writes the script that Cobra has for a shell, with changes.
+func writeScript(cmd *cobra.Command, generate func(io.Writer) error, changes *strings.Replacer, more string) error {
+	var script strings.Builder
+	if err := generate(&script); err != nil {
+		return err
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), changes.Replace(script.String())+more)
+	return err
+}
+
+// What a shell's script does in another way. The word at which a Tab is pressed may be within quotes.
+// The words before it are evaluated, in fish without the escapes of the line: a value may be one that
+// a server has chosen.
+var (
+	bashChanges = strings.NewReplacer(`    args=("${words[@]:1}")`, "    __wharf_close_quotes\n"+`    args=("${words[@]:1}")`)
+	zshChanges  = strings.NewReplacer(
+		`    words=("${=words[1,CURRENT]}")`, `    [[ -z $compstate[quote] && $words[CURRENT] == *[\"\']* ]] && words[CURRENT]=$IPREFIX$PREFIX
+    words=("${=words[1,CURRENT]}")`, // zsh has the escapes that take the place of quotes within a word
+		`comp=${comp//:/\\:}`, `comp=${comp//\\/\\\\}; comp=${comp//:/\\:}`,
+		`requestComp="${words[1]} __complete ${words[2,-1]}"`, `requestComp="${words[1]} __complete ${words[2,-1]}${compstate[quote]}"`)
+	fishChanges = strings.NewReplacer(
+		"    set -l args (commandline -opc)", `    set -l args
+    for word in (commandline -opc)
+        string match -qr '^[^-=][^=]*=' -- $word; and set word (string escape -- $word)
+        set -a args $word
+    end`,
+		"(string escape -- (commandline -ct))", "(commandline -ct | string unescape | string escape)")
 )
 
 // completeServers offers the names of servers for the first word, and for the words behind it
@@ -140,12 +164,14 @@ func dottedTools(s *settings, word string) (all []string) {
 	return nil
 }
 
-// offer returns the words that a shell is given. It escapes blanks and apostrophes; a word with
-// anything else that could mean something there is left out, since a server may have chosen it,
-// and so is one that ends with a blank, which is lost on the way. No space follows a key.
+// offer returns the words that a shell is given. It escapes what means something to it in a value;
+// a name with such a letter is left out, since a server has chosen it and the user does not expect it,
+// and so is a value that begins or ends with a blank, which is lost on the way. No space follows a key.
 func offer(words []string) ([]string, cobra.ShellCompDirective) {
 	words = omit(words, func(word string) bool {
-		return strings.ContainsAny(word, "\"\\$`;|&<>()!") || strings.TrimSpace(word) != word
+		key, _, pair := strings.Cut(word, "=")
+		isValue := pair && args.IsKey(key)
+		return !isValue && strings.ContainsAny(word, "\"\\$`;|&<>()!") || strings.TrimSpace(word) != word
 	})
 	directive := cobra.ShellCompDirectiveNoFileComp
 	if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !strings.HasSuffix(word, "=") }) {

@@ -32,10 +32,55 @@ __wharf_init_completion()
     prev=${words[cword-1]}
 }
 
+# A word that ends within quotes is given to the program closed.
+__wharf_close_quotes()
+{
+    local word=${words[cword]} letter i
+    __wharf_quote= __wharf_before= __wharf_within=
+    for ((i = 0; i < ${#word}; i++)); do
+        letter=${word:i:1}
+        case $__wharf_quote$letter in
+        \\ | \"\\) ((i++)) ;;
+        \' | \") __wharf_quote=$letter __wharf_before=${word:0:i} __wharf_within=${word:i+1} ;;
+        \'\' | \"\") __wharf_quote= ;;
+        esac
+    done
+    words[cword]+=$__wharf_quote
+}
+
+# Within quotes, what goes into the line is what follows them. A few letters cannot stand there.
+__wharf_complete_within_quotes()
+{
+    local line word special=$'"$\\\x60' i
+    cur=
+    for line in "${completions[@]}"; do
+        [[ $line == "$__wharf_before"* ]] || continue
+        line=${line#"$__wharf_before"}
+        word=$line
+        if [[ $__wharf_quote == \' ]]; then
+            [[ $line == *\'* ]] && continue
+        else
+            [[ $line == *!* ]] && continue
+            word=
+            for ((i = 0; i < ${#line}; i++)); do
+                [[ $special == *"${line:i:1}"* ]] && word+=\\
+                word+=${line:i:1}
+            done
+        fi
+        if [[ $word == "$__wharf_within"* ]]; then
+            COMPREPLY+=("$word")
+        fi
+    done
+}
+
 # What goes into the line is escaped, also the common beginning of several words.
 __wharf_handle_completion_types()
 {
     local tab=$'\t' line word
+    if [[ -n $__wharf_quote ]]; then
+        __wharf_complete_within_quotes
+        return
+    fi
     if [[ ${completions[*]} == *$tab* && $COMP_TYPE != 37 && $COMP_TYPE != 42 ]]; then
         __wharf_handle_standard_completion_case # with descriptions
         return

@@ -57,6 +57,19 @@ func TestCompletionInShells(t *testing.T) {
 			s.await("it is new orleans, here")
 			s.answer("ready> ", "wharf call cities city name=St\t| tr A-Z a-z\n")
 			s.await("it is st. john's, here")
+			s.answer("ready> ", "wharf call cities city name=a\t| tr A-Z a-z\n") // nothing of it means something to the shell
+			s.await("it is a$home \\\"b\\\" `touch run`; c\\\\n, here")
+			s.answer("ready> ", "wharf call cities city name=e\t--outp\ttext\n") // nor when a Tab evaluates the line
+			s.await("it is e$(touch run) (touch run), here")
+			for _, open := range []string{"name=\"New Y", "name='New Y", "\"name=New Y", "'name=New Y"} {
+				s.answer("ready> ", "wharf call cities city "+open+"\t| tr A-Z a-z\n")
+				s.await("it is new york, here")
+			}
+			s.answer("ready> ", "wharf call cities city name=\"e\t--output text\n")
+			s.await("it is e$(touch run) (touch run), here")
+			if _, err := os.Stat(filepath.Join(rc, "run")); err == nil {
+				t.Error("the shell has run a part of a value")
+			}
 			s.answer("ready> ", "wharf read demo demo://ab\t--output text | tr a-z A-Z\n")
 			if shown := s.await("ready> "); strings.Contains(shown, "rror") || !strings.Contains(shown, "demo://about") {
 				t.Errorf("the shell shows %q", shown)
@@ -99,19 +112,26 @@ func TestCompletionInFish(t *testing.T) {
 	}
 	config := knowCities(t)
 	for line, want := range map[string]string{
-		"wharf call cities city name=N":      "name=New Orleans\nname=New York\n",
-		`wharf call cities city name=New\ Y`: "name=New York\n",
-		`wharf call cities city "name=St. J`: "name=St. John's\n",
-		"wharf call demo ec":                 "echo\n",
-		"wharf call demo echo mes":           "message=\n",
-		"wharf demo ad":                      "add\n",
-		"wharf call de":                      "demo\n",
-		"wharf call demo.ec":                 "demo.echo\n",
-		"wharf demo.echo mes":                "message=\n",
+		"wharf call cities city name=N":                              "name=New Orleans\nname=New York\n",
+		`wharf call cities city name=New\ Y`:                         "name=New York\n",
+		`wharf call cities city "name=St. J`:                         "name=St. John's\n",
+		"wharf call cities city name=a":                              "name=a$HOME \"b\" `touch run`; c\\n\n",
+		`wharf call cities city name='e$(touch run) (touch run)' na`: "",
+		`wharf call cities city name="New Y`:                         "name=New York\n",
+		"wharf call demo ec":                                         "echo\n",
+		"wharf call demo echo mes":                                   "message=\n",
+		"wharf demo ad":                                              "add\n",
+		"wharf call de":                                              "demo\n",
+		"wharf call demo.ec":                                         "demo.echo\n",
+		"wharf demo.echo mes":                                        "message=\n",
 	} {
 		cmd := exec.Command("fish", "-N", "-c", "wharf completion fish | source; complete -C $LINE")
-		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "LINE="+line, config)
-		if out, err := cmd.Output(); err != nil || string(out) != want {
+		cmd.Env, cmd.Dir = append(os.Environ(), "HOME="+t.TempDir(), "LINE="+line, config), t.TempDir()
+		out, err := cmd.Output()
+		if _, wrong := os.Stat(filepath.Join(cmd.Dir, "run")); wrong == nil {
+			t.Errorf("%s: fish has run a part of a value", line)
+		}
+		if err != nil || string(out) != want {
 			t.Errorf("%s: %q, %v; want %q", line, out, err, want)
 		}
 	}
