@@ -74,6 +74,7 @@
 // connections need as many file descriptors in one process (ulimit -Hn; Go raises
 // the soft limit by itself), and 1,000 over stdio as many processes.
 //
-// The data of each curve is written to docs/figures as NAME.csv, and ./draw makes
-// NAME.svg of it; `go run ./draw FOLDER` draws again what is there.
+// The data of each curve is written to docs/figures as NAME.csv, how it was measured
+// to run.txt, and ./draw makes NAME.svg of it; `go run ./draw FOLDER` draws again what
+// is there.
 package main

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -14,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/measure"
 )
 
-// draw writes the curves that were measured into a folder: the data as NAME.csv, and
-// what ./draw makes of it.
+// draw writes the curves that were measured into a folder: the data as NAME.csv, what
+// ./draw makes of it, and in run.txt how it was measured.
 func (r *report) draw(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -26,6 +27,12 @@ func (r *report) draw(ctx context.Context, folder string) error {
 				return err
 			}
 		}
+	}
+	var how bytes.Buffer
+	r.head(&how)
+	r.leftOut(&how)
+	if err := os.WriteFile(filepath.Join(folder, "run.txt"), how.Bytes(), 0o644); err != nil {
+		return err
 	}
 	command := exec.CommandContext(ctx, "go", "run", "github.com/wharf-mcp/wharf/cmd/compare/draw", folder)
 	if out, err := command.CombinedOutput(); err != nil {
@@ -46,7 +53,7 @@ func (r *report) curve(c measure.Curve) (rows [][]string) {
 			row := []string{strconv.Itoa(m.At), who}
 			for _, metric := range m.Metrics {
 				if v, ok := r.Runs.Median(pinned, who, arena.Key{Measure: m.Name, Metric: metric.Name}); ok {
-					row = append(row, strconv.FormatFloat(v, 'g', 4, 64))
+					row = append(row, strconv.FormatFloat(v, 'f', metric.Digits, 64))
 				}
 			}
 			if len(row) == len(c.Columns()) {

@@ -55,6 +55,20 @@ func (r *report) save(path string) error {
 }
 
 func (r *report) print(w io.Writer) {
+	r.head(w)
+	if len(r.opponents()) > 0 {
+		fmt.Fprintln(w, "of floor: Wharf's figure by the floor's; × peer: how many times better than the peer's it is")
+	}
+	for _, pinned := range r.settings.pins {
+		r.table(w, pinned)
+	}
+	r.leftOut(w)
+	r.starts(w)
+	r.judge(w)
+}
+
+// head says what was measured, and how quiet the machine was.
+func (r *report) head(w io.Writer) {
 	for _, v := range r.Versions {
 		fmt.Fprintln(w, v)
 	}
@@ -67,19 +81,15 @@ func (r *report) print(w io.Writer) {
 	if r.Tuned {
 		fmt.Fprintln(w, "tuned: over HTTP, the peers keep more connections than they do by default")
 	}
-	if len(r.opponents()) > 0 {
-		fmt.Fprintln(w, "of floor: Wharf's figure by the floor's; × peer: how many times better than the peer's it is")
-	}
-	for _, pinned := range r.settings.pins {
-		r.table(w, pinned)
-	}
+}
+
+// leftOut names the points of curves that could not be taken.
+func (r *report) leftOut(w io.Writer) {
 	for _, run := range r.Runs {
 		if run.Left != "" {
 			fmt.Fprintf(w, "\nleft out: %s of %s: %s\n", run.Measure, run.Contestant, run.Left)
 		}
 	}
-	r.starts(w)
-	r.judge(w)
 }
 
 // table prints the figures of all measures under one pinning; after an error,

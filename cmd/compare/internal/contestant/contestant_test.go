@@ -59,6 +59,17 @@ func webDock(t testing.TB, f server.Form) Dock {
 	return Dock{Address: Address{URL: w.URL(f)}, CacheDir: t.TempDir(), Heard: NewTally()}
 }
 
+// socketDock returns a server on a unix socket, in this process.
+func socketDock(t testing.TB) Dock {
+	t.Helper()
+	s, err := server.NewSocket(server.Legacy, server.Tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return Dock{Address: Address{Socket: s.Path()}, CacheDir: t.TempDir(), Heard: NewTally()}
+}
+
 // connect opens a contestant, and closes it at the end of the test.
 func connect(t testing.TB, name string, d Dock) Client {
 	t.Helper()
@@ -136,6 +147,7 @@ func TestCheckLooksAtTheLengthOfEveryEcho(t *testing.T) {
 func TestFloorGivesEveryCallerItsOwnAnswer(t *testing.T) {
 	for name, d := range map[string]Dock{
 		"stdio":  dock(t, "serve"),
+		"socket": socketDock(t),
 		"json":   webDock(t, server.JSON),
 		"events": webDock(t, server.Events),
 	} {

@@ -31,7 +31,7 @@ type desk struct {
 }
 
 // idle is how many connections are kept, which is more than there are callers.
-const idle = 128
+const idle = 2_048
 
 // client is what the peers do HTTP by. Their default is net/http's, which keeps
 // two connections.
