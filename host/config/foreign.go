@@ -93,6 +93,9 @@ func (e *entry) notServer(item any) *Error {
 	if _, nested := item.([]any); nested && e.doc.format == formatYAML {
 		what = listInList
 	}
+	if argv := commandLine(item); len(argv) > 0 && e.doc.format == formatJSON {
+		what += "; write " + strconv.Quote(e.path[0]) + ": {" + e.doc.example("NAME", argv) + "}"
+	}
 	return &Error{File: e.doc.path, Line: e.lineOf(""), Field: strings.Join(e.path, "."), Problem: "expected the keys of a server, not " + what}
 }
 

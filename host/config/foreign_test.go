@@ -108,6 +108,7 @@ func TestMisplacedEntries(t *testing.T) {
 		{"a.json", `{"mcpServers": {"command": "node", "args": ["srv.js"]}}`, `a.json:1: command: is a key of a server, where its name is expected; write "NAME": {"command": "node", "args": ["srv.js"]}`},
 		{"a.json", `{"mcpServers": {"mcpServers": {"x": {"command": "x"}}}}`, "a.json:1: mcpServers: is within mcpServers; write its servers there"},
 		{"a.json", `{"mcpServers": "node srv.js"}`, `a.json:1: mcpServers: expected a table of servers, not a text; write "mcpServers": {"NAME": {"command": "node", "args": ["srv.js"]}}`},
+		{"a.json", `{"mcpServers": ["node srv.js"]}`, `mcpServers.0: expected the keys of a server, not a text; write "mcpServers": {"NAME": {"command": "node", "args": ["srv.js"]}}`},
 		{"a.json", `{"mcpServers": null}`, "a.json:1: mcpServers: expected a table of servers, not null"},
 		{"a.json", `{"command": "node", "args": ["srv.js"]}`, `a.json:1: command: is a key of a server, where its name is expected; write "mcpServers": {"NAME": {"command": "node", "args": ["srv.js"]}}`},
 		{"a.json", `{"x": {"command": "node"}}`, `a.json:1: x: looks like a server; write {"mcpServers": {"x": {…}}}`},

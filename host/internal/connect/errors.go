@@ -54,7 +54,7 @@ func isNotMCP(err error) bool {
 // foundInstead says what an error of [isNotMCP] found in place of an MCP server.
 func foundInstead(err error) string {
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
-		return fmt.Sprintf("HTTP %d, and no message in it", nothing.HTTP)
+		return fmt.Sprintf("HTTP %d, and no answer in it", nothing.HTTP)
 	}
 	said := answerOf(err)
 	if said.HTTP < 300 {
