@@ -86,13 +86,14 @@ func (c *child) closePipes() {
 }
 
 // follow starts what follows a process: its stderr and its end. outDone is closed when its
-// stdout, which is followed already, is read to its end.
-func (c *child) follow(outDone <-chan struct{}, stderr io.Writer) {
+// stdout, which is followed already, is read to its end. over is called once exited is closed,
+// and does not wait.
+func (c *child) follow(outDone <-chan struct{}, stderr io.Writer, over func()) {
 	c.outDone, c.errDone = outDone, copyFrom(c.stderr, stderr)
-	go func() {
-		defer close(c.exited)
-		c.group.await(c.cmd)
-	}()
+	c.group.whenOver(c.cmd, func() {
+		close(c.exited)
+		over()
+	})
 }
 
 // copyFrom passes what comes from in to w, and goes on when w fails: the process that writes

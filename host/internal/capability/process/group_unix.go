@@ -23,12 +23,11 @@ func (g *group) prepare(cmd *exec.Cmd) {
 
 func (g *group) adopt(cmd *exec.Cmd) error {
 	g.id = cmd.Process.Pid
-	g.watch.adopt()
 	return nil
 }
 
-// await returns when the process is over.
-func (g *group) await(cmd *exec.Cmd) { g.watch.await(cmd) }
+// whenOver calls f once, when the process is over. f does not wait.
+func (g *group) whenOver(cmd *exec.Cmd, f func()) { g.watch.whenOver(cmd, f) }
 
 // terminate asks the whole group to end, and reports whether there is a way to
 // ask here at all.

@@ -50,8 +50,13 @@ func (g *group) adopt(cmd *exec.Cmd) error {
 	return nil
 }
 
-// await returns when the process is over.
-func (g *group) await(cmd *exec.Cmd) { cmd.Wait() }
+// whenOver calls f once, when the process is over. f does not wait.
+func (g *group) whenOver(cmd *exec.Cmd, f func()) {
+	go func() {
+		cmd.Wait()
+		f()
+	}()
+}
 
 // terminate has no way to ask a process without a console.
 func (g *group) terminate() bool { return false }

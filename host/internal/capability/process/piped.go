@@ -34,7 +34,7 @@ func (p Process) StartPiped() (*Piped, error) {
 	k := &Piped{child: c, stderr: &cappedBuffer{full: make(chan struct{})}, released: make(chan struct{})}
 	read := make(chan struct{}) // by the owner of k, who has stopped when it is closed
 	close(read)
-	c.follow(read, k.stderr)
+	c.follow(read, k.stderr, func() {})
 	go func() {
 		defer close(k.released)
 		<-c.exited

@@ -23,8 +23,9 @@ func TestWatchWithoutAPidfd(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := watch{fd: -1}
-	w.adopt()
-	w.await(cmd)
+	over := make(chan struct{})
+	w.whenOver(cmd, func() { close(over) })
+	<-over
 	if err := syscall.Kill(cmd.Process.Pid, 0); err != nil {
 		t.Errorf("the process was reaped: %v", err)
 	}

@@ -58,7 +58,7 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 	}
 	c.stdin.Close()
 	stdout, stderr := &cappedBuffer{full: make(chan struct{})}, capability.NewTail()
-	c.follow(copyFrom(c.stdout, stdout), stderr)
+	c.follow(copyFrom(c.stdout, stdout), stderr, func() {})
 	select {
 	case <-c.exited:
 		c.awaitPipes(ctx, grace.Exit, stdout.full)

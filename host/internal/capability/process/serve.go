@@ -27,7 +27,12 @@ func (p Process) serve(h *stream.Duplex) {
 	}
 	h.Attach(c.stdin, "its stdin")
 	h.Events.Opened()
-	c.follow(h.Follow(c.stdout, "stdout"), h.Stderr())
+	c.follow(h.Follow(c.stdout, "stdout"), h.Stderr(), h.Resume)
+	h.Pause(func() { c.finish(h) })
+}
+
+// finish ends the process, or follows its end, and says how it ended.
+func (c *child) finish(h *stream.Duplex) {
 	select {
 	case <-c.exited:
 		c.awaitPipes(h.Context, h.Grace().Exit, nil)

@@ -109,7 +109,9 @@ func TestTheWholeGroupIsAskedToEnd(t *testing.T) {
 		}
 	}
 	g.kill()
-	g.await(cmd)
+	over := make(chan struct{})
+	g.whenOver(cmd, func() { close(over) })
+	<-over
 	if g.reap(cmd); !asked {
 		t.Error("it says that there is no way to ask")
 	}

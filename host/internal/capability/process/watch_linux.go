@@ -1,19 +1,19 @@
 package process
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 )
 
-// watch sees the end of a process without reaping it, and without a thread that
-// waits in the kernel for each: through a pidfd, which the runtime polls like a
-// socket.
+// watch sees the end of a process without reaping it, and without a thread or a goroutine that
+// waits for each: through a pidfd, which is watched with the pipes.
 type watch struct {
-	fd   int
-	file *os.File
+	fd    int               // -1 for none
+	ready *stream.Readiness // nil if a goroutine waits
 }
 
 func (w *watch) prepare(attr *syscall.SysProcAttr) {
@@ -21,46 +21,32 @@ func (w *watch) prepare(attr *syscall.SysProcAttr) {
 	attr.PidFD = &w.fd
 }
 
-func (w *watch) adopt() {
-	if w.fd < 0 {
-		return // a kernel without
-	}
-	unix.SetNonblock(w.fd, true)
-	w.file = os.NewFile(uintptr(w.fd), "pidfd")
-}
-
-// await returns when the process is over. The os package holds a copy of the pidfd,
-// nonblocking with this one: its own Wait must not be called before the process is over.
-func (w *watch) await(cmd *exec.Cmd) {
-	over := false
-	if w.file != nil {
-		if raw, err := w.file.SyscallConn(); err == nil {
-			outer := raw.Read(func(fd uintptr) bool {
-				over, err = waitid(unix.P_PIDFD, int(fd), unix.WNOHANG)
-				return over || err != nil
-			})
-			over = over && outer == nil && err == nil
+// whenOver calls f once, when the process is over. f does not wait.
+func (w *watch) whenOver(cmd *exec.Cmd, f func()) {
+	if w.fd >= 0 {
+		var err error
+		if w.ready, err = stream.WhenReadable(w.fd, f); err == nil {
+			return
 		}
 	}
-	if !over {
-		waitid(unix.P_PID, cmd.Process.Pid, 0)
-	}
+	go func() { // on a kernel without pidfds
+		waitForEnd(cmd.Process.Pid)
+		f()
+	}()
 }
 
-// waitid reports whether the process is over, and leaves it unreaped. Without
-// WNOHANG it waits for that.
-func waitid(kind, id, flags int) (over bool, err error) {
+// waitForEnd returns when the process is over, and leaves it unreaped.
+func waitForEnd(pid int) {
 	var info unix.Siginfo
-	for {
-		err = unix.Waitid(kind, id, &info, unix.WEXITED|unix.WNOWAIT|flags, nil)
-		if err != unix.EINTR {
-			return info.Signo != 0, err
-		}
+	for unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 }
 
 func (w *watch) close() {
-	if w.file != nil {
-		w.file.Close()
+	if w.ready != nil {
+		w.ready.Forget()
+	}
+	if w.fd >= 0 {
+		unix.Close(w.fd)
 	}
 }

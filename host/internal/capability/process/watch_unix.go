@@ -13,8 +13,11 @@ type watch struct{}
 
 func (watch) prepare(*syscall.SysProcAttr) {}
 
-func (watch) adopt() {}
-
-func (watch) await(cmd *exec.Cmd) { cmd.Wait() }
+func (watch) whenOver(cmd *exec.Cmd, f func()) {
+	go func() {
+		cmd.Wait()
+		f()
+	}()
+}
 
 func (watch) close() {}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +16,16 @@ import (
 )
 
 // Duplex is an open stream of bytes both ways. One goroutine carries it, which runs serve;
-// every other goroutine of the handle ends before serve returns.
+// every other goroutine of the handle ends before serve returns. None carries it while it is
+// paused.
 type Duplex struct {
 	capability.Slot
 	writer writer
 	serve  func(*Duplex)
-	failed chan struct{} // closed by the first fail
+	failed chan struct{}          // closed by the first fail
+	paused bool                   // serve has called Pause; of the goroutine that runs serve
+	resume atomic.Pointer[func()] // ends the pause; nil before it
+	woken  atomic.Bool            // Resume was called
 
 	pipe     atomic.Pointer[ChildPipe] // what it follows; nil for none
 	failOnce sync.Once
@@ -44,14 +49,48 @@ func (h *Duplex) Start() { go h.run() }
 // run carries the handle from its open to its end. An error is said here and
 // nowhere else, so it is the last call of the sink in every kind.
 func (h *Duplex) run() {
-	defer h.Remove()
 	if h.AwaitTurn() {
 		h.serve(h)
 	}
+	if !h.paused {
+		h.end()
+	}
+}
+
+func (h *Duplex) end() {
+	defer h.Remove()
 	h.writer.close()
 	h.Cancel(nil)
 	if h.HasFailed() {
 		h.Events.Error(h.status, h.cause)
+	}
+}
+
+// Pause has another goroutine carry the handle on, with then, as soon as the handle has to end, it
+// has failed, or Resume was called. serve returns right after it, so no goroutine waits while all
+// is well.
+func (h *Duplex) Pause(then func()) {
+	h.paused = true
+	stop := context.AfterFunc(h.Context, h.Resume)
+	resume := sync.OnceFunc(func() {
+		go func() {
+			stop()
+			then()
+			h.end()
+		}()
+	})
+	h.resume.Store(&resume)
+	if h.woken.Load() { // perhaps by a goroutine that did not see resume
+		resume()
+	}
+}
+
+// Resume ends a pause, also one that has not begun yet. It may be called more than once, from
+// anywhere, and does not wait.
+func (h *Duplex) Resume() {
+	h.woken.Store(true)
+	if resume := h.resume.Load(); resume != nil {
+		(*resume)()
 	}
 }
 
@@ -82,6 +121,7 @@ func (h *Duplex) Fail(status abi.Status, err error) {
 	h.failOnce.Do(func() {
 		h.status, h.cause = status, err
 		close(h.failed)
+		h.Resume()
 	})
 }
 

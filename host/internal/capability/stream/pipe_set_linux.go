@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSet watches the pipes that no goroutine reads. One goroutine waits for all of them,
+// pipeSet watches the pipes that no goroutine reads, and the ends of processes. One goroutine waits for all of them,
 // which is there while there are any.
 type pipeSet struct {
 	mu      sync.Mutex
@@ -19,7 +19,7 @@ type pipeSet struct {
 	resting []member // were read by callers lately, and are not watched
 }
 
-// member is a pipe of the set. The set calls it from its own goroutine, or a timer's.
+// member is a pipe of the set, or a [Readiness]. The set calls it from its own goroutine, or a timer's.
 type member interface {
 	wake()        // there is something to read
 	rested() bool // it is watched again, since no caller has read it since the last time
@@ -104,6 +104,33 @@ func (s *pipeSet) run(epoll syscall.RawConn) {
 		}
 	})
 }
+
+// Readiness has a function called when there is something to read from a file descriptor.
+type Readiness struct {
+	fd   int
+	once sync.Once
+	call func()
+}
+
+// WhenReadable calls f once when there is something to read from fd, which a pidfd says of the end
+// of its process. f does not wait, and does not call the Readiness. After the owner of fd has
+// called Forget, and not before, it may close fd.
+func WhenReadable(fd int, f func()) (*Readiness, error) {
+	r := &Readiness{fd: fd, call: f}
+	if err := watchedPipes.add(fd, r); err != nil {
+		r.Forget()
+		return nil, err
+	}
+	watchedPipes.watch(fd, unix.EPOLLIN)
+	return r, nil
+}
+
+// Forget returns when f has been called, or never will be.
+func (r *Readiness) Forget() { watchedPipes.remove(r.fd) }
+
+func (r *Readiness) wake() { r.once.Do(r.call) }
+
+func (r *Readiness) rested() bool { return true } // it never rests
 
 // rest has in watched again when no caller has read it for a while.
 func (s *pipeSet) rest(in member) {
