@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -148,11 +149,11 @@ const pageSize = 64 << 10
 const mainGrant = "main"
 
 // pluginName is how a manifest may call a plugin.
-var pluginName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+var pluginName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`) })
 
 func checkManifest(m *abi.Manifest) error {
 	switch {
-	case !pluginName.MatchString(m.Name):
+	case !pluginName().MatchString(m.Name):
 		return fmt.Errorf("the manifest's name is %q, expected [a-z0-9][a-z0-9-]*", m.Name)
 	case len(m.Grants) == 0:
 		return errors.New("the manifest names no grants: a transport has to open something")

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // manifest is what a bundle says of how it is run, as
@@ -116,7 +117,7 @@ type bundled struct {
 	places   map[string]string
 }
 
-var dollars = regexp.MustCompile(`\$\{[^{}]*\}`)
+var dollars = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[^{}]*\}`) })
 
 // template splits a text at what a manifest names in it: a place, or what the user gives.
 // Everything else is text, ${NAME} too.
@@ -127,7 +128,7 @@ func (b bundled) template(value string) (t template) {
 			t = append(t, p)
 		}
 	}
-	for _, found := range dollars.FindAllStringIndex(value, -1) {
+	for _, found := range dollars().FindAllStringIndex(value, -1) {
 		name := value[found[0]+2 : found[1]-1]
 		place, known := b.places[name]
 		key, asked := strings.CutPrefix(name, "user_config.")

@@ -136,7 +136,9 @@ func (p Plugin) readme() (string, error) {
 }
 
 // condition is a mark in a README that begins or ends a part for some languages.
-var condition = regexp.MustCompile(`\{\{(?:(if|else if) (eq|ne) \.Lang "(\w+)"|(else|end))\}\}`)
+var condition = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{\{(?:(if|else if) (eq|ne) \.Lang "(\w+)"|(else|end))\}\}`)
+})
 
 // choose leaves out the parts of a README that are for other languages. Its marks are a
 // few of text/template, which is not used: it looks for methods by their names, so that
@@ -146,8 +148,8 @@ func (p Plugin) choose(text string) string {
 	var out strings.Builder
 	within := []choice{{kept: true}}
 	rest := 0
-	for _, at := range condition.FindAllStringSubmatchIndex(text, -1) {
-		mark := condition.FindStringSubmatch(text[at[0]:at[1]])
+	for _, at := range condition().FindAllStringSubmatchIndex(text, -1) {
+		mark := condition().FindStringSubmatch(text[at[0]:at[1]])
 		inner := &within[len(within)-1]
 		if inner.kept {
 			out.WriteString(text[rest:at[0]])

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
@@ -94,8 +95,10 @@ func (s *Start) passOn(names []string) string {
 }
 
 var (
-	variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b`)
-	needs    = regexp.MustCompile(`(?i)\b(requires?|required|missing|unset|undefined|must|needs?|provide|KeyError|environment variables?|(please|must) set|set the|not (set|found|defined|provided))\b`)
+	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b`) })
+	needs    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(requires?|required|missing|unset|undefined|must|needs?|provide|KeyError|environment variables?|(please|must) set|set the|not (set|found|defined|provided))\b`)
+	})
 )
 
 // near is how many bytes may lie between the name of a variable and the words that say that
@@ -108,9 +111,9 @@ func (s *Start) withheld() (names []string) {
 		return nil
 	}
 	for line := range strings.Lines(s.Stderr) {
-		for _, at := range variable.FindAllStringIndex(line, -1) {
+		for _, at := range variable().FindAllStringIndex(line, -1) {
 			name, around := line[at[0]:at[1]], line[max(0, at[0]-near):at[0]]+" "+line[at[1]:min(len(line), at[1]+near)]
-			if len(names) < 5 && !slices.Contains(names, name) && needs.MatchString(around) && s.Shell(name) && !s.Gets(name) {
+			if len(names) < 5 && !slices.Contains(names, name) && needs().MatchString(around) && s.Shell(name) && !s.Gets(name) {
 				names = append(names, name)
 			}
 		}
@@ -124,7 +127,7 @@ func Excerpt(stderr string) string {
 	const first, last = 6, 6
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(stderr)) {
-		if line = strings.TrimRight(line, " \t\r\n"); line != "" && !frame.MatchString(line) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" && !frame().MatchString(line) {
 			lines = append(lines, line)
 		}
 	}
@@ -135,4 +138,6 @@ func Excerpt(stderr string) string {
 }
 
 // frame matches a line of a stack trace of Node.js.
-var frame = regexp.MustCompile(`^\s+at .*(:\d+\)?|<anonymous>\)?|\(native\))( \{)?$`)
+var frame = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s+at .*(:\d+\)?|<anonymous>\)?|\(native\))( \{)?$`)
+})

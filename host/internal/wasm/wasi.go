@@ -94,7 +94,12 @@ func always(e errno) func(*Instance, []uint64) errno {
 
 // letters are the types that i and I stand for.
 func letters(s string) string {
-	return strings.NewReplacer("i", string(rune(typeI32)), "I", string(rune(typeI64))).Replace(s)
+	return strings.Map(func(letter rune) rune {
+		if letter == 'i' {
+			return typeI32
+		}
+		return typeI64
+	}, s)
 }
 
 // put32 writes v at ptr.
