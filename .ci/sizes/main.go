@@ -187,13 +187,14 @@ func starts(dir string) ([]figure, error) {
 
 var residentLine = regexp.MustCompile(`(?m)^(VmRSS|RssAnon):\s+(\d+) kB$`)
 
-// resident is what the program has in memory before anything is open: as the demo server,
-// which has answered a first ping. RssAnon does not depend on how much of the file is in memory.
+// resident is what the program has in memory with one connection at rest: as a shell that has
+// made a call. The server is a process of its own. RssAnon does not depend on how much of the
+// file is in memory.
 func resident(dir string) ([]figure, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
 	}
-	c := exec.Command(binary(dir), "demo-server")
+	c := exec.Command(binary(dir), "shell", "demo")
 	c.Env = environment(dir)
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -206,7 +207,7 @@ func resident(dir string) ([]figure, error) {
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	fmt.Fprintln(in, "echo message=hello")
 	_, err = bufio.NewReader(out).ReadString('\n')
 	status, readErr := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.Process.Pid))
 	in.Close()
@@ -216,7 +217,7 @@ func resident(dir string) ([]figure, error) {
 	var figures []figure
 	for _, m := range residentLine.FindAllSubmatch(status, -1) {
 		kilobytes, _ := strconv.ParseFloat(string(m[2]), 64)
-		name := map[string]string{"VmRSS": "idle, MB resident", "RssAnon": "idle, MB of its own"}[string(m[1])]
+		name := map[string]string{"VmRSS": "one connection at rest, MB resident", "RssAnon": "one connection at rest, MB of its own"}[string(m[1])]
 		figures = append(figures, figure{name, kilobytes / 1024})
 	}
 	return figures, nil

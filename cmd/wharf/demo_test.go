@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/demo"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 )
 
 // TestDemoAnswersAsItsTwin asks the demo server and the one built with the official SDK the
@@ -101,10 +104,22 @@ func converse(t *testing.T, lines []string, serve func(context.Context, io.Reade
 // comparable decodes an answer without what may differ: the version of the program, and the
 // words and place of what is wrong with arguments.
 func comparable(answer string) (out map[string]any) {
-	answer = strings.ReplaceAll(answer, version(), "v")
+	answer = strings.ReplaceAll(answer, release.Version(), "v")
 	json.Unmarshal([]byte(answer), &out)
 	if result, _ := out["result"].(map[string]any); result != nil && result["isError"] == true && strings.Contains(answer, "arguments") {
 		result["content"] = "wrong arguments"
 	}
 	return out
+}
+
+// A process that is the demo server does not initialize the packages of the host: a call of one
+// of its tools waits for its start.
+func TestTheDemoServerStartsAhead(t *testing.T) {
+	server := exec.CommandContext(t.Context(), "wharf", demo.Command)
+	server.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	output, err := server.CombinedOutput()
+	if trace := string(output); err != nil || !strings.HasPrefix(trace, "init ") ||
+		strings.Contains(trace, "jsonschema") || strings.Contains(trace, "wharf/host/internal/wasm ") {
+		t.Errorf("%v: %s", err, trace)
+	}
 }

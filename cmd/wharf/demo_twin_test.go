@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 )
 
 // newTwin returns the demo server built with the official SDK, to compare it with, and as a
 // server that others wrote.
 func newTwin(ctx context.Context) *mcp.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: demoName, Title: "Wharf demo", Version: version()}, demoOptions)
+	server := mcp.NewServer(&mcp.Implementation{Name: demoName, Title: "Wharf demo", Version: release.Version()}, demoOptions)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Say a message back."}, echo)
 	mcp.AddTool(server, &mcp.Tool{Name: "add", Description: "Add two numbers."}, add)
 	mcp.AddTool(server, &mcp.Tool{Name: "now", Description: "Tell the time, in a zone such as Europe/Lisbon or else in UTC."}, now)

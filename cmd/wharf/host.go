@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -43,7 +44,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 		Trace:  tracer,
 		Record: recorder,
 
-		Client: host.Client{Info: mcp.Implementation{Name: "wharf", Version: version()}},
+		Client: host.Client{Info: mcp.Implementation{Name: "wharf", Version: release.Version()}},
 
 		Stderr:  log,
 		OneShot: true,

@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/demo"
 )
 
 // The servers below are commands of the test binary. Each is bad in one way
@@ -222,7 +224,7 @@ func serverWrongIDs() {
 	}
 }
 
-func serve() { runDemoServer() }
+func serve() { demo.Run() }
 
 // serverAsks asks the client what the arguments of a call say, by the method that
 // the tool is named after, and makes the answer the result. Its other tools are

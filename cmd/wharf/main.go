@@ -29,9 +29,6 @@ func main() {
 	if isWorker(os.Args[1:]) {
 		os.Exit(runWorker())
 	}
-	if isDemoServer(os.Args[1:]) {
-		os.Exit(runDemoServer())
-	}
 	// Most garbage of a short command is from loading a plugin, and goes with the process.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write what scripts compare with cmp ane
 // TestMain makes the test binary play every command that scripts use: wharf
 // itself, and servers that misbehave.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == workerCommand) {
+	if len(os.Args) > 1 && os.Args[1] == workerCommand {
 		main() // wharf, started by itself
 	}
 	testscript.Main(suite{m}, map[string]func(){

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/demo"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
@@ -81,7 +82,7 @@ func listenDemo(t *testing.T, dir string) (socket string) {
 			if err != nil {
 				return
 			}
-			server := exec.CommandContext(t.Context(), "wharf", demoCommand)
+			server := exec.CommandContext(t.Context(), "wharf", demo.Command)
 			server.Stdin, server.Stdout = c, c
 			go func() {
 				defer c.Close()

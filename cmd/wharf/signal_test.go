@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/demo"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
@@ -152,7 +153,7 @@ func TestDemoEndsWithoutAWord(t *testing.T) {
 			return nil, err
 		}
 		return c.StdoutPipe()
-	}, "wharf", demoCommand)
+	}, "wharf", demo.Command)
 	io.WriteString(stdin, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
 	p.await(`"id":1`)
 	p.signal(syscall.SIGTERM)

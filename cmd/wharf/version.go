@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -36,7 +37,7 @@ func newVersion(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			commit, date := ownCommit()
-			v := versionInfo{abi.Module, commit, date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, protocols, version()}
+			v := versionInfo{abi.Module, commit, date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, protocols, release.Version()}
 			if !a.forPeople() {
 				return a.PrintJSON(v)
 			}
@@ -66,14 +67,4 @@ func ownCommit() (commit, date string) {
 		}
 	}
 	return commit, date
-}
-
-// version is that of the module the program was built from: a release for
-// `go install …@v1.2.3`, and (devel) for a build from a working tree.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }
