@@ -92,7 +92,7 @@ func TestHostileCorpus(t *testing.T) {
 	address := listen(t, "unix")
 	measured := make([]cost, len(all))
 	for n, a := range all {
-		if n%3 != 0 && !testenv.Long() && !*chart {
+		if n%5 != 0 && !testenv.Long() && !*chart {
 			continue
 		}
 		t.Run(a.name, func(t *testing.T) {

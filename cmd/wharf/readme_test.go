@@ -72,11 +72,30 @@ func TestReadme(t *testing.T) {
 			}
 			if strings.Contains(command, "wharf plugin ") {
 				testenv.NeedsLong(t) // TestNewPluginsInGo has the same without building Wharf anew
+			} else if strings.HasPrefix(command, "go build -o bin/wharf ") && !testenv.Long() {
+				playWharf(t, tree) // go run has just built the same program
+				return
 			} else if !testenv.Long() {
 				t.Setenv("GOFLAGS", "-trimpath") // what is built does not depend on the folder, and go has it already
 			}
 			runInTree(t, tree, command)
 		})
+	}
+}
+
+// playWharf puts the program of these tests, which plays wharf under that name, where a
+// command would have built it.
+func playWharf(t *testing.T, tree string) {
+	t.Helper()
+	program, err := exec.LookPath("wharf")
+	if err == nil {
+		err = os.Mkdir(filepath.Join(tree, "bin"), 0o777)
+	}
+	if err == nil {
+		err = os.Symlink(program, filepath.Join(tree, "bin", "wharf"))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -107,14 +107,14 @@ func TestLearnedWithAWindow(t *testing.T) {
 func TestQueue(t *testing.T) {
 	text := string(read(t, "testdata/queue.json"))
 	only := []string{"request", "notification-out", "server-leaves", "server-crashes", "idle-leaves", "joined-split", "backpressure", "large-out"}
-	play := func(fault, was, is string) *Report {
+	play := func(fault, was, is string, only ...string) *Report {
 		p, err := parseProfile([]byte(strings.Replace(text, was, is, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return try(t, fault, Options{Profile: p, Only: only})
 	}
-	wantOK(t, play("queue", "", ""))
+	wantOK(t, play("queue", "", "", only...))
 	for _, c := range []struct{ fault, was, is, id, says string }{
 		{"queue-forgets", "", "", "notification-out", "at its end: MESSAGE returned LATER for exchange 1, and neither DONE nor FAILED followed"},
 		{"queue-hasty", "", "", "joined-split", "LATE; there is report(DONE) for request 1, which ends it without an answer"},
@@ -125,7 +125,7 @@ func TestQueue(t *testing.T) {
 		{"queue", "PUSH (?P<length>\\\\d+)", "PUSH (?P<length>\\\\d)\\\\d*", "request", "expected that it counts the 3 bytes of"},
 		{"queue", `"sentEnd": "\r\n"`, `"sentEnd": "\n\n"`, "request", `stands "\r\n", expected "\n\n" (profile: sentEnd)`},
 	} {
-		r := play(c.fault, c.was, c.is)
+		r := play(c.fault, c.was, c.is, "request", c.id)
 		if got := r.Check(c.id); r.OK || got.Result != Failed || !strings.Contains(got.Got, c.says) {
 			t.Errorf("%s: %s: %s, want %q", c.is, got.Result, got.Got, c.says)
 		}

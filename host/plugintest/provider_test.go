@@ -139,7 +139,7 @@ func TestProviders(t *testing.T) {
 	}{
 		{"bearer", "", "", false},
 		{"helper", "", "", true},
-		{"oauth", "", "testdata/oauth.json", false},
+		{"oauth", "", "testdata/oauth.json", true},
 		{"corp-sso", example + "corp-sso/corp-sso.wasm", "testdata/corp-sso.json", false},
 		{"sigv4", example + "sigv4", "", true},
 		{"nats-login", example + "nats", "testdata/nats-login.json", true},

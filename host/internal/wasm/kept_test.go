@@ -8,13 +8,15 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // TestExecutingKeepsNothing runs every hog for ten events' worth of fuel and reads
 // the heap while the instance is alive: an instruction may not leave something in
 // the host each time that it is executed.
 func TestExecutingKeepsNothing(t *testing.T) {
-	for name, hog := range hogs() {
+	for name, hog := range testenv.Part(hogs(), 3) {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, plain)
 			in := start(t, e, hog.bytes())
