@@ -349,7 +349,8 @@ func noServers(doc *document) error {
 		}
 	}
 	if wrong := misplaced(doc); wrong != nil {
-		wrong.noServers = true
+		_, isText := doc.root[rootMCPServers[0]].(string)
+		wrong.noServers = !isText // a text is meant as a server
 		return wrong
 	}
 	e := &Error{File: doc.path, noServers: true}

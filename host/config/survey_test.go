@@ -108,6 +108,23 @@ func TestFindClientsOddFiles(t *testing.T) {
 	}
 }
 
+// A client whose file has no servers is passed over, and one whose file has a text for them is not.
+func TestFoundWithoutServers(t *testing.T) {
+	for text, says := range map[string]string{
+		`{"mcpServers": null}`:          "",
+		`{"command": "node"}`:           "",
+		`{"mcpServers": "node srv.js"}`: "mcpServers: expected a table of servers, not a text",
+	} {
+		home := project(t, map[string]string{".cursor/mcp.json": text})
+		t.Setenv("HOME", home)
+		t.Setenv("USERPROFILE", home)
+		all, err := FindClients(home, "cursor")
+		if err != nil || len(all) != 0 && says == "" || says != "" && (len(all) != 1 || !strings.Contains(fmt.Sprint(all[0].Err), says)) {
+			t.Errorf("%s: %+v, %v", text, all, err)
+		}
+	}
+}
+
 // What agents keep in a project is found as what editors keep there, and nothing is said
 // of settings without servers. In the home folder the same files are the user's own.
 func TestDiscoverFilesOfAgents(t *testing.T) {
