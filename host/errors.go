@@ -193,6 +193,9 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 		return "the server does not take the Authorization in the headers of " + server + ": look at its entry", ErrAuthRequired
 	}
 	if r.HTTP == 403 && len(r.Challenges) == 0 && r.AuthServer == "" && r.Err == nil {
+		if r.Signed {
+			return "the server denies it to the credentials that it was sent; to sign in with others: wharf login " + server, ErrDenied
+		}
 		return "it names no way to sign in; if you have credentials for it, write auth or headers in its entry", ErrDenied
 	}
 	return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired

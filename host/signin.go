@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
@@ -146,7 +147,9 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 		}
 		s.note(method, err)
 		if signedIn != nil {
-			if failed := settle(ctx, signedIn, err, errors.Is(err, ErrAuthRequired) && !wantsMore(err)); failed != nil {
+			// Some answer 403 to a wrong key: what cannot even connect is refused.
+			refused := errors.Is(err, ErrAuthRequired) && !wantsMore(err) || method == mcp.MethodInitialize && wantsMore(err)
+			if failed := settle(ctx, signedIn, err, refused); failed != nil {
 				return failed
 			}
 		}
@@ -163,11 +166,21 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 				return fmt.Errorf("%s: %w", entry.Name, failed)
 			}
 			failed = explain(entry.Name, failed)
-			return &hosterr.Error{Kind: ErrAuthRequired, Err: fmt.Errorf("%w; %w", err, failed), Hint: Hint(failed)}
+			return &hosterr.Error{Kind: ErrAuthRequired, Err: &signInError{entry.Name, err, failed}, Hint: Hint(failed)}
 		}
 		signedIn = a
 	}
 }
+
+// signInError is the error of a request that needs a sign-in which the person began, and which
+// failed. Its text is about the sign-in.
+type signInError struct {
+	server          string
+	request, signIn error
+}
+
+func (e *signInError) Error() string   { return fmt.Sprintf("sign in to %s: %v", e.server, e.signIn) }
+func (e *signInError) Unwrap() []error { return []error{e.request, e.signIn} }
 
 // unwelcome says of an error whether the server refused saved credentials. It adds a hint to the
 // error of a transport plugin which says that the server refused the credentials.

@@ -42,7 +42,9 @@ func TestTypedToken(t *testing.T) {
 		switch {
 		case r.URL.Path == "/forbidden":
 			http.Error(w, "not you", http.StatusForbidden)
-		case r.URL.Path != "/mcp":
+		case r.URL.Path == "/strict" && r.Header.Get("Authorization") != "" && r.Header.Get("Authorization") != "Bearer "+*key.Load():
+			http.Error(w, "wrong key", http.StatusForbidden)
+		case r.URL.Path != "/mcp" && r.URL.Path != "/strict":
 			http.NotFound(w, r)
 		case r.Header.Get("Authorization") != "Bearer "+*key.Load():
 			http.Error(w, "no key", http.StatusUnauthorized)
@@ -61,7 +63,7 @@ func TestTypedToken(t *testing.T) {
 	}{
 		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\nhint: `wharf login " + s.URL + "/mcp` asks for another\n", false},
 		{"tools", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\n", false},
-		{"tools", "/mcp", "two words", "good", exit.CodeSignIn, "what was typed is no token", false},
+		{"tools", "/mcp", "two words", "good", exit.CodeSignIn, "error: sign in to 127.0.0.1: auth provider oauth: what was typed is no token", false},
 		{"login", "/forbidden", "good", "good", exit.CodeDenied, "HTTP 403: not you\n", false},
 		{"login", "/mcp", "good", "good", exit.CodeOK, "Signed in to 127.0.0.1.\n", true},
 		{"tools", "/mcp", "", "good", exit.CodeOK, "", true},
@@ -72,6 +74,11 @@ func TestTypedToken(t *testing.T) {
 		{"tools", "/mcp", "", "good", exit.CodeOK, "", true},
 		{"tools", "/mcp", "new", "new", exit.CodeOK, "127.0.0.1 refuses the API key or token that is saved for it.\n", true},
 		{"tools", "/mcp", "", "new", exit.CodeOK, "", true},
+		{"logout", "/mcp", "", "new", exit.CodeOK, "Signed out of 127.0.0.1.\n", false},
+		{"tools", "/strict", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\n", false},
+		{"login", "/strict", "good", "good", exit.CodeOK, "Signed in to 127.0.0.1.\n", true},
+		{"login", "/strict", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\n", true},
+		{"tools", "/strict", "", "new", exit.CodeDenied, "HTTP 403: wrong key\nhint: the server denies it to the credentials that it was sent; to sign in with others: wharf login " + s.URL + "/strict\n", true},
 	} {
 		wharf := func(typed string, args ...string) (stdout, stderr string, code int) {
 			cmd := exec.Command("wharf", args...)

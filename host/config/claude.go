@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -102,6 +103,20 @@ func (f *forbidden) claude(d denials) {
 		if !strings.Contains(one.rule, "(") {
 			f.rules = append(f.rules, toolRule{key: keyDeny, pattern: one.rule, before: claudeTool, denial: one})
 		}
+	}
+}
+
+// noteDenied says which rules an entry has in disabled_tools, for each file of settings.
+func (e *entry) noteDenied(denied []*denial) {
+	for len(denied) > 0 {
+		file, rules := denied[0].file, []string(nil)
+		denied = slices.DeleteFunc(denied, func(one *denial) bool {
+			if one.file == file {
+				rules = append(rules, one.rule)
+			}
+			return one.file == file
+		})
+		e.note("", "disabled_tools has what %s in %s says: %s", keyDeny, file, strings.Join(rules, ", "))
 	}
 }
 

@@ -206,11 +206,12 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 	}
 	forbids := make(map[string]int) // the length of the longest pattern, by the part that the tool's own name has to fit
 	var permits []string            // tools, where all the others are forbidden
+	var denied []*denial
 	for _, r := range f.rules {
 		rests := r.of(name)
 		if r.denial != nil && len(rests) > 0 {
 			r.denial.fits = true
-			e.note("", "%s: %s in %s, and disabled_tools here", r.key, r.pattern, r.denial.file)
+			denied = append(denied, r.denial)
 		}
 		for _, rest := range rests {
 			wild := strings.Contains(rest, "*")
@@ -229,6 +230,7 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 			}
 		}
 	}
+	e.noteDenied(denied)
 	if forbids["*"] > 0 && len(permits) > 0 {
 		delete(forbids, "*")
 		s.EnabledTools = slices.DeleteFunc(permits, func(tool string) bool { return !s.Permits(tool) })

@@ -204,8 +204,8 @@ func TestDeniedByClaudeCode(t *testing.T) {
 	said := strings.Join(append(all[0].File.Warnings, all[0].File.Notes...), "\n")
 	for _, want := range []string{
 		"settings.local.json:1: is not JSON", "what permissions.deny forbids is not known",
-		"server cc1: permissions.deny: mcp__cc1__die in " + filepath.Join(home, ".claude", "settings.json") + ", and disabled_tools here",
-		"server whole: permissions.deny: mcp__whole in " + filepath.Join(home, ".claude", "settings.json"),
+		"server cc1: disabled_tools has what permissions.deny in " + filepath.Join(home, ".claude", "settings.json") + " says: mcp__cc1__die",
+		"server whole: disabled_tools has what permissions.deny in " + filepath.Join(home, ".claude", "settings.json") + " says: mcp__whole",
 		filepath.Join(shop, ".claude", "settings.json") + ": permissions.deny: mcp__goods__sell is about no server that is read here",
 	} {
 		if !strings.Contains(said, want) {

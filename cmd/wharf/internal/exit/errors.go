@@ -51,7 +51,7 @@ func KindOf(ctx context.Context, err error) Kind {
 		return own.ExitKind()
 	case errors.Is(err, host.ErrUnknownTransport):
 		return Kind{CodeUsage, "unknown_transport"}
-	case errors.Is(err, host.ErrDenied):
+	case errors.Is(err, host.ErrDenied) && !errors.Is(err, host.ErrLogin): // some servers deny with 403 what another key may do
 		return Kind{CodeDenied, "denied"}
 	case errors.Is(err, host.ErrAuthRequired):
 		return Kind{CodeSignIn, "sign_in_needed"}
