@@ -60,7 +60,7 @@
 // HTTP), the size of what is echoed, the tools in a list, or the callers of one
 // connection (stdio, HTTP). Each of its points is a measure, of one round and on
 // all processors unless flags say otherwise. Where connections grow, there are
-// always sixteen callers, who take the connections in turn, so what differs
+// always sixteen callers, who share the connections out, so what differs
 // between two points is the number of connections alone. Every connection has
 // listed its tools and made a call before, and rested for three seconds.
 //

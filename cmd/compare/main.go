@@ -275,6 +275,9 @@ func (s settings) plan(dir string) (*arena.Plan, error) {
 			Flood:    200_000,
 		},
 	}
+	if s.curves != "" {
+		p.Repeats = 1 // there are some 190 runs, which are to end in a quarter of an hour
+	}
 	if s.quick {
 		p.Repeats, p.Job.Time, p.Job.Flood = 0, 30*time.Millisecond, 2_000
 	}

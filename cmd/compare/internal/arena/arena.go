@@ -163,5 +163,8 @@ func (rs Runs) Load() (typical, worst float64, repeated int) {
 	return typical, worst, repeated
 }
 
-// deadline bounds one run: nothing takes as long that is not stuck.
-const deadline = 2 * time.Minute
+// deadline bounds one run: nothing takes as long that is not stuck, not even to
+// connect 10,000 times.
+const deadline = 5 * time.Minute
+
+var errStuck = fmt.Errorf("it took longer than %v", deadline)

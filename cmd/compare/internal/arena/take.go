@@ -2,6 +2,7 @@ package arena
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 
 // take does one run in a new process, and watches what else the machine does.
 func (p *Plan) take(ctx context.Context, r Run) (Run, error) {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
+	ctx, cancel := context.WithTimeoutCause(ctx, deadline, errStuck)
 	defer cancel()
 	command, err := p.command(ctx, r)
 	if err != nil {
@@ -28,7 +29,7 @@ func (p *Plan) take(ctx context.Context, r Run) (Run, error) {
 		return Run{}, err
 	}
 	if err := command.Wait(); err != nil {
-		return Run{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(complaint.String()))
+		return Run{}, fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), strings.TrimSpace(complaint.String()))
 	}
 	elapsed := time.Since(start)
 	if busy > 0 {

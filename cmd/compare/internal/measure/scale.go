@@ -24,8 +24,8 @@ type Curve struct {
 	rest  bool // memory is that at rest, as idle connections have it; else the most that there was
 }
 
-// load is what is done at one point of a curve. Each caller takes the connections in
-// turn, and no two callers the same one at a time if there are enough.
+// load is what is done at one point of a curve. The callers share the connections out,
+// and each takes its own in turn; where there are fewer, some have the same one.
 type load struct {
 	connections int
 	callers     int
@@ -142,12 +142,22 @@ func (c Curve) take(ctx context.Context, r *run, l load) (values Values, err err
 	return values, nil
 }
 
+// turn is the connection that a caller takes for its call of that number: one of those
+// whose number leaves the caller's when it is divided by the number of callers.
+func turn(connections, callers, caller, n int) int {
+	if connections <= callers {
+		return caller % connections
+	}
+	own := (connections - caller + callers - 1) / callers
+	return caller + n%own*callers
+}
+
 // press has the callers call, and looks at every latency.
 func (r *run) press(ctx context.Context, clients []contestant.Client, l load) (Values, error) {
 	text := contestant.NewText(l.size)
 	took := make([][]time.Duration, l.callers)
 	call := func(ctx context.Context, caller, n int) error {
-		client := clients[(caller+n*l.callers)%len(clients)]
+		client := clients[turn(len(clients), l.callers, caller, n)]
 		start := time.Now()
 		var err error
 		if l.lists {
