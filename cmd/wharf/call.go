@@ -244,6 +244,9 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	if near := meant(name, names); near != "" {
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
 	}
+	if argv := c.app.argv; len(argv) > 1 && argv[1] == name && kind == aTool && c.app.shell == nil && slices.Contains(lineCommands, name) {
+		return exit.WithHint(err, lineHint([]string{"wharf", name, argv[0]}, "the command stands first", argv[2:]))
+	}
 	return exit.WithHint(err, kind.lists(c.app))
 }
 

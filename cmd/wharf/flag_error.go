@@ -49,7 +49,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if near != "" {
 		return exit.Usage(err, "did you mean %s?", near)
 	}
-	if words := a.argv; root && len(words) > 2 && !strings.HasPrefix(words[0], "-") && !strings.HasPrefix(words[1], "-") {
+	if words := a.argv; root && unknownFlag(err) != "" && len(words) > 2 && !strings.HasPrefix(words[0], "-") && !strings.HasPrefix(words[1], "-") {
 		return exit.Usage(err, "for an argument write key=value; `wharf tools %s %s` shows the keys", plain.ShellWord(words[0]), plain.ShellWord(words[1]))
 	}
 	return exit.Usage(err, "see `%s --help`", path)
@@ -83,7 +83,7 @@ func (a *app) keyed(cmd *cobra.Command) string {
 	if len(words) == 0 {
 		return ""
 	}
-	tools := knownOf(server).tools
+	tools := knownTools(server)
 	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == words[0] })
 	if at < 0 {
 		return ""

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/registry"
 )
 
@@ -114,6 +115,29 @@ func (a *app) joined(word string) string {
 		line[at] += "(" + inside
 	}
 	return strings.Replace(lineHint([]string{"wharf"}, where, line), "?:", "?", 1)
+}
+
+// toolFirst is the command line that was probably meant with the name of a tool where that of its
+// server is missing, or stands behind it, or "".
+func (a *app) toolFirst(words []string) string {
+	s, err := a.load()
+	at := slices.Index(a.argv, words[0])
+	if err != nil || at < 0 || a.shell != nil {
+		return ""
+	}
+	line := slices.Clone(a.argv)
+	if len(words) > 1 && s.has(words[1]) && at+1 < len(line) && line[at+1] == words[1] {
+		line[at], line[at+1] = line[at+1], line[at]
+		return lineHint([]string{"wharf"}, "the server stands before the tool", line)
+	}
+	name, _, _ := strings.Cut(words[0], "(")
+	for _, server := range s.names() {
+		entry, _ := s.find(server)
+		if slices.ContainsFunc(knownTools(entry), func(t mcp.Tool) bool { return t.Name == name }) {
+			return lineHint([]string{"wharf"}, fmt.Sprintf("%s has a tool of that name", server), slices.Insert(line, at, server))
+		}
+	}
+	return ""
 }
 
 // foreign are flags of claude mcp add that have a value and say nothing that Wharf needs.

@@ -85,6 +85,7 @@ var apart = map[string]string{
 	"--no-validate sends the arguments as they are":                                                                                            "validate.txtar",
 	"--no-validate sends it all the same":                                                                                                      "arguments.txtar",
 	"did you mean %q? %s --no-validate sends it all the same":                                                                                  "arguments.txtar",
+	"a file goes by stdin: --args - < %s":                                                                                                      "TestColonAndBlank",
 	"--no-validate takes results that do not fit":                                                                                              "validate.txtar",
 	"--only: there is no check called %q":                                                                                                      "an error",
 	"--name: the name is missing":                                                                                                              "an error",

@@ -109,7 +109,11 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 		if s.leftOut[args[0]] != nil {
 			return s.unknownServer(args[0])
 		}
-		if hint := cmp.Or(a.joined(args[0]), a.lacksScheme(args[0]), a.forgotten(cmd)); hint != "" {
+		hint := cmp.Or(a.joined(args[0]), a.lacksScheme(args[0]), a.forgotten(cmd))
+		if hint == "" && elsewhere[args[0]] == "" {
+			hint = a.toolFirst(args)
+		}
+		if hint != "" {
 			return exit.Usage(noSuchWord(args[0]), "%s", hint)
 		}
 		return unknownWord(cmd, args, s.names())

@@ -190,26 +190,9 @@ func knownOf(server host.Server) (c candidates) {
 	var declared struct{ Completions json.RawMessage }
 	json.Unmarshal(snapshot.Info.Capabilities, &declared)
 	c.completes = declared.Completions != nil
-	c.tools = slices.DeleteFunc(itemsOf[mcp.Tool](snapshot.Lists[catalogue.Tools]), func(t mcp.Tool) bool {
-		return !server.Permits(t.Name)
-	})
+	c.tools = permitted(server, snapshot)
 	c.prompts = itemsOf[mcp.Prompt](snapshot.Lists[catalogue.Prompts])
 	c.resources = itemsOf[mcp.Resource](snapshot.Lists[catalogue.Resources])
 	c.templates = itemsOf[mcp.ResourceTemplate](snapshot.Lists[catalogue.Templates])
 	return c
-}
-
-// itemsOf reads a list, and leaves out what cannot be read.
-func itemsOf[T any](l catalogue.List) (items []T) {
-	var raw []json.RawMessage
-	if json.Unmarshal(l.Items, &raw) != nil {
-		return nil
-	}
-	for _, text := range raw {
-		var item T
-		if json.Unmarshal(text, &item) == nil {
-			items = append(items, item)
-		}
-	}
-	return items
 }

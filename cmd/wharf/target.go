@@ -47,6 +47,9 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	server, err := a.named(args[0])
 	if s, _ := a.load(); err != nil && s != nil && !s.has(args[0]) {
 		hint := cmp.Or(a.forgotten(cmd), a.joined(args[0]), a.lacksScheme(args[0]))
+		if hint == "" && (cmd.Name() == "call" || cmd.Name() == "tools") {
+			hint = a.toolFirst(args)
+		}
 		if cmd.Name() == "read" && strings.Contains(args[0], "://") {
 			hint = "a server stands before the uri: `wharf read SERVER " + plain.ShellWord(args[0]) + "`"
 		}

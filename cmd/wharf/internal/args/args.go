@@ -135,6 +135,9 @@ func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 	})
 	last := "" // the text that the word before became, as key=text
 	for i, bare := range args.bare {
+		if _, is := schema.properties[bare.text]; is && !bare.json && i+1 < len(args.bare) {
+			return args, exit.Usage(notKeyed(bare.text), "write %s", plain.ShellWord(plain.Clip(bare.text+"="+args.bare[i+1].text, 80)))
+		}
 		v, err := schema.keyed(of, bare, next)
 		switch {
 		case err != nil:
@@ -176,7 +179,7 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 	case found && known && text == "":
 		return Value{}, exit.Usage(fmt.Errorf("argument %q: its value is to stand behind the colon, without a blank", plain.Clip(key, 40)+":"), "write %s:VALUE; %[1]s= is an empty text", plain.Clip(key, 40))
 	case found && known:
-		return bareValue{text: text}.under(key), nil
+		return bareValue{text: strings.TrimLeft(text, " ")}.under(key), nil
 	case known:
 		return Value{}, exit.Usage(notKeyed(word.text), "%s", cmp.Or(s.usage(), formHint))
 	case found && len(s.properties) > 0 && looksLikeKey(key, text):
@@ -243,6 +246,12 @@ func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text 
 		from, text = "stdin", strings.TrimPrefix(string(input), "\ufeff") // some editors and shells begin with it
 	}
 	base, err := parseObject(text)
+	if file, found := strings.CutPrefix(text, "@"); err != nil && found {
+		return exit.Usage(fmt.Errorf("%s: %w", from, err), "a file goes by stdin: --args - < %s", plain.ShellWord(file))
+	}
+	if err != nil && strings.HasPrefix(text, "{") && len(text) > 2 && !strings.Contains(text, `"`) {
+		return exit.Usage(fmt.Errorf("%s: %w", from, err), `JSON has double quotes, and single quotes keep them from the shell: '{"message": "hello"}'`)
+	}
 	if err != nil {
 		return exit.Usage(fmt.Errorf("%s: %w", from, err), `expected a JSON object such as {"message": "hello"}`)
 	}

@@ -113,6 +113,25 @@ func FuzzParseObject(f *testing.F) {
 	})
 }
 
+// A blank behind the colon of one word is none of the value.
+func TestColonAndBlank(t *testing.T) {
+	args, err := Read(t.Context(), nil, "", []string{"text: a: b "})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if object, err := args.Build("t", json.RawMessage(`{"properties":{"text":{"type":"string"}}}`), true); err != nil || string(object["text"]) != `"a: b "` {
+		t.Errorf("%s, %v", object["text"], err)
+	}
+	if _, err := Read(t.Context(), nil, "@a b.json", nil); err == nil || exit.HintOf(err) != "a file goes by stdin: --args - < 'a b.json'" {
+		t.Errorf("%v: %s", err, exit.HintOf(err))
+	}
+	for word, want := range map[string]string{"{message:hello}": "JSON has double quotes, and", "{'message': 'x'}": "JSON has double quotes, and", `{"a"}`: "expected a JSON object"} {
+		if _, err := Read(t.Context(), nil, "", []string{word}); err == nil || !strings.HasPrefix(exit.HintOf(err), want) {
+			t.Errorf("%s: %v, %s", word, err, exit.HintOf(err))
+		}
+	}
+}
+
 // Words without a key are values of the arguments in their order, the required ones first.
 func TestBareWords(t *testing.T) {
 	const (
@@ -139,6 +158,7 @@ func TestBareWords(t *testing.T) {
 		{`{"properties":{"tags":{"type":"array","items":{"type":"string"}}}}`, "a,b", `argument "tags=a,b": tool "t" wants an array here; for example 'tags=["…"]'`},
 		{two, "a:1 a:2", `argument "a=2": a is given already, as "a=1"; `},
 		{two, "a:1 a=2", `argument "a=1": a is given already, as "a=2"; `},
+		{one, "text hello", `argument "text": expected key=value; write text=hello`},
 		{two, "2 a", `argument "a": expected key=value; write b=… a=… [c=…]`},
 		{city, "Bern 3 f x y", `argument "y": expected key=value; quote a text of several words: 'k=x y'`},
 		{one, "txt:hello", `argument "txt:…": tool "t" has no argument of that name; did you mean "text"? txt=… --no-validate sends it all the same`},
@@ -225,6 +245,7 @@ func TestSlips(t *testing.T) {
 		{open, `(q:"x",limt:3)`, `argument "limt" in the parentheses: tool "t" has no argument of that name; did you mean "limit"? ` + anyway},
 		{open, "lmit=5", `tool "t" wants the argument q; it has no argument "lmit=…" (did you mean "limit"?); for example q=…; ` + anyway},
 		{open, "q=x limit=a at.x=5", `tool "t" wants an integer for "limit=a"; it has no argument "at.x=…"; for example limit=1 'at={"x":2}'; ` + anyway},
+		{open, "q=x at.x=5 at.y=6", `tool "t" has no arguments "at.x=…" and "at.y=…"; for example 'at={"x":2}'; ` + anyway},
 		{open, "q=x at.y.x=5", `argument "at.y.x=…": tool "t" has no argument of that name; for example 'at={"x":2}'; ` + anyway},
 		{open, "limit=a at=b", `tool "t" wants the argument q; it wants an integer for "limit=a"; it wants an object for "at=b"; for example q=… limit=1 'at={}'`},
 		{open, "q=x limit=5 lmit=5 zzz=5 q.x=5", `{"limit":5,"lmit":"5","q":"x","q.x":"5","zzz":"5"}`},

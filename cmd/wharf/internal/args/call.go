@@ -29,8 +29,11 @@ func ReadCall(word string) (Call, error) {
 	if !closed {
 		return Call{Tool: tool}, exit.Usage(fmt.Errorf("%q: the closing parenthesis is missing", plain.Clip(word, 60)), "write %s", plain.ShellWord(plain.Clip(strings.TrimRight(word, ", "), 80)+")"))
 	}
-	call := Call{Tool: tool}
+	call := Call{Tool: strings.TrimRight(tool, " ")}
 	if err := call.read(inside); err != nil {
+		if wrong := (*wrongPair)(nil); errors.As(err, &wrong) && wrong.write != "" {
+			return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), "%s", wrong.write)
+		}
 		return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), `write %s("text", 1) or %s(key: "text", other: 1), in quotes of the shell`, tool, tool)
 	}
 	return call, nil
@@ -68,17 +71,38 @@ func (c *Call) read(text string) error {
 	return nil
 }
 
+// wrongPair is the error of what is neither JSON nor key: JSON. write says what was probably meant.
+type wrongPair struct{ says, write string }
+
+func (e *wrongPair) Error() string { return e.says }
+
 // readPair reads key: JSON, and returns it as a member of an object, and what follows.
 func readPair(text string) (pair []byte, after string, err error) {
+	first, _, _ := strings.Cut(text, ",")
 	key, value, found := strings.Cut(text, ":")
+	if word, given, equals := strings.Cut(first, "="); equals && IsKey(strings.TrimSpace(word)) {
+		return nil, "", &wrongPair{fmt.Sprintf("expected key: value, got %q", plain.Clip(first, 40)),
+			fmt.Sprintf("a colon stands behind a key: %s: %s", strings.TrimSpace(word), plain.Clip(strings.TrimSpace(given), 40))}
+	}
 	if key = strings.Trim(strings.TrimSpace(key), `"`); !found || key == "" {
-		return nil, "", fmt.Errorf("expected a JSON value, or key: value, got %q", plain.Clip(text, 40))
+		return nil, "", &wrongPair{fmt.Sprintf("expected a JSON value, or key: value, got %q", plain.Clip(text, 40)), inQuotes("", first)}
 	}
 	raw, after, err := readValue(value)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: expected a JSON value, got %q", plain.Clip(key, 40), plain.Clip(strings.TrimSpace(value), 40))
+		first, _, _ = strings.Cut(value, ",")
+		return nil, "", &wrongPair{fmt.Sprintf("%s: expected a JSON value, got %q", plain.Clip(key, 40), plain.Clip(strings.TrimSpace(value), 40)),
+			inQuotes(plain.Clip(key, 40)+": ", first)}
 	}
 	return append([]byte(plain.Quote(key)+":"), raw...), after, nil
+}
+
+// inQuotes is how a text is written that lacks its quotes, or has others, "" for what is none.
+func inQuotes(key, text string) string {
+	text = strings.TrimSpace(text)
+	if bare := strings.Trim(text, "'"); bare != "" && !strings.ContainsAny(bare, "\"'{}[]()") {
+		return "a text stands in double quotes: " + key + plain.Quote(plain.Clip(bare, 40))
+	}
+	return ""
 }
 
 // readValue reads the JSON value that a text begins with, and returns what follows.

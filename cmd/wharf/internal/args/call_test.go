@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // TestReadCall reads calls that are one word.
@@ -40,6 +42,24 @@ func TestReadCall(t *testing.T) {
 		if values := string(bytes.Join(raws(call.values), []byte(" "))); call.Tool != want.tool || call.object != want.object || values != want.values {
 			t.Errorf("%s: %+v, want %+v", word, call, want)
 		}
+	}
+}
+
+// TestHintsOfCalls: what a person probably meant is what the hint says.
+func TestHintsOfCalls(t *testing.T) {
+	for word, want := range map[string]string{
+		"opt(limit=5, q: 1)": "a colon stands behind a key: limit: 5",
+		"opt(q: 'hello')":    `a text stands in double quotes: q: "hello"`,
+		"opt(a b, 1)":        `a text stands in double quotes: "a b"`,
+		"opt(q: [1)":         `write opt("text", 1) or opt(key: "text", other: 1), in quotes of the shell`,
+		"opt(limit: 5":       "write 'opt(limit: 5)'",
+	} {
+		if _, err := ReadCall(word); err == nil || exit.HintOf(err) != want {
+			t.Errorf("%s: %v, %s; want %s", word, err, exit.HintOf(err), want)
+		}
+	}
+	if call, err := ReadCall("add (1, 2)"); err != nil || call.Tool != "add" {
+		t.Errorf("%+v, %v", call, err)
 	}
 }
 

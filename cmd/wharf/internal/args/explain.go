@@ -167,7 +167,7 @@ func (x explanation) hint() string {
 			return fmt.Sprintf("did you mean %q?", near)
 		}
 	}
-	var examples []string
+	var keys, examples []string
 	needed, asJSON := true, false // only what is needed is missing; a value that was given as JSON is probably meant so
 	for _, f := range x.faults {
 		path := f.Path()
@@ -188,8 +188,11 @@ func (x explanation) hint() string {
 		if _, known := x.schema.properties[path[0]]; !known {
 			continue
 		}
-		if example := x.schema.exampleWith(path); !slices.Contains(examples, example) {
-			examples = append(examples, example)
+		example := x.schema.exampleWith(path)
+		if at := slices.Index(keys, path[0]); at < 0 {
+			keys, examples = append(keys, path[0]), append(examples, example)
+		} else if len(example) > len(examples[at]) {
+			examples[at] = example // it has more of the same argument
 		}
 		asJSON = asJSON || f.Kind != host.FaultMissing && x.json(path[0])
 	}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// knownTools returns the tools that a server had when it was last used, as far as its entry
+// permits them.
+func knownTools(server host.Server) []mcp.Tool {
+	snapshot, err := catalogue.Open(catalogueDir()).Load(catalogue.KeyOf(server))
+	if err != nil {
+		return nil
+	}
+	return permitted(server, snapshot)
+}
+
+func permitted(server host.Server, snapshot *catalogue.Snapshot) []mcp.Tool {
+	return slices.DeleteFunc(itemsOf[mcp.Tool](snapshot.Lists[catalogue.Tools]), func(t mcp.Tool) bool {
+		return !server.Permits(t.Name)
+	})
+}
+
+// itemsOf reads a list, and leaves out what cannot be read.
+func itemsOf[T any](l catalogue.List) (items []T) {
+	var raw []json.RawMessage
+	if json.Unmarshal(l.Items, &raw) != nil {
+		return nil
+	}
+	for _, text := range raw {
+		var item T
+		if json.Unmarshal(text, &item) == nil {
+			items = append(items, item)
+		}
+	}
+	return items
+}
