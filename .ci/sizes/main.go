@@ -52,7 +52,7 @@ type figure struct {
 
 func run(dir string) (bool, error) {
 	var all []figure
-	for _, measure := range []func(dir string) ([]figure, error){program, modules, initialized, resident, starts, messages} {
+	for _, measure := range []func(dir string) ([]figure, error){program, modules, initialized, starts, resident, messages} {
 		figures, err := measure(dir)
 		if err != nil {
 			return false, err
@@ -188,8 +188,8 @@ func starts(dir string) ([]figure, error) {
 var residentLine = regexp.MustCompile(`(?m)^(VmRSS|RssAnon):\s+(\d+) kB$`)
 
 // resident is what the program has in memory with one connection at rest: as a shell that has
-// made a call. The server is a process of its own. RssAnon does not depend on how much of the
-// file is in memory.
+// made a call, with caches that are filled. The server is a process of its own. RssAnon does
+// not depend on how much of the file is in memory.
 func resident(dir string) ([]figure, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
