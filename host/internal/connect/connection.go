@@ -33,20 +33,25 @@ type connection struct {
 	noisy     sync.Once      // a first line of noise has come
 	warned    sync.Once      // a line of noise was warned of
 	warn      func(server, text string)
-	ended     chan struct{}
-	cause     error // set before ended is closed
+	ended     context.Context
+	end       context.CancelFunc // ends ended
+	cause     error              // set before ended is done
 
 	shut  sync.Once
 	flush sync.Once // of stderr
 }
 
 // Done is closed when the connection has ended, from either side.
-func (c *connection) Done() <-chan struct{} { return c.ended }
+func (c *connection) Done() <-chan struct{} { return c.ended.Done() }
+
+// AfterEnd has f run in a goroutine of its own once the connection has ended, unless stop is
+// called before.
+func (c *connection) AfterEnd(f func()) (stop func() bool) { return context.AfterFunc(c.ended, f) }
 
 // Err says why the connection ended; it is nil until then.
 func (c *connection) Err() error {
 	select {
-	case <-c.ended:
+	case <-c.ended.Done():
 		return c.cause
 	default:
 		return nil
@@ -78,7 +83,7 @@ func (c *connection) over(cause error) {
 		c.saved.end(cause)
 		c.cause = c.explainEnd(cause)
 		c.trace.Ended(c.cause)
-		close(c.ended)
+		c.end()
 	})
 }
 

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,17 +17,19 @@ func TestNoiseOfALongStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := make(chan string, 4)
 		start := func() *connection {
-			return &connection{
-				server: &config.Server{Name: "chatty", Command: "chatty"}, peer: rpc.NewPeer(rpc.Config{}), ended: make(chan struct{}),
+			c := &connection{
+				server: &config.Server{Name: "chatty", Command: "chatty"}, peer: rpc.NewPeer(rpc.Config{}),
 				redact: func(text string) string { return text }, warn: func(_, text string) { told <- text },
 			}
+			c.ended, c.end = context.WithCancel(context.Background())
+			return c
 		}
 		long, short := start(), start()
 		for _, line := range []string{"Listening on 8080", "Ready"} {
 			long.dropped(rpc.ErrMalformed, []byte(line))
 			short.dropped(rpc.ErrMalformed, []byte(line))
 		}
-		close(short.ended)
+		short.end()
 		synctest.Wait()
 		if len(told) > 0 {
 			t.Errorf("told at once: %q", <-told)

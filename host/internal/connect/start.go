@@ -83,7 +83,7 @@ func (c *connection) dropped(why error, msg []byte) {
 // tellNoise warns of the noise of a server that still starts.
 func (c *connection) tellNoise() {
 	select {
-	case <-c.ended:
+	case <-c.ended.Done():
 		return // the error says it
 	default:
 	}

@@ -8,11 +8,15 @@ import (
 )
 
 // Conn is one connection, as long as it lasts. It is a pointer, or something else that can be
-// compared. Its methods are called from one goroutine at a time, except Done, Err, Forgotten,
+// compared. Its methods are called from one goroutine at a time, except Done, AfterEnd, Err, Forgotten,
 // Retire, Heard and Ping.
 type Conn interface {
 	// Done is closed when the connection has ended, from either side.
 	Done() <-chan struct{}
+
+	// AfterEnd has f run in a goroutine of its own once Done is closed, unless stop is
+	// called before.
+	AfterEnd(f func()) (stop func() bool)
 
 	// Err says why it ended; it is nil until Done is closed.
 	Err() error

@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Driver keeps the connection to one server. It has a goroutine while there is a dial or a
-// connection, and a timer while it waits for the next dial or watches the connection. All
+// Driver keeps the connection to one server. It has a goroutine while there is a dial and while a
+// connection ends, and a timer while it waits for the next dial or watches the connection. All
 // methods may be called from any goroutine, also from within calls of Dial and of a Conn;
 // only Close waits for those.
 type Driver struct {

@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,13 +59,11 @@ func (d *Driver) drop(how Ending) {
 }
 
 // live is the life of a connection, from the dial until nothing is left of it.
-// Drop ends it; everything else follows from that. A dial takes several times the
-// stack that waiting does, and Go keeps what a stack has grown to, so another
-// goroutine does the waiting.
+// Drop ends it; everything else follows from that.
 func (d *Driver) live(l *dialedConn) {
 	c, err := d.dialInTurn(l)
 	if err == nil {
-		go d.awaitEnd(l, c)
+		d.follow(l, c)
 		return
 	}
 	why := d.classify(err)
@@ -89,16 +88,27 @@ func (d *Driver) dialInTurn(l *dialedConn) (Conn, error) {
 	return d.dial(l.wanted, l.after)
 }
 
-// awaitEnd is the part of live that begins when there is a connection: it waits for the end of that.
-func (d *Driver) awaitEnd(l *dialedConn, c Conn) {
-	if d.connected(l, c) {
-		select {
-		case <-c.Done():
-			d.lost(c)
-		case <-l.wanted.Done():
+// follow is the part of live that begins when there is a connection. No goroutine waits while it
+// lasts: its end, or the first Drop, begins the rest.
+func (d *Driver) follow(l *dialedConn, c Conn) {
+	if !d.connected(l, c) {
+		d.leave(l, c)
+		return
+	}
+	var left atomic.Bool
+	leave := func() {
+		if !left.Swap(true) {
+			d.leave(l, c)
 		}
 	}
-	d.leave(l, c)
+	stop := c.AfterEnd(func() {
+		d.lost(c)
+		leave()
+	})
+	context.AfterFunc(l.wanted, func() {
+		stop()
+		leave()
+	})
 }
 
 // connected reports whether c is still wanted.

@@ -55,6 +55,18 @@ type conn struct {
 func (c *conn) Done() <-chan struct{} { return c.done }
 func (c *conn) Err() error            { return c.err }
 
+func (c *conn) AfterEnd(f func()) (stop func() bool) {
+	stopped := make(chan struct{})
+	go func() {
+		select {
+		case <-c.done:
+			f()
+		case <-stopped:
+		}
+	}()
+	return func() bool { close(stopped); return true }
+}
+
 // exit ends the connection from the other side.
 func (c *conn) exit(err error) {
 	c.end.Do(func() {

@@ -51,11 +51,12 @@ func (p *puppet) deliver(head, rest string) {
 	p.peer.Deliver(0, text, true)
 }
 
-func (p *puppet) Cancel(uint32) bool             { return false }
-func (p *puppet) Done() <-chan struct{}          { return p.done }
-func (p *puppet) Err() error                     { return nil }
-func (p *puppet) Shutdown(context.Context) error { return nil }
-func (p *puppet) Leave(context.Context) error    { return nil }
+func (p *puppet) Cancel(uint32) bool                   { return false }
+func (p *puppet) AfterEnd(f func()) (stop func() bool) { return afterEnd(p.done, f) }
+func (p *puppet) Done() <-chan struct{}                { return p.done }
+func (p *puppet) Err() error                           { return nil }
+func (p *puppet) Shutdown(context.Context) error       { return nil }
+func (p *puppet) Leave(context.Context) error          { return nil }
 
 // way is how a message of a server gets into a session.
 type way struct {

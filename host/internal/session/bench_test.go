@@ -39,11 +39,12 @@ func (e *echo) Send(_ context.Context, m *rpc.Message) error {
 	return nil
 }
 
-func (e *echo) Cancel(uint32) bool             { return false }
-func (e *echo) Done() <-chan struct{}          { return e.done }
-func (e *echo) Err() error                     { return nil }
-func (e *echo) Shutdown(context.Context) error { return nil }
-func (e *echo) Leave(context.Context) error    { return nil }
+func (e *echo) Cancel(uint32) bool                   { return false }
+func (e *echo) AfterEnd(f func()) (stop func() bool) { return afterEnd(e.done, f) }
+func (e *echo) Done() <-chan struct{}                { return e.done }
+func (e *echo) Err() error                           { return nil }
+func (e *echo) Shutdown(context.Context) error       { return nil }
+func (e *echo) Leave(context.Context) error          { return nil }
 
 func textResult(text string) string {
 	return `{"content":[{"type":"text","text":` + strconv.Quote(text) + `}]}`

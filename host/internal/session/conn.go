@@ -30,6 +30,10 @@ type Transport interface {
 	// is closed at about the same time, so that no call waits any longer.
 	Done() <-chan struct{}
 
+	// AfterEnd has f run in a goroutine of its own once Done is closed, unless stop is
+	// called before.
+	AfterEnd(f func()) (stop func() bool)
+
 	// Err says why it ended, in the words a user needs: an exit code, the last
 	// lines of stderr. It is nil until Done is closed.
 	Err() error

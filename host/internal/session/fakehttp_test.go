@@ -121,8 +121,9 @@ func (s *wire) Cancel(exchange uint32) bool {
 	return false
 }
 
-func (s *wire) Done() <-chan struct{} { return s.done }
-func (s *wire) Err() error            { return nil }
+func (s *wire) AfterEnd(f func()) (stop func() bool) { return afterEnd(s.done, f) }
+func (s *wire) Done() <-chan struct{}                { return s.done }
+func (s *wire) Err() error                           { return nil }
 
 func (s *wire) Shutdown(context.Context) error {
 	s.end.Do(func() { s.peer.Close(nil); close(s.done) })

@@ -105,6 +105,21 @@ func (p *process) Cancel(uint32) bool { return false }
 
 func (p *process) Done() <-chan struct{} { return p.done }
 
+func (p *process) AfterEnd(f func()) (stop func() bool) { return afterEnd(p.done, f) }
+
+// afterEnd has f run once done is closed.
+func afterEnd(done <-chan struct{}, f func()) (stop func() bool) {
+	stopped := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			f()
+		case <-stopped:
+		}
+	}()
+	return func() bool { close(stopped); return true }
+}
+
 func (p *process) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
