@@ -315,8 +315,10 @@ func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) 
 		return int32(status)
 	}
 	*h = handle{stream: stream, kind: kind, exchange: exchange, generation: h.generation, essential: essential}
-	if r, ok := stream.(hostio.AnswerReader); ok && kind == abi.OpenProcess {
-		i.answers.Store(&r)
+	if kind == abi.OpenProcess {
+		if r, ok := stream.(hostio.AnswerReader); ok {
+			i.answers.Store(&r)
+		}
 	}
 	i.countOpen(1)
 	return int32(number)
