@@ -92,6 +92,7 @@ func summary(f *flowrecord.Flow) string {
 // A real sign-in is recorded without its secrets: discovery, registration, the page, the
 // token, and a refresh of it. It runs again without any of the servers.
 func TestOAuthIsRecorded(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	v := &visitor{}
@@ -122,6 +123,7 @@ func TestOAuthIsRecorded(t *testing.T) {
 // What a person types is not in the recording of a signer, and neither is what is signed
 // with it. Another build that asks for something else is told of.
 func TestASignerIsRecorded(t *testing.T) {
+	t.Parallel()
 	signer := testenv.Plugin(t, "./plugintest/testdata/signer")
 	address := serve(t, &registry{})
 	c := host.Config{Files: pluginFile("signer", signer), Person: &signin.Person{Ask: func(context.Context, signin.Question) (string, error) { return "typed", nil }}}

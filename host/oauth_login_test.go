@@ -107,6 +107,7 @@ func TestTokensStayWhereTheyBelong(t *testing.T) {
 // A client that was registered by hand is not shown to another authorization
 // server than the one that it was registered with.
 func TestOwnClientIsNotMoved(t *testing.T) {
+	t.Parallel()
 	first, second := oauthtest.New(t.Cleanup), oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, first)
 	h, v := signingIn(t)
@@ -127,6 +128,7 @@ func TestOwnClientIsNotMoved(t *testing.T) {
 // A server that refuses everything is asked twice by each call, and the person
 // once in all.
 func TestAlwaysUnauthorized(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	w.Refuse = func(string, *http.Request) (int, string) { return 401, w.Challenge("") }
@@ -191,6 +193,7 @@ func TestCloseTakesTheQuestionBack(t *testing.T) {
 
 // Each tool wants another scope, and none is ever enough.
 func TestStepUpsEnd(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	var mu sync.Mutex
@@ -225,6 +228,7 @@ func TestStepUpsEnd(t *testing.T) {
 // A refresh that the authorization server does not answer loses nothing, however
 // it fails; one that it refuses ends the login that it was for.
 func TestFailedRefresh(t *testing.T) {
+	t.Parallel()
 	h, v := signingIn(t)
 	faults := map[string]http.HandlerFunc{
 		"500":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", 500) },
@@ -282,6 +286,7 @@ func TestRevokedLogin(t *testing.T) {
 
 // A client that is gone is registered anew, once.
 func TestLostRegistration(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
@@ -302,6 +307,7 @@ func TestLostRegistration(t *testing.T) {
 // Which client signs in: the one of the entry, then a document, then one that is
 // registered.
 func TestWhichClient(t *testing.T) {
+	t.Parallel()
 	const document = "https://wharf.example/client.json"
 	h, v := signingIn(t)
 	for name, tt := range map[string]struct {
@@ -333,6 +339,7 @@ func TestWhichClient(t *testing.T) {
 // Whose clock is wrong: tokens that are over when they arrive, or an hour before
 // they say, or that say nothing of use, cost a refresh and never a person.
 func TestClocks(t *testing.T) {
+	t.Parallel()
 	h, v := signingIn(t)
 	for name, life := range map[string]int{"an hour behind": 7200, "an hour ahead": 0, "for ever": 1 << 60, "a moment": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -171,6 +171,7 @@ func moves(path string, status int) func(*oauthtest.Server, *protectedServer, st
 // Whatever a server says: nothing goes where it should not, no page opens that
 // should not, and the error says what is wrong.
 func TestLies(t *testing.T) {
+	t.Parallel()
 	h, v := signingIn(t)
 	other := spied(t)
 	for name, l := range testenv.Part(lies, 3) {

@@ -41,6 +41,7 @@ func (w *witness) tokens() []string {
 // A provider that serves two servers cannot give the token of the one to the other:
 // not by its memory, and not by any record that names no server.
 func TestAProviderCarriesNothingBetweenServers(t *testing.T) {
+	t.Parallel()
 	for _, place := range []string{"memory", "record", "client", "registration"} {
 		t.Run(place, func(t *testing.T) {
 			h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Files: pluginFile("hoarder", testenv.Plugin(t, "./testdata/hoarder"))})

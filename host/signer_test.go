@@ -94,6 +94,7 @@ func TestASignerWithoutAPerson(t *testing.T) {
 // A provider that asks for it signs the bytes of each body, however long and over which
 // transport, and signs again what the server has refused.
 func TestASignerOfBodies(t *testing.T) {
+	t.Parallel()
 	files := pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))
 	for name, s := range map[string]*registry{
 		"modern": {}, "legacy": {site: site{legacy: true}}, "HTTP+SSE": {site: site{legacy: true, sse: true}},
