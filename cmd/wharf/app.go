@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -37,6 +38,15 @@ type app struct {
 	late      error           // of the tool's page that --help prints: cobra's help returns no error
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
+}
+
+// hurried returns the context of what the command still waits for after it was interrupted. A
+// second interrupt ends it.
+func (a *app) hurried() context.Context {
+	if a.interrupt == nil {
+		return context.Background()
+	}
+	return a.interrupt.Hurried()
 }
 
 // kept is a session that outlives the command which uses it: that of a shell.

@@ -162,6 +162,7 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	if wrong != nil && !errors.As(wrong, new(*host.ResultError)) {
 		return c.explain(ctx, tool, known, typed.Explain(schema, object, wrong))
 	}
+	c.awaitEvents() // the log of the call stands before its result
 	failed, err := c.app.printResult(result)
 	if err == nil && wrong != nil {
 		return exit.WithHint(wrong, "--no-validate takes results that do not fit")

@@ -175,15 +175,22 @@ func (c *client) close() {
 	if c.cancelled {
 		c.awaitCancellation()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
-	defer cancel()
-	c.host.AwaitEvents(ctx) // a server's log and warnings come beside the result, and are told later
+	c.awaitEvents()
 	c.session.Close()
 	c.host.Close()
 }
 
-// lastWords is how long the command goes on telling what a server said before the command
-// ends: more than a whole queue takes, since printing does not wait for anything but a pipe.
+// awaitEvents returns when all that the server has said so far is told: its log and warnings
+// come beside the result, and are told later.
+func (c *client) awaitEvents() {
+	ctx, cancel := context.WithTimeout(c.app.hurried(), lastWords)
+	defer cancel()
+	c.host.AwaitEvents(ctx)
+}
+
+// lastWords is how long the command goes on telling what a server said before it prints the
+// result or ends: more than a whole queue takes, since printing does not wait for anything but
+// a pipe.
 const lastWords = 2 * time.Second
 
 // cancelGrace is how long a server may take to notice a cancellation.
@@ -193,7 +200,7 @@ const cancelGrace = time.Second
 // so that it can clean up before its stdin ends: until it answers a ping that follows
 // the cancellation, or the grace is over.
 func (c *client) awaitCancellation() {
-	ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
+	ctx, cancel := context.WithTimeout(c.app.hurried(), cancelGrace)
 	defer cancel()
 	defer c.app.Busy("telling " + c.session.Name() + " to stop; interrupt again to leave at once")()
 	c.session.Ping(ctx)

@@ -114,7 +114,7 @@ func serverStubborn() {
 }
 
 // serverHangs has a tool that tells stderr that it was called, and then only leaves
-// when it is cancelled, and one in which the whole server leaves. While the tool
+// when it is cancelled, one that stays even then, and one in which the whole server leaves. While the tool
 // hangs, a ping is not answered: a client that waits for one has the tool's last
 // words as well.
 func serverHangs() {
@@ -138,11 +138,20 @@ func serverHangs() {
 		fmt.Fprintln(os.Stderr, "cancelled")
 		return said("too late"), nil, nil
 	})
+	mcp.AddTool(server, &mcp.Tool{Name: "stay"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+		signal.Ignore(syscall.SIGTERM)
+		hanging.Lock()
+		fmt.Fprintln(os.Stderr, "called in process", os.Getpid())
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "cancelled")
+		select {}
+	})
 	mcp.AddTool(server, &mcp.Tool{Name: "leave"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
 		os.Exit(9)
 		return nil, nil, nil
 	})
 	server.Run(context.Background(), &mcp.StdioTransport{})
+	hanging.Lock() // which a tool that stays has for ever
 }
 
 // serverSteers says things that would steer a terminal.

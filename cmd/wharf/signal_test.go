@@ -172,6 +172,20 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	p.wantExit(exit.CodeInterrupted)
 }
 
+// A second interrupt ends also a server that stays when it is asked to leave.
+func TestSecondInterruptLeavesNoServer(t *testing.T) {
+	p := start(t, (*exec.Cmd).StderrPipe, "wharf", "call", "stay", "--stderr", "--", "server-hangs")
+	called := p.await("called in process ")
+	p.interrupt()
+	p.await("cancelled")
+	p.interrupt()
+	p.wantExit(exit.CodeInterrupted)
+	pid, err := strconv.Atoi(called[strings.LastIndex(called, " ")+1:])
+	if err != nil || alive(pid) {
+		t.Errorf("%q: the server is left behind (%v)", called, err)
+	}
+}
+
 // A shell that waits for the next line of a script ends at the first signal.
 func TestShellEndsAtASignal(t *testing.T) {
 	hearHangups(t)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"testing"
 )
 
 // serverTasks is a server of either era whose tool "dig" can be run as a task, and which
@@ -107,4 +109,17 @@ func taskAnswer(method string, modern bool, wish json.RawMessage) string {
 		return `{}`
 	}
 	return ""
+}
+
+// What a server logs during a call stands before the result.
+func TestLogStandsBeforeTheResult(t *testing.T) {
+	t.Parallel()
+	command := exec.Command("wharf", "call", "dig", "--log", "info", "--", "server-tasks")
+	command.Dir = t.TempDir()
+	command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+command.Dir)
+	shown, err := command.CombinedOutput()
+	last, result := bytes.Index(shown, []byte("999 deep")), bytes.Index(shown, []byte("a bone"))
+	if err != nil || last < 0 || result < last {
+		t.Errorf("the last line of the log is at %d, the result at %d of %d (%v)", last, result, len(shown), err)
+	}
 }

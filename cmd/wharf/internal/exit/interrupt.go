@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Interrupts ends the program when it is asked to. The first SIGINT, SIGTERM or
@@ -23,15 +24,19 @@ type Interrupts struct {
 	stopped chan struct{}
 	restore func() // puts the terminal back
 	cancel  context.CancelCauseFunc
+	hurried context.Context
+	hurry   context.CancelFunc
 	hangup  atomic.Pointer[func()] // what a SIGHUP does in place of ending; nil = nothing
 	taken   atomic.Pointer[func() bool]
 }
 
 // OnInterrupt returns a context that an interrupt cancels with [ErrInterrupted].
-// restore is called before the program ends on the spot. The caller must call Stop.
+// restore is called at a second interrupt, since the program may then end on the spot. The
+// caller must call Stop.
 func OnInterrupt(parent context.Context, restore func()) (context.Context, *Interrupts) {
 	ctx, cancel := context.WithCancelCause(parent)
 	i := &Interrupts{signals: make(chan os.Signal, 2), stopped: make(chan struct{}), restore: restore, cancel: cancel}
+	i.hurried, i.hurry = context.WithCancel(context.WithoutCancel(parent))
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(i.signals, syscall.SIGHUP)
@@ -56,7 +61,14 @@ func (i *Interrupts) watch() {
 			(*other)()
 		case s == syscall.SIGHUP && second: // a closed terminal may send several
 		case second:
+			i.hurry()
 			i.restore()
+			select {
+			case <-i.stopped:
+				return
+			case <-i.signals:
+			case <-time.After(leaveWithin):
+			}
 			os.Exit(CodeInterrupted)
 		default:
 			second = true
@@ -64,6 +76,14 @@ func (i *Interrupts) watch() {
 		}
 	}
 }
+
+// leaveWithin is how long the program may go on after a second interrupt. A command gives the
+// processes of its servers a quarter of it to end, and then kills them.
+const leaveWithin = 2 * time.Second
+
+// Hurried returns a context that ends at the second interrupt, and not before: it is for what a
+// command waits for when it has been interrupted once.
+func (i *Interrupts) Hurried() context.Context { return i.hurried }
 
 // OnHangup makes a SIGHUP call f in place of ending the program, also where SIGHUP
 // was ignored, until the function it returns is called. f must not block.
@@ -93,4 +113,5 @@ func (i *Interrupts) Stop() {
 	signal.Stop(i.signals)
 	close(i.stopped)
 	i.cancel(nil)
+	i.hurry()
 }
