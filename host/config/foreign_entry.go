@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // foreignKeys are the keys that mean the same here, under their own name and
@@ -69,17 +71,26 @@ var foreignTransports = map[string]string{
 // of keys that it lacks.
 func (e *entry) misspelt() (warnings []string) {
 	for _, key := range e.keys() {
-		better := suggestion(key, foreignUsed)
-		if _, given := e.values[better]; given || better == "" || slices.Contains(foreignUsed, key) {
+		if slices.Contains(foreignUsed, key) {
 			continue
 		}
-		said := "is not used by wharf; did you mean %s?"
-		if strings.TrimSpace(key) == better {
-			said = "has blanks around it; write %s without them"
+		if m := e.lookalike(key, suggestion(key, foreignUsed)); m != nil {
+			warnings = append(warnings, m.Error())
 		}
-		warnings = append(warnings, e.mistake(key, said, better).Error())
 	}
 	return warnings
+}
+
+// lookalike says that a key which is not read looks like better, one that is. It returns nil if
+// better is "", or the entry has it.
+func (e *entry) lookalike(key, better string) *Error {
+	switch _, given := e.values[better]; {
+	case given, better == "":
+		return nil
+	case strings.TrimSpace(key) == better:
+		return e.mistake(key, "has blanks around it; write %s without them", better)
+	}
+	return e.mistake(key, "is not used by wharf; did you mean %s?", better)
 }
 
 // unused notes the keys of an entry that are not read.
@@ -90,7 +101,8 @@ func (e *entry) unused() (notes []*Error) {
 		case slices.Contains(foreignAllowing, key):
 			notes = append(notes, e.mistake(key, "%s", notTaken))
 		default:
-			notes = append(notes, e.mistake(key, "is not used by wharf"))
+			slip := nearest.Name(key, foreignUsed, 1) // not more: other clients have keys of their own, such as dev
+			notes = append(notes, cmp.Or(e.lookalike(key, slip), e.mistake(key, "is not used by wharf")))
 		}
 	}
 	return notes

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -115,7 +116,14 @@ func TestMisplacedEntries(t *testing.T) {
 		{"a.json", `{"augment": {"mcpServers": []}}`, "a.json:1: augment.mcpServers: is not where servers are looked for; write mcpServers at the top of the file"},
 		{".zed/settings.json", `{"x": {"command": "node"}}`, "is a file of Zed, and has no servers: expected them under context_servers"},
 		{"a.json", `{"mcpServers": {"x": {" command": "node"}}}`, "command: has blanks around it; write command without them"},
+		{"a.json", `{"mcpServers": {"x": {"command": "node", "arg": ["x"]}}}`, "server x: arg: is not used by wharf; did you mean args?"},
+		{"a.json", `{"mcpServers": {"x": {"command": "node", "enviroment": {"A": "b"}}}}`, "server x: enviroment: is not used by wharf; did you mean environment?"},
+		{"a.json", `{"mcpServers": {"x": {"command": "node", "args": ["x"], "arg": "y"}}}`, "server x: arg: is not used by wharf$"},
+		{"a.json", `{"mcpServers": {"x": {"command": "node", " args": ["x"]}}}`, "args: has blanks around it; write args without them"},
 		{"a.yaml", "mcpServers:\n\tx:\n\t\tcommand: node\n", "a.yaml:2: is not YAML: a line begins with a tab; write blanks in its place"},
+		{"a.toml", "# mine\n[servers.x\ncommand = 'node'\n", "a.toml:2: is not TOML: expected '.' or ']' to end table name"},
+		{"a.toml", "# mine\n[[servers]\ncommand = 'node'\n", "a.toml:2: is not TOML: expected end of table array name"},
+		{"a.toml", "[servers.x]\ncommand = 'no\nde'\n", "a.toml:2: is not TOML: strings cannot contain newlines"},
 		{"a.toml", "[x]\ncommand = 'node'\n", "a.toml:1: x: there is no such key; a server is written [servers.x]"},
 		{"a.toml", "command = 'node'\n", "a.toml:1: command: there is no such key; it is one of a server: write it below [servers.NAME]"},
 		{"a.toml", "[servers.my.server]\ncommand = 'node'\n", `a.toml:1: server my: server: there is no such key; a name with a dot is written in quotes: [servers."my.server"]`},
@@ -126,9 +134,9 @@ func TestMisplacedEntries(t *testing.T) {
 		if err != nil {
 			said = err.Error()
 		} else {
-			said = strings.Join(f.Warnings, "\n")
+			said = strings.Join(slices.Concat(f.Warnings, f.Notes), "\n")
 		}
-		if !strings.Contains(said, tt.says) {
+		if !strings.Contains(said+"$", tt.says) {
 			t.Errorf("%s: %s", tt.file, said)
 		}
 	}

@@ -18,7 +18,9 @@ func readTOML(path, text string) (*document, error) {
 	var syntax toml.ParseError
 	switch {
 	case errors.As(err, &syntax):
-		return nil, &Error{File: path, Line: syntax.Position.Line, Problem: "is not TOML: " + syntax.Message + remedyInTOML(text, syntax.Position.Line)}
+		// Counted here: the library's own line is the next one where it stops at the end of a line.
+		line := 1 + strings.Count(text[:min(syntax.Position.Start, len(text))], "\n")
+		return nil, &Error{File: path, Line: line, Problem: "is not TOML: " + syntax.Message + remedyInTOML(text, line)}
 	case err != nil:
 		return nil, &Error{File: path, Problem: "is not TOML: " + err.Error()}
 	}

@@ -31,8 +31,8 @@ type File struct {
 // Open reads a configuration, strictly. One that is not there is empty.
 func Open(path string) (*File, error) {
 	f := &File{Path: path, target: path, mode: 0o600}
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".json" || ext == ".jsonc" {
-		return nil, fmt.Errorf("%s is JSON, as other clients have it, and is only read; name a file that ends in .toml", path)
+	if other := map[string]string{".json": "JSON", ".jsonc": "JSON", ".yaml": "YAML", ".yml": "YAML"}[strings.ToLower(filepath.Ext(path))]; other != "" {
+		return nil, fmt.Errorf("%s is %s, as other clients have it, and is only read; name a file that ends in .toml", path, other)
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		f.target = target

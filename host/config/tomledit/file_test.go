@@ -112,7 +112,7 @@ func TestRefusedWrites(t *testing.T) {
 func TestRefusedFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, says := range map[string]string{
-		"mcp.json": "is JSON", "folder.toml": "is not a file", "wrong.toml": "there is no such key", "huge.toml": "is larger than 64 MiB",
+		"mcp.json": "is JSON", "goose.yaml": "is YAML", "goose.yml": "is YAML", "folder.toml": "is not a file", "wrong.toml": "there is no such key", "huge.toml": "is larger than 64 MiB",
 		"twice.toml": "is not TOML",
 	} {
 		path := filepath.Join(dir, name)
