@@ -173,6 +173,13 @@ func (a *Account) Keep(ctx context.Context) error {
 			return err
 		}
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.current != nil && len(held) > 0 {
+		stored := *a.current
+		stored.saved = true
+		a.current = &stored
+	}
 	return nil
 }
 
@@ -189,7 +196,7 @@ func (a *Account) Drop() bool {
 }
 
 // SavedRefused reports whether the server has refused the credentials that were saved of an
-// earlier sign-in.
+// earlier sign-in, also if this account made it.
 func (a *Account) SavedRefused() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

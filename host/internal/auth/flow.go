@@ -52,5 +52,5 @@ type result struct {
 	credentials *credentials // nil if requests need none
 	material    *Material
 	state       json.RawMessage // for request events
-	saved       bool            // it came from the vault, and the person was not asked
+	saved       bool            // it came from the vault, and the person was not asked; or what they typed is stored there
 }

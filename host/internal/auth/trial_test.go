@@ -148,4 +148,12 @@ func TestSavedKeysAreRefused(t *testing.T) {
 	if err := a.Login(t.Context()); err != nil || fmt.Sprint(asked) != "[true false]" {
 		t.Error(err, asked)
 	}
+	if err := a.Keep(t.Context()); err != nil { // now the one that was typed is a saved one
+		t.Error(err)
+	}
+	_, err = a.Challenge(t.Context(), refusalOf("second"))
+	wantError(t, err, step.FailLogin, "it is refused")
+	if err := a.Login(t.Context()); err != nil || fmt.Sprint(asked) != "[true false true]" {
+		t.Error(err, asked)
+	}
 }
