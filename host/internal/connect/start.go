@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,7 +142,7 @@ type Starting struct{ now atomic.Pointer[connection] }
 const slowStart = `a server that is slow to start gets longer with --timeout, or with start_timeout = "2m" in its entry`
 
 // Explain adds to the error of a server that was not connected in time what it did instead:
-// its plugin let no message pass, or it wrote something other than messages.
+// its plugin let no message pass, or it wrote something other than messages, or no message.
 func (s *Starting) Explain(err error) error {
 	c := s.now.Load()
 	switch {
@@ -156,6 +157,10 @@ func (s *Starting) Explain(err error) error {
 	}
 	if why.Hint == "" {
 		why.Hint = slowStart
+		if c.server.Command != "" && c.peer.Counters() == (rpc.Counters{}) {
+			line := c.redact(strings.Join(append([]string{c.server.Command}, c.server.Args...), " ")) // before it is cut
+			why.Hint = fmt.Sprintf("is `%s` an MCP server? It has sent no message; %s", cleantext.Line(line, noiseLine), slowStart)
+		}
 	}
 	return &StartError{Err: err, Cause: why}
 }
