@@ -91,9 +91,6 @@ func (a *app) diagnose(ctx context.Context, server host.Server) *diagnosis {
 	a.watched = recorder
 	c, err := a.dial(ctx, server)
 	d.err = err
-	if brief := (*signInNeeded)(nil); errors.As(err, &brief) {
-		d.err = brief.err
-	}
 	if err == nil {
 		d.info = c.session.Info()
 		tools, err := c.tools(ctx)
@@ -230,6 +227,10 @@ func (a *app) steps(ctx context.Context, d *diagnosis) (steps []doctorStep) {
 		case name == failed:
 			step.State, state = stepFailed, stepSkipped
 			step.Detail, step.Hint = a.errorText(d.err)
+			if brief := (*signInNeeded)(nil); errors.As(d.err, &brief) {
+				answer, _ := a.errorText(brief.err)
+				step.Detail = "it wants a sign-in: " + answer
+			}
 		case state == stepOK:
 			step.Detail = a.detail(d, name)
 		}
