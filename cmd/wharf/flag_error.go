@@ -43,7 +43,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if near != "" && nearest.Edits(near, unknownFlag(err)) == 1 {
 		return exit.Usage(err, "did you mean %s?", near)
 	}
-	if argument := argumentOf(a.argv, err); argument != "" && (root && !strings.HasPrefix(a.argv[0], "-") || cmd.Name() == "call" || cmd.Name() == "prompt") {
+	if argument := a.argumentOf(cmd, err); argument != "" && (root && !strings.HasPrefix(a.argv[0], "-") || cmd.Name() == "call" || cmd.Name() == "prompt") {
 		return exit.Usage(err, "for an argument write %s; see `%s --help`", argument, path)
 	}
 	if near != "" {
@@ -64,43 +64,19 @@ func belowZero(word string) bool {
 // keyed returns a hint with the command line in which the numbers below zero have the names of
 // their arguments, "" where it is not known which tool that calls.
 func (a *app) keyed(cmd *cobra.Command) string {
-	words := cmd.Flags().Args() // those before the number
-	var server host.Server
-	switch {
-	case a.shell != nil:
-		server = a.shell.entry
-	case cmd.ArgsLenAtDash() >= 0 || len(words) == 0:
-		return ""
-	default:
-		words = a.dotted(words)
-		s, err := a.load()
-		if err != nil || !s.has(words[0]) {
-			return ""
-		}
-		server, _ = s.find(words[0])
-		words = words[1:]
-	}
-	if len(words) == 0 {
-		return ""
-	}
-	tools := knownTools(server)
-	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == words[0] })
-	if at < 0 {
-		return ""
-	}
-	keys := args.ReadSchema(tools[at].InputSchema).Names()
+	words, keys := a.keysOf(cmd)
 	keys = slices.DeleteFunc(keys, func(key string) bool { return given(a.argv, key+"=") })
 	line := slices.Clone(a.argv)
 	first := slices.IndexFunc(line, belowZero)
-	for i, word := range slices.Concat(words[1:], line[first:]) {
+	for i, word := range slices.Concat(words, line[first:]) {
 		if strings.Contains(word, "=") || strings.HasPrefix(word, "-") && !belowZero(word) {
 			continue
 		}
 		if len(keys) == 0 {
 			return ""
 		}
-		if i >= len(words)-1 && belowZero(word) {
-			line[first+i-(len(words)-1)] = keys[0] + "=" + word
+		if i >= len(words) && belowZero(word) {
+			line[first+i-len(words)] = keys[0] + "=" + word
 		}
 		keys = keys[1:]
 	}
@@ -109,6 +85,36 @@ func (a *app) keyed(cmd *cobra.Command) string {
 		return where + ": " + strings.Join(line[1:], " ")
 	}
 	return lineHint([]string{"wharf"}, where, line)
+}
+
+// keysOf returns the words between the tool that cmd calls and an unknown flag, and the names of
+// the tool's arguments, none where it is not known which tool that is.
+func (a *app) keysOf(cmd *cobra.Command) (before, keys []string) {
+	words := cmd.Flags().Args() // those before the flag
+	var server host.Server
+	switch {
+	case a.shell != nil:
+		server = a.shell.entry
+	case cmd.ArgsLenAtDash() >= 0 || len(words) == 0:
+		return nil, nil
+	default:
+		words = a.dotted(words)
+		s, err := a.load()
+		if err != nil || !s.has(words[0]) {
+			return nil, nil
+		}
+		server, _ = s.find(words[0])
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return nil, nil
+	}
+	tools := knownTools(server)
+	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == words[0] })
+	if at < 0 {
+		return nil, nil
+	}
+	return words[1:], args.ReadSchema(tools[at].InputSchema).Names()
 }
 
 // nearFlag returns the flag of cmd that an unknown one was probably meant to be, or "".
@@ -147,19 +153,30 @@ var addedBy = map[string]string{
 const commandBehind = "a command goes behind --: `wharf add --name NAME -- COMMAND ARGUMENTS…`"
 
 // argumentOf returns what a flag that does not exist is called as an argument of a tool:
-// other programs take --key value, Wharf takes key=value.
-func argumentOf(argv []string, err error) string {
+// other programs take --key value, Wharf takes key=value. A single letter behind a single
+// hyphen stands for the only key that begins with it.
+func (a *app) argumentOf(cmd *cobra.Command, err error) string {
 	flag, _, _ := strings.Cut(unknownFlag(err), "=")
 	name := strings.TrimLeft(flag, "-")
-	if len(name) < 2 { // -m may be short for anything
+	if len(name) == 1 && !strings.HasPrefix(flag, "--") {
+		_, keys := a.keysOf(cmd)
+		if !slices.Contains(keys, name) {
+			keys = beginning(keys, name)
+			if len(keys) != 1 {
+				return ""
+			}
+			name = keys[0]
+		}
+	}
+	if name == "" {
 		return ""
 	}
-	for i, word := range argv {
+	for i, word := range a.argv {
 		if value, found := strings.CutPrefix(word, flag+"="); found {
 			return plain.ShellWord(name + "=" + value)
 		}
-		if word == flag && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
-			return plain.ShellWord(name + "=" + argv[i+1])
+		if word == flag && i+1 < len(a.argv) && !strings.HasPrefix(a.argv[i+1], "-") {
+			return plain.ShellWord(name + "=" + a.argv[i+1])
 		}
 	}
 	return plain.ShellWord(name + "=…")
