@@ -51,6 +51,9 @@ func (a *app) errorText(err error) (message, hint string) {
 	if typed || saved {
 		hint = fmt.Sprintf("`wharf login %s` asks for another", plain.Word(cmp.Or(a.address, a.server)))
 	}
+	if typed { // what is saved was taken once
+		hint += "; if the server wants a key in a header of its own, that goes behind -H, as 'X-API-Key: …', or into headers in the entry"
+	}
 	if a.redact != nil {
 		message, hint = a.redact(message), a.redact(hint)
 	}
