@@ -285,6 +285,8 @@ func TestSecondInterruptRestoresTheTerminal(t *testing.T) {
 	s.Process.Signal(os.Interrupt)
 	s.await("interrupted")
 	s.Process.Signal(os.Interrupt)
+	s.await("hurried")
+	s.Process.Signal(os.Interrupt)
 	if _, code := s.end(); code != exit.CodeInterrupted {
 		t.Errorf("exit code %d", code)
 	}

@@ -31,6 +31,8 @@ func signals() {
 	fmt.Println("ready, ignoring SIGHUP:", signal.Ignored(syscall.SIGHUP))
 	<-ctx.Done()
 	fmt.Println(context.Cause(ctx))
+	<-i.Hurried().Done()
+	fmt.Println("hurried")
 	select {}
 }
 
@@ -121,6 +123,8 @@ func TestIgnoredHangup(t *testing.T) {
 	p.interrupt()
 	p.await("interrupted")
 	p.interrupt()
+	p.await("hurried")
+	p.interrupt()
 	p.wantExit(exit.CodeInterrupted)
 }
 
@@ -163,7 +167,9 @@ func TestDemoEndsWithoutAWord(t *testing.T) {
 	}
 }
 
-func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+// A program that does not end by itself ends after a second interrupt, with no third.
+func TestSecondInterruptLeavesSoon(t *testing.T) {
+	t.Parallel()
 	p := start(t, (*exec.Cmd).StdoutPipe, "signals")
 	p.await("ready")
 	p.interrupt()
