@@ -230,10 +230,10 @@ func (s *standIns) document(media, text string) string {
 	return s.of(text, true)
 }
 
-var (
-	parameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([A-Za-z][\w-]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",=]+))`) })
-	token68   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s",=]{20,}=*`) }) // a parameter without a name
-)
+const parameterPattern = `([A-Za-z][\w-]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",=]+))`
+
+var parameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(parameterPattern) })
+var token68 = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s",=]{20,}=*`) }) // a parameter without a name
 
 // challenge rewrites a WWW-Authenticate field.
 func (s *standIns) challenge(field string) string {
