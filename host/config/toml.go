@@ -19,7 +19,8 @@ func readTOML(path, text string) (*document, error) {
 	switch {
 	case errors.As(err, &syntax):
 		// Counted here: the library's own line is the next one where it stops at the end of a line.
-		line := 1 + strings.Count(text[:min(syntax.Position.Start, len(text))], "\n")
+		// Its offset is -1 for a file that begins with a control character.
+		line := 1 + strings.Count(text[:min(max(syntax.Position.Start, 0), len(text))], "\n")
 		return nil, &Error{File: path, Line: line, Problem: "is not TOML: " + syntax.Message + remedyInTOML(text, line)}
 	case err != nil:
 		return nil, &Error{File: path, Problem: "is not TOML: " + err.Error()}
