@@ -185,7 +185,7 @@ func (s *signIn) signsInElsewhere(t *testing.T) {
 		t.Fatalf("exit %d, stderr: %s", got.code, got.stderr)
 	}
 	s.works(t, "whoami", "ada may notes:read")
-	s.did(t, "consent", "authorization_code")
+	s.did(t, "register", "consent", "authorization_code") // signing out has forgotten the registration
 }
 
 // Tokens are in no output and no trace, and in no file as they are.
