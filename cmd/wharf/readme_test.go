@@ -87,12 +87,16 @@ func TestReadme(t *testing.T) {
 // command would have built it.
 func playWharf(t *testing.T, tree string) {
 	t.Helper()
+	wharf := filepath.Join(tree, "bin", "wharf")
 	program, err := exec.LookPath("wharf")
 	if err == nil {
-		err = os.Mkdir(filepath.Join(tree, "bin"), 0o777)
+		err = os.RemoveAll(wharf) // where make has built one, the copy has it too
 	}
 	if err == nil {
-		err = os.Symlink(program, filepath.Join(tree, "bin", "wharf"))
+		err = os.MkdirAll(filepath.Dir(wharf), 0o777)
+	}
+	if err == nil {
+		err = os.Symlink(program, wharf)
 	}
 	if err != nil {
 		t.Fatal(err)
