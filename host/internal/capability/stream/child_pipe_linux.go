@@ -34,7 +34,6 @@ type ChildPipe struct {
 
 	followed atomic.Bool
 	draining atomic.Bool // a goroutine is about to take the turn and drain it
-	wanted   atomic.Bool // a caller found the turn taken: drain leaves the next answer to callers
 	cut      atomic.Bool
 }
 
@@ -64,13 +63,12 @@ func (in *ChildPipe) Follow(hear func(p []byte), ended func(err error)) {
 	in.watch()
 }
 
-// drain passes on what has come, and has the set watch for more. Before it does, it waits a
-// moment for more: where many wait for answers, that costs less than to be woken for each.
+// drain passes on what has come, and has the set watch for more. Between two reads it gives up
+// the turn and its processor: callers that have their answers ask again, and the answers to all
+// of them come with the next read; a caller that is alone by then takes the turn.
 func (in *ChildPipe) drain() {
 	in.turn.Lock()
-	defer in.turn.Unlock()
 	in.draining.Store(false)
-	in.wanted.Store(false)
 	in.watched = false // or about to fire once more, which does no harm
 	for !in.over {
 		n, err := in.pass()
@@ -82,12 +80,16 @@ func (in *ChildPipe) drain() {
 			in.ended(err)
 		} else if n == 0 {
 			in.watch()
-			return
-		} else if n < capability.ChunkSize && !in.wanted.Load() {
-			runtime.Gosched() // callers that have their answers ask again meanwhile
-			in.await()
+			break
+		} else if n < capability.ChunkSize {
+			in.turn.Unlock()
+			runtime.Gosched()
+			if !in.turn.TryLock() {
+				return // that goroutine reads, rests or wakes the pipe
+			}
 		}
 	}
+	in.turn.Unlock()
 }
 
 // pass reads once and passes on what was there. 0 bytes without an error mean that there was
@@ -131,7 +133,6 @@ func (in *ChildPipe) read(p []byte) (n int, err error) {
 // ReadFor is described at [hostio.AnswerReader].
 func (in *ChildPipe) ReadFor(w hostio.Waiter) {
 	if !in.turn.TryLock() {
-		in.wanted.Store(true)
 		return // the goroutine that has the turn passes on this answer too
 	}
 	if in.over {
@@ -183,7 +184,7 @@ func (in *ChildPipe) rested() bool {
 // patience is how long a goroutine waits for a silent process before it leaves the reading
 // to the set: a server that has its answer at hand gives it sooner. Meanwhile it holds up
 // a processor of the runtime, until the runtime finds other work for that.
-var patience = 100 * time.Microsecond
+const patience = 100 * time.Microsecond
 
 // patient counts the goroutines that wait in the system, each with a thread.
 var patient atomic.Int32
