@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -61,59 +63,60 @@ var arrows = map[string][]string{
 	"sdk/c":                       {},
 	"sdk/rust":                    {},
 	"sdk/assemblyscript":          {},
-	"sdk/template":                {"sdk/c", "sdk/rust", "sdk/assemblyscript"},
+	"sdk/template":                {"sdk/c", "sdk/rust", "sdk/assemblyscript", "internal/lazyregexp"},
 	"sdk/template" + below:        {"abi" + below, "sdk" + below},
 	"plugins":                     {},
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/mcp":                    {"host/internal/strictjson"},
-	"host/config":                 {toml, yaml, "host/cleantext", "host/internal/secret", "internal/nearest"},
+	"host/config":                 {toml, yaml, "host/cleantext", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
-	"host/registry":               {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/egress", "host/internal/hosterr", "host/trust"},
+	"host/registry":               {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/egress", "host/internal/hosterr", "host/trust", "internal/lazyregexp"},
 	"host/cleantext":              {},
-	"host/trace":                  {"host/mcp", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/cleantext"},
-	"host/replay":                 {"abi", "abi/step", "host/internal/flowrecord", "host/internal/guest", "host/internal/hosterr", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
-	"host/pluginstore":            {"abi" + below, "host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr", "host/internal/plugin", "host/internal/securedir", "host/vault", minisig},
+	"host/trace":                  {"host/mcp", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/cleantext", "internal/lazyregexp"},
+	"host/replay":                 {"abi", "abi/step", "host/internal/flowrecord", "host/internal/guest", "host/internal/hosterr", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker", "internal/lazyregexp"},
+	"host/pluginstore":            {"abi" + below, "host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr", "host/internal/plugin", "host/internal/securedir", "host/vault", minisig, "internal/lazyregexp"},
 	"host/watch":                  {notify},
 	"host/vault":                  {"host/internal/ctxmutex", "host/internal/securedir", "host/internal/secret", keyring, flock, xcrypto + below},
 	"host/signin":                 {"abi/step", "host/internal/egress"},
 	"host/status":                 {"host/mcp"},
 	"host/catalogue":              {"host/config", "host/internal/securedir", "host/internal/strictjson", "host/status"},
-	"host/trust":                  {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/hosterr", "host/internal/securedir"},
-	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/capability" + below, "host/internal/flowrecord", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext"},
+	"host/trust":                  {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/hosterr", "host/internal/securedir", "internal/lazyregexp"},
+	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/capability" + below, "host/internal/flowrecord", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext", "internal/lazyregexp"},
 	"host/plugintest/restarttest": {"host", "host/config", "host/mcp", goSDK, "host/status"},
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins", "host/signin"},
-	"cmd/wharf":                   {"abi" + below, "host", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin"},
-	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain", "internal/nearest"},
+	"cmd/wharf":                   {"abi" + below, "host", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin", "internal/lazyregexp"},
+	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain", "internal/nearest", "internal/lazyregexp"},
 	"cmd/wharf/internal/demo":     {"host/mcp", "cmd/wharf/internal/release"},
 	"cmd/wharf/internal/editor":   {"cmd/wharf/internal/exit", "cmd/wharf/internal/words"},
 	"cmd/wharf/internal/exit":     {"host"},
 	"cmd/wharf/internal/files":    {},
-	"cmd/wharf/internal/generate": {"host/cleantext", "host/mcp"},
-	"cmd/wharf/internal/plain":    {"host", "host/config", "host/cleantext"},
+	"cmd/wharf/internal/generate": {"host/cleantext", "host/mcp", "internal/lazyregexp"},
+	"cmd/wharf/internal/plain":    {"host", "host/config", "host/cleantext", "internal/lazyregexp"},
 	"cmd/wharf/internal/picture":  {"github.com/mattn/go-sixel"},
 	"cmd/wharf/internal/release":  {},
 	"cmd/wharf/internal/words":    {},
 	"cmd/wharf/internal/save":     {},
 	"cmd/wharf/internal/status":   {"host", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/status", "host/trust"},
-	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", xterm, xsys + below},
+	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", xterm, xsys + below, "internal/lazyregexp"},
 	"cmd/wharf/internal/form":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/elicit":   {"host", "host/cleantext", "host/mcp", "cmd/wharf/internal/form", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/signin"},
 	"examples/auth-helper":        {"abi/step", "sdk" + below},
 	"examples" + below:            {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK, "host/status", "internal/testenv", "internal/mcptest", extism},
 
-	"host/internal/strictjson": {},
+	"host/internal/strictjson": {"internal/lazyregexp"},
 	"host/internal/ctxmutex":   {},
 	"host/internal/ctxcond":    {},
+	"internal/lazyregexp":      {},
 	"internal/nearest":         {},
 	"internal/testenv":         {flock},
 	"internal/oauthtest":       {},
 	"internal/mcptest":         {goSDK},
 	"internal/registrytest":    {},
 	"host/internal/hosterr":    {},
-	"host/internal/crash":      {"host/cleantext"},
+	"host/internal/crash":      {"host/cleantext", "internal/lazyregexp"},
 	"host/internal/rpc":        {"abi", "host/internal/ctxcond", "host/internal/strictjson", "host/internal/hostio"},
 	"host/internal/session":    {"host/internal/ctxmutex", "abi", "host/mcp", "host/internal/rpc", "host/internal/strictjson", "host/internal/schema", "host/status"},
 	"host/internal/schema":     {"host/cleantext", "host/mcp", "host/internal/strictjson", schemas + below, "internal/nearest"},
@@ -122,15 +125,15 @@ var arrows = map[string][]string{
 	"host/internal/wasm":       {wazero + below, xsys + below},
 	"host/internal/guest":      {"abi", "host/internal/ctxcond", "host/internal/wasm", "host/internal/hostio", "host/cleantext"},
 	"host/internal/capability": {"abi", "host/internal/hostio"},
-	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext", "host/signin"},
-	"host/internal/flowrecord": {"abi/step", "host/cleantext", "host/internal/jsonl", "host/internal/redact", "host/internal/secret"},
+	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext", "host/signin", "internal/lazyregexp"},
+	"host/internal/flowrecord": {"abi/step", "host/cleantext", "host/internal/jsonl", "host/internal/redact", "host/internal/secret", "internal/lazyregexp"},
 	"host/internal/securedir":  {flock},
 	"host/internal/connect":    {"abi" + below, "host/config", "host/mcp", "host/replay", "host/trace", "host/vault", "host/cleantext", "host/internal/auth", "host/internal/capability" + below, "host/internal/crash", "host/internal/egress", "host/internal/flowrecord", "host/internal/guest", "host/internal/hosterr", "host/internal/hostio", "host/internal/modules", "host/internal/redact", "host/internal/rpc", "host/internal/secret", "host/internal/session", "host/internal/worker", "host/signin"},
 	"host/internal/confine":    {xsys + below},
 	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
-	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/securedir", "host/internal/wasm", "host/cleantext"},
+	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/securedir", "host/internal/wasm", "host/cleantext", "internal/lazyregexp"},
 	"host/internal/secret":     {},
-	"host/internal/plugin":     {"host/config"},
+	"host/internal/plugin":     {"host/config", "internal/lazyregexp"},
 	"host/internal/redact":     {"host/internal/strictjson", "host/internal/secret"},
 	"host/internal/jsonl":      {"host/internal/strictjson"},
 
@@ -216,6 +219,31 @@ func TestWalls(t *testing.T) {
 				t.Errorf("%s imports %s, which is too large for a guest", f.path, imp)
 			}
 		}
+	}
+}
+
+// What a program compiles at its first use, no compiler and no start of it has looked at.
+func TestLazyPatternsCompile(t *testing.T) {
+	patterns := 0
+	for _, f := range parseModule(t) {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || types.ExprString(call.Fun) != "lazyregexp.New" {
+				return true
+			}
+			text, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(call.Args[0]))
+			if err == nil {
+				_, err = regexp.Compile(constant.StringVal(text.Value))
+			}
+			if err != nil {
+				t.Errorf("%s: %v", f.set.Position(call.Pos()), err)
+			}
+			patterns++
+			return true
+		})
+	}
+	if patterns == 0 {
+		t.Error("found no pattern")
 	}
 }
 
@@ -431,8 +459,11 @@ func bare(spec ast.Spec, grouped bool) []string {
 	return nil
 }
 
-// lookup finds the entry of the longest key that fits name.
+// lookup finds the entry of name itself, or else that of the longest key that fits it.
 func lookup(table map[string][]string, name string) (value []string, found bool) {
+	if value, found = table[name]; found {
+		return value, found
+	}
 	best := ""
 	for key := range table {
 		if match(key, name) && len(key) > len(best) {

@@ -6,12 +6,12 @@ import (
 	"net/netip"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // addRequest is what the user wants added, by the flags of add.
@@ -70,7 +70,7 @@ func (r *addRequest) named(made string) string {
 	return made[:min(len(made), 64)]
 }
 
-var notInEntryNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var notInEntryNames = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
 // commandName makes a name of a command line: of the package, where a program is known
 // to run packages.

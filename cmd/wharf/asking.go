@@ -4,13 +4,13 @@ import (
 	"context"
 	"io"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // asker asks a server what values an argument may have, and returns none where that fails.
@@ -50,7 +50,7 @@ func (a *app) askServer(ctx context.Context, server host.Server) asker {
 
 // simple matches the simple expressions of a template: their values are in an address only
 // percent-encoded (RFC 6570, level 1).
-var simple = regexp.MustCompile(`^[A-Za-z0-9_.]+$`)
+var simple = lazyregexp.New(`^[A-Za-z0-9_.]+$`)
 
 // variableAt finds the variable of a template in which an address that is being typed ends:
 // its name, the part of its value that is typed, the text before that, and the values of the

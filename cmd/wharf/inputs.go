@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -14,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/registry"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // inputs are the answers to what a server of a registry needs, for the entry of a name.
@@ -47,8 +47,8 @@ func (n *inputs) give(in registry.Input, text string) error {
 }
 
 var (
-	notInNames     = regexp.MustCompile(`[^A-Za-z0-9_.@-]`)
-	notInVariables = regexp.MustCompile(`[^A-Za-z0-9_]`)
+	notInNames     = lazyregexp.New(`[^A-Za-z0-9_.@-]`)
+	notInVariables = lazyregexp.New(`[^A-Za-z0-9_]`)
 )
 
 // absolutePath is a path that means the same in whatever folder the server starts.

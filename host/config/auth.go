@@ -100,7 +100,7 @@ func (a *Auth) set(key string, value any) {
 }
 
 func (e *entry) checkProvider(name string) {
-	if !names().MatchString(name) {
+	if !names.MatchString(name) {
 		e.fail("provider", `%q is no name of a provider; write "oauth", "bearer", "helper", "none" or the name of a plugin`, name)
 	}
 }

@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // modern is the first version of the protocol without a handshake.
@@ -22,7 +22,7 @@ var (
 
 // names are what servers and plugins may be called: something that needs no
 // quotes in a shell and is no option.
-var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`) })
+var names = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 func (e *entry) checkName(name string) {
 	if err := CheckName(name); err != nil {
@@ -32,7 +32,7 @@ func (e *entry) checkName(name string) {
 
 // CheckName returns what is wrong with the name of a server or a plugin.
 func CheckName(name string) error {
-	if !names().MatchString(name) {
+	if !names.MatchString(name) {
 		return fmt.Errorf("%q is no name; use up to 64 letters, digits, '_', '.' and '-', a letter or digit first", name)
 	}
 	return nil
@@ -63,14 +63,14 @@ func (e *entry) checkKeys(s *Server) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		if !token().MatchString(name) {
+		if !token.MatchString(name) {
 			e.fail("headers", "%q is no name of a header", name)
 		}
 	}
 }
 
 // token is what the name of an HTTP header consists of (RFC 9110, 5.6.2).
-var token = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") })
+var token = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // checkTarget makes sure that an entry grants what its transport needs.
 func (e *entry) checkTarget(s *Server) {

@@ -45,7 +45,7 @@ func ParseEnv(path, text string) (map[string]string, error) {
 		}
 		name, value, assigned := strings.Cut(strings.TrimPrefix(l, "export "), "=")
 		name = strings.TrimSpace(name)
-		if !assigned || !variable().MatchString(name) {
+		if !assigned || !variable.MatchString(name) {
 			return nil, &Error{File: path, Line: line, Problem: "expected NAME=value"}
 		}
 		value, ok := envValue(strings.TrimSpace(value))

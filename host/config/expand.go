@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Expand returns the server with the variables in its values replaced: in
@@ -344,15 +344,15 @@ func split(value string, v vars) (pieces []piece, errs []error) {
 }
 
 // variable is a name in a reference. Windows has names with parentheses.
-var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_()]*$`) })
+var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_()]*$`)
 
 // secretName is the name of a secret in a reference.
-var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@/-]{0,127}$`) })
+var secretName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.@/-]{0,127}$`)
 
 // substitute returns what stands for the inside of ${…}.
 func (v vars) substitute(inner string) (piece, error) {
 	if name, ok := strings.CutPrefix(inner, "secret:"); ok {
-		if !secretName().MatchString(name) {
+		if !secretName.MatchString(name) {
 			return piece{}, fmt.Errorf("${%s} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'", inner)
 		}
 		return piece{secret: Reference{Secret: name}}, nil
@@ -370,7 +370,7 @@ func (v vars) substitute(inner string) (piece, error) {
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
 	name = strings.TrimPrefix(name, "env:")
 	switch {
-	case !variable().MatchString(name):
+	case !variable.MatchString(name):
 		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
 	case strings.Contains(fallback, "$"):
 		return piece{}, fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)

@@ -2,10 +2,10 @@ package config
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // forbidden is what a file of another client forbids outside of the entries of its servers.
@@ -270,7 +270,7 @@ func (f *forbidden) rejects(s *Server) bool {
 }
 
 // plainWord matches what opencode and others put "_" for in the name of a server.
-var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]`) })
+var plainWord = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
 // of returns what a rule says of the tools of a server: patterns of their own names.
 func (r toolRule) of(server string) (rests []string) {
@@ -278,7 +278,7 @@ func (r toolRule) of(server string) (rests []string) {
 		if before == "" && strings.HasPrefix(r.pattern, "mcp__") { // a rule about the tools of one server
 			continue
 		}
-		for _, word := range []string{server, plainWord().ReplaceAllString(server, "_")} {
+		for _, word := range []string{server, plainWord.ReplaceAllString(server, "_")} {
 			prefix := strings.ReplaceAll(before, "%", word)
 			if r.denial != nil && r.pattern == strings.TrimSuffix(prefix, "__") {
 				rests = append(rests, "*")

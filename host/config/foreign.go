@@ -160,7 +160,7 @@ func (f *File) note(format string, a ...any) { f.Notes = append(f.Notes, fmt.Spr
 // rename returns what a server is called here: a name that needs no quotes in a shell. A
 // name that a person could not read is a mistake.
 func (f *File) rename(e *entry, name string) string {
-	if names().MatchString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if names.MatchString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return name
 	}
 	short := strings.Map(func(r rune) rune {

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
@@ -339,13 +338,13 @@ func (e *entry) first(keys []string) string {
 // one is legacy.
 func (e *entry) foreignProtocol() string {
 	key := e.first(foreignKeys.protocol)
-	if s := e.text(key); version().MatchString(s) && s < modern {
+	if s := e.text(key); version.MatchString(s) && s < modern {
 		return "legacy"
 	}
 	return e.oneOf(key, protocols...)
 }
 
-var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`) })
+var version = lazyregexp.New(`^\d{4}-\d{2}-\d{2}$`)
 
 // foreignTimeouts reads the timeouts of a request and of the start.
 func (e *entry) foreignTimeouts(unit time.Duration) (request, start time.Duration) {
@@ -410,9 +409,7 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 
 // unbraced matches a value that a shell would take for a variable, and a header that ends
 // with one.
-var unbraced = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[A-Za-z]+ )?(\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*))$`)
-})
+var unbraced = lazyregexp.New(`^(?:[A-Za-z]+ )?(\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*))$`)
 
 // translate writes the variables in the values of an entry as Expand reads them, and "~"
 // as the folder that it means. Of a client that writes them as Expand reads them, it notes
@@ -420,7 +417,7 @@ var unbraced = sync.OnceValue(func() *regexp.Regexp {
 func (s *Server) translate(e *entry, y syntax) {
 	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
 		if y == nil || slices.Contains(e.raw, field) {
-			if m := unbraced().FindStringSubmatch(value); m != nil {
+			if m := unbraced.FindStringSubmatch(value); m != nil {
 				e.note(field, "is the text %s, and no variable; write ${%s} for that", m[1], m[2])
 			}
 			return value, nil

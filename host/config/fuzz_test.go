@@ -71,7 +71,7 @@ func FuzzEnv(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		env, err := ParseEnv(".env", text)
 		for name := range env {
-			if err != nil || !variable().MatchString(name) {
+			if err != nil || !variable.MatchString(name) {
 				t.Errorf("ParseEnv(%q) = %q, %v", text, env, err)
 			}
 		}
@@ -120,7 +120,7 @@ func checkParse(t *testing.T, name string, data []byte) {
 	}
 	seen := make(map[string]bool)
 	for _, s := range file.Servers {
-		if !names().MatchString(s.Name) || seen[s.Name] || s.Via() == "" || s.Command != "" && s.URL != "" {
+		if !names.MatchString(s.Name) || seen[s.Name] || s.Via() == "" || s.Command != "" && s.URL != "" {
 			t.Errorf("accepted %+v", s)
 		}
 		seen[s.Name] = true

@@ -74,7 +74,7 @@ func inputSecret(path, id string) string {
 	}
 	file := sha256.Sum256([]byte(path))
 	name := "input/" + hex.EncodeToString(file[:6]) + "/"
-	if !secretName().MatchString(name + id) {
+	if !secretName.MatchString(name + id) {
 		hash := sha256.Sum256([]byte(id))
 		id = hex.EncodeToString(hash[:6])
 	}

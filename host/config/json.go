@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 const (
@@ -119,7 +119,7 @@ func (w *jsonReader) remedy(err error) (line int, text string) {
 	if !errors.As(err, new(*json.SyntaxError)) {
 		return line, ""
 	}
-	if table().Match(w.data) {
+	if table.Match(w.data) {
 		return line, "; this looks like TOML: name the file .toml"
 	}
 	rest := bytes.TrimLeft(w.data[w.dec.InputOffset():], " \t\r\n,:")
@@ -128,7 +128,7 @@ func (w *jsonReader) remedy(err error) (line int, text string) {
 	switch {
 	case next == '#':
 		return at, "; a comment begins with //"
-	case next == '"' && badEscape().Match(rest[:endOfString(rest, 0)]):
+	case next == '"' && badEscape.Match(rest[:endOfString(rest, 0)]):
 		return at, `; write \ twice`
 	case strings.ContainsRune(`"{[`, next):
 		return line, "; is a comma or a colon missing before it?"
@@ -142,9 +142,9 @@ func (w *jsonReader) remedy(err error) (line int, text string) {
 
 var (
 	// table matches the heading of a table in TOML at the beginning of a file.
-	table = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\[[A-Za-z]`) })
+	table = lazyregexp.New(`^\s*\[[A-Za-z]`)
 
-	badEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"(?:[^\\"]|\\["\\/bfnrtu])*\\[^"\\/bfnrtu]`) })
+	badEscape = lazyregexp.New(`^"(?:[^\\"]|\\["\\/bfnrtu])*\\[^"\\/bfnrtu]`)
 )
 
 // line returns the line of what was read last.

@@ -6,11 +6,11 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // meant are keys of other clients and what they are called here; comparing letters would not
@@ -144,7 +144,7 @@ func (e *entry) registry() Registry {
 	if fields != nil && (r.Name == "" || r.Version == "") {
 		e.fail("registry", "name and version go together; add both, or leave it out")
 	}
-	if r.SHA256 != "" && !hash().MatchString(r.SHA256) {
+	if r.SHA256 != "" && !hash.MatchString(r.SHA256) {
 		e.fail("registry.sha256", "expected 64 hex digits; leave it out, and the next update writes it")
 	}
 	return r
@@ -223,7 +223,7 @@ func (e *entry) sampler() []string {
 }
 
 // A hash is 64 hex digits.
-var hash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
+var hash = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 // plugin reads a plugin entry and checks it.
 func (e *entry) plugin(name string) Plugin {
@@ -247,7 +247,7 @@ func (e *entry) plugin(name string) Plugin {
 	if p.File != "" && !filepath.IsAbs(p.File) {
 		p.File = filepath.Join(filepath.Dir(e.doc.path), p.File)
 	}
-	if p.SHA256 != "" && !hash().MatchString(p.SHA256) {
+	if p.SHA256 != "" && !hash.MatchString(p.SHA256) {
 		e.fail("sha256", "expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints",
 			len(p.SHA256), p.File)
 	}

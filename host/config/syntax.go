@@ -3,9 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // syntax turns the variables in the value of a field, as a client writes them, into those
@@ -19,18 +19,16 @@ var literal = strings.NewReplacer("$$", "$$$$", "${", "$${").Replace
 func noSyntax(_, value string) (string, error) { return literal(value), nil }
 
 var (
-	shellVariable    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`) })
-	echoed           = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$\(echo ([^()]*)\)$`) })
-	braced           = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(env|file):([^{}]*)\}`) })
-	prefixed         = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$env:([A-Za-z_][A-Za-z0-9_]*)`) })
-	continueVariable = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
-	})
+	shellVariable    = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+	echoed           = lazyregexp.New(`^\$\(echo ([^()]*)\)$`)
+	braced           = lazyregexp.New(`\{(env|file):([^{}]*)\}`)
+	prefixed         = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)`)
+	continueVariable = lazyregexp.New(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 )
 
 // shellSyntax knows $NAME beside ${NAME}.
 func shellSyntax(_, value string) (string, error) {
-	return shellVariable().ReplaceAllString(value, "$${$1}"), nil
+	return shellVariable.ReplaceAllString(value, "$${$1}"), nil
 }
 
 // gooseSyntax is a shell's in headers, and nothing elsewhere.
@@ -44,7 +42,7 @@ func gooseSyntax(field, value string) (string, error) {
 // crushSyntax is the syntax of a shell. Commands are refused, except $(echo …), which the
 // documentation of Crush shows: it only prints.
 func crushSyntax(field, value string) (string, error) {
-	if m := echoed().FindStringSubmatch(value); m != nil {
+	if m := echoed.FindStringSubmatch(value); m != nil {
 		value = strings.Trim(m[1], `"'`)
 	}
 	if strings.Contains(value, "$(") {
@@ -55,18 +53,18 @@ func crushSyntax(field, value string) (string, error) {
 
 // braceSyntax knows {env:NAME} and {file:path}.
 func braceSyntax(_, value string) (string, error) {
-	return replaceAll(braced(), value, func(m []string) string { return "${" + m[1] + ":" + m[2] + "}" }), nil
+	return replaceAll(braced, value, func(m []string) string { return "${" + m[1] + ":" + m[2] + "}" }), nil
 }
 
 // mcporterSyntax knows $env:NAME beside ${NAME}.
 func mcporterSyntax(_, value string) (string, error) {
-	return prefixed().ReplaceAllString(value, "$${$1}"), nil
+	return prefixed.ReplaceAllString(value, "$${$1}"), nil
 }
 
 // continueSyntax knows ${{ secrets.NAME }}, which Continue takes from the environment or
 // from a file of its own.
 func continueSyntax(_, value string) (string, error) {
-	out := replaceAll(continueVariable(), value, func(m []string) string { return "${" + m[1] + "}" })
+	out := replaceAll(continueVariable, value, func(m []string) string { return "${" + m[1] + "}" })
 	if strings.Contains(out, "${{") {
 		return "", fmt.Errorf("%q is not understood; write ${{ secrets.NAME }}", value)
 	}
@@ -74,7 +72,7 @@ func continueSyntax(_, value string) (string, error) {
 }
 
 // replaceAll replaces what matches, and writes all else as a text.
-func replaceAll(pattern *regexp.Regexp, value string, replace func(match []string) string) string {
+func replaceAll(pattern *lazyregexp.Regexp, value string, replace func(match []string) string) string {
 	var b strings.Builder
 	end := 0
 	for _, at := range pattern.FindAllStringSubmatchIndex(value, -1) {

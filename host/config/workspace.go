@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // place says what relative paths, and words for a workspace, mean in a file.
@@ -67,9 +67,7 @@ func isUserFile(path string) bool {
 }
 
 // workspaceWords are the words by which editors and shells mean the folder of a workspace.
-var workspaceWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{(workspaceFolder(Basename)?|cwd|(env:)?PWD)(:-[^}]*)?\}`)
-})
+var workspaceWords = lazyregexp.New(`\$\{(workspaceFolder(Basename)?|cwd|(env:)?PWD)(:-[^}]*)?\}`)
 
 // refuseWorkspace finds the values of an entry that mean a folder which its file does not
 // name. They would mean the folder that wharf is started in, with the code that lies there.
@@ -77,7 +75,7 @@ func (s Server) refuseWorkspace(e *entry) {
 	bound := isBound(s.Dir)
 	x := &expansion{server: &s, every: true}
 	x.replace = func(field, value string) (string, []error) {
-		means := workspaceWords().MatchString(strings.ReplaceAll(value, "$$", ""))
+		means := workspaceWords.MatchString(strings.ReplaceAll(value, "$$", ""))
 		kind, _, _ := strings.Cut(field, ".")
 		switch kind, _, _ = strings.Cut(kind, "["); kind {
 		case "command":
@@ -149,7 +147,7 @@ func (s *Server) settle(folder string) {
 }
 
 // meantFile matches ${file:PATH} in a value, and a dollar sign that is escaped.
-var meantFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$|\$\{file:([^}]+)\}`) })
+var meantFile = lazyregexp.New(`\$\$|\$\{file:([^}]+)\}`)
 
 // settleSecrets resolves the relative paths of files with secrets or certificates from a
 // folder.
@@ -158,11 +156,11 @@ func (s *Server) settleSecrets(folder string) {
 		return
 	}
 	x := &expansion{server: s, replace: func(_, value string) (string, []error) {
-		return meantFile().ReplaceAllStringFunc(value, func(meant string) string {
+		return meantFile.ReplaceAllStringFunc(value, func(meant string) string {
 			if meant == "$$" {
 				return meant
 			}
-			return "${file:" + within(folder, meantFile().FindStringSubmatch(meant)[1]) + "}"
+			return "${file:" + within(folder, meantFile.FindStringSubmatch(meant)[1]) + "}"
 		}), nil
 	}}
 	x.all()
@@ -181,9 +179,7 @@ func (s *Server) settleSecrets(folder string) {
 
 // script matches a word that looks like the file of a program, and does not begin as a path
 // does.
-var script = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[\w-][\w./\\-]*\.([cm]?[jt]s|py|rb|php|pl|lua|sh|ps1|jar|dll)$`)
-})
+var script = lazyregexp.New(`^[\w-][\w./\\-]*\.([cm]?[jt]s|py|rb|php|pl|lua|sh|ps1|jar|dll)$`)
 
 // interpreters are commands that run a file among their arguments.
 var interpreters = []string{
@@ -197,7 +193,7 @@ func (s Server) Script() int {
 	if s.Dir != "" || !slices.Contains(interpreters, runs) {
 		return -1
 	}
-	return slices.IndexFunc(s.Args, script().MatchString)
+	return slices.IndexFunc(s.Args, script.MatchString)
 }
 
 func (s *Server) noteScript(e *entry) {

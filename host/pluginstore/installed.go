@@ -5,15 +5,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Kind is what a plugin does.
@@ -69,10 +68,10 @@ func (e Installed) Clone() Installed {
 }
 
 // hashPattern matches a SHA-256, which also names a file.
-var hashPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
+var hashPattern = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 // recordsPattern is what [newRecords] returns.
-var recordsPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{16}$`) })
+var recordsPattern = lazyregexp.New(`^[0-9a-f]{16}$`)
 
 // newRecords returns a name for the records of an installation, unlike any other.
 func newRecords() string {
@@ -94,11 +93,11 @@ func (e *Installed) check() error {
 		return err
 	case from.Text != e.Source:
 		return fmt.Errorf("its source %s is not absolute", quote(e.Source))
-	case !hashPattern().MatchString(e.SHA256) || e.Former != "" && !hashPattern().MatchString(e.Former):
+	case !hashPattern.MatchString(e.SHA256) || e.Former != "" && !hashPattern.MatchString(e.Former):
 		return errors.New("its sha256 is not a hash")
 	case e.Size <= 0 || e.Size > plugin.MaxSize:
 		return fmt.Errorf("its size is %d", e.Size)
-	case e.Records != "" && !recordsPattern().MatchString(e.Records):
+	case e.Records != "" && !recordsPattern.MatchString(e.Records):
 		return errors.New("the name of its records is not one")
 	case (e.Key == "") != (e.Signature == ""):
 		return errors.New("it has a key without a signature, or the other way round")
@@ -112,7 +111,7 @@ func (e *Installed) check() error {
 }
 
 // devices are no names of files on Windows, whatever follows their dot.
-var devices = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`) })
+var devices = lazyregexp.New(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 
 // checkName says what is wrong with the name of a plugin. There is one alphabet:
 // no name can be a path, an option or a device, and no two differ only in their
@@ -121,7 +120,7 @@ func checkName(name string) error {
 	switch {
 	case !plugin.ValidName(name):
 		return fmt.Errorf("%s is no name of a plugin; use up to 64 of a-z, 0-9 and '-', a letter or digit first", quote(name))
-	case devices().MatchString(name) || name == "none":
+	case devices.MatchString(name) || name == "none":
 		return fmt.Errorf("%q is no name of a plugin: it means something else", name)
 	}
 	return nil

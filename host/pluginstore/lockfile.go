@@ -237,7 +237,7 @@ func (s *Store) sweep(entries []Installed) {
 	for _, f := range files {
 		hash, ours := strings.CutSuffix(strings.TrimSuffix(f.Name(), ".new"), suffix)
 		named := func(e Installed) bool { return f.Name() == e.SHA256+suffix || f.Name() == e.Former+suffix }
-		if ours && hashPattern().MatchString(hash) && !slices.ContainsFunc(entries, named) {
+		if ours && hashPattern.MatchString(hash) && !slices.ContainsFunc(entries, named) {
 			_ = os.Remove(s.files.Path(f.Name()))
 		}
 	}

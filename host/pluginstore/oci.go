@@ -6,12 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // manifestType is the one kind of manifest that is read. An index, which lists
@@ -28,16 +27,14 @@ type artifact struct {
 
 // The grammars are those of the specification.
 var (
-	artifactPattern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([a-zA-Z0-9.-]+(?::[0-9]{1,5})?)/([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)(?::([a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$`)
-	})
-	digestPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
-	parameter     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z]+)="([^"]*)"`) })
+	artifactPattern = lazyregexp.New(`^([a-zA-Z0-9.-]+(?::[0-9]{1,5})?)/([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)(?::([a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$`)
+	digestPattern   = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
+	parameter       = lazyregexp.New(`([a-z]+)="([^"]*)"`)
 )
 
 // parseArtifact reads what follows "oci://".
 func parseArtifact(text string) (*artifact, error) {
-	m := artifactPattern().FindStringSubmatch(text)
+	m := artifactPattern.FindStringSubmatch(text)
 	if m == nil {
 		return nil, fmt.Errorf("%s is no artifact; expected oci://host/name:tag or oci://host/name@sha256:…", quote("oci://"+text))
 	}
@@ -103,7 +100,7 @@ func (r *registry) manifest(ctx context.Context) (descriptor, error) {
 		return descriptor{}, fmt.Errorf("there is no %s", r.reference)
 	case answer.Status != 200:
 		return descriptor{}, fmt.Errorf("HTTP %d; only what can be read without signing in is fetched", answer.Status)
-	case digestPattern().MatchString(r.reference) && r.reference != digest(answer.Body):
+	case digestPattern.MatchString(r.reference) && r.reference != digest(answer.Body):
 		return descriptor{}, fmt.Errorf("the manifest has the digest %s, expected %s", digest(answer.Body), r.reference)
 	}
 	return onlyLayer(answer.Body)
@@ -124,7 +121,7 @@ func onlyLayer(text []byte) (descriptor, error) {
 		return descriptor{}, fmt.Errorf("it is an index of several artifacts; name one of them by its digest")
 	case len(m.Layers) != 1:
 		return descriptor{}, fmt.Errorf("it has %d layers; a plugin has one, which is the file", len(m.Layers))
-	case !digestPattern().MatchString(m.Layers[0].Digest):
+	case !digestPattern.MatchString(m.Layers[0].Digest):
 		return descriptor{}, fmt.Errorf("its layer has the digest %s; expected sha256:…", quote(m.Layers[0].Digest))
 	case m.Layers[0].Size < 0 || m.Layers[0].Size > plugin.MaxSize:
 		return descriptor{}, fmt.Errorf("its layer has %d bytes; at most %d are read", m.Layers[0].Size, plugin.MaxSize)
@@ -151,7 +148,7 @@ func (r *registry) blob(ctx context.Context, layer descriptor) ([]byte, error) {
 func (r *registry) admit(ctx context.Context, challenge string) error {
 	scheme, rest, _ := strings.Cut(challenge, " ")
 	values := map[string]string{}
-	for _, m := range parameter().FindAllStringSubmatch(rest, -1) {
+	for _, m := range parameter.FindAllStringSubmatch(rest, -1) {
 		values[m[1]] = m[2]
 	}
 	realm, err := url.Parse(values["realm"])

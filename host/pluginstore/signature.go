@@ -2,14 +2,13 @@ package pluginstore
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"aead.dev/minisign"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // parseKey returns a publisher's key as an entry has it, from what minisign writes
@@ -24,14 +23,14 @@ func parseKey(text string) (string, error) {
 
 // keyShape is what is meant to be a key, also one that was not copied whole: every key
 // of minisign begins with RW.
-var keyShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^RW[A-Za-z0-9+/=]{38,}$`) })
+var keyShape = lazyregexp.New(`^RW[A-Za-z0-9+/=]{38,}$`)
 
 // IsPublisherKey reports whether a text is meant to be a publisher's key, as in
 // minisign.pub or the last line of that alone, and not the name of a file: a key on a
 // command line is never read from a file of that name.
 func IsPublisherKey(text string) bool {
 	_, err := parseKey(text)
-	return err == nil || keyShape().MatchString(text)
+	return err == nil || keyShape.MatchString(text)
 }
 
 // comment is what the publisher says of a plugin in the trusted comment of its

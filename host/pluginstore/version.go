@@ -2,23 +2,21 @@ package pluginstore
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // versionPattern is a version of semver.org 2.0.0, where a "v" may stand before it.
-var versionPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
-		`(?:-((?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?` +
-		`(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$`)
-})
+var versionPattern = lazyregexp.New(`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
+	`(?:-((?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?` +
+	`(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$`)
 
 // CompareVersions compares two versions by the precedence of semver.org 2.0.0,
 // section 11: -1 where a is the older one, 0 where neither is. ok is false where
 // one of them is not such a version.
 func CompareVersions(a, b string) (order int, ok bool) {
-	x, y := versionPattern().FindStringSubmatch(a), versionPattern().FindStringSubmatch(b)
+	x, y := versionPattern.FindStringSubmatch(a), versionPattern.FindStringSubmatch(b)
 	if x == nil || y == nil {
 		return 0, false
 	}

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -18,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Options say how a plugin is to be tested. The zero value tests all that can be
@@ -149,11 +148,11 @@ const pageSize = 64 << 10
 const mainGrant = "main"
 
 // pluginName is how a manifest may call a plugin.
-var pluginName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`) })
+var pluginName = lazyregexp.New(`^[a-z0-9][a-z0-9-]*$`)
 
 func checkManifest(m *abi.Manifest) error {
 	switch {
-	case !pluginName().MatchString(m.Name):
+	case !pluginName.MatchString(m.Name):
 		return fmt.Errorf("the manifest's name is %q, expected [a-z0-9][a-z0-9-]*", m.Name)
 	case len(m.Grants) == 0:
 		return errors.New("the manifest names no grants: a transport has to open something")

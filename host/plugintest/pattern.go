@@ -54,7 +54,7 @@ func (p pattern) say(message []byte, values, answers map[string]string) ([]byte,
 		text = cmp.Or(p.profile.Noted, text)
 	}
 	values["message"] = string(message)
-	for _, m := range placeholder().FindAllStringSubmatch(text, -1) {
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
 		if m[1] != "length" && !strings.HasPrefix(m[1], "length+") {
 			continue
 		}

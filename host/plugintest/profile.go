@@ -139,7 +139,7 @@ func (p *Profile) compileReplies(settings []string) ([]string, error) {
 
 // compile returns the expression of the rule, in which a value is matched as it is.
 func (r *Rule) compile(values map[string]string) (*regexp.Regexp, error) {
-	source := placeholder().ReplaceAllStringFunc(r.To, func(whole string) string {
+	source := placeholder.ReplaceAllStringFunc(r.To, func(whole string) string {
 		return `(?:` + regexp.QuoteMeta(fromBytes(values[whole[2:len(whole)-1]])) + `)`
 	})
 	return regexp.Compile(`\A(?:` + source + `)`)
@@ -151,7 +151,7 @@ func (r *Rule) expression(values map[string]string) *regexp.Regexp {
 	if r.to != nil {
 		return r.to
 	}
-	for _, m := range placeholder().FindAllStringSubmatch(r.To, -1) {
+	for _, m := range placeholder.FindAllStringSubmatch(r.To, -1) {
 		if _, known := values[m[1]]; !known {
 			return nil
 		}

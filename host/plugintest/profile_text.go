@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // In the texts and expressions of a profile a character up to U+00FF is a byte: JSON
@@ -69,14 +70,14 @@ func groups(re *regexp.Regexp) []string {
 	return slices.DeleteFunc(slices.Clone(re.SubexpNames()), func(name string) bool { return name == "" })
 }
 
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([^{}]*)\}`) })
+var placeholder = lazyregexp.New(`\$\{([^{}]*)\}`)
 
 // expand replaces each ${name} of a text by its value, which is bytes already. A name
 // without a value yet is replaced by nothing.
 func expand(text string, values map[string]string) []byte {
 	var out []byte
 	from := 0
-	for _, m := range placeholder().FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
 		out = append(out, toBytes(text[from:m[0]])...)
 		out = append(out, values[text[m[2]:m[3]]]...)
 		from = m[1]
@@ -94,7 +95,7 @@ type namedText struct {
 // them, ${length+5+name} is allowed too.
 func checkNames(texts ...namedText) error {
 	for _, t := range texts {
-		found := placeholder().FindAllStringSubmatch(t.text, -1)
+		found := placeholder.FindAllStringSubmatch(t.text, -1)
 		if strings.Count(t.text, "${") > len(found) {
 			return wrong(t.field, "expected a } after each ${, and no other brace between them")
 		}

@@ -273,7 +273,7 @@ func (p *Profile) carries() (most int, why string) {
 		return most, why
 	}
 	more := 0
-	for _, m := range placeholder().FindAllStringSubmatch(p.Said+p.Noted, -1) {
+	for _, m := range placeholder.FindAllStringSubmatch(p.Said+p.Noted, -1) {
 		more = max(more, added(m[1], nil))
 	}
 	if room := 1<<(8*form.size) - 1 - more; room < most {

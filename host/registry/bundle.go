@@ -21,6 +21,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Bounds of a bundle.
@@ -43,13 +44,16 @@ type Bundle struct {
 	URL, SHA256 string
 }
 
+// hash matches a SHA-256.
+var hash = lazyregexp.New(`^[0-9a-f]{64}$`)
+
 // bundle reads a package of the type mcpb.
 func (p *Package) bundle(o *Option) {
 	u, err := url.Parse(p.Identifier)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || len(p.Identifier) > maxValue:
 		o.Unusable = fmt.Sprintf("%.80q is no address of a bundle", p.Identifier)
-	case len(p.FileSHA256) != 64 || !matches(`^[0-9a-f]{64}$`, p.FileSHA256):
+	case !hash.MatchString(p.FileSHA256):
 		o.Unusable = "it is a bundle without a hash, so it may be another one tomorrow"
 	default:
 		o.Bundle = &Bundle{p.Identifier, p.FileSHA256}

@@ -6,11 +6,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // manifest is what a bundle says of how it is run, as
@@ -117,7 +117,7 @@ type bundled struct {
 	places   map[string]string
 }
 
-var dollars = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[^{}]*\}`) })
+var dollars = lazyregexp.New(`\$\{[^{}]*\}`)
 
 // template splits a text at what a manifest names in it: a place, or what the user gives.
 // Everything else is text, ${NAME} too.
@@ -128,7 +128,7 @@ func (b bundled) template(value string) (t template) {
 			t = append(t, p)
 		}
 	}
-	for _, found := range dollars().FindAllStringIndex(value, -1) {
+	for _, found := range dollars.FindAllStringIndex(value, -1) {
 		name := value[found[0]+2 : found[1]-1]
 		place, known := b.places[name]
 		key, asked := strings.CutPrefix(name, "user_config.")

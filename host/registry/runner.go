@@ -5,31 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/wharf-mcp/wharf/host/trust"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // runner says how packages of one type are run.
 type runner struct {
-	programs   []string          // the first one, unless the registry hints at another
-	hosts      []string          // of registryBaseUrl: where the program takes packages from by itself
-	identifier string            // a pattern, of what cannot be an option or a place on the network
-	version    string            // a pattern, of what is one version and no tag or range; "" where the identifier has it
-	variables  []string          // the beginnings of those that decide where the program takes packages from
-	switches   []string          // flags of the program that take no value
-	options    []string          // flags that take one; like switches, harmless unless in rights
-	rights     map[string]string // what else flags do; they take a value, unless in switches
+	programs   []string           // the first one, unless the registry hints at another
+	hosts      []string           // of registryBaseUrl: where the program takes packages from by itself
+	identifier *lazyregexp.Regexp // matches what cannot be an option or a place on the network
+	version    *lazyregexp.Regexp // matches what is one version and no tag or range; nil where the identifier has it
+	variables  []string           // the beginnings of those that decide where the program takes packages from
+	switches   []string           // flags of the program that take no value
+	options    []string           // flags that take one; like switches, harmless unless in rights
+	rights     map[string]string  // what else flags do; they take a value, unless in switches
 }
 
 // The versions that are one version. The program would take "1" for a range, and a word
 // for a tag.
-const (
-	semantic = `^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`
-	numbered = `^[0-9]+(\.[0-9]+)*([0-9A-Za-z.+_-]*)$`
+var (
+	semantic = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
+	numbered = lazyregexp.New(`^[0-9]+(\.[0-9]+)*([0-9A-Za-z.+_-]*)$`)
 )
 
 const (
@@ -46,7 +45,7 @@ const (
 // of cargo in PATH.
 var runners = map[string]runner{
 	"npm": {
-		[]string{"npx", "bunx"}, []string{"registry.npmjs.org"}, `^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`, semantic, []string{"NPM_CONFIG_", "BUN_CONFIG_"},
+		[]string{"npx", "bunx"}, []string{"registry.npmjs.org"}, lazyregexp.New(`^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`), semantic, []string{"NPM_CONFIG_", "BUN_CONFIG_"},
 		[]string{"-y", "--yes", "-q", "--quiet", "--silent", "--no-install", "--prefer-offline", "--prefer-online", "--offline", "--bun"}, []string{"--loglevel"},
 		map[string]string{
 			"--@:registry": elsewhere, "--userconfig": settings, "--globalconfig": settings, "--prefix": settings, "--workspace": settings, "-w": settings,
@@ -55,7 +54,7 @@ var runners = map[string]runner{
 		},
 	},
 	"pypi": {
-		[]string{"uvx"}, []string{"pypi.org", "files.pythonhosted.org"}, `^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`, numbered, []string{"UV_", "PIP_"},
+		[]string{"uvx"}, []string{"pypi.org", "files.pythonhosted.org"}, lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`), numbered, []string{"UV_", "PIP_"},
 		[]string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--offline", "--no-cache", "-n", "--refresh", "--no-progress", "--no-config", "--native-tls"}, []string{"--color", "--refresh-package"},
 		map[string]string{
 			"--with-editable": adds, "--with-requirements": adds, "-w": adds, "--constraints": settings, "-c": settings, "--overrides": settings,
@@ -65,12 +64,12 @@ var runners = map[string]runner{
 		},
 	},
 	"nuget": {
-		[]string{"dnx"}, []string{"api.nuget.org", "www.nuget.org", "nuget.org"}, `^[A-Za-z0-9_][A-Za-z0-9._-]*$`, numbered, []string{"NUGET_"},
+		[]string{"dnx"}, []string{"api.nuget.org", "www.nuget.org", "nuget.org"}, lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`), numbered, []string{"NUGET_"},
 		[]string{"--yes", "--interactive", "--allow-roll-forward"}, []string{"--verbosity", "-v"},
 		map[string]string{"--source": elsewhere, "--add-source": elsewhere, "--configfile": elsewhere},
 	},
 	"oci": {
-		[]string{"docker", "podman"}, nil, `^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`, "", []string{"DOCKER_", "CONTAINER_", "CONTAINERS_", "REGISTRY_"},
+		[]string{"docker", "podman"}, nil, lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`), nil, []string{"DOCKER_", "CONTAINER_", "CONTAINERS_", "REGISTRY_"},
 		[]string{"-i", "--interactive", "--rm", "-t", "--tty", "-it", "--init", "--read-only", "--privileged", "--no-healthcheck"},
 		[]string{"-e", "--env", "--name", "-l", "--label", "-m", "--memory", "--memory-swap", "--cpus", "-u", "--user", "-w", "--workdir", "-h", "--hostname", "--tmpfs", "--shm-size", "--pids-limit", "--ulimit", "--pull", "--platform", "--stop-timeout"},
 		map[string]string{
@@ -79,18 +78,7 @@ var runners = map[string]runner{
 			"--security-opt": container, "--volumes-from": container, "--env-file": "reads a file into its environment", "--entrypoint": "makes another program of the image run",
 		},
 	},
-	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, semantic, nil, nil, nil, nil},
-}
-
-// patterns are the patterns of the table that were used.
-var patterns sync.Map
-
-func matches(pattern, text string) bool {
-	compiled, known := patterns.Load(pattern)
-	if !known {
-		compiled, _ = patterns.LoadOrStore(pattern, regexp.MustCompile(pattern))
-	}
-	return compiled.(*regexp.Regexp).MatchString(text)
+	"cargo": {nil, []string{"crates.io"}, lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]*$`), semantic, nil, nil, nil, nil},
 }
 
 // option reads a package into a way to run it.
@@ -163,7 +151,7 @@ func (p *Package) spec(kind string, r runner) (string, error) {
 	}
 	base, err := url.Parse(p.RegistryBaseURL)
 	switch {
-	case len(id) > 500 || !matches(r.identifier, id):
+	case len(id) > 500 || !r.identifier.MatchString(id):
 		return "", fmt.Errorf("%.80q is no name of a package of type %s", p.Identifier, kind)
 	case err != nil || p.RegistryBaseURL != "" && r.hosts != nil && !slices.Contains(r.hosts, strings.ToLower(base.Host)):
 		return "", fmt.Errorf("it is published at %.80q, and a package of the same name at %s would run instead", p.RegistryBaseURL, r.hosts[0])
@@ -171,7 +159,7 @@ func (p *Package) spec(kind string, r runner) (string, error) {
 		return "", errors.New("its image has no tag and no digest, so it is another one tomorrow")
 	case kind == "oci":
 		return id, nil
-	case len(p.Version) > 255 || !matches(r.version, p.Version):
+	case len(p.Version) > 255 || !r.version.MatchString(p.Version):
 		return "", fmt.Errorf("%.40q is no exact version, so it is another package tomorrow", p.Version)
 	case kind == "cargo":
 		return id, nil

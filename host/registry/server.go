@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Server is what a registry says of one version of a server: a server.json.
@@ -119,15 +119,15 @@ type answer struct {
 }
 
 // names is what a server is called (the pattern of the schema).
-var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`) })
+var names = lazyregexp.New(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 // IsName reports whether text can be the name of a server in a registry.
-func IsName(text string) bool { return len(text) <= 200 && names().MatchString(text) }
+func IsName(text string) bool { return len(text) <= 200 && names.MatchString(text) }
 
 // tags is what can be the tag of an image.
-var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`) })
+var tags = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`)
 
-func isTag(text string) bool { return tags().MatchString(text) && text != "latest" }
+func isTag(text string) bool { return tags.MatchString(text) && text != "latest" }
 
 // listing reads one version of a server.
 func (a *answer) listing() (*Listing, error) {

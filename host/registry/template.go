@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Input is what a person has to give, or may give, before a server runs.
@@ -60,13 +60,13 @@ func (list *inputs) add(in Input) string {
 	}
 }
 
-var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]*\}`) })
+var braces = lazyregexp.New(`\{[^{}]*\}`)
 
 // template splits a value at the braces of its variables. Other braces are text. A
 // variable that says nothing of itself is described as the value is.
 func (list *inputs) template(value, of, about string, variables map[string]Value) (t template) {
 	at := 0
-	for _, b := range braces().FindAllStringIndex(value, -1) {
+	for _, b := range braces.FindAllStringIndex(value, -1) {
 		name := value[b[0]+1 : b[1]-1]
 		v, known := variables[name]
 		if !known {

@@ -2,13 +2,12 @@ package replay
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // redactor takes the secrets out of the steps of one connection, in order. It belongs to
@@ -133,7 +132,7 @@ func (r *redactor) written(k *call, raw, shown []byte) {
 }
 
 // inAddress matches the members of a query, where HTTP+SSE has the session identifier.
-var inAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[?&]([A-Za-z0-9_.-]{1,64})=([^&#\s"\\]+)`) })
+var inAddress = lazyregexp.New(`[?&]([A-Za-z0-9_.-]{1,64})=([^&#\s"\\]+)`)
 
 // learn adds settings that are called secrets, and session identifiers, to the secrets,
 // before anything of the step is redacted.
@@ -148,7 +147,7 @@ func (r *redactor) learn(s *step) {
 		}
 		return
 	}
-	for _, found := range inAddress().FindAllSubmatch(s.bytes, -1) {
+	for _, found := range inAddress.FindAllSubmatch(s.bytes, -1) {
 		if private(string(found[1])) {
 			r.secrets.HideRecent(string(found[2]))
 		}

@@ -7,13 +7,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // layer is a part of a host whose traffic can be printed.
@@ -171,8 +171,8 @@ func (p *Printer) shown(message []byte) string {
 // A session identifier is as good as a password. It is in a header, and with HTTP+SSE in
 // the query of a target.
 var (
-	sessionHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"mcp-session-id: (?:[^"\\]|\\.)*"`) })
-	targetQuery   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([A-Z] "(?:[^"\\?]|\\.)*\?)(?:[^"\\]|\\.)*"`) })
+	sessionHeader = lazyregexp.New(`"mcp-session-id: (?:[^"\\]|\\.)*"`)
+	targetQuery   = lazyregexp.New(`([A-Z] "(?:[^"\\?]|\\.)*\?)(?:[^"\\]|\\.)*"`)
 )
 
 // withoutSession takes session identifiers out of the line of an open; other lines stay as they
@@ -182,8 +182,8 @@ func withoutSession(line []byte) []byte {
 	if !bytes.HasPrefix(line, []byte("<-- open(")) {
 		return line
 	}
-	line = targetQuery().ReplaceAll(line, []byte(`$1…"`))
-	return sessionHeader().ReplaceAll(line, []byte(`"mcp-session-id: …"`))
+	line = targetQuery.ReplaceAll(line, []byte(`$1…"`))
+	return sessionHeader.ReplaceAll(line, []byte(`"mcp-session-id: …"`))
 }
 
 func (p *Printer) write(line []byte) {

@@ -5,9 +5,10 @@ import (
 	_ "embed"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // What a program does with its arguments.
@@ -119,7 +120,7 @@ func runs(command string, args []string) []run {
 }
 
 // versioned is a name with the version of a program at its end: python3.12.
-var versioned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z]+)-?[0-9][0-9.]*[a-z]?$`) })
+var versioned = lazyregexp.New(`^([a-z]+)-?[0-9][0-9.]*[a-z]?$`)
 
 // read returns a program with its arguments as it reads them.
 func read(command string, args []string) run {
@@ -130,7 +131,7 @@ func read(command string, args []string) run {
 	name, _, _ = strings.Cut(name, "@") // of a package: its version
 	r := run{name: name, command: command, args: args}
 	known := name
-	if v := versioned().FindStringSubmatch(name); v != nil {
+	if v := versioned.FindStringSubmatch(name); v != nil {
 		known = v[1]
 	}
 	for words := min(len(args), 2); words >= 0; words-- {

@@ -2,14 +2,13 @@ package trust
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // A warning is never a verdict: any command can do what its user can, and a list
@@ -75,19 +74,17 @@ func (w *warnings) run(r run) {
 		w.add("%s downloads a package and runs it", r.name)
 	}
 	for _, p := range r.packages {
-		if !pinned().MatchString(p) {
+		if !pinned.MatchString(p) {
 			w.add("%s has no exact version: what it runs can change without you being asked again", cleantext.Word(short(p)))
 		}
 	}
 }
 
 // ofMachine are the options that give a container some of the machine it runs on.
-var ofMachine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^| )(-v|--(volume|volumes-from|mount|privileged|pid|device|cap-add)\b|--net(work)?[= ].*host)`)
-})
+var ofMachine = lazyregexp.New(`(^| )(-v|--(volume|volumes-from|mount|privileged|pid|device|cap-add)\b|--net(work)?[= ].*host)`)
 
 func (w *warnings) container(name, args string) {
-	if ofMachine().MatchString(args) {
+	if ofMachine.MatchString(args) {
 		w.worse("it gives the container some of this machine: look at its options")
 	}
 	w.add("%s can reach all that you can, and more", name)
@@ -98,10 +95,8 @@ func (w *warnings) container(name, args string) {
 
 // pinned are packages that are named with one version: name@1.2.3 or name==1.2.3, or the
 // commit of a repository. A folder never is, whatever its name.
-var pinned = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(@[\w.-]+/)?\w[\w.-]*(\[[\w,.-]+\])?(@v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?|==[0-9][0-9A-Za-z.+-]*)$|` +
-		`^(git\+https|git\+ssh|github|gitlab|bitbucket):[^.].*[#@][0-9a-f]{40}$`)
-})
+var pinned = lazyregexp.New(`^(@[\w.-]+/)?\w[\w.-]*(\[[\w,.-]+\])?(@v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?|==[0-9][0-9A-Za-z.+-]*)$|` +
+	`^(git\+https|git\+ssh|github|gitlab|bitbucket):[^.].*[#@][0-9a-f]{40}$`)
 
 // maxWord is how much of a word of a project stands within a warning, in letters.
 const maxWord = 100

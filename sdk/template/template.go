@@ -6,12 +6,11 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 	"github.com/wharf-mcp/wharf/sdk/assemblyscript"
 	"github.com/wharf-mcp/wharf/sdk/c"
 	"github.com/wharf-mcp/wharf/sdk/rust"
@@ -58,10 +57,10 @@ const example = "pigeon"
 
 // namePattern is what a plugin may be called, as everywhere in Wharf: no such name
 // is a path.
-var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`) })
+var namePattern = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 // ValidName reports whether a plugin may be called name.
-func ValidName(name string) bool { return namePattern().MatchString(name) }
+func ValidName(name string) bool { return namePattern.MatchString(name) }
 
 // Plugin is a plugin to begin.
 type Plugin struct {
@@ -136,9 +135,7 @@ func (p Plugin) readme() (string, error) {
 }
 
 // condition is a mark in a README that begins or ends a part for some languages.
-var condition = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\{\{(?:(if|else if) (eq|ne) \.Lang "(\w+)"|(else|end))\}\}`)
-})
+var condition = lazyregexp.New(`\{\{(?:(if|else if) (eq|ne) \.Lang "(\w+)"|(else|end))\}\}`)
 
 // choose leaves out the parts of a README that are for other languages. Its marks are a
 // few of text/template, which is not used: it looks for methods by their names, so that
@@ -148,8 +145,8 @@ func (p Plugin) choose(text string) string {
 	var out strings.Builder
 	within := []choice{{kept: true}}
 	rest := 0
-	for _, at := range condition().FindAllStringSubmatchIndex(text, -1) {
-		mark := condition().FindStringSubmatch(text[at[0]:at[1]])
+	for _, at := range condition.FindAllStringSubmatchIndex(text, -1) {
+		mark := condition.FindStringSubmatch(text[at[0]:at[1]])
 		inner := &within[len(within)-1]
 		if inner.kept {
 			out.WriteString(text[rest:at[0]])

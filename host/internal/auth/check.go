@@ -55,7 +55,7 @@ func CheckAction(a *step.Action, w *step.Wants, s *step.Server) error {
 		return err
 	case step.ActionKey:
 		switch k := a.Key; {
-		case !recordShape().MatchString(k.Name):
+		case !recordShape.MatchString(k.Name):
 			return violationf("it names a key %q", cleantext.Line(k.Name, 64))
 		case !slices.Contains(algs, jose.SignatureAlgorithm(k.Alg)):
 			return violationf("it asks for a key for %q: ES256, RS256, PS256 or EdDSA are there", cleantext.Line(k.Alg, 64))

@@ -3,12 +3,11 @@ package auth
 import (
 	"cmp"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Bounds of a manifest.
@@ -19,9 +18,9 @@ const (
 )
 
 var (
-	nameShape    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`) })
-	settingShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`) })
-	versionShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`) })
+	nameShape    = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	settingShape = lazyregexp.New(`^[a-z][a-z0-9_-]{0,63}$`)
+	versionShape = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
 )
 
 // ReadManifest reads what a provider says of itself, and checks it. People read it in
@@ -37,9 +36,9 @@ func ReadManifest(b []byte) (*step.Manifest, error) {
 	switch {
 	case m.ABI != step.Version:
 		return nil, violationf("it is built for %q, this host speaks %s", cleantext.Line(m.ABI, 64), step.Version)
-	case !nameShape().MatchString(m.Name):
+	case !nameShape.MatchString(m.Name):
 		return nil, violationf("it calls itself %q: a name has small letters, digits and hyphens", cleantext.Line(m.Name, 64))
-	case !versionShape().MatchString(m.Version):
+	case !versionShape.MatchString(m.Version):
 		return nil, violationf("its version is %q", cleantext.Line(m.Version, 64))
 	case len(m.Settings) > maxSettings || len(m.Wants.Origins) > maxOrigins:
 		return nil, violationf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
@@ -60,7 +59,7 @@ func ReadManifest(b []byte) (*step.Manifest, error) {
 		if settingKinds[s.Kind].like == nil {
 			return nil, violationf("its setting %q is a %q, which is no kind of setting", cleantext.Line(s.Key, 64), cleantext.Line(s.Kind, 64))
 		}
-		if !settingShape().MatchString(s.Key) || seen[s.Key] {
+		if !settingShape.MatchString(s.Key) || seen[s.Key] {
 			return nil, violationf("its setting %q has no name of its own", cleantext.Line(s.Key, 64))
 		}
 		s.About = cleantext.Line(s.About, 200)

@@ -3,19 +3,18 @@ package auth
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // recordShape is the shape of names that providers give to records and keys. The names of
 // what the host keeps for providers have a slash, so no provider can name them.
-var recordShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
+var recordShape = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 const maxKeyPart = 2 << 10 // bytes of an issuer, a resource or a client
 
@@ -44,7 +43,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 // checkRecordKey returns what is wrong with the key of a record. No grant changes that.
 func checkRecordKey(k step.RecordKey, s *step.Server) error {
 	switch {
-	case !recordShape().MatchString(k.Name):
+	case !recordShape.MatchString(k.Name):
 		return violationf("it names a record %q", cleantext.Line(k.Name, 64))
 	case max(len(k.Issuer), len(k.Resource), len(k.Client)) > maxKeyPart:
 		return violationf("it names a record with more than %d bytes in one part", maxKeyPart)

@@ -4,12 +4,11 @@ package crash
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Start is what is known of the start of a process that did not become a server.
@@ -39,7 +38,7 @@ func (s *Start) Cause() Cause {
 	if names := s.withheld(); len(names) > 0 {
 		return Cause{What: "it says that it needs " + strings.Join(names, ", ") + ", which it did not get", Hint: s.passOn(names), Known: true, Withheld: names}
 	}
-	for _, k := range known() {
+	for _, k := range known {
 		m := k.says.FindStringSubmatch(s.Stderr)
 		if m == nil {
 			continue
@@ -95,10 +94,8 @@ func (s *Start) passOn(names []string) string {
 }
 
 var (
-	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b`) })
-	needs    = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(requires?|required|missing|unset|undefined|must|needs?|provide|KeyError|environment variables?|(please|must) set|set the|not (set|found|defined|provided))\b`)
-	})
+	variable = lazyregexp.New(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b`)
+	needs    = lazyregexp.New(`(?i)\b(requires?|required|missing|unset|undefined|must|needs?|provide|KeyError|environment variables?|(please|must) set|set the|not (set|found|defined|provided))\b`)
 )
 
 // near is how many bytes may lie between the name of a variable and the words that say that
@@ -111,9 +108,9 @@ func (s *Start) withheld() (names []string) {
 		return nil
 	}
 	for line := range strings.Lines(s.Stderr) {
-		for _, at := range variable().FindAllStringIndex(line, -1) {
+		for _, at := range variable.FindAllStringIndex(line, -1) {
 			name, around := line[at[0]:at[1]], line[max(0, at[0]-near):at[0]]+" "+line[at[1]:min(len(line), at[1]+near)]
-			if len(names) < 5 && !slices.Contains(names, name) && needs().MatchString(around) && s.Shell(name) && !s.Gets(name) {
+			if len(names) < 5 && !slices.Contains(names, name) && needs.MatchString(around) && s.Shell(name) && !s.Gets(name) {
 				names = append(names, name)
 			}
 		}
@@ -127,7 +124,7 @@ func Excerpt(stderr string) string {
 	const first, last = 6, 6
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(stderr)) {
-		if line = strings.TrimRight(line, " \t\r\n"); line != "" && !frame().MatchString(line) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" && !frame.MatchString(line) {
 			lines = append(lines, line)
 		}
 	}
@@ -138,6 +135,4 @@ func Excerpt(stderr string) string {
 }
 
 // frame matches a line of a stack trace of Node.js.
-var frame = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s+at .*(:\d+\)?|<anonymous>\)?|\(native\))( \{)?$`)
-})
+var frame = lazyregexp.New(`^\s+at .*(:\d+\)?|<anonymous>\)?|\(native\))( \{)?$`)

@@ -11,16 +11,15 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // standIns rewrites the events of one flow, in order.
@@ -230,18 +229,18 @@ func (s *standIns) document(media, text string) string {
 	return s.of(text, true)
 }
 
-const parameterPattern = `([A-Za-z][\w-]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",=]+))`
-
-var parameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(parameterPattern) })
-var token68 = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s",=]{20,}=*`) }) // a parameter without a name
+var (
+	parameter = lazyregexp.New(`([A-Za-z][\w-]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",=]+))`)
+	token68   = lazyregexp.New(`[^\s",=]{20,}=*`) // a parameter without a name
+)
 
 // challenge rewrites a WWW-Authenticate field.
 func (s *standIns) challenge(field string) string {
 	at, out := 0, ""
 	between := func(text string) string {
-		return token68().ReplaceAllStringFunc(text, func(word string) string { return s.of(word, true) })
+		return token68.ReplaceAllStringFunc(text, func(word string) string { return s.of(word, true) })
 	}
-	for _, m := range parameter().FindAllStringSubmatchIndex(field, -1) {
+	for _, m := range parameter.FindAllStringSubmatchIndex(field, -1) {
 		from, to := max(m[4], m[6]), max(m[5], m[7]) // in quotes, or without
 		out += between(field[at:from]) + s.text(field[m[2]:m[3]], field[from:to])
 		at = to

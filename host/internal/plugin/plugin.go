@@ -10,9 +10,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // MaxSize is how large a plugin file may be, in bytes: the limit of a module that is loaded.
@@ -35,10 +35,10 @@ func (e *HashError) Error() string {
 	return fmt.Sprintf("plugin %s: %s has sha256 %s, expected %s", e.Name, e.Path, e.Got, e.Want)
 }
 
-var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`) })
+var namePattern = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 // ValidName reports whether a plugin may be called name.
-func ValidName(name string) bool { return namePattern().MatchString(name) }
+func ValidName(name string) bool { return namePattern.MatchString(name) }
 
 // Read returns the content of the file, which has the hash that was agreed to.
 func (f File) Read() ([]byte, error) {

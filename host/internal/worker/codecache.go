@@ -6,12 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // CodeCache keeps what workers have compiled for later workers: a folder for each
@@ -54,7 +53,7 @@ const poll = 10 * time.Millisecond
 // open returns the folder of a plugin, which stays until leave is called. It is ""
 // where nothing can be kept: the plugin is then compiled each time.
 func (c *CodeCache) open(ctx context.Context, hash string) (dir string, leave func()) {
-	if c == nil || !hashPattern().MatchString(hash) || c.folder.Claim() != nil {
+	if c == nil || !hashPattern.MatchString(hash) || c.folder.Claim() != nil {
 		return "", func() {}
 	}
 	lock := c.folder.Flock(lockFile(hash))
@@ -69,7 +68,7 @@ func (c *CodeCache) open(ctx context.Context, hash string) (dir string, leave fu
 	return dir, leave
 }
 
-var hashPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
+var hashPattern = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 // lockFile is what the lock of an entry is called; entries share a few of them.
 func lockFile(hash string) string { return hash[:2] + ".flock" }
@@ -106,7 +105,7 @@ func (c *CodeCache) tidy() {
 func (c *CodeCache) entries() (all []cacheEntry) {
 	found, _ := os.ReadDir(c.folder.Dir) // a folder that cannot be read has no entries
 	for _, f := range found {
-		if info, err := f.Info(); err == nil && info.IsDir() && hashPattern().MatchString(f.Name()) {
+		if info, err := f.Info(); err == nil && info.IsDir() && hashPattern.MatchString(f.Name()) {
 			all = append(all, cacheEntry{f.Name(), info.ModTime(), folderSize(c.folder.Path(f.Name()))})
 		}
 	}

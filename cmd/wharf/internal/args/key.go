@@ -1,8 +1,9 @@
 package args
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // looksLikeKey reports whether key, which stands before the first colon of a word, can be the name
@@ -16,4 +17,4 @@ func looksLikeKey(key, text string) bool {
 // IsKey reports whether a word has the form that names of tools and of their arguments have.
 func IsKey(word string) bool { return keyForm.MatchString(word) }
 
-var keyForm = regexp.MustCompile(`^[A-Za-z_][\w.-]*$`)
+var keyForm = lazyregexp.New(`^[A-Za-z_][\w.-]*$`)

@@ -3,10 +3,10 @@ package generate
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // tsTop is the part of a client in TypeScript that all have. It imports nothing.
@@ -133,7 +133,7 @@ func optional(s *shape) bool {
 }
 
 // identifier matches names of members that need no quotes.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // declaration writes the type of an object or a choice.
 func (w *tsWriter) declaration(s *shape) {

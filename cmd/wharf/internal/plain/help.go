@@ -1,13 +1,14 @@
 package plain
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // described matches the start of a line of help that describes a flag or a command, up to
 // its description.
-var described = regexp.MustCompile(`^ +\S.*?  +`)
+var described = lazyregexp.New(`^ +\S.*?  +`)
 
 // Help wraps the help of a command to a number of columns; 0 wraps nothing. Paragraphs are
 // filled anew, and descriptions stay right of what they describe. Other indented lines are

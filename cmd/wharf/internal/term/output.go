@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"syscall"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // OutputError is a write to stdout that failed.
@@ -151,7 +151,7 @@ func (t *Terminal) Hint(text string) {
 
 // copied matches what is copied as a whole, and unbroken stands for a blank in it: readable text
 // has no such character.
-var copied = regexp.MustCompile("`[^`\n]+`|[A-Za-z_.-]+ = \\{ .*? \\}")
+var copied = lazyregexp.New("`[^`\n]+`|[A-Za-z_.-]+ = \\{ .*? \\}")
 
 const unbroken = "\x00"
 
