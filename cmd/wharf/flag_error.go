@@ -61,22 +61,31 @@ func belowZero(word string) bool {
 	return err == nil && strings.HasPrefix(word, "-")
 }
 
-// keyed returns a hint with the command line in which the numbers below zero have the names of
-// their arguments, "" where it is not known which tool that calls.
+// keyed returns a hint with the command line in which each number below zero has the name of
+// its argument. A word without a name is for the first argument that has no value yet. keyed
+// returns "" if it is not known which tool the line calls, or if it has more words than the tool
+// has arguments.
 func (a *app) keyed(cmd *cobra.Command) string {
-	words, keys := a.keysOf(cmd)
-	keys = slices.DeleteFunc(keys, func(key string) bool { return given(a.argv, key+"=") })
+	before, keys := a.keysOf(cmd)
 	line := slices.Clone(a.argv)
-	first := slices.IndexFunc(line, belowZero)
-	for i, word := range slices.Concat(words, line[first:]) {
-		if strings.Contains(word, "=") || strings.HasPrefix(word, "-") && !belowZero(word) {
+	keys = slices.DeleteFunc(keys, func(key string) bool { return given(line, key+"=") })
+	isNameless := func(word string) bool {
+		return belowZero(word) || !strings.Contains(word, "=") && !strings.HasPrefix(word, "-")
+	}
+	for _, word := range before {
+		if isNameless(word) && len(keys) > 0 {
+			keys = keys[1:]
+		}
+	}
+	for i := slices.IndexFunc(line, belowZero); i < len(line); i++ {
+		if !isNameless(line[i]) {
 			continue
 		}
 		if len(keys) == 0 {
 			return ""
 		}
-		if i >= len(words) && belowZero(word) {
-			line[first+i-len(words)] = keys[0] + "=" + word
+		if belowZero(line[i]) {
+			line[i] = keys[0] + "=" + line[i]
 		}
 		keys = keys[1:]
 	}
