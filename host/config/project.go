@@ -159,7 +159,7 @@ func (s *Server) bind(p Project) {
 	if !filepath.IsAbs(s.Dir) {
 		s.Dir = filepath.Join(p.Folder, s.Dir)
 	}
-	if filepath.Base(s.Command) != s.Command && !filepath.IsAbs(s.Command) {
+	if isPath(s.Dir, s.Command) && !filepath.IsAbs(s.Command) {
 		s.Command = filepath.Join(s.Dir, s.Command)
 	}
 }

@@ -135,15 +135,27 @@ func (s *Server) settle(folder string) {
 	if s.Dir != "" {
 		s.Dir = within(folder, s.Dir)
 	}
-	if s.Command != "" && filepath.Base(s.Command) != s.Command {
-		s.Command = within(cmp.Or(s.Dir, folder), s.Command)
+	if in := cmp.Or(s.Dir, folder); s.Command != "" && isPath(in, s.Command) {
+		s.Command = within(in, s.Command)
 	}
 	for _, argv := range []*[]string{&s.Auth.Command, &s.Sampler} { // they start in wharf's own working folder
-		if len(*argv) > 0 && filepath.Base((*argv)[0]) != (*argv)[0] {
+		if len(*argv) > 0 && isPath(folder, (*argv)[0]) {
 			*argv = slices.Clone(*argv)
 			(*argv)[0] = within(folder, (*argv)[0])
 		}
 	}
+}
+
+// isPath reports whether a command is a path, which counts from a folder, and no name that is
+// looked up in PATH. Where its first word is a name, what follows are arguments that belong
+// elsewhere, unless there is such a file.
+func isPath(folder, command string) bool {
+	words := strings.Fields(command)
+	if len(words) == 0 || words[0] == command || filepath.Base(words[0]) != words[0] {
+		return filepath.Base(command) != command
+	}
+	_, err := os.Stat(filepath.Join(folder, command))
+	return err == nil
 }
 
 // meantFile matches ${file:PATH} in a value, and a dollar sign that is escaped.

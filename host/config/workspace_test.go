@@ -210,3 +210,28 @@ func TestScriptsOfNoFolder(t *testing.T) {
 		}
 	}
 }
+
+// A command line in one string is no path: its folder would be nobody's. A file whose folder
+// has a blank in its name is one.
+func TestACommandLineIsNoPath(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "wharf.toml")
+	write(t, filepath.Join(folder, "my tools", "run"), "")
+	for command, want := range map[string]string{
+		"npx":                 "npx",
+		"npx -y foo":          "npx -y foo",
+		"npx -y @scope/foo":   "npx -y @scope/foo",
+		"node /srv.js":        "node /srv.js",
+		"my tools/other":      "my tools/other",
+		"my tools/run":        filepath.Join(folder, "my tools", "run"),
+		"bin/run":             filepath.Join(folder, "bin", "run"),
+		"./my run":            filepath.Join(folder, "my run"),
+		"./run --root x":      filepath.Join(folder, "run --root x"),
+		"/opt/my tools/run x": "/opt/my tools/run x",
+	} {
+		write(t, path, "[servers.a]\ncommand = \""+command+"\"\n")
+		if f, err := Read(path); err != nil || f.Servers[0].Command != want {
+			t.Errorf("%q became %+v, %v; want %q", command, f, err, want)
+		}
+	}
+}

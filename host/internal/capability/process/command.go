@@ -136,12 +136,6 @@ func (p Process) apart() string {
 	if len(words) < 2 {
 		return ""
 	}
-	// The folder of the entry stands before a command that has a slash in its arguments.
-	if _, err := exec.LookPath(words[0]); err != nil && filepath.Base(words[0]) != words[0] {
-		if _, err := exec.LookPath(filepath.Base(words[0])); err == nil {
-			words[0] = filepath.Base(words[0])
-		}
-	}
 	var args []string
 	for _, word := range append(words[1:], p.Args...) {
 		args = append(args, strconv.Quote(word))
