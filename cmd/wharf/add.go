@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
@@ -58,6 +60,9 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 	switch {
 	case r.name == "--": // which is the value of the flag then
 		return exit.Usage(errors.New("--name: the name is missing"), "")
+	case dash == 0 && len(args) > 0 && runner(args[0], args[1:]) != nil:
+		line := append([]string{"wharf"}, a.argv[:slices.Index(a.argv, "--")+1]...)
+		return exit.Usage(fmt.Errorf("%q is no command", args[0]), "%s", lineHint(line, "it is a file of this folder", runner(args[0], args[1:])))
 	case dash == 0:
 		add, err = r.command(args)
 	case dash > 0 || len(args) > 1:
@@ -116,9 +121,20 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(a.Err, a.Own("%s is %s; `wharf tools %[1]s` lists what it can do.", s.Name, state))
+	fmt.Fprint(a.Err, a.added(f, s.Name, state))
 	if a.forPeople() {
 		return nil
 	}
 	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: state, Needs: add.inputs.unset})
+}
+
+// added says that a server is in the file now, and what to type next.
+func (a *app) added(f *tomledit.File, name, state string) string {
+	server, _ := among(f.Read.Servers, name)
+	if s, err := a.load(); err == nil {
+		if problem := a.entryProblem(s, server); problem != "" {
+			return a.Own("%s is %s, but is not ready: %s", name, state, cleantext.Visible(strings.ReplaceAll(problem, "\n", "; ")))
+		}
+	}
+	return a.Own("%s is %s; `wharf tools %[1]s` lists what it can do.", name, state)
 }

@@ -104,13 +104,30 @@ func runner(command string, args []string) []string {
 	if err != nil || info.IsDir() || filepath.IsAbs(command) || missing == nil {
 		return nil
 	}
-	line := []string{"./" + filepath.Base(command)}
-	if with := map[string]string{".js": "node", ".mjs": "node", ".cjs": "node", ".py": "python3", ".sh": "sh", ".rb": "ruby"}[filepath.Ext(command)]; with != "" {
-		line = []string{with, command}
+	if line := interpreted(command); line != nil {
+		return append(line, args...)
 	} else if filepath.Base(command) != command {
 		return nil
 	}
-	return append(line, args...)
+	return append([]string{"./" + command}, args...)
+}
+
+// interpreted returns the command line of what usually runs a file that ends as a script does;
+// nil for any other.
+func interpreted(file string) []string {
+	switch filepath.Ext(file) {
+	case ".js", ".mjs", ".cjs":
+		return []string{"node", file}
+	case ".ts", ".mts":
+		return []string{"npx", "-y", "tsx", file}
+	case ".py":
+		return []string{"python3", file}
+	case ".sh":
+		return []string{"sh", file}
+	case ".rb":
+		return []string{"ruby", file}
+	}
+	return nil
 }
 
 // signInNeeded stands for the error of a server that a person has to sign in to, where no

@@ -56,6 +56,9 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 			if command, err := words.Split(word); err == nil && len(rest) == 1 {
 				rest = command // in quotes, as one word
 			}
+			if script := runner(rest[0], rest[1:]); script != nil {
+				rest = script
+			}
 			return nameHint(line, named, append([]string{"--"}, rest...))
 		case named != "" && (address || registry.IsName(word) || word == "--" && len(rest) > 1):
 			return nameHint(line, named, rest)
@@ -184,7 +187,23 @@ func (a *app) notInRegistry(cmd *cobra.Command, word string) error {
 		return nil
 	}
 	where, last := "a command goes behind --", append([]string{"--"}, command...)
+	_, missing := os.Stat(word)
+	var script []string
+	if len(command) == 1 && (missing == nil || !registry.IsName(word)) {
+		script = interpreted(word)
+	}
+	if script == nil {
+		script = runner(word, nil)
+	}
 	switch {
+	case script != nil:
+		if missing != nil {
+			where += ", and there is no such file here"
+		}
+		last = append([]string{"--"}, script...)
+		if !cmd.Flag("name").Changed {
+			last = append([]string{"--name", strings.TrimSuffix(filepath.Base(word), filepath.Ext(word))}, last...)
+		}
 	case len(command) == 1 && isSite(word):
 		where, last = schemeMissing, []string{"http://" + word}
 	case len(command) == 1 && !a.isCommand(cmd, word, ""):

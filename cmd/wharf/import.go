@@ -316,7 +316,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	}
 	if len(added) == 0 {
 		fmt.Fprint(a.Err, a.Own("There is nothing new to copy. `wharf import --list` shows what was found."))
-		return a.printImported(added)
+		return a.printImported(own, added)
 	}
 	for _, name := range sortedNames(secrets) {
 		above.WriteString(a.Own("! the value of ${secret:%s} goes from the file into the vault", name))
@@ -336,7 +336,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		undo()
 		return err
 	}
-	return a.printImported(added)
+	return a.printImported(own, added)
 }
 
 // forbidden returns the keys of an entry that forbid something, for people.
@@ -354,15 +354,15 @@ func forbidden(s host.Server) string {
 	return plain.Line(strings.Join(keys, ", "))
 }
 
-func (a *app) printImported(added []importItem) error {
-	if a.forPeople() {
-		for _, item := range added {
-			text := "%s is added; `wharf tools %[1]s` lists what it can do."
-			if item.server.Disabled {
-				text = "%s is added, and is disabled: a client has it so."
-			}
-			fmt.Fprint(a.Err, a.Own(text, item.Name))
+func (a *app) printImported(own *tomledit.File, added []importItem) error {
+	for _, item := range added {
+		if item.server.Disabled {
+			fmt.Fprint(a.Err, a.Own("%s is added, and is disabled: a client has it so.", item.Name))
+		} else {
+			fmt.Fprint(a.Err, a.added(own, item.Name, "added"))
 		}
+	}
+	if a.forPeople() {
 		return nil
 	}
 	return a.PrintJSON(append([]importItem{}, added...))
