@@ -152,6 +152,12 @@ func denied(server string, err error) (hint string, kind error) {
 		return "look at auth in the entry of " + server, ErrConfig
 	case errors.As(err, &refusal) && basic(refusal):
 		return "it wants Basic, a name and a password: write auth, or headers with Authorization, in the entry of " + server, ErrAuthRequired
+	case errors.As(err, &refusal) && len(refusal.Keys) > 0:
+		hint = fmt.Sprintf("the server refuses what the headers of %s give for %s; if it wants a sign-in in its place: wharf login %[1]s", server, strings.Join(refusal.Keys, ", "))
+		if refusal.HTTP == 403 {
+			return hint, ErrDenied
+		}
+		return hint, ErrAuthRequired
 	case errors.As(err, &failed):
 		return unsigned(server, failed)
 	case errors.As(err, &refusal):

@@ -34,6 +34,8 @@ func TestExplain(t *testing.T) {
 		{&httpclient.Refusal{HTTP: 401}, ErrAuthRequired, "nothing signs in"},
 		{&httpclient.Refusal{HTTP: 401, Signed: true}, ErrLogin, "does not take the credentials"},
 		{&httpclient.Refusal{HTTP: 401, Signed: true, Challenges: []string{"Basic"}}, ErrLogin, "does not take the credentials"},
+		{&httpclient.Refusal{HTTP: 401, Keys: []string{"X-Key"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "the server refuses what the headers of my server give for X-Key; "},
+		{&httpclient.Refusal{HTTP: 403, Keys: []string{"X-Key"}}, ErrDenied, "the server refuses what the headers of my server give for X-Key; "},
 		{&httpclient.Refusal{HTTP: 401, Configured: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the Authorization"},
 		{&httpclient.Refusal{HTTP: 403, Body: "<html>"}, ErrDenied, "no way to sign in"},
 		{&httpclient.Refusal{HTTP: 403, Challenges: []string{"Bearer"}}, ErrAuthRequired, "nothing signs in"},

@@ -242,6 +242,10 @@ func (h *Host) mayAsk(ctx context.Context, err error) bool {
 	if h.config.Person == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || session.Unattended(ctx) {
 		return false
 	}
+	var refusal *httpclient.Refusal
+	if errors.As(err, &refusal) && len(refusal.Keys) > 0 {
+		return false // another key is to be written where that one is
+	}
 	var failed *auth.Error
 	if errors.As(err, &failed) {
 		return failed.Class == step.FailLogin

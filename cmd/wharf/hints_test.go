@@ -69,6 +69,7 @@ func hintsOf(t *testing.T, root string) (hints []string) {
 
 // apart are the hints that no script follows, and why.
 var apart = map[string]string{
+	"the server refuses what the headers of %s give for %s; if it wants a sign-in in its place: wharf login %[1]s": "signin.txtar",
 	", by --prefer ": "a fact about a server",
 	"! %s.%s looks like a secret and is in the file as it is; `wharf auth secret NAME` keeps it in the vault, and \"${secret:NAME}\" means it": "add.txtar",
 	"%s is %s; `wharf tools %[1]s` lists what it can do.":                                        "add.txtar",

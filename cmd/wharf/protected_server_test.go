@@ -18,8 +18,8 @@ const (
 )
 
 // guarded starts an MCP server that wants a token, together with two that give
-// one out: a company's own at /sso, and OAuth's. At /open it wants none. It writes their
-// address over ADDRESS in the named files, and into $ADDRESS: guarded wharf.toml
+// one out: a company's own at /sso, and OAuth's. At /open it wants none, and at /keyed an
+// X-API-Key, of which it says nothing. It writes their address over ADDRESS in the named files, and into $ADDRESS: guarded wharf.toml
 func guarded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: guarded FILE…")
@@ -38,6 +38,9 @@ func protectedServer(cleanup func(func())) *oauthtest.Resource {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	mux.Handle("/open", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	mux.HandleFunc("/keyed", func(w http.ResponseWriter, r *http.Request) {
+		oauthtest.Reply(w, 401, map[string]any{"error": "no such key"})
+	})
 	mux.HandleFunc("/sso", func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("client_secret") != protectedSecret {
 			oauthtest.Reply(w, 401, map[string]any{"error": "invalid_client"})
@@ -47,7 +50,7 @@ func protectedServer(cleanup func(func())) *oauthtest.Resource {
 	})
 	p := oauthtest.NewResource(cleanup, oauthtest.New(cleanup), mux)
 	p.Refuse = func(token string, r *http.Request) (status int, why string) {
-		if r.URL.Path == "/sso" || r.URL.Path == "/open" || token == protectedToken {
+		if r.URL.Path == "/sso" || r.URL.Path == "/open" || r.URL.Path == "/keyed" || token == protectedToken {
 			return 0, ""
 		}
 		return http.StatusUnauthorized, "Bearer"

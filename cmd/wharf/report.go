@@ -24,6 +24,7 @@ func (a *app) withAddress(hint string) string {
 	if a.address == "" {
 		return hint
 	}
+	hint = strings.ReplaceAll(hint, "what the headers of "+a.server+" give for", "what -H gave for")
 	return strings.ReplaceAll(hint, "wharf login "+a.server, "wharf login "+a.address)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
 // grants turns a server entry into what its plugin may open.
@@ -61,6 +62,9 @@ func origin(s config.Server) (*httpclient.Origin, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		if !isAuthorization(name) || hasCredentials(s.Headers[name]) {
 			o.Headers = append(o.Headers, abi.Pair{Key: name, Value: s.Headers[name]})
+			if secret.Flag(name) && s.Headers[name] != "" {
+				o.Keys = append(o.Keys, name)
+			}
 		}
 	}
 	o.Proxy, o.TLS = s.Proxy, secure(s)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
@@ -57,6 +59,10 @@ func (c *transaction) refusal(resp *http.Response, body []byte, err error) *Refu
 	}
 	for _, field := range resp.Header["Www-Authenticate"][:min(most, len(resp.Header["Www-Authenticate"]))] {
 		r.Challenges = append(r.Challenges, clean([]byte(field)))
+	}
+	leads := func(challenge string) bool { return strings.Contains(challenge, "resource_metadata") } // to a sign-in
+	if !r.Signed && !r.Configured && !slices.ContainsFunc(r.Challenges, leads) {
+		r.Keys = c.client.origin.Keys
 	}
 	return r
 }

@@ -79,6 +79,7 @@ type Refusal struct {
 	AuthServer string   // its Mcp-Auth-Server field, treated likewise
 	Signed     bool     // the request had what the credentials have given
 	Configured bool     // it had an Authorization of the server's entry
+	Keys       []string // headers of the entry that were keys, where the server leads to no sign-in
 	Err        error    // what the credentials say; may be nil
 }
 
@@ -88,6 +89,9 @@ func (e *Refusal) Error() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "HTTP %d", e.HTTP)
+	if len(e.Keys) > 0 {
+		fmt.Fprintf(&b, " to a request with %s", strings.Join(e.Keys, ", "))
+	}
 	if e.Body != "" && e.Body[0] != '<' { // a page is for browsers
 		fmt.Fprintf(&b, ": %s", e.Body)
 	}
@@ -97,7 +101,7 @@ func (e *Refusal) Error() string {
 	if e.AuthServer != "" {
 		fmt.Fprintf(&b, "; Mcp-Auth-Server: %s", e.AuthServer)
 	}
-	if e.Err != nil {
+	if e.Err != nil && len(e.Keys) == 0 {
 		fmt.Fprintf(&b, "; sign in: %v", e.Err)
 	}
 	return b.String()

@@ -138,10 +138,21 @@ func TestEndOfAnEventStream(t *testing.T) {
 func TestRefusalOfWhatWasNotSigned(t *testing.T) {
 	for _, sent := range [][]abi.Pair{nil, {{Key: "Authorization", Value: "Bearer x"}}} {
 		c := &transaction{}
-		c.client, c.sent = &client{}, sent
-		if r := c.refusal(&http.Response{StatusCode: 401, Header: http.Header{}}, nil, nil); r.Signed != (len(sent) > 0) {
-			t.Errorf("with %d headers of credentials it counts as signed: %v", len(sent), r.Signed)
+		c.client, c.sent = &client{origin: &Origin{Keys: []string{"X-Key"}}}, sent
+		r := c.refusal(&http.Response{StatusCode: 401, Header: http.Header{}}, nil, nil)
+		if r.Signed != (len(sent) > 0) || r.Signed == (len(r.Keys) > 0) {
+			t.Errorf("with %d headers of credentials it counts as signed: %v, with the keys %q", len(sent), r.Signed, r.Keys)
 		}
+	}
+}
+
+// A server that leads to a sign-in does not refuse the key that it was sent.
+func TestRefusalThatLeadsToASignIn(t *testing.T) {
+	c := &transaction{}
+	c.client = &client{origin: &Origin{Keys: []string{"X-Key"}}}
+	header := http.Header{"Www-Authenticate": {`Bearer resource_metadata="https://a.example/x"`}}
+	if r := c.refusal(&http.Response{StatusCode: 401, Header: header}, nil, nil); len(r.Keys) > 0 {
+		t.Errorf("it refuses %q", r.Keys)
 	}
 }
 

@@ -22,6 +22,7 @@ type Origin struct {
 
 	Methods []string   // what may be asked; default GET, POST and DELETE
 	Headers []abi.Pair // sent with every request to this origin, and nowhere else
+	Keys    []string   // the names among them that are called like a secret, for a [Refusal]
 	TLS     dial.TLS
 
 	// Proxy is the URL of a proxy, "direct" for none, or empty for what the
