@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -94,40 +92,6 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		log.Hush() // of no interest while all is well, and an error quotes the end of it
 	}
 	return &client{app: a, host: h, session: session, entry: server}, nil
-}
-
-// runner returns how a file of this folder is run that was given as a command and cannot be; nil
-// if it is not there, or nothing is known to run it.
-func runner(command string, args []string) []string {
-	info, err := os.Stat(command)
-	_, missing := host.Locate(host.Server{Command: command})
-	if err != nil || info.IsDir() || filepath.IsAbs(command) || missing == nil {
-		return nil
-	}
-	if line := interpreted(command); line != nil {
-		return append(line, args...)
-	} else if filepath.Base(command) != command {
-		return nil
-	}
-	return append([]string{"./" + command}, args...)
-}
-
-// interpreted returns the command line of what usually runs a file that ends as a script does;
-// nil for any other.
-func interpreted(file string) []string {
-	switch filepath.Ext(file) {
-	case ".js", ".mjs", ".cjs":
-		return []string{"node", file}
-	case ".ts", ".mts":
-		return []string{"npx", "-y", "tsx", file}
-	case ".py":
-		return []string{"python3", file}
-	case ".sh":
-		return []string{"sh", file}
-	case ".rb":
-		return []string{"ruby", file}
-	}
-	return nil
 }
 
 // signInNeeded stands for the error of a server that a person has to sign in to, where no

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/registry"
 )
@@ -265,4 +266,38 @@ func lineHint(line []string, where string, last []string) string {
 		line[i] = plain.ShellWord(line[i])
 	}
 	return where + ": `" + strings.Join(line, " ") + "`"
+}
+
+// runner returns how a file of this folder is run that was given as a command and cannot be; nil
+// if it is not there, or nothing is known to run it.
+func runner(command string, args []string) []string {
+	info, err := os.Stat(command)
+	_, missing := host.Locate(host.Server{Command: command})
+	if err != nil || info.IsDir() || filepath.IsAbs(command) || missing == nil {
+		return nil
+	}
+	if line := interpreted(command); line != nil {
+		return append(line, args...)
+	} else if filepath.Base(command) != command {
+		return nil
+	}
+	return append([]string{"./" + command}, args...)
+}
+
+// interpreted returns the command line of what usually runs a file that ends as a script does;
+// nil for any other.
+func interpreted(file string) []string {
+	switch filepath.Ext(file) {
+	case ".js", ".mjs", ".cjs":
+		return []string{"node", file}
+	case ".ts", ".mts":
+		return []string{"npx", "-y", "tsx", file}
+	case ".py":
+		return []string{"python3", file}
+	case ".sh":
+		return []string{"sh", file}
+	case ".rb":
+		return []string{"ruby", file}
+	}
+	return nil
 }
