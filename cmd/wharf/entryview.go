@@ -78,3 +78,10 @@ func referencesOf(server host.Server) []config.Reference {
 func meansSecret(server host.Server, name string) bool {
 	return slices.ContainsFunc(referencesOf(server), func(r config.Reference) bool { return r.Secret == name })
 }
+
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

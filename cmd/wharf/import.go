@@ -367,10 +367,3 @@ func (a *app) printImported(own *tomledit.File, added []importItem) error {
 	}
 	return a.PrintJSON(append([]importItem{}, added...))
 }
-
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
