@@ -31,6 +31,12 @@ const keyDeny = "permissions.deny"
 // in their home folder under the first name.
 var settingsOfClaude = []string{".claude/settings.json", ".claude/settings.local.json"}
 
+// managedByClaude are the settings of an administrator, which are about every file.
+var managedByClaude = []string{
+	"linux:/etc/claude-code/managed-settings.json", "darwin:/Library/Application Support/ClaudeCode/managed-settings.json",
+	"windows:C:/Program Files/ClaudeCode/managed-settings.json",
+}
+
 // hasDenials reports whether the settings of Claude Code are about the servers of a file.
 func hasDenials(path string) bool {
 	c := clientOf(path)
@@ -38,7 +44,8 @@ func hasDenials(path string) bool {
 }
 
 // denialsFor reads the settings of Claude Code that are about the servers of a file: those beside
-// it, and those of the project that a program runs in, which has the folder cwd.
+// it, those of the project that a program runs in, which has the folder cwd, and those of an
+// administrator.
 func denialsFor(path, cwd string) (d denials) {
 	if !hasDenials(path) {
 		return d
@@ -56,6 +63,14 @@ func denialsFor(path, cwd string) (d denials) {
 	}
 	if own, ok := expandPlace("$CLAUDE_CONFIG_DIR/settings.json", runtime.GOOS); ok && filepath.Dir(own) == folders[0] {
 		files = append(files, own)
+	}
+	if filepath.Base(path) == "managed-mcp.json" {
+		files = append(files, filepath.Join(folders[0], "managed-settings.json"))
+	}
+	for _, file := range managedByClaude {
+		if managed, ok := expandPlace(file, runtime.GOOS); ok {
+			files = append(files, managed)
+		}
 	}
 	seen := make(map[string]bool)
 	for _, file := range files {

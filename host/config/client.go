@@ -13,9 +13,9 @@ import (
 type client struct {
 	id, name string // for a command line, and for people
 
-	// files are the user's own: "~" is the home folder, "{config}" the one for
-	// configuration that the system has, "$NAME" what a variable says. A name before a
-	// colon limits it to one system.
+	// files are the user's own, and those that an administrator has put in place: "~" is the
+	// home folder, "{config}" the one for configuration that the system has, "$NAME" what a
+	// variable says. A name before a colon limits it to one system.
 	files []string
 
 	// ends are how paths of its files end, those in projects included.
@@ -48,8 +48,11 @@ var clients = []client{
 	},
 	{
 		id: "claude-code", name: "Claude Code",
-		files: []string{"~/.claude.json", "$CLAUDE_CONFIG_DIR/.claude.json"},
-		ends:  []string{".claude.json", ".mcp.json", ".claude/mcp.json", "managed-mcp.json"},
+		files: []string{
+			"~/.claude.json", "$CLAUDE_CONFIG_DIR/.claude.json", "linux:/etc/claude-code/managed-mcp.json",
+			"darwin:/Library/Application Support/ClaudeCode/managed-mcp.json", "windows:C:/Program Files/ClaudeCode/managed-mcp.json",
+		},
+		ends: []string{".claude.json", ".mcp.json", ".claude/mcp.json", "managed-mcp.json"},
 	},
 	{
 		id: "cursor", name: "Cursor",

@@ -112,5 +112,6 @@ func expandPlace(file, system string) (path string, ok bool) {
 		name, below, _ := strings.Cut(rest, "/")
 		folder, file = os.Getenv(name), below
 	}
-	return filepath.Join(folder, filepath.FromSlash(file)), err == nil && filepath.IsAbs(folder)
+	path = filepath.Join(folder, filepath.FromSlash(file))
+	return path, err == nil && filepath.IsAbs(path)
 }

@@ -24,7 +24,7 @@ func TestFindClients(t *testing.T) {
 	for _, c := range clients {
 		for _, file := range c.files {
 			path, ok := expandPlace(file, runtime.GOOS)
-			if !ok {
+			if !ok || !strings.HasPrefix(path, home) { // an administrator's
 				continue
 			}
 			want++
@@ -46,6 +46,31 @@ func TestFindClients(t *testing.T) {
 	}
 	if _, err := FindClients(cwd, "zet"); err == nil || !strings.Contains(err.Error(), `no client "zet" is known; there are amazonq, amp,`) {
 		t.Errorf("of an unknown client: %v", err)
+	}
+}
+
+// The files of an administrator are in a folder of the system.
+func TestManagedFiles(t *testing.T) {
+	for system, folder := range map[string]string{
+		"linux": "/etc/claude-code/", "darwin": "/Library/Application Support/ClaudeCode/", "windows": "C:/Program Files/ClaudeCode/",
+	} {
+		managed := ""
+		for _, file := range append(byID("claude-code").files, managedByClaude...) {
+			if path, ok := strings.CutPrefix(file, system+":"+folder); ok {
+				managed += path + " "
+			}
+		}
+		if managed != "managed-mcp.json managed-settings.json " {
+			t.Errorf("on %s: %s", system, managed)
+		}
+	}
+	if runtime.GOOS == "linux" {
+		if path, ok := expandPlace("linux:/etc/claude-code/managed-mcp.json", "linux"); !ok || path != "/etc/claude-code/managed-mcp.json" {
+			t.Errorf("%q, %v", path, ok)
+		}
+		if path, ok := expandPlace("$NO_SUCH_VARIABLE/x.json", "linux"); ok {
+			t.Errorf("without the variable: %q", path)
+		}
 	}
 }
 
