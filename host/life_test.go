@@ -1,8 +1,10 @@
 package host_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -124,6 +126,26 @@ func TestLastWordsOnStderr(t *testing.T) {
 	}
 	if !strings.Contains(said.String(), "[short] goodbye\n") {
 		t.Errorf("its stderr: %q", said.String())
+	}
+}
+
+// The error of a call quotes what the server wrote since the call began, and nothing that it
+// wrote before.
+func TestErrorQuotesStderrOfItsCall(t *testing.T) {
+	said, stderr := io.Pipe()
+	t.Cleanup(func() { stderr.Close() })
+	h := newHost(t, host.Config{Stderr: stderr})
+	session := connect(t, h, server("modern"))
+	if _, err := session.CallTool(t.Context(), "mutters", nil); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(said).ReadString('\n'); !strings.Contains(line, "cheese is low") {
+		t.Fatalf("its stderr: %q, %v", line, err)
+	}
+	go io.Copy(io.Discard, said)
+	_, err := session.CallTool(t.Context(), "dies", nil)
+	if err == nil || !strings.Contains(err.Error(), "out of cheese") || strings.Contains(err.Error(), "cheese is low") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -186,6 +186,7 @@ var tools = map[string]string{
 	"strangers":    "", // 100,000 answers without a request
 	"notes":        "", // 200,000 notifications
 	"stderr":       "", // 20 MB on stderr
+	"mutters":      "", // a line on stderr
 	"dies":         "", // in the middle of the call
 	"pretty lines": "{\n \"jsonrpc\":\"2.0\",\n \"id\":%ID%,\n \"result\":{}\n}",
 }
@@ -232,6 +233,9 @@ func callRaw(out *bufio.Writer, r request) {
 		for range (20 << 20) / len(noise) {
 			os.Stderr.Write(noise)
 		}
+		answer("done")
+	case "mutters":
+		fmt.Fprintln(os.Stderr, "the cheese is low")
 		answer("done")
 	case "dies":
 		fmt.Fprintln(os.Stderr, "out of cheese")

@@ -177,3 +177,9 @@ func (t *Table) Usage() Usage {
 // Stderr returns the last 64 KiB of what child processes wrote to their stderr.
 // It is complete when a sink hears Exit.
 func (t *Table) Stderr() []byte { return t.stderr.Bytes() }
+
+// StderrSince is Stderr without the first written bytes, which StderrWritten has counted.
+func (t *Table) StderrSince(written int64) []byte { return t.stderr.Since(written) }
+
+// StderrWritten returns how many bytes child processes have written to their stderr so far.
+func (t *Table) StderrWritten() int64 { return t.stderr.Written() }

@@ -46,11 +46,21 @@ func (t *Tail) Write(p []byte) (int, error) {
 }
 
 // Bytes returns a copy of what is kept, oldest first.
-func (t *Tail) Bytes() []byte {
+func (t *Tail) Bytes() []byte { return t.Since(0) }
+
+// Since returns a copy of what is kept of what was written after the first written bytes.
+func (t *Tail) Since(written int64) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept, _ := t.since(0)
+	kept, _ := t.since(written)
 	return kept
+}
+
+// Written returns how many bytes were written.
+func (t *Tail) Written() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.total
 }
 
 // since returns a copy of what was written from position pos on, and how much

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -29,6 +30,7 @@ type connection struct {
 	recording *replay.Connection // records its guest; nil for none
 	redact    func(text string) string
 	server    *config.Server // its entry
+	asked     atomic.Int64   // bytes on its stderr when the oldest call since it was last idle began
 	noise     noise          // of its stdout, while it starts
 	noisy     sync.Once      // a first line of noise has come
 	warned    sync.Once      // a line of noise was warned of
@@ -134,5 +136,11 @@ func (r receiver) Close(err error) {
 // link is the guest of a connection as the peer sees it.
 type link struct{ *connection }
 
-func (l link) Send(ctx context.Context, m *rpc.Message) error { return l.unsent(l.inst.Send(ctx, m)) }
-func (l link) Cancel(exchange uint32) (unsent bool)           { return l.inst.Cancel(exchange) }
+func (l link) Send(ctx context.Context, m *rpc.Message) error {
+	if m.Kind == abi.Request && l.server.Command != "" && l.peer.Alone() {
+		l.asked.Store(l.table.StderrWritten())
+	}
+	return l.unsent(l.inst.Send(ctx, m))
+}
+
+func (l link) Cancel(exchange uint32) (unsent bool) { return l.inst.Cancel(exchange) }

@@ -93,13 +93,18 @@ func (c *connection) tellNoise() {
 	}
 }
 
-// explainEnd adds to the error of a server that did not come up why it ended, and what it
-// wrote to its stderr before.
+// explainEnd adds to the error of a server that ended why it did, and what it wrote to its
+// stderr since it was started. Of one that was up it quotes what it wrote since the oldest call
+// began that was pending: what came before has nothing to do with these.
 func (c *connection) explainEnd(cause error) error {
 	if !errors.As(cause, new(*guest.EndedError)) {
 		return cause
 	}
-	stderr := c.redact(string(c.table.Stderr())) // before it is cut: a secret may have more lines
+	since := int64(0)
+	if c.peer.Version() != "" {
+		since = c.asked.Load()
+	}
+	stderr := c.redact(string(c.table.StderrSince(since))) // before it is cut: a secret may have more lines
 	why := c.crashCause(stderr, cause)
 	err := cause
 	if why.What != "" {

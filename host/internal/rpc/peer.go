@@ -170,6 +170,13 @@ func (p *Peer) Quiet() bool {
 	return len(p.flight.pending) == 0
 }
 
+// Alone reports whether one call is pending.
+func (p *Peer) Alone() bool {
+	p.flight.mu.Lock()
+	defer p.flight.mu.Unlock()
+	return len(p.flight.pending) == 1
+}
+
 // Heard returns the time of the last message that came. While a call that is not in
 // background waits for its answer, it returns the present time: many a server does one thing
 // at a time.
