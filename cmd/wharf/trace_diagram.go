@@ -29,8 +29,9 @@ type peer struct {
 	number int
 }
 
-// Columns. On a narrow terminal the arrow gets shorter, and below that the message has a row
-// of its own. If the width is unknown, a row is as long as on a wide terminal.
+// Columns. On a narrow terminal the arrow gets shorter, below that the message has a row of its
+// own, and below that each column. If the width is unknown, a row is as long as on a wide
+// terminal.
 const (
 	timeColumn   = 9
 	nameColumn   = 14
@@ -77,6 +78,9 @@ func (d *diagram) heading(l *trace.Line) string {
 	if l.Why != "" {
 		began = "goes on " + l.Time.Format(time.RFC3339) + "; " + plain.Line(l.Why)
 	}
+	if d.stacks() {
+		return strings.Join(plain.Wrap(began, d.columns(), 2), "\n") + "\n" + d.terminal.StyleOut(term.Bold, "SECONDS  CONNECTION") + "\n"
+	}
 	text := fmt.Sprintf("%*s  %-*s  CLIENT%*s", timeColumn, "SECONDS", nameColumn, "CONNECTION", d.arrowColumn()-len("CLIENT"), "SERVER")
 	return began + "\n" + d.terminal.StyleOut(term.Bold, text) + "\n"
 }
@@ -96,19 +100,25 @@ func (d *diagram) revision(l *trace.Line) string {
 		d.speaks = make(map[peer]string)
 	}
 	d.speaks[who] = l.Protocol
-	return d.place(l) + d.rule("speaks "+plain.Line(l.Protocol)+" ("+plain.Line(l.Era)+")") + "\n"
+	speaks := "speaks " + plain.Line(l.Protocol) + " (" + plain.Line(l.Era) + ")"
+	if d.stacks() {
+		return d.stack(l, "", "·· "+speaks, "")
+	}
+	return d.place(l) + d.rule(speaks) + "\n"
 }
 
 func (d *diagram) row(l *trace.Line) string {
-	out := d.place(l)
-	arrow, message := d.arrow(l), plain.Line(summary(l))
-	style := ""
+	message, style := plain.Line(summary(l)), ""
 	switch {
 	case isFault(l):
 		style = term.Red
 	case !l.IsMessage():
 		style = term.Bold
 	}
+	if d.stacks() {
+		return d.stack(l, style, event(l), message)
+	}
+	out, arrow := d.place(l), d.arrow(l)
 	if message == "" {
 		return out + d.dress(style, strings.TrimRight(arrow, " ")) + "\n"
 	}
@@ -118,6 +128,57 @@ func (d *diagram) row(l *trace.Line) string {
 		return out + d.dress(style, arrow) + "\n" + below + "\n"
 	}
 	return out + d.dress(style, arrow) + "  " + plain.Clip(message, left) + "\n"
+}
+
+// stacks reports whether there is no room for columns beside each other.
+func (d *diagram) stacks() bool { return d.columns() < timeColumn+nameColumn+4+leastArrow }
+
+// stack returns what has no room for columns: the time and the connection, below them what
+// happened, and below that the message, which is cut unless it is a fault.
+func (d *diagram) stack(l *trace.Line, style, what, message string) string {
+	where := fmt.Sprintf("%.4f", l.At.Seconds())
+	if l.Server != "" {
+		where += fmt.Sprintf("  %s %d", plain.Line(l.Server), l.Connection)
+	}
+	if !isFault(l) {
+		message = plain.Clip(message, max(d.columns()-6, leastMessage-6))
+	}
+	var out strings.Builder
+	for i, text := range []string{where, what, plain.Clip(message, term.OfMessage.Bytes)} {
+		if text == "" {
+			continue
+		}
+		blanks := strings.Repeat(" ", []int{0, 2, 6}[i])
+		for _, row := range plain.Wrap(text, d.columns()-len(blanks), 2) {
+			if i == 1 {
+				row = d.dress(style, row)
+			}
+			out.WriteString(blanks + row + "\n")
+		}
+	}
+	return out.String()
+}
+
+// event says whole what the arrow between client and server says.
+func event(l *trace.Line) string {
+	if text := happening(l); text != "" {
+		return "·· " + text
+	}
+	arrow := "◀──"
+	if l.Direction == "sent" {
+		arrow = "──▶"
+	}
+	text := arrow + " " + cmp.Or(plain.Line(l.Method), string(l.Kind))
+	if failed(l) {
+		text += " ✗"
+	}
+	if len(l.ID) > 0 {
+		text += " " + plain.Line(string(l.ID))
+	}
+	if l.Timed {
+		text += " (" + span(l.Took) + ")"
+	}
+	return text
 }
 
 func (d *diagram) dress(style, text string) string {
@@ -151,16 +212,8 @@ func isFault(l *trace.Line) bool {
 
 // arrow is the column between client and server.
 func (d *diagram) arrow(l *trace.Line) string {
-	switch l.Kind {
-	case trace.Opened:
-		return d.rule("opened " + plain.Line(l.Transport))
-	case trace.Gap, trace.End:
-		if l.Missing > 0 {
-			return d.rule(fmt.Sprintf("%d messages are missing", l.Missing))
-		}
-		return d.rule("the end")
-	case trace.Lost, trace.Closed, trace.Dropped:
-		return d.rule(string(l.Kind))
+	if text := happening(l); text != "" {
+		return d.rule(text)
 	}
 	took := ""
 	if l.Timed {
@@ -173,6 +226,22 @@ func (d *diagram) arrow(l *trace.Line) string {
 		return "──" + label + shaft + took + "──▶"
 	}
 	return "◀──" + label + shaft + took + "──"
+}
+
+// happening says what happened that was no message; "" if it was one.
+func happening(l *trace.Line) string {
+	switch l.Kind {
+	case trace.Opened:
+		return "opened " + plain.Line(l.Transport)
+	case trace.Gap, trace.End:
+		if l.Missing > 0 {
+			return fmt.Sprintf("%d messages are missing", l.Missing)
+		}
+		return "the end"
+	case trace.Lost, trace.Closed, trace.Dropped:
+		return string(l.Kind)
+	}
+	return ""
 }
 
 // label names a message: its method, or else its kind, and its id. It has at most room

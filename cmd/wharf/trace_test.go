@@ -39,6 +39,7 @@ func TestTraceShow(t *testing.T) {
 		"piped":    {0, nil},
 		"terminal": {110, nil},
 		"eighty":   {80, nil},
+		"forty":    {40, nil},
 		"narrow":   {20, nil},
 		"full":     {0, []string{"--full"}},
 		"method":   {0, []string{"--method", "tools/*"}},
@@ -114,7 +115,7 @@ func TestTraceShowIsHarmless(t *testing.T) {
 // No row is longer than the terminal is wide.
 func TestTraceShowKeepsTheWidth(t *testing.T) {
 	own := regexp.MustCompile("\x1b\\[[0-9;]*m")
-	for _, width := range []int{60, 80, 100, 120, 300} {
+	for _, width := range []int{20, 40, 60, 80, 100, 120, 300} {
 		out, _ := showTrace(t, width)
 		for row := range strings.Lines(out) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(own.ReplaceAllString(row, ""), "\n")); n > width {
