@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -53,9 +54,7 @@ func (a *app) hearLog(e host.Event) {
 		}{"log", m})
 		return
 	}
-	text := string(m.Data)
-	json.Unmarshal(m.Data, &text) // a string is shown without quotes, anything else as it is
-	line := a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+text), "; the JSON form has all of it")
+	line := a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+dataText(m.Data)), "; the JSON form has all of it")
 	if !a.logged.Load() {
 		fmt.Fprint(a.Err, line)
 		return
@@ -65,11 +64,52 @@ func (a *app) hearLog(e host.Event) {
 
 // tellEvent prints what a server says of its own accord while a shell is open.
 func (a *app) tellEvent(e host.Event) {
-	switch e.Method {
-	case mcp.NotificationToolsListChanged, mcp.NotificationPromptsListChanged, mcp.NotificationResourcesListChanged,
-		mcp.NotificationResourceUpdated, mcp.NotificationMessage:
-		a.Tell(term.Bold, plain.Line(e.Server)+":", strings.TrimPrefix(e.Method, "notifications/")+" "+a.redacted(string(e.Params)), "; the JSON form has all of it")
+	if text := eventText(e); text != "" {
+		a.Tell(term.Bold, plain.Line(e.Server)+":", plain.Clip(plain.Line(a.redacted(text)), mostOfEvent), "")
 	}
+}
+
+// mostOfEvent is how much is shown in a shell of what a server says, in letters.
+const mostOfEvent = 400
+
+// eventText is what a notification says to a person at a shell; "" if it is not for them.
+func eventText(e host.Event) string {
+	switch e.Method {
+	case "", mcp.NotificationProgress, mcp.NotificationCancelled, mcp.NotificationAcknowledged, mcp.NotificationElicitationComplete,
+		mcp.NotificationTaskStatus, mcp.NotificationTasks: // who waits for one of these is told
+		return ""
+	case mcp.NotificationToolsListChanged:
+		return `its tools have changed; "tools" lists them`
+	case mcp.NotificationPromptsListChanged:
+		return `its prompts have changed; "prompts" lists them`
+	case mcp.NotificationResourcesListChanged:
+		return `its resources have changed; "resources" lists them`
+	case mcp.NotificationResourceUpdated:
+		var p struct{ URI string }
+		if json.Unmarshal(e.Params, &p) == nil && p.URI != "" {
+			return p.URI + ` has changed; "read" shows it as it is now`
+		}
+	case mcp.NotificationMessage:
+		var m mcp.LogMessage
+		if json.Unmarshal(e.Params, &m) == nil && m.Level != "" {
+			return strings.TrimSpace(string(m.Level)+" "+m.Logger) + ": " + dataText(m.Data)
+		}
+	}
+	return strings.TrimPrefix(e.Method, "notifications/") + " " + dataText(e.Params)
+}
+
+// dataText is a JSON value as a person reads it: a string without its quotes, anything else
+// without blanks.
+func dataText(value json.RawMessage) string {
+	var text string
+	var compact bytes.Buffer
+	switch {
+	case json.Unmarshal(value, &text) == nil:
+		return text
+	case json.Compact(&compact, value) == nil:
+		return compact.String()
+	}
+	return string(value)
 }
 
 // redacted is text of a server without the secrets that the host knows.
