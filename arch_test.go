@@ -40,6 +40,7 @@ const (
 	flock    = "github.com/gofrs/flock"
 	jose     = "github.com/go-jose/go-jose/v4"
 	xterm    = "golang.org/x/term"
+	readline = "github.com/ergochat/readline"
 	notify   = "github.com/fsnotify/fsnotify"
 	tomlAST  = "github.com/pelletier/go-toml/v2/unstable"
 	schemas  = "github.com/santhosh-tekuri/jsonschema/v6"
@@ -100,7 +101,7 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/words":    {},
 	"cmd/wharf/internal/save":     {},
 	"cmd/wharf/internal/status":   {"host", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/status", "host/trust"},
-	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", xterm, xsys + below, "internal/lazyregexp"},
+	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", readline, xterm, xsys + below, "internal/lazyregexp"},
 	"cmd/wharf/internal/form":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/elicit":   {"host", "host/cleantext", "host/mcp", "cmd/wharf/internal/form", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/signin"},
 	"examples/auth-helper":        {"abi/step", "sdk" + below},

@@ -50,7 +50,7 @@ type shell struct {
 	tree   func(*app) *cobra.Command
 	known  candidates
 	lines  *bufio.Scanner // of a script; nil = a person types
-	past   history
+	past   term.History
 	number int       // of the line
 	since  time.Time // when the connection of the newest line was made
 }
@@ -270,26 +270,3 @@ func (s *shell) complete(line string) (begins int, found []string) {
 	}
 	return begins, found
 }
-
-// history is the lines of a shell, the newest last.
-type history []string
-
-const longestHistory = 1000
-
-// Add implements [term.History]. It keeps no line that begins with a blank, and no line that
-// is the same as the last.
-func (h *history) Add(line string) {
-	if line == "" || line[0] == ' ' || len(*h) > 0 && (*h)[len(*h)-1] == line {
-		return
-	}
-	*h = append(*h, line)
-	if len(*h) > longestHistory {
-		*h = (*h)[1:]
-	}
-}
-
-// Len implements [term.History].
-func (h *history) Len() int { return len(*h) }
-
-// At implements [term.History]: 0 is the newest.
-func (h *history) At(i int) string { return (*h)[len(*h)-1-i] }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,8 +53,7 @@ func TestShell(t *testing.T) {
 	s.answer("", "\x03")
 	s.answer("demo> ", "p\t")
 	s.await("ping prompt prompts\n")
-	s.answer("demo> p", "\x03")
-	s.answer("demo> ", "prompt greet name=G\t\r")
+	s.answer("demo> p", "rompt greet name=G\t\r")
 	s.await("Greet Grace.")
 	s.answer("demo> ", "read demo://greeting/Al\t\r")
 	s.await("Hello, Alan!")
@@ -61,6 +61,32 @@ func TestShell(t *testing.T) {
 	if shown, code := s.end(); code != exit.CodeOK || strings.Contains(shown, "error") {
 		t.Errorf("code %d, shown %q", code, shown)
 	}
+}
+
+// A line with letters that take two columns or none is drawn as what is sent, also where it is
+// edited in its middle, and where it is longer than a row. Joiners are sent and not drawn.
+func TestShellDrawsWideLetters(t *testing.T) {
+	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "shell", "demo")
+	s.start()
+	screen, want := newVT(), []string(nil)
+	long := strings.Repeat("日本語", 12)
+	for _, tt := range []struct{ typed, sent string }{
+		{"こんにちは\x7f\x7f\x7f\x1b[DX", "こXん"},
+		{"ae\u0301x\x1b[D\x1b[D\x1b[DY", "aYe\u0301x"},
+		{"a👩\u200d💻b\x1b[DZ", "a👩\u200d💻Zb"},
+		{long + "end\x1b[D\x7f!", long + "e!d"},
+	} {
+		s.answer("demo> ", "echo message="+tt.typed+"\r")
+		screen.feed("demo> " + strings.ReplaceAll(s.await("\n"+tt.sent+"\n"), "\n", "\r\n") + "\r\n")
+		want = append(want, "demo> echo message="+strings.ReplaceAll(tt.sent, "\u200d", ""))
+	}
+	last := []rune(want[len(want)-1])
+	want = append(want[:len(want)-1], string(last[:49]), string(last[49:])) // 19 and 30 letters in 79 columns
+	if got := screen.lines(); !slices.Equal(got, want) || len(screen.odd) > 0 {
+		t.Errorf("shown %q, want %q; odd %q", got, want, screen.odd)
+	}
+	s.answer("demo> ", "\x04")
+	s.end()
 }
 
 // Ctrl-C at a question of the server ends that question and the line, and the shell goes on.

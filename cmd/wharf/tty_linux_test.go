@@ -122,7 +122,10 @@ func (s *screen) await(text string) (before string) {
 	return before
 }
 
-func (s *screen) see(more string) { s.seen = strings.ReplaceAll(s.seen+more, "\r\n", "\n") }
+func (s *screen) see(more string) { s.seen = unseen.Replace(s.seen + more) }
+
+// unseen takes away what the line editor writes to keep what it draws in place.
+var unseen = strings.NewReplacer("\r\n", "\n", " \b", "", "\x1b[0K", "")
 
 // answer types text, when there is a question that begins with the prompt.
 func (s *screen) answer(prompt, text string) {

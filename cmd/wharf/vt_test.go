@@ -145,6 +145,8 @@ func (v *vt) sequence(text []byte) int {
 		v.col = min(v.col+n, vtColumns-1)
 	case 'D':
 		v.col = max(v.col-n, 0)
+	case 'G':
+		v.col = min(max(n, 1), vtColumns) - 1
 	case 'K':
 		copy(v.at(v.row)[v.col:], slicesOf(" ", vtColumns))
 	case 'J':

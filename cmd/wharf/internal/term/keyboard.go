@@ -10,11 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
-
-	"golang.org/x/term"
-
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
 // What a person can say at a prompt in place of an answer.
@@ -68,89 +63,12 @@ type Question struct {
 	Secret   bool   // what is typed is not shown
 	Consent  bool   // what was typed before does not count: one consents to what one has read
 
-	History term.History // lines that the arrow keys bring back; nil keeps none
+	History *History // lines that the arrow keys bring back; nil keeps none: an answer to one server is not for another to see
 
 	// Complete is asked at a Tab, with the line up to the cursor. It returns what the last
 	// word may become, each in place of it. nil completes nothing.
 	Complete func(line string) (begins int, words []string)
 }
-
-// ask reads a line, with the prompt before it on a terminal. There the line can be
-// edited. In place of an answer there may be one of the errors above, io.EOF, or the
-// cause of ctx.
-func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
-	if q.Consent {
-		k.flush()
-	}
-	k.asking = ctx
-	if k.mode == nil || k.blind && !q.Secret {
-		return k.nextLine()
-	}
-	editor := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{k, k.screen.To}, q.Prompt)
-	editor.SetSize(k.screen.room())
-	editor.History = noHistory{}
-	if q.History != nil {
-		editor.History = q.History
-	}
-	if q.Complete != nil {
-		editor.AutoCompleteCallback = func(line string, at int, key rune) (string, int, bool) {
-			if key != '\t' {
-				return "", 0, false
-			}
-			return k.complete(q.Complete, line, at)
-		}
-	}
-	k.screen.typing(editor, q.Above)
-	defer k.screen.typing(nil, "")
-	if err := k.mode.Enter(); err != nil {
-		return "", err
-	}
-	defer k.mode.Leave()
-	k.left = append([]byte(q.Proposed), k.left...)
-	read := editor.ReadLine
-	if q.Secret {
-		read = func() (string, error) { return editor.ReadPassword(q.Prompt) }
-	}
-	text, err := read()
-	if err != nil {
-		k.left = nil
-		io.WriteString(k.screen.To, "\r\n") // away from the line that was begun
-	}
-	return text, err
-}
-
-// complete replaces the word before the cursor by the longest beginning that all words which
-// it may become have in common. If there is only one such word, a blank follows it, unless it
-// asks for a value. Where nothing can be added, it shows the words.
-func (k *keyboard) complete(words func(line string) (int, []string), line string, at int) (string, int, bool) {
-	begins, found := words(line[:at])
-	if len(found) == 0 {
-		return "", 0, false
-	}
-	common := found[0]
-	for _, word := range found[1:] {
-		for !strings.HasPrefix(word, common) {
-			_, size := utf8.DecodeLastRuneInString(common)
-			common = common[:len(common)-size]
-		}
-	}
-	if len(found) == 1 && !strings.HasSuffix(common, "=") {
-		common += " "
-	}
-	if len(common) <= at-begins {
-		columns, _ := k.screen.room()
-		shown := found[:min(len(found), mostShown)]
-		io.WriteString(k.screen, strings.Join(plain.WrapWords(plain.Line(strings.Join(shown, " ")), columns-1), "\n")+"\n")
-		return "", 0, false
-	}
-	return line[:begins] + common + line[at:], begins + len(common), true
-}
-
-// mostShown is how many words are shown at a Tab.
-const mostShown = 100
 
 // nextLine reads a line from what is not a terminal. The last need not have an end.
 func (k *keyboard) nextLine() (string, error) {
@@ -262,13 +180,6 @@ func (k *keyboard) next(ctx context.Context) ([]byte, error) {
 		return nil, context.Cause(ctx)
 	}
 }
-
-// noHistory keeps no line: an answer to one server is not for another to see.
-type noHistory struct{}
-
-func (noHistory) Add(string)    {}
-func (noHistory) Len() int      { return 0 }
-func (noHistory) At(int) string { panic("an empty history was asked") }
 
 // dialogs is the person at the keyboard, who can be asked one thing at a time.
 type dialogs struct {
