@@ -52,7 +52,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	}
 	if !a.CanAsk() && !a.flags.mayAsk() {
 		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
-			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, or with --browser"))
+			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, which also reads an API key from stdin, or with --browser"))
 	}
 	h, err := a.newHost(cmd.Context(), nil, a.letSignIn)
 	if err != nil {
