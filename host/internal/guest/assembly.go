@@ -32,6 +32,7 @@ type partials struct {
 	private map[uint32]*partial
 	total   int    // bytes of memory held, see Instance.space
 	spare   []byte // a buffer for the next message that is cut by the end of a chunk
+	usual   int    // the room for a long message, by the one before
 }
 
 // open returns the assembly of an exchange, made if need be; nil means that
@@ -104,8 +105,8 @@ const announced = 16
 
 // grow returns data with room for n more bytes: in the spare buffer, if there
 // is one and it will do. Doubling, where append would add a quarter, copies a
-// long message twice instead of four times; where its length is known, it is
-// hardly copied at all.
+// long message twice instead of four times; where its length is known, or the one before
+// was as long, it is hardly copied at all.
 func (a *partials) grow(data []byte, n, whole, limit int) []byte {
 	need := len(data) + n
 	if need <= cap(data) {
@@ -115,12 +116,18 @@ func (a *partials) grow(data []byte, n, whole, limit int) []byte {
 		data, a.spare = a.spare[:0], nil
 		return data
 	}
+	if whole == 0 && need > spareSize/4 {
+		whole = a.usual
+	}
 	room := min(max(need, 2*cap(data), 4<<10), limit)
 	if need <= whole {
 		room = min(whole, announced*need, limit)
 	}
 	return append(make([]byte, 0, room), data...)
 }
+
+// learn takes the length of a long message, and an eighth more, for that of the next.
+func (a *partials) learn(size int) { a.usual = size + size/8 }
 
 // keep takes back the buffer of a message that the receiver has copied.
 func (a *partials) keep(data []byte) {

@@ -46,6 +46,25 @@ func TestRoomOfAPartial(t *testing.T) {
 	}
 }
 
+// A long message whose length nobody has told gets the room that the one before took, as
+// soon as enough of it has come.
+func TestRoomOfTheNextLongMessage(t *testing.T) {
+	var a partials
+	a.learn(1 << 20)
+	for name, test := range map[string]struct{ n, whole, limit, want int }{
+		"too little has come":     {spareSize / 4, 0, 4 << 20, spareSize / 4},
+		"enough":                  {spareSize/4 + 1, 0, 4 << 20, announced * (spareSize/4 + 1)},
+		"all that the last took":  {1 << 17, 0, 4 << 20, 1<<20 + 1<<17},
+		"the length is told":      {1 << 17, 1 << 18, 4 << 20, 1 << 18},
+		"more than the limit":     {1 << 17, 0, 1 << 19, 1 << 19},
+		"longer than the last is": {2 << 20, 0, 4 << 20, 2 << 20},
+	} {
+		if got := cap(a.grow(nil, test.n, test.whole, test.limit)); got != test.want {
+			t.Errorf("%s: room for %d, expected %d", name, got, test.want)
+		}
+	}
+}
+
 // The spare buffer is the largest that was kept.
 func TestSpareBuffer(t *testing.T) {
 	var a partials

@@ -34,6 +34,7 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		return abi.VerdictTooBig
 	}
 	if cap(whole.data) > spareSize {
+		in.learn(len(whole.data))
 		return i.deliverWhole(exchange, whole.data, true)
 	}
 	defer in.keep(whole.data)
