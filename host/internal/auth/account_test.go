@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
@@ -18,11 +19,10 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-var request = &httpclient.Request{
-	Method: "POST", URL: "https://mcp.example/mcp?a=b", Host: "mcp.example",
-	Headers:  func() []abi.Pair { return []abi.Pair{{Key: "accept", Value: "a"}, {Key: "accept", Value: "b"}} },
-	BodyHash: func() (sum [32]byte) { return sum },
-}
+var request = &httpclient.Request{HTTP: &http.Request{
+	Method: "POST", URL: &url.URL{Scheme: "https", Host: "mcp.example", Path: "/mcp", RawQuery: "a=b"},
+	Header: http.Header{"Accept": {"a", "b"}},
+}}
 
 // apply signs a request in and returns its Authorization.
 func apply(t *testing.T, a *Account) string {

@@ -24,7 +24,7 @@ func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair,
 	case h.credentials == nil || h.credentials.key == nil:
 		return h.pairs, nil
 	}
-	proof, err := h.credentials.key.proof(r.Method, r.URL, h.credentials.token.Reveal(), a.nonces.of(a.origin))
+	proof, err := h.credentials.key.proof(r.HTTP.Method, r.URL(), h.credentials.token.Reveal(), a.nonces.of(a.origin))
 	if err != nil {
 		return nil, blame(a.config.Name, "prove a request", err)
 	}
@@ -117,7 +117,7 @@ func (a *Account) signs(h *current) bool {
 func (a *Account) signed(ctx context.Context, h *current, r *httpclient.Request) ([]abi.Pair, error) {
 	sum := r.BodyHash()
 	event := step.Event{Kind: step.EventRequest, Request: &step.Request{
-		Method: r.Method, URL: r.URL, Headers: map[string]string{"host": r.Host}, BodySHA256: hex.EncodeToString(sum[:]),
+		Method: r.HTTP.Method, URL: r.URL(), Headers: map[string]string{"host": r.Host()}, BodySHA256: hex.EncodeToString(sum[:]),
 	}}
 	for _, p := range r.Headers() {
 		if before, there := event.Request.Headers[p.Key]; there {

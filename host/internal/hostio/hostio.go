@@ -153,9 +153,10 @@ type InlineSink interface {
 
 // InlineIO is an HTTP exchange that a waiting caller may run.
 type InlineIO interface {
-	// Run sends the request and passes on its answer, if that is complete at once;
-	// otherwise it leaves the rest to the table that the exchange belongs to. It is
-	// called once. It takes no longer than the server does, unless the sink blocks.
+	// Run sends the request and passes on its answer, if that is complete at once, and of
+	// an event stream what comes first; it leaves the rest to the table that the exchange
+	// belongs to. It is called once. It takes no longer than the server does, unless the
+	// sink blocks.
 	Run()
 
 	// Stop ends the exchange as Close does, except that the sink is told: Run

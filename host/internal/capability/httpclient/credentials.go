@@ -1,8 +1,10 @@
 package httpclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"net/http"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -54,21 +56,22 @@ type Credentials interface {
 // Request is a request as credentials see it, about to be sent. It is theirs
 // until Apply returns.
 type Request struct {
-	Method string
-	URL    string // absolute, as it is sent, with its query
-	Host   string // the header Host, which is not always the URL's
-
-	// Headers returns the other headers, sorted and with their names in lower
-	// case, for those who sign them. It leaves out those that net/http adds and
-	// those that a proxy may change.
-	Headers func() []abi.Pair
-
-	// BodyHash returns the hash of the body.
-	BodyHash func() [sha256.Size]byte
-
-	// Body is the body, for those who sign its bytes. It must not be changed.
-	Body []byte
+	HTTP *http.Request // not to be changed, nor its body read
+	Body []byte        // the body, for those who sign its bytes; not to be changed
 }
+
+// URL returns the absolute URL as it is sent, with its query.
+func (r *Request) URL() string { return r.HTTP.URL.String() }
+
+// Host returns the header Host, which is not always the URL's.
+func (r *Request) Host() string { return cmp.Or(r.HTTP.Host, r.HTTP.URL.Host) }
+
+// Headers returns the other headers, sorted and with their names in lower case, for those
+// who sign them. It leaves out those that net/http adds and those that a proxy may change.
+func (r *Request) Headers() []abi.Pair { return signableHeaders(r.HTTP.Header) }
+
+// BodyHash returns the hash of the body.
+func (r *Request) BodyHash() [sha256.Size]byte { return sha256.Sum256(r.Body) }
 
 // Challenge is a 401 or 403 to a request that was signed in, or might have been.
 // Nothing in it is checked: it is what the server says.

@@ -202,7 +202,7 @@ func TestWhatCredentialsSee(t *testing.T) {
 	o.Headers = []abi.Pair{{Key: "X-Tenant", Value: "a"}, {Key: "X-Tenant", Value: "b"}, {Key: "Host", Value: "mcp.example"}}
 	var seen []string
 	o.Credentials = apply(func(_ context.Context, r *Request) ([]abi.Pair, error) {
-		seen = append(seen, fmt.Sprintf("%s %s %s %v %t", r.Method, r.URL, r.Host, r.Headers(), r.BodyHash() == sha256.Sum256([]byte("{}"))))
+		seen = append(seen, fmt.Sprintf("%s %s %s %v %t", r.HTTP.Method, r.URL(), r.Host(), r.Headers(), r.BodyHash() == sha256.Sum256([]byte("{}"))))
 		return []abi.Pair{{Key: "Authorization", Value: "AWS4 x"}, {Key: "x-amz-date", Value: "now"}, {Key: "MCP-Tenant", Value: "mine"}, {Key: "Cookie", Value: "a=1"}, {Key: "cookie", Value: "b=2"}}, nil
 	})
 	r := captest.NewRecorder()

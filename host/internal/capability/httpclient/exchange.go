@@ -144,7 +144,9 @@ func (x *exchange) release() {
 
 // Run is described at [hostio.InlineIO].
 func (x *exchange) Run() {
-	x.begin()
+	if x.begin(); x.stream && !x.abandoned.Load() {
+		x.relayNext(&x.Events) // mostly it is all
+	}
 	if x.abandoned.Load() || x.err == nil && x.readErr != io.EOF {
 		x.Slot.Run(x)
 		return

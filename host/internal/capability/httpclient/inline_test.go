@@ -80,6 +80,19 @@ func TestAnErrandHasTheAnswerWithIt(t *testing.T) {
 	}
 }
 
+// A stream of one piece needs no goroutine of the table.
+func TestAnErrandHasTheEventWithIt(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Write([]byte("data: {}\n\n"))
+	})
+	p, _ := openInline(t, warmTable(t, grant), "POST", "{}")
+	p.errand.Run()
+	if order := p.Order(); order != "head data" && order != "head data end" || string(p.Bytes) != "data: {}\n\n" {
+		t.Errorf("after Run: %q, %q", order, p.Bytes)
+	}
+}
+
 func TestAFailureIsSaidByWhoCarries(t *testing.T) {
 	n := atomic.Int32{}
 	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {

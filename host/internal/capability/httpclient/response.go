@@ -12,8 +12,8 @@ import (
 
 // readHead takes a response over, and reads the part of its body that goes with its head.
 func (c *transaction) readHead(resp *http.Response) {
-	c.resp, c.buf = resp, capability.GetChunk()
-	if !isEventStream(resp.Header) {
+	c.resp, c.buf, c.stream = resp, capability.GetChunk(), isEventStream(resp.Header)
+	if !c.stream {
 		c.await(forBody)
 		c.n, c.readErr = fill(resp.Body, c.buf[:])
 	}
@@ -31,11 +31,13 @@ func (o *responseHead) close() {
 // relay passes a response on: the head with the part of the body that was read with it,
 // and the rest in chunks, of which one is in flight.
 func (c *transaction) relay(v *capability.Emitter) error {
-	resp, n, err := c.resp, c.n, c.readErr
-	if isEventStream(resp.Header) {
-		v.Head(resp.StatusCode, visibleHeaders(resp.Header), -1, nil, false)
-		return c.stream(v, resp.Body, c.buf[:])
+	if c.stream {
+		for c.readErr == nil {
+			c.relayNext(v)
+		}
+		return unlessEnd(c.readErr)
 	}
+	resp, n, err := c.resp, c.n, c.readErr
 	v.Head(resp.StatusCode, visibleHeaders(resp.Header), resp.ContentLength, c.buf[:n], err == io.EOF)
 	for total := int64(n); err == nil; total += int64(n) {
 		if total > c.limits.Answer {
@@ -50,22 +52,22 @@ func (c *transaction) relay(v *capability.Emitter) error {
 	return unlessEnd(err)
 }
 
-// stream relays an event stream. It may go on for ever, so each piece is passed
-// on as it comes, and only silence has a limit.
-func (c *transaction) stream(v *capability.Emitter, body io.Reader, buf []byte) error {
-	for {
-		c.await(forStream)
-		n, err := body.Read(buf)
-		c.stop()
-		if n > 0 {
-			v.Data(buf[:n], err == io.EOF)
-		} else if err == io.EOF {
-			v.End()
-		}
-		if err != nil {
-			return unlessEnd(err)
-		}
+// relayNext relays the next piece of an event stream, before the first the head. A stream
+// may go on for ever, so each piece is passed on as it comes, and only silence has a limit.
+func (c *transaction) relayNext(v *capability.Emitter) {
+	if !c.told {
+		c.told = true
+		v.Head(c.resp.StatusCode, visibleHeaders(c.resp.Header), -1, nil, false)
 	}
+	c.await(forStream)
+	n, err := c.resp.Body.Read(c.buf[:])
+	c.stop()
+	if n > 0 {
+		v.Data(c.buf[:n], err == io.EOF)
+	} else if err == io.EOF {
+		v.End()
+	}
+	c.readErr = err
 }
 
 // fill reads until p is full or the body ends.

@@ -1,9 +1,7 @@
 package httpclient
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
@@ -22,12 +20,7 @@ func (c *transaction) sign(ctx context.Context, r *http.Request) error {
 		return nil
 	}
 	c.stop()
-	given, err := c.client.origin.Credentials.Apply(ctx, &Request{
-		Method: c.method, URL: r.URL.String(), Host: cmp.Or(r.Host, r.URL.Host),
-		Headers:  func() []abi.Pair { return signableHeaders(r.Header) },
-		BodyHash: func() [sha256.Size]byte { return sha256.Sum256(c.body) },
-		Body:     c.body,
-	})
+	given, err := c.client.origin.Credentials.Apply(ctx, &Request{r, c.body})
 	if err == nil {
 		err = c.client.checkSigned(given)
 	}

@@ -112,5 +112,7 @@ type responseHead struct {
 	resp    *http.Response
 	buf     *capability.Chunk
 	n       int
-	readErr error // of that read; io.EOF when the body is whole
+	readErr error // of the last read; io.EOF when the body is whole
+	stream  bool  // the body is an event stream
+	told    bool  // the sink has the head of that stream
 }
