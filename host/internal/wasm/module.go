@@ -134,7 +134,7 @@ func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, 
 		_, err = f.Call(InitBudget)
 		delete(in.funcs, initialize) // its stack is as large as that of an event, and not needed again
 	}
-	if err == nil && !in.first { // most of the memory is now the same as in other instances of the module
+	if err == nil && !in.first && in.memory.Size() >= shareEarly { // most of it is now the same as in other instances of the module
 		err = in.share(true)
 	}
 	if err != nil {
@@ -142,6 +142,10 @@ func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, 
 	}
 	return in, nil
 }
+
+// shareEarly is the memory from which an instance shares it before its first rest. For
+// less, that would take a tenth of a connection's time and save little.
+const shareEarly = 1 << 20
 
 func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error) {
 	code, err := m.code(ctx)
