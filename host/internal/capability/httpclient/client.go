@@ -34,6 +34,8 @@ type client struct {
 	host      string      // the Host that the user wants to be sent, or empty
 
 	configured map[string]bool // the headers that are the user's
+
+	last atomic.Pointer[wholeHeader] // of the last request that is no upgrade
 }
 
 func newClient(o *Origin, limits *capability.Limits) *client {

@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/textproto"
 	"slices"
@@ -58,6 +59,25 @@ func requestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.
 		header[key] = values[i : i+1 : i+1]
 	}
 	return header, abi.OK, nil
+}
+
+// wholeHeader is the header of a request, with the pairs of the guest that it was made from.
+type wholeHeader struct {
+	pairs  []abi.Pair
+	header http.Header
+}
+
+// signableHeaders returns the headers that reach the server as they are.
+func signableHeaders(header http.Header) []abi.Pair {
+	var pairs []abi.Pair
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			if !slices.Contains(FramingHeaders, name) {
+				pairs = append(pairs, abi.Pair{Key: strings.ToLower(name), Value: value})
+			}
+		}
+	}
+	return pairs
 }
 
 // guestMaySend reports whether a guest may send the header of that name.

@@ -5,9 +5,12 @@ package httpclient
 import (
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -292,5 +295,46 @@ func TestFlushOfABody(t *testing.T) {
 		if x.Flush(); x.Queued() != want || (x.left != nil) != (want > 0) {
 			t.Errorf("%d bytes: %d queued, told of what is left: %v", size, x.Queued(), x.left != nil)
 		}
+	}
+}
+
+// Requests whose guest gives the same pairs have one header, with the user's own in it.
+func TestRequestsShareTheirHeader(t *testing.T) {
+	o, err := ParseOrigin("http://h/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Headers = []abi.Pair{{Key: "X-Own", Value: "o"}}
+	c := newClient(o, &capability.Limits{})
+	made := func(upgrade bool, pairs ...abi.Pair) request {
+		q := request{client: c, upgrade: upgrade}
+		if status, err := q.setHeader(pairs); err != nil || status != abi.OK {
+			t.Fatal(status, err)
+		}
+		return q
+	}
+	accept, name := abi.Pair{Key: "accept", Value: "a"}, abi.Pair{Key: "mcp-name", Value: "n"}
+	if q := made(false, accept); q.whole || q.header["X-Own"] != nil {
+		t.Errorf("before the client is prepared: %v", q.header)
+	}
+	if err := c.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	first := made(false, accept)
+	want := http.Header{"Accept": {"a"}, "X-Own": {"o"}, "User-Agent": {UserAgent}}
+	if !first.whole || !maps.EqualFunc(first.header, want, slices.Equal) {
+		t.Errorf("%v, whole %v", first.header, first.whole)
+	}
+	same := func(q request) bool {
+		return reflect.ValueOf(q.header).Pointer() == reflect.ValueOf(first.header).Pointer()
+	}
+	if !same(made(false, accept)) {
+		t.Error("the same pairs made another header")
+	}
+	if q := made(true, accept); same(q) || q.whole {
+		t.Error("an upgrade, which adds to its header, shares it")
+	}
+	if q := made(false, accept, name); same(q) || q.header["Mcp-Name"] == nil || first.header["Mcp-Name"] != nil {
+		t.Errorf("other pairs: %v", q.header)
 	}
 }

@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,8 +33,7 @@ func (c *client) Open(g capability.Opening, r *abi.OpenRequest) (capability.Hand
 	if q.url, status, err = c.origin.resolve(c.origin.base, r.Target); err != nil {
 		return nil, status, err
 	}
-	more := len(c.origin.Headers) + 1 // the User-Agent
-	if q.header, status, err = requestHeaders(r.Headers, q.upgrade, more); err != nil {
+	if status, err = q.setHeader(r.Headers); err != nil {
 		return nil, status, err
 	}
 	if !q.upgrade {
@@ -43,6 +43,23 @@ func (c *client) Open(g capability.Opening, r *abi.OpenRequest) (capability.Hand
 		return nil, abi.Malformed, fmt.Errorf("the header upgrade is missing: it says what to upgrade to")
 	}
 	return stream.New(g, q.serve), abi.OK, nil
+}
+
+// setHeader makes the header of the request from what a guest gave. Most requests of a
+// guest have the header of the one before.
+func (q *request) setHeader(pairs []abi.Pair) (status abi.Status, err error) {
+	c := q.client
+	if last := c.last.Load(); last != nil && !q.upgrade && slices.Equal(pairs, last.pairs) {
+		q.header, q.whole = last.header, true
+		return abi.OK, nil
+	}
+	q.header, status, err = requestHeaders(pairs, q.upgrade, len(c.origin.Headers)+1) // one more is the User-Agent
+	if err == nil && !q.upgrade && c.prepared.Load() {
+		maps.Copy(q.header, c.headers)
+		q.whole = true
+		c.last.Store(&wholeHeader{slices.Clone(pairs), q.header})
+	}
+	return status, err
 }
 
 // Opener implements [capability.Target].

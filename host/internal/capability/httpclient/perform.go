@@ -3,6 +3,7 @@ package httpclient
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -49,8 +50,8 @@ func (c *transaction) send(ctx context.Context, at *url.URL) (*http.Response, er
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: c.header, Body: http.NoBody,
 	}).WithContext(ctx)
-	for name, values := range c.client.headers {
-		req.Header[name] = values
+	if !c.whole {
+		maps.Copy(req.Header, c.client.headers)
 	}
 	if err := c.sign(ctx, req); err != nil {
 		return nil, err

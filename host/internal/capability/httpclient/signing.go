@@ -40,19 +40,6 @@ func (c *transaction) sign(ctx context.Context, r *http.Request) error {
 	return nil
 }
 
-// signableHeaders returns the headers that reach the server as they are.
-func signableHeaders(header http.Header) []abi.Pair {
-	var pairs []abi.Pair
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		for _, value := range header[name] {
-			if !slices.Contains(FramingHeaders, name) {
-				pairs = append(pairs, abi.Pair{Key: strings.ToLower(name), Value: value})
-			}
-		}
-	}
-	return pairs
-}
-
 // checkSigned checks the headers that credentials give. Values are secrets, and a name
 // may be a value in the wrong place, so an error quotes only names of known headers.
 func (c *client) checkSigned(given []abi.Pair) error {
