@@ -34,8 +34,8 @@ func (c connections) Close() error { return c.host.manager.Remove(c.driver) }
 
 // dial makes a connection, for the driver.
 func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, error) {
-	of := s.entry.Load()
-	entry, err := s.host.admit(ctx, *of)
+	configured := s.entry.Load()
+	entry, err := s.host.admit(ctx, *configured)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 	}
 	i := s.inner.Info()
 	s.driver.Report(func(st *status.Status) { st.Era, st.Protocol, st.Transport = string(i.Era), i.Protocol, i.Transport })
-	s.renew(of, c)
+	s.renew(configured, c)
 	return c, nil
 }
 

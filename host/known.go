@@ -85,8 +85,8 @@ func (s *Session) showStale() {
 }
 
 // renew asks for the lists that are known from before, over a connection that was just made.
-// of is the entry that the connection was made with.
-func (s *Session) renew(of *Server, c *session.Conn) {
+// entry is the one that the connection was made with.
+func (s *Session) renew(entry *Server, c *session.Conn) {
 	if !s.inner.Outdated(c) {
 		return
 	}
@@ -97,7 +97,7 @@ func (s *Session) renew(of *Server, c *session.Conn) {
 	go func() {
 		defer over()
 		if tools := s.inner.Renew(ctx, c); tools != nil {
-			s.learn(of, tools)
+			s.learn(entry, tools)
 		}
 	}()
 }

@@ -27,13 +27,13 @@ func (s *Session) changed() {
 // next one.
 func (s *Session) renewChanged(ctx context.Context) {
 	s.showStale()
-	of := s.entry.Load()
+	entry := s.entry.Load()
 	c, err := s.driver.Acquire(ctx)
 	if err != nil {
 		return // the next connection renews them
 	}
 	if tools := s.inner.Renew(ctx, c.(*session.Conn)); tools != nil {
-		s.learn(of, tools)
+		s.learn(entry, tools)
 	}
 }
 

@@ -38,13 +38,13 @@ var reads = map[string]bool{
 // more, and so is the call of a harmless tool unless the entry has changed meanwhile. A
 // call that succeeds allocates nothing here.
 func (s *Session) repeat(ctx context.Context, method string, harmless bool, request func() error) error {
-	of := s.entry.Load()
+	entry := s.entry.Load()
 	err := request()
 	if err == nil {
 		s.note(method, nil)
 		return nil
 	}
-	again := func() bool { return reads[method] || harmless && s.entry.Load() == of }
+	again := func() bool { return reads[method] || harmless && s.entry.Load() == entry }
 	return s.mend(ctx, method, again, request, err)
 }
 

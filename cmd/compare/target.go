@@ -59,7 +59,8 @@ var (
 	rate    = measure.Metric{Name: measure.Rate, More: true}
 )
 
-// overFloor looks at latency pinned, where it is steady.
+// overFloor compares the median latency of Wharf with that of the floor, on one processor: it
+// varies least there.
 func overFloor(name string) func(*report) (float64, bool) {
 	return func(r *report) (float64, bool) {
 		return r.Runs.Ratio(pinned, contestant.Wharf, contestant.Floor, arena.Key{Measure: name, Metric: measure.P50})

@@ -70,21 +70,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	}
 	if err != nil {
 		h.Close()
-		if a.behind != "" && errors.Is(err, host.ErrTimeout) {
-			err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it: if it is for wharf, write it before", a.behind))
-		}
-		if line := runner(server.Command, server.Args); a.adHoc && line != nil && errors.Is(err, host.ErrUnreachable) {
-			before := a.argv[:max(0, slices.Index(a.argv, "--"))]
-			err = exit.WithHint(err, lineHint(append([]string{"wharf"}, before...), "it is a file of this folder", append([]string{"--"}, line...)))
-		}
-		if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
-			err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
-		}
-		// What a server at a url answers is a page of HTTP; other transports say what is wrong.
-		if server.URL != "" && errors.Is(err, host.ErrLogin) && !errors.Is(err, signin.ErrSavedRefused) && !a.CanAsk() && !a.flags.mayAsk() {
-			err = &signInNeeded{server.Name, err}
-		}
-		return nil, err
+		return nil, a.explainDial(server, err)
 	}
 	if a.flags.stderr || a.logs {
 		log.Release()
@@ -92,6 +78,26 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		log.Hush() // of no interest while all is well, and an error quotes the end of it
 	}
 	return &client{app: a, host: h, session: session, entry: server}, nil
+}
+
+// explainDial adds to the error of a dial a hint at what may be wrong with the command line, or
+// says that a sign-in is needed and nobody can be asked for it.
+func (a *app) explainDial(server host.Server, err error) error {
+	if a.behind != "" && errors.Is(err, host.ErrTimeout) {
+		err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it: if it is for wharf, write it before", a.behind))
+	}
+	if line := runner(server.Command, server.Args); a.adHoc && line != nil && errors.Is(err, host.ErrUnreachable) {
+		before := a.argv[:max(0, slices.Index(a.argv, "--"))]
+		err = exit.WithHint(err, lineHint(append([]string{"wharf"}, before...), "it is a file of this folder", append([]string{"--"}, line...)))
+	}
+	if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
+		err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
+	}
+	// What a server at a url answers is a page of HTTP; other transports say what is wrong.
+	if server.URL != "" && errors.Is(err, host.ErrLogin) && !errors.Is(err, signin.ErrSavedRefused) && !a.CanAsk() && !a.flags.mayAsk() {
+		err = &signInNeeded{server.Name, err}
+	}
+	return err
 }
 
 // signInNeeded stands for the error of a server that a person has to sign in to, where no

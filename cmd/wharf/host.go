@@ -37,19 +37,15 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	}
 	tracer = cmp.Or(tracer, a.watched)
 	c := host.Config{
-		Plugins: plugins.Builtin(),
-		Timeout: limit,
-		Print:   printer,
-
-		Trace:  tracer,
-		Record: recorder,
-
-		Client: host.Client{Info: mcp.Implementation{Name: "wharf", Version: release.Version()}},
-
-		Stderr:  log,
-		OneShot: true,
-		Event:   a.hear,
-
+		Plugins:    plugins.Builtin(),
+		Timeout:    limit,
+		Print:      printer,
+		Trace:      tracer,
+		Record:     recorder,
+		Client:     host.Client{Info: mcp.Implementation{Name: "wharf", Version: release.Version()}},
+		Stderr:     log,
+		OneShot:    true,
+		Event:      a.hear,
 		NoValidate: a.flags.noValidate,
 	}
 	// A server given on the spot has no entry, but plugins may have one, which says

@@ -66,7 +66,8 @@ func commandLine(v any) (argv []string) {
 	return argv
 }
 
-// example is how the entry of a server is written in the file that has a command line, or a url.
+// example returns the entry of a server with that command line or url, in the format of the
+// document.
 func (d *document) example(name string, argv []string) string {
 	entry, field := `"%s": {%s}`, `"%s": %s` // in YAML too
 	if d.format == formatTOML {

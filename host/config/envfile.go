@@ -22,8 +22,8 @@ func (s Server) EnvPath() string {
 	return filepath.Join(filepath.Dir(s.file), s.EnvFile)
 }
 
-// EnvError is an error of the file of EnvFile, with the path of the file, and with its key in
-// the configuration.
+// EnvError adds to an error of reading EnvFile the path of that file and the key of the entry
+// that names it.
 func (s Server) EnvError(err error) error {
 	if of := (*fs.PathError)(nil); errors.As(err, &of) { // its path may be relative
 		err = fmt.Errorf("%s: %w", s.EnvPath(), of.Err)

@@ -94,8 +94,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads a block. If a member of a known type is not as the specification says,
-// that is an error; an unknown type never is. Member names count exactly, letter case
-// included.
+// that is an error; an unknown type never is. Member names are case-sensitive.
 func (c *Content) UnmarshalJSON(block []byte) error {
 	r := strictjson.Read(block)
 	if r.Kind() != '{' || !json.Valid(block) {

@@ -106,7 +106,7 @@ func (r *Report) Check(id string) *Check {
 // worse orders results, the most severe first.
 var worse = []Result{Failed, Skipped, Passed, NotApplicable}
 
-// conclude says what all the checks come to.
+// conclude computes OK and Points from the checks.
 func (r *Report) conclude() {
 	r.OK = len(r.binding(Failed))+len(r.binding(Skipped)) == 0
 	if r.Plugin.Class == classAuth {

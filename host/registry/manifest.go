@@ -24,7 +24,7 @@ type manifest struct {
 	UserConfig map[string]bundleInput `json:"user_config"`
 }
 
-// bundleRun is a command of a bundle, with what is another one on some platforms.
+// bundleRun is the command of a bundle. Platforms has what differs on some of them.
 type bundleRun struct {
 	Command   string               `json:"command"`
 	Args      []string             `json:"args"`
@@ -119,8 +119,8 @@ type bundled struct {
 
 var dollars = lazyregexp.New(`\$\{[^{}]*\}`)
 
-// template splits a text at what a manifest names in it: a place, or what the user gives.
-// Everything else is text, ${NAME} too.
+// template splits a text at its references: to a known place, such as the folder of the
+// bundle, or to an input of the user. Any other ${NAME} is plain text.
 func (b bundled) template(value string) (t template) {
 	at := 0
 	add := func(p part) {

@@ -80,7 +80,7 @@ var programs = sync.OnceValue(func() map[string]program {
 	return all
 })
 
-// run is a program that a command line starts, and what it makes of its words.
+// run is a program that a command line starts, with its arguments as the program reads them.
 type run struct {
 	program
 	name    string   // without its folder and the ending that Windows gives it, and with the words that count as one

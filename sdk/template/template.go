@@ -62,7 +62,7 @@ var namePattern = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
 // ValidName reports whether a plugin may be called name.
 func ValidName(name string) bool { return namePattern.MatchString(name) }
 
-// Plugin is a plugin to begin.
+// Plugin describes the plugin whose first files are written.
 type Plugin struct {
 	Name   string // see [ValidName]
 	Kind   string // of [Kinds]

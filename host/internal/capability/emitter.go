@@ -22,7 +22,7 @@ type Emitter struct {
 	drained atomic.Bool // Drained is due
 }
 
-// begin takes the lock, and reports whether it has: not once the emitter is muted.
+// begin takes the lock. It returns false, without the lock, if the emitter is muted.
 func (e *Emitter) begin() bool {
 	e.mu.Lock()
 	if e.muted.Load() {

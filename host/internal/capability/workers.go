@@ -32,8 +32,8 @@ func (p *workerPool) run(j Job) {
 	}
 }
 
-// work runs j, and what comes after it. It is a function of its own so that j is not
-// a variable of a closure, which would be allocated for each job.
+// work runs j, and then the jobs that await returns. It is a function of its own so that j
+// is not a variable of a closure, which would be allocated for each job.
 func (p *workerPool) work(j Job) {
 	for ok := true; ok; j, ok = p.await() {
 		j.Complete()

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resources limits the memory that the process may write to: other than the address space,
-// which Go reserves generously, that is what it really takes.
+// resources limits the memory that the process may write to. A limit of the address space would
+// say little: Go reserves far more of it than it uses.
 func resources(l Limits) error {
 	errs := []error{resourcesAlways(l)}
 	if l.Memory > 0 {

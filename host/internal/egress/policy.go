@@ -189,7 +189,8 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	return err
 }
 
-// publicOrPrivate is a control for the origins that a server on a private network leads to.
+// publicOrPrivate is a control for the origins that a server on a private network names: they
+// may be public, or on a private network too. This machine and what is link-local are refused.
 func publicOrPrivate(network, address string, conn syscall.RawConn) error {
 	if at, err := netip.ParseAddrPort(address); err == nil && isPrivate(at.Addr()) {
 		return nil

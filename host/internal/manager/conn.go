@@ -51,9 +51,9 @@ type Conn interface {
 // The function is not called again before its last call has returned and the connection of
 // that call has ended.
 //
-// after is the previous connection, if the new one may go on with what that has left, or nil.
-// It was closed, unless it is Forgotten: then the new connection takes it over or closes it,
-// and an error leaves it as it is.
+// after is the previous connection if the new one may continue its session, or else nil. It is
+// closed, unless it is Forgotten: then the new connection takes it over or closes it, and an
+// error leaves it as it is.
 type DialFunc func(ctx context.Context, after Conn) (Conn, error)
 
 // Config is what a driver needs to know of a server.

@@ -13,7 +13,7 @@ type connState uint8
 
 const (
 	connIdle     connState = iota
-	connKept               // the connection before is open, for the handshake of the next dial
+	connKept               // the connection before is open: the next dial makes its handshake there
 	connDialing            // Dial was asked for
 	connUp                 // Connected
 	connDropping           // Drop was asked for, and Gone has not come yet
@@ -40,7 +40,7 @@ type Machine struct {
 	status  status.Status // without the fields that others fill in, from ID to Tools
 	conn    connState
 	how     Ending      // of the Drop that was asked for last
-	left    inheritance // by the connection before
+	inherit inheritance // what the connection before left to the next dial
 	wanted  bool        // by a caller, at some time
 	known   bool        // it was connected before, with the entry that it has
 	eager   bool        // a call is reason to dial before Next
@@ -99,7 +99,7 @@ func (m *Machine) Connected(now time.Time, p Pulse) []Effect {
 	if m.conn == connDialing {
 		m.pulse, m.asked = p, false
 		m.hear(now)
-		m.conn, m.since, m.known, m.signed, m.left = connUp, now, true, false, inheritNothing
+		m.conn, m.since, m.known, m.signed, m.inherit = connUp, now, true, false, inheritNothing
 		m.set(now, status.Connected, status.Ready)
 	}
 	return m.effects()
@@ -112,7 +112,7 @@ func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) 
 		return m.effects()
 	}
 	m.conn, m.status.Err = connIdle, err
-	if m.left == inheritConnection {
+	if m.inherit == inheritConnection {
 		m.conn = connKept
 	}
 	late := m.signed // the server had not seen the sign-in yet
@@ -149,7 +149,7 @@ func (m *Machine) lose(now time.Time, err error) {
 		m.backoff.fail(&m.policy, now)
 	}
 	m.drop(Abort)
-	m.left = inheritSession
+	m.inherit = inheritSession
 	if m.status.State != status.AuthRequired { // another connection would not mend that
 		first := m.backoff.waits == 0
 		m.status.Err = err
@@ -163,7 +163,7 @@ func (m *Machine) lose(now time.Time, err error) {
 func (m *Machine) Forgotten(now time.Time, err error) []Effect {
 	if m.conn == connUp {
 		m.drop(LeaveOpen)
-		m.left = inheritConnection
+		m.inherit = inheritConnection
 		m.status.Err = err
 		m.dial(now, status.Lost)
 	}
@@ -239,11 +239,11 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 	switch {
 	case off:
 		m.drop(Abort)
-	case !c.SameEntry || m.conn == connDialing || m.left == inheritConnection: // the last two belong to the transport that it had before
+	case !c.SameEntry || m.conn == connDialing || m.inherit == inheritConnection: // the last two belong to the transport that it had before
 		m.drop(Drain)
 	case m.conn == connUp:
 		m.drop(HandOver)
-		m.left = inheritSession
+		m.inherit = inheritSession
 	}
 	switch {
 	case !off:
@@ -304,9 +304,9 @@ func (m *Machine) dial(now time.Time, why status.Reason) {
 	}
 	m.conn = connDialing
 	m.status.Attempt++
-	m.do(Effect{Do: Dial, Inherit: m.left != inheritNothing})
-	if m.left == inheritSession { // if the dial fails, that session may be the cause
-		m.left = inheritNothing
+	m.do(Effect{Do: Dial, Inherit: m.inherit != inheritNothing})
+	if m.inherit == inheritSession { // if the dial fails, that session may be the cause
+		m.inherit = inheritNothing
 	}
 }
 
@@ -363,7 +363,7 @@ func (m *Machine) forgive() {
 // drop asks for the end of what there is, or for a more abrupt one. The next dial
 // inherits nothing.
 func (m *Machine) drop(how Ending) {
-	m.left = inheritNothing
+	m.inherit = inheritNothing
 	switch m.conn {
 	case connIdle:
 		return
@@ -386,8 +386,8 @@ func (m *Machine) finish(now time.Time) {
 	}
 }
 
-// set enters a state, in which nothing is tried by itself unless the caller goes
-// on to set Next.
+// set enters a state. It clears Next: unless the caller sets it again, the machine does not
+// dial by itself.
 func (m *Machine) set(now time.Time, s status.State, why status.Reason) {
 	if m.status.State != s {
 		m.status.State, m.status.Since = s, now

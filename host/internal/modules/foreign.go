@@ -85,8 +85,8 @@ func (f *foreign) program(binary []byte) *worker.Program {
 	return &worker.Program{Binary: binary, Hash: wasm.Hash(binary), Command: f.compiler.Command, Cache: f.compiler.Cache}
 }
 
-// close gives the native code back, when the last instance is closed. Nothing is
-// loaded any more.
+// close frees the native code. Every instance has been closed before, and no module is loaded
+// afterwards.
 func (f *foreign) close() error {
 	f.mu.Lock()
 	f.closed = true

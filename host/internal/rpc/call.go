@@ -133,7 +133,7 @@ func (p *Peer) await(ctx context.Context, c *pendingCall) {
 			p.runInline(ctx, c, e)
 		case <-ctx.Done():
 			if p.flight.leave(c, contextError(ctx), MaybeSent) {
-				c.left = true
+				c.untold = true
 				c.done <- nil // there is room: only this goroutine puts anything in now
 			}
 			c.awaitEnd()
@@ -151,7 +151,7 @@ func (p *Peer) outcome(c *pendingCall) ([]byte, error) {
 	if errors.As(c.err, &answer) {
 		return nil, answer
 	}
-	if c.left {
+	if c.untold {
 		p.abandon(c)
 	}
 	return nil, &CallError{c.method, c.sent, c.err}

@@ -21,7 +21,7 @@ type inflight struct {
 	inBackground int                     // of those that are pending
 	idle         ctxcond.Cond            // none but inBackground is pending, for drain
 	drained      bool                    // no call can be opened any more, though the rest goes on
-	left         recent                  // calls that ended before their answer
+	unanswered   recent                  // calls that ended before their answer
 	timer        *time.Timer             // one for all deadlines; nil until there is one
 	armed        time.Time               // when timer fires; zero = it does not
 	counts       Counters                // those of responses
@@ -100,13 +100,13 @@ func (f *inflight) drain() <-chan struct{} {
 // endLocked takes a call that ends before its answer.
 func (f *inflight) endLocked(c *pendingCall, err error, sent Sent) {
 	f.takeLocked(c)
-	f.left.add(c.id)
+	f.unanswered.add(c.id)
 	c.err, c.sent = err, sent
 	c.short = true
 }
 
-// leave takes c out for its own caller. It returns false if another goroutine has taken it:
-// then that goroutine puts the nil into done.
+// leave takes c out for its own caller. It returns false if another goroutine has taken c out:
+// that goroutine calls settle.
 func (f *inflight) leave(c *pendingCall, err error, sent Sent) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,7 +204,7 @@ func (f *inflight) expire() {
 			f.armLocked(c.deadline)
 		default:
 			f.endLocked(c, fmt.Errorf("%w after %v", ErrTimeout, c.limit), MaybeSent)
-			c.left = true
+			c.untold = true
 			ended = append(ended, c)
 		}
 	}
@@ -218,8 +218,8 @@ func (f *inflight) expire() {
 type match uint8
 
 const (
-	matched   match = iota // the call belongs to the taker, which settles it
-	wrongID                // the same, and its answer has the wrong id
+	matched   match = iota // resolve has taken the call out; its caller calls settle
+	wrongID                // as matched, but the answer has the wrong id
 	unmatched              // no call waits for it
 )
 
@@ -253,7 +253,7 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 		f.takeLocked(c)
 		f.counts.WrongID++
 		return c, wrongID
-	case exact && f.left.remove(id):
+	case exact && f.unanswered.remove(id):
 		f.counts.Late++
 	case exact && id <= f.lastID:
 		f.counts.Duplicate++

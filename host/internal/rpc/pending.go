@@ -8,7 +8,7 @@ import (
 )
 
 // pendingCall is one pending request. It belongs to its caller. The goroutine that takes it out of
-// the table sets how it ended, and then puts a nil into done: with that it gives the call back.
+// the table sets how it ended and calls settle, which gives the call back.
 type pendingCall struct {
 	flight     *inflight
 	id         uint64
@@ -22,7 +22,7 @@ type pendingCall struct {
 	result []byte
 	err    error // nil means that result is the answer
 	sent   Sent  // what err says about the message
-	left   bool  // ended without the transport knowing: it must be told
+	untold bool  // the transport must be told that it ended
 	short  bool  // ended before its answer
 
 	parent  context.Context
@@ -66,7 +66,7 @@ func (c *pendingCall) awaitEnd() {
 // giveUp ends c because the context of its caller is done.
 func (c *pendingCall) giveUp() {
 	if c.flight.leave(c, contextError(c.parent), MaybeSent) {
-		c.left = true
+		c.untold = true
 		c.settle()
 	}
 	c.gaveUp <- struct{}{}

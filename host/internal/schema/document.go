@@ -59,7 +59,7 @@ type decoder struct {
 	err  error
 }
 
-// take pays for something before it is made.
+// take counts bytes that are about to be allocated. Too many are an error.
 func (d *decoder) take(bytes int) {
 	if d.left -= bytes; d.left < 0 && d.err == nil {
 		d.err = fmt.Errorf("%w: it has so many parts that it takes too much memory", ErrTooMuch)
@@ -128,7 +128,7 @@ func (d *decoder) array(depth int) []any {
 	return items
 }
 
-// number takes a number that can be computed with.
+// number returns a number. One that is too long to be compared is an error.
 func (d *decoder) number(text string) any {
 	exponent, err := 0, error(nil)
 	if i := strings.IndexAny(text, "eE"); i >= 0 {

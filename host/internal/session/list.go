@@ -15,7 +15,7 @@ import (
 // maxTTL is how long anything counts as fresh at most.
 const maxTTL = 24 * time.Hour
 
-// kind is one of the lists that servers have.
+// kind says what one kind of list consists of, such as the list of tools.
 type kind[T any] struct {
 	method string
 	member string // of a page, that has the elements

@@ -10,9 +10,9 @@ import (
 	"weak"
 )
 
-// listText is the text of a list: a JSON array of its elements, as the server wrote them. A
-// while after it came it is compressed, which takes a list of tools to a fourth or less: it is
-// read once, and then most servers rest.
+// listText is the text of a list: a JSON array of its elements, as the server wrote them. It
+// is compressed after packAfter, because most lists are read once, right after they came. A
+// list of tools has a quarter of its size then, or less.
 type listText struct {
 	mu     sync.Mutex
 	plain  []byte               // nil once packed is there

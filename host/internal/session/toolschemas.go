@@ -130,8 +130,8 @@ func (c *toolSchema) reading(k *compiled) *reading {
 }
 
 // check calls compare, which compares a value with the schema, and returns what does not fit.
-// What cannot be checked passes. A warning says so, and not again: a tool may be called very
-// often. No lock is held then, for the callback may call the same tool.
+// What cannot be checked passes, with one warning for each tool. No lock is held during the
+// warning: its callback may call the same tool.
 func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.Schema) error) *schema.Mismatch {
 	r := c.reading(&s.toolCache.compiled)
 	tell := func(what string, why error) {

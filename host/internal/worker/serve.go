@@ -187,7 +187,7 @@ func (w *worker) serve() (more bool, err error) {
 
 func (w *worker) end(end *eventEnd) error { return w.finish(end.append(w.frame)) }
 
-// finish sends a frame that is whole, and what is left.
+// finish sends a frame without further parts, and what is still buffered.
 func (w *worker) finish(frame []byte) error {
 	w.send(endFrame(frame, 0), nil)
 	return w.out.Flush()

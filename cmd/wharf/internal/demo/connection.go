@@ -43,7 +43,7 @@ var (
 	legacy = []string{mcp.Version20251125, mcp.Version20250618, mcp.Version20250326, mcp.Version20241105}
 )
 
-// server is one connection. Its reader is the only one that starts anything.
+// server is one connection. Only the goroutine that reads requests starts others.
 type server struct {
 	info object
 

@@ -125,8 +125,8 @@ func (c *Console) hold() (release func()) {
 	}
 }
 
-// typing says at which line a person types, so that text goes above it, and what
-// always stands right above that line; nil says that no person types.
+// typing says where the line is that a person types: other text goes above it, and the text
+// above stays directly over it. If at is nil, no person types.
 func (c *Console) typing(at io.Writer, above string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

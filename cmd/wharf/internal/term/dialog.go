@@ -42,8 +42,8 @@ func (t *Terminal) EndDialog(cause error) {
 	}
 }
 
-// Ask asks the person. The caller holds the dialog. In place of an answer there may
-// be [ErrCancelled], [ErrDeclined], [io.EOF], or the cause of ctx.
+// Ask asks the person, and returns the answer. The caller holds the dialog. The error is
+// [ErrCancelled], [ErrDeclined], [io.EOF] or the cause of ctx.
 func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	io.WriteString(t.Err, q.Above)
 	return t.keyboard().ask(ctx, q)

@@ -92,7 +92,7 @@ func (k *Piped) Reap() string {
 	state := k.child.group.reap(k.child.cmd)
 	k.mu.Unlock()
 	<-k.child.errDone
-	return ending(state) + k.stderrEnd()
+	return ending(state) + k.stderrStart()
 }
 
 // Close gives back what is left of a process that was reaped.
@@ -109,9 +109,9 @@ func ending(state *os.ProcessState) string {
 	return fmt.Sprintf("ended with exit code %d", state.ExitCode())
 }
 
-// stderrEnd are the first lines of what the process wrote to its stderr: where a
-// runtime dies, its first lines say why.
-func (k *Piped) stderrEnd() string {
+// stderrStart returns the first lines that the process wrote to its stderr, in parentheses. Where
+// a runtime dies, they say why.
+func (k *Piped) stderrStart() string {
 	lines := cleanLines(k.stderr.kept.Bytes())
 	if len(lines) == 0 {
 		return ""

@@ -44,7 +44,7 @@ func TestLastWords(t *testing.T) {
 	} {
 		k := &Piped{stderr: &cappedBuffer{full: make(chan struct{})}}
 		k.stderr.Write([]byte(text))
-		if got := k.stderrEnd(); got != want {
+		if got := k.stderrStart(); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

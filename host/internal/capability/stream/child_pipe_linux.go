@@ -15,9 +15,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// ChildPipe is a pipe that the pipes of the process watch while no goroutine reads it.
-// The runtime does not poll it: a caller that waits in the system for its own answer would
-// otherwise wake the thread that polls for others each time.
+// ChildPipe is the read end of a pipe from a child process. While no goroutine reads it, the
+// [pipeSet] of this process watches it. The runtime does not poll it: a caller that waits in
+// the system for its own answer would otherwise wake the polling thread each time.
 type ChildPipe struct {
 	fd    int
 	hear  func(p []byte)

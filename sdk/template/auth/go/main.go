@@ -91,8 +91,9 @@ func forget(f *auth.Flow, saved auth.RecordKey) error {
 	return f.Forget(saved)
 }
 
-// ask asks the person. A vault that does not work costs them another question the
-// next time, and no sign-in now, so its errors count as nothing here and above.
+// ask asks the person for the key, and saves it. If the vault does not work, the person is
+// asked again the next time; the sign-in of now succeeds. That is why errors of the vault are
+// ignored, here and in forget.
 func ask(f *auth.Flow, header string, saved auth.RecordKey) error {
 	server := f.Start().Server.Name
 	if !f.Start().Interactive {
