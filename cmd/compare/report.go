@@ -141,7 +141,7 @@ func (r *report) opponents() []string {
 	return slices.DeleteFunc(slices.Clone(r.settings.contestants), func(c string) bool { return c == contestant.Wharf })
 }
 
-// row prints one figure of every contestant, and how Wharf's stands to each.
+// row prints one figure of every contestant, and the ratio of Wharf's to each.
 func (r *report) row(t io.Writer, pinned bool, name string, m measure.Metric) {
 	key := arena.Key{Measure: name, Metric: m.Name}
 	fmt.Fprintf(t, "%s\t%s\t", m.Name, m.Unit)

@@ -52,8 +52,9 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 	return above, agree, nil
 }
 
-// writeAddition writes the configuration with an entry in it, and the secrets of that into the
-// vault. What an entry had that it replaces is forgotten. It returns the state for [changed].
+// writeAddition writes the secrets of an entry into the vault, and the configuration with the entry.
+// If it replaces an entry, the bundles and secrets of the old one are removed. It returns the state
+// for [changed].
 func (a *app) writeAddition(ctx context.Context, f *tomledit.File, add *addition, text []byte) (state string, err error) {
 	before, replaces := among(f.Read.Servers, add.server.Name)
 	undo, err := a.storeInputs(ctx, add.inputs)

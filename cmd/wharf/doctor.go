@@ -274,8 +274,8 @@ func (a *app) missingSecret(server host.Server) string {
 	return ""
 }
 
-// clientFindings are the files of other clients. What is wrong with those is no problem of
-// this configuration.
+// clientFindings lists the files of other clients. A file that cannot be read is not counted
+// as a problem: this configuration does not depend on it.
 func clientFindings() (findings []finding) {
 	cwd, err := os.Getwd()
 	if err != nil {

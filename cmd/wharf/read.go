@@ -47,8 +47,8 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 	})
 }
 
-// otherResource is what to do about a resource that the server does not give out: to read the one
-// that was probably meant.
+// otherResource returns a hint for a resource that the server refuses to read: the one that was
+// probably meant, or how resources are listed.
 func (c *client) otherResource(ctx context.Context, uri string) string {
 	listed, _ := c.session.ListResources(ctx)
 	uris := make([]string, len(listed))

@@ -88,7 +88,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	return kind.Code
 }
 
-// errorDetails is an error for programs.
+// errorDetails is how the JSON output shows an error.
 type errorDetails struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -98,7 +98,7 @@ type errorDetails struct {
 	Sent    string `json:"sent,omitempty"`   // of a call without an answer: "no" or "maybe"
 }
 
-// reportJSON writes the error for programs: one line, the last on stderr.
+// reportJSON writes the error as JSON: one line, the last on stderr.
 func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
 	sent := ""
 	switch {

@@ -412,8 +412,8 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 var unbraced = lazyregexp.New(`^(?:[A-Za-z]+ )?(\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*))$`)
 
 // translate writes the variables in the values of an entry as Expand reads them, and "~"
-// as the folder that it means. Of a client that writes them as Expand reads them, it notes
-// each value that only looks like a variable.
+// as the folder that it means. For a client that writes them as Expand reads them, it
+// changes none, and notes each value that only looks like a variable.
 func (s *Server) translate(e *entry, y syntax) {
 	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
 		if y == nil || slices.Contains(e.raw, field) {

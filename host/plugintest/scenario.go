@@ -260,9 +260,9 @@ func (s *Scenario) fill(p *Step) error {
 // fillText is n bytes of text.
 func fillText(n int) string { return strings.Repeat("0123456789abcdef", n/16+1)[:n] }
 
-// carries returns how long a message may be, in bytes, and why; math.MaxInt where nothing is
-// known to hinder it. In a frame whose length has one or two bytes, it is what fits into
-// these by the rule of the server's frames; what a group adds to it is not known here.
+// carries returns how long a message may be, in bytes, and why. It returns math.MaxInt if no bound
+// is known. Where the frames have a length of one or two bytes, that length is the bound. Bytes
+// that a group of the pattern adds to the length are not counted.
 func (p *Profile) carries() (most int, why string) {
 	most = math.MaxInt
 	if p.Largest > 0 {

@@ -102,7 +102,7 @@ func (s *stream) Start() {
 // End implements [capability.Handle].
 func (s *stream) End() { s.finish(s.Slot.End) }
 
-// finish says the last of a stream, which does not count after that.
+// finish has last say the last event of a stream, and takes the stream out of its table.
 func (s *stream) finish(last func()) {
 	if !s.Ended() {
 		s.Cancel(nil)

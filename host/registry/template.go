@@ -63,7 +63,7 @@ func (list *inputs) add(in Input) string {
 var braces = lazyregexp.New(`\{[^{}]*\}`)
 
 // template splits a value at the braces of its variables. Other braces are text. A
-// variable that says nothing of itself is described as the value is.
+// variable without a description of its own gets that of the value.
 func (list *inputs) template(value, of, about string, variables map[string]Value) (t template) {
 	at := 0
 	for _, b := range braces.FindAllStringIndex(value, -1) {

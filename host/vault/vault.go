@@ -203,8 +203,8 @@ func (v *Vault) change(ctx context.Context, key Key, edit func(*fileV1) (*fileV1
 	return v.folder.Write(recordsFile, text)
 }
 
-// lockWrites locks the file. A waiter holds the queue lock, so that the last holder does
-// not get the file again before a process that can only look every [poll].
+// lockWrites locks the file. A process looks whether the file is free every [poll], and holds
+// the queue lock meanwhile: so the process that had the file last does not get it again first.
 func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
 	leave, err := v.locks.take(ctx, queueLock, queueLock)
 	if err != nil {

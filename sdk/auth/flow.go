@@ -163,8 +163,8 @@ func (f *Flow) Credentials(c Credentials) {
 	f.say(step.Action{Kind: step.ActionCredentials, Credentials: &c})
 }
 
-// Material reaches a server that is not spoken to by HTTP, where its entry says
-// so.
+// Material signs in to a server over another transport than HTTP. It goes where the
+// entry of the server says.
 func (f *Flow) Material(m Material) { f.say(step.Action{Kind: step.ActionMaterial, Material: &m}) }
 
 // Keep leaves v for [Signer.Sign]: the host holds it as long as it holds what

@@ -57,8 +57,8 @@ func Describe(m Manifest) []byte {
 	return encode(m)
 }
 
-// history is the state between two steps: what was answered so far, from which
-// the next step repeats itself. Of a flow that is done it is what was kept.
+// history is the state between two steps: Past has the answers so far, with which the next
+// step runs the flow again from its start. After the flow, Keep has what it kept for signing.
 type history struct {
 	Past []step.Event    `json:"past,omitempty"`
 	Keep json.RawMessage `json:"keep,omitempty"`

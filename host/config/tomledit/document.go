@@ -91,8 +91,8 @@ func at(values map[string]any, path []string) (value any, found bool) {
 	return value, true
 }
 
-// put sets the value at a path, or deletes it. Where something else than a table is in
-// the way, it does nothing, and the edit will not be as expected.
+// put sets the value at a path, or deletes it. If something on the path is no table, it does
+// nothing, and the check of edit fails.
 func put(values map[string]any, path []string, value any) {
 	for _, name := range path[:len(path)-1] {
 		next, found := values[name]

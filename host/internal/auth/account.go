@@ -183,8 +183,9 @@ func (a *Account) Keep(ctx context.Context) error {
 	return nil
 }
 
-// Drop forgets what came of a secret that the person typed, and reports whether there was
-// anything to store. The account goes on with what was saved before.
+// Drop ends the trial of a sign-in whose records are held back until the server has accepted
+// it: they are not stored. It reports whether there were any. The account goes on with what
+// was saved before.
 func (a *Account) Drop() bool {
 	held, on := a.trial.end()
 	if on {

@@ -14,7 +14,7 @@ import (
 // ErrEcho says that the other side is no server: it sends back whatever it is sent.
 var ErrEcho = errors.New("it is no MCP server: it sends back what it is sent")
 
-// ConnectOptions is how a server is reached. Another connection may be reached in another way.
+// ConnectOptions says how one connection is made. The next one may have other options.
 type ConnectOptions struct {
 	// Dial makes a connection whose inbound requests and notifications go to h.
 	// It is never called again before the connection it made last is closed.

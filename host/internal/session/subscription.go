@@ -287,9 +287,9 @@ func (u *Subscription) listen(e binding) {
 	u.binding = e
 }
 
-// holdLegacy subscribes to the resources and stays until the connection, or the
-// session that the server keeps for it, is another. It listens first: a change
-// may be told of before the answer.
+// holdLegacy subscribes to the resources, and returns when the connection is replaced, or the
+// session that the server keeps for it. It listens before it subscribes: the server may
+// report a change before it answers.
 func (u *Subscription) holdLegacy(l *agreedConn, opened func()) error {
 	honoured := mcp.Filter{ // what the server declares
 		Tools:     u.filter.Tools && l.declares("tools", "listChanged"),

@@ -38,7 +38,7 @@ type Host struct {
 	entropy uint64
 }
 
-// Outcome is what a flow has come to.
+// Outcome is how a flow ended, with all that it did.
 type Outcome struct {
 	Lines       []string // the actions, a line each
 	Credentials *step.Credentials

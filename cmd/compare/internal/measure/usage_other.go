@@ -2,7 +2,7 @@
 
 package measure
 
-// Memory is only known on Linux; elsewhere it shows as 0.
+// What a process uses is measured on Linux only; elsewhere it is 0.
 func resident() float64     { return 0 }
 func residentPeak() float64 { return 0 }
 func mapped() footprint     { return footprint{} }

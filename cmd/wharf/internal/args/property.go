@@ -205,8 +205,8 @@ func (s *Schema) Example(p Property) string {
 	return plain.ShellWord(p.Name + "=" + string(value))
 }
 
-// exampleWith is the example of an argument that has the member at a path in it, which begins with
-// the name of the argument.
+// exampleWith returns an example of an argument whose value has the member at path. The path begins
+// with the name of the argument.
 func (s *Schema) exampleWith(path []string) string {
 	p := s.about(path[0])
 	if len(path) == 1 {
@@ -260,9 +260,9 @@ func (l limits) example() string {
 	return "1"
 }
 
-// exampleObject is an object with the members that a form of a property requires, and the one at a
-// path: of the first form that has that. It is "" where the schema names no member, and where
-// that is too long for an example.
+// exampleObject returns an object for a property: with the members that one of its forms requires,
+// and with the member at path. The form is the first one that has this member. The result is ""
+// if the schema names no member, or if the object would be too long for an example.
 func (s *Schema) exampleObject(p Property, path []string, depth int) string {
 	forms := s.Forms(p)
 	if len(forms) == 0 || depth == 0 {

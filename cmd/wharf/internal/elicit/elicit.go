@@ -13,12 +13,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Elicit lets the person answer the server. Nothing is answered in their name, except that
-// they want no more questions.
+// Elicit lets the person answer the server. Without the person it gives one answer only: a
+// decline, after they have said that they want no more questions.
 //
-// Once the program is interrupted there is no answer while the server may still want
-// one: it would finish the very request that is being cancelled, and the interrupt
-// would have no effect.
+// After an interrupt, Elicit waits for the end of ctx before it returns. An answer would let the
+// server finish the request that is being cancelled.
 func (a *Asker) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
 	result, err := a.consult(ctx, e)
 	if a.Interrupted() {
@@ -27,9 +26,8 @@ func (a *Asker) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult
 	return result, err
 }
 
-// consult shows the person what the server asks, and what they would consent to. The
-// former is foreign and stands behind bars; the latter is our own and stands next to
-// the answer.
+// consult shows the person what the server asks, behind bars, and below it, in Wharf's own words,
+// what a yes allows.
 func (a *Asker) consult(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
 	if a.limit.isStopped() {
 		return a.declineUnasked()

@@ -230,7 +230,8 @@ func (f *Field) choose(text string) (any, error) {
 	return f.options[at].Value, nil
 }
 
-// chooseAny takes several, between commas. Each counts once.
+// chooseAny reads several options, with commas between them. An option that stands twice counts
+// once.
 func (f *Field) chooseAny(text string) (any, error) {
 	chosen := []string{}
 	for word := range strings.SplitSeq(text, ",") {

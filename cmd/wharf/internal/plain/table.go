@@ -143,7 +143,8 @@ func writeBlanks(out *strings.Builder, n int) {
 	}
 }
 
-// hang ends a row with its last cell, which begins at a column and stays right of it.
+// hang ends a row with its last cell, which begins at the column at. The further lines of the
+// cell begin there too.
 func hang(out *strings.Builder, cell string, at, columns int) {
 	if columns <= 0 || at+Width(cell) <= columns {
 		out.WriteString(cell)

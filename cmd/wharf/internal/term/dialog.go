@@ -62,8 +62,8 @@ func (t *Terminal) keyboard() *keyboard {
 	return k
 }
 
-// Stdin returns stdin, whose reads end with ctx at a terminal. There they go through the
-// keyboard, so that one that is stuck takes nothing that is typed at the next question.
+// Stdin returns stdin. On a terminal, reads go through the keyboard and end with ctx: a read
+// that went on would take what is typed at the next question.
 func (t *Terminal) Stdin(ctx context.Context) io.Reader {
 	if !t.InTTY {
 		return t.In

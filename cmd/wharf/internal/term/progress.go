@@ -84,9 +84,8 @@ func (p *Progress) spin(c *Console, stop <-chan struct{}) {
 	}
 }
 
-// line is what is shown at a turn. Foreign words come last, where a narrow terminal
-// cuts; and what the server says of its current step stands in place of the name of
-// the task.
+// line returns the line for a turn of the spinner. If the server has said what it does, its
+// words replace the name of the task. They come last, because a narrow terminal cuts the end.
 func (p *Progress) line(turn int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

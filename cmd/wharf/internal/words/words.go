@@ -21,8 +21,8 @@ func Split(line string) (words []string, err error) {
 	return words, err
 }
 
-// Last splits the beginning of a line, and returns the last word apart, which may be empty or
-// within quotes, with the place where it begins.
+// Last splits the beginning of a line. It returns the words before the last one, the last one,
+// which may be empty or have an open quote, and where that begins.
 func Last(line string) (before []string, last string, begins int) {
 	before, begins, _ = split(line)
 	if begins < len(line) && len(before) > 0 {

@@ -52,8 +52,8 @@ func (c *child) finish(h *stream.Duplex) {
 	}
 }
 
-// ends reports whether the process is over within a time, or before the graces
-// of the table end.
+// ends reports whether the process ends within that time. It waits no longer than the table
+// lets its processes end by themselves.
 func (c *child) ends(h *stream.Duplex, within time.Duration) bool {
 	select {
 	case <-c.exited:

@@ -132,7 +132,7 @@ func (r *Readiness) wake() { r.once.Do(r.call) }
 
 func (r *Readiness) rested() bool { return true } // it never rests
 
-// rest has in watched again when no caller has read it for a while.
+// rest leaves a pipe unwatched until no caller has read it for restTime.
 func (s *pipeSet) rest(in member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
