@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -238,6 +239,19 @@ func TestTokenOfAnother(t *testing.T) {
 		if out := w.alone(step.ReasonInitial, nil); out.Credentials != nil || out.Fail != nil {
 			t.Errorf("%s: %+v, %+v", name, out.Credentials, out.Fail)
 		}
+	}
+}
+
+// A person may type as many tokens as they like: each is another.
+func TestManyTypedTokens(t *testing.T) {
+	w := newWorld(t)
+	w.url = "https://api.githubcopilot.com/mcp/"
+	last := ""
+	for i := range 2 * mostAll {
+		typed := fmt.Sprint("key-", i)
+		w.host.Type = func(*step.Prompt) (string, bool) { return typed, true }
+		w.mustGive(w.run(step.ReasonChallenged, refused(last)), typed)
+		last = typed
 	}
 }
 

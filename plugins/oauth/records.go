@@ -120,7 +120,8 @@ const (
 func (l *login) nextTries(scope []string) tries {
 	now := l.Now().UnixMilli()
 	next := l.before.Tries
-	if next.Since == 0 || now-next.Since > triesReset || l.Start().Reason == step.ReasonLogin {
+	typed := l.before.Kind == kindPerson // which no server makes happen
+	if next.Since == 0 || now-next.Since > triesReset || l.Start().Reason == step.ReasonLogin || typed {
 		next = tries{Since: now}
 	}
 	if !slices.Equal(next.Scope, scope) {
