@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 	"weak"
@@ -230,12 +231,17 @@ func (e *Engine) load(name, hash string, binary []byte, s wasm.Source) (*module,
 // loud makes Extism write what its modules print to our own output, whatever we set.
 const loud = "EXTISM_ENABLE_WASI_OUTPUT"
 
+// largeModule is the size, in bytes, from which compiling takes so much memory that it is
+// given back at once: a hundred megabytes for the megabytes of a provider in Go. A person
+// who signs in takes minutes, in which nothing else would have the garbage collected.
+const largeModule = 1 << 20
+
 // compile meters and compiles a module.
 func (e *Engine) compile(m *module, hash string, binary []byte) error {
 	if _, set := os.LookupEnv(loud); set {
 		return fmt.Errorf("auth provider %s: compile: %s is set in the environment: it shows what providers print, and they hold secrets; unset it", m.name, loud)
 	}
-	metered, err := m.runtime.Prepare(m.name, hash, binary)
+	metered, kept, err := m.runtime.Prepare(m.name, hash, binary)
 	if err != nil {
 		return fmt.Errorf("auth provider %w", err)
 	}
@@ -253,6 +259,9 @@ func (e *Engine) compile(m *module, hash string, binary []byte) error {
 	}
 	if err != nil {
 		return fmt.Errorf("auth provider %s: compile: %w", m.name, m.runtime.NotCompiled(err))
+	}
+	if !kept && len(metered) > largeModule {
+		debug.FreeOSMemory()
 	}
 	return nil
 }

@@ -95,10 +95,11 @@ func (x *Extism) CacheFailed(err error) bool {
 }
 
 // Prepare validates a module and returns its metered form. hash is the [Hash] of the
-// module. A module that is refused is a *Refusal, which lists every reason.
-func (x *Extism) Prepare(name, hash string, binary []byte) (metered []byte, err error) {
-	_, metered, err = x.prepare(name, hash, binary, x.validate)
-	return metered, err
+// module; kept says that the cache had its metered form, and so most likely its native code.
+// A module that is refused is a *Refusal, which lists every reason.
+func (x *Extism) Prepare(name, hash string, binary []byte) (metered []byte, kept bool, err error) {
+	m, metered, err := x.prepare(name, hash, binary, x.validate)
+	return metered, err == nil && m.kept, err
 }
 
 // validate compares the sections of m with what Extism offers and the host calls.

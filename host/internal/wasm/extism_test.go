@@ -65,19 +65,19 @@ func TestExtismRefuses(t *testing.T) {
 			m.exports = append(m.exports, exported{fuelGlobal, externFunction, 0})
 		}),
 	} {
-		_, err := a.Prepare("corp", Hash(binary), binary)
+		_, _, err := a.Prepare("corp", Hash(binary), binary)
 		var refusal *Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "corp: ") {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if _, err := a.Prepare("corp", Hash(nil), []byte("no module")); err == nil {
+	if _, _, err := a.Prepare("corp", Hash(nil), []byte("no module")); err == nil {
 		t.Error("a text was taken")
 	}
 	m := forExtism(nil)
 	m.imports = []imported{{"extism:host/env", "alloc", externFunction, 3}}
 	m.exports[1].index, m.exports[2].index = 1, 2
-	if _, err := a.Prepare("corp", Hash(m.bytes()), m.bytes()); err != nil {
+	if _, _, err := a.Prepare("corp", Hash(m.bytes()), m.bytes()); err != nil {
 		t.Error(err)
 	}
 }
@@ -90,25 +90,25 @@ func TestExtismKeepsWhatItHasMetered(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := forExtism(nil).bytes()
-	first, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
-	if err != nil {
-		t.Fatal(err)
+	first, kept, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
+	if err != nil || kept {
+		t.Fatalf("the first time: kept %v, %v", kept, err)
 	}
-	again, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
-	if err != nil || !slices.Equal(first, again) {
-		t.Errorf("the second time: %v", err)
+	again, keptAgain, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
+	if err != nil || !keptAgain || !slices.Equal(first, again) {
+		t.Errorf("the second time: kept %v, %v", keptAgain, err)
 	}
 	c.Budget++
-	other, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
-	if err != nil || slices.Equal(first, other) {
-		t.Errorf("another budget: %v", err)
+	other, kept, err := newExtism(t, c).Prepare("corp", Hash(binary), binary)
+	if err != nil || kept || slices.Equal(first, other) {
+		t.Errorf("another budget: kept %v, %v", kept, err)
 	}
 }
 
 // run runs step under the settings of an Extism, as Extism would.
 func (a *Extism) run(t *testing.T, ctx context.Context, binary []byte, closes bool) error {
 	t.Helper()
-	metered, err := a.Prepare("corp", Hash(binary), binary)
+	metered, _, err := a.Prepare("corp", Hash(binary), binary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (a *Extism) run(t *testing.T, ctx context.Context, binary []byte, closes bo
 // compiles compiles a module under the settings of an Extism.
 func (a *Extism) compiles(t *testing.T, binary []byte) error {
 	t.Helper()
-	metered, err := a.Prepare("corp", Hash(binary), binary)
+	metered, _, err := a.Prepare("corp", Hash(binary), binary)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ type image struct {
 	declared       int    // locals of all bodies
 	inherited      [4]int // imported functions, tables, memories, globals
 	findings       findings
+	kept           bool // the cache had the metered form
 
 	// referred are the functions that bodies refer to, each once, in the order of the
 	// scan. Only what is mentioned outside of the code can be referred to.

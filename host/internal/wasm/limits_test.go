@@ -57,7 +57,7 @@ func TestLimitsEndTheReading(t *testing.T) {
 			var findings []Finding
 			taken := allocates(func() {
 				_, refused = e.Load(t.Context(), "guest", binary)
-				_, unprepared = a.Prepare("guest", Hash(binary), binary)
+				_, _, unprepared = a.Prepare("guest", Hash(binary), binary)
 				_, findings, _ = Inspect(binary, plain)
 			})
 			for _, err := range []error{refused, unprepared} {

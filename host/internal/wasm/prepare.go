@@ -68,6 +68,7 @@ func (p *preparer) prepare(name, hash string, binary []byte, validate func(*imag
 	if !cached {
 		m.scanAll()
 	}
+	m.kept = cached
 	validate(m)
 	if err := m.findings.refusal(name); err != nil {
 		return nil, nil, err
