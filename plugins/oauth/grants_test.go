@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -103,6 +104,27 @@ func TestStepUpsEnd(t *testing.T) {
 			t.Errorf("%s: %d sign-ins", name, n)
 		}
 	}
+}
+
+// A server that refuses each token is told apart from one that asks for more rights.
+func TestRefusalsEnd(t *testing.T) {
+	w := newWorld(t)
+	w.settings = object{"grant": "client_credentials", "client_id": "mine", "client_secret": "s"}
+	w.meta["token_endpoint_auth_methods_supported"] = []string{methodBasic}
+	w.grants = func(url.Values) (int, object) {
+		return 200, object{"access_token": fmt.Sprintf("token-%d", len(w.forms)), "token_type": "bearer"}
+	}
+	last := ""
+	for range mostSame {
+		w.host.Now += justNow // else the token that was just issued is refused in vain
+		out := w.alone(step.ReasonChallenged, refused(last))
+		if out.Credentials == nil {
+			t.Fatalf("%+v", out.Fail)
+		}
+		last = out.Credentials.Token
+	}
+	w.host.Now += justNow
+	w.mustFail(w.alone(step.ReasonChallenged, refused(last)), step.FailConfig, "has refused the token of each sign-in")
 }
 
 func TestClientCredentials(t *testing.T) {

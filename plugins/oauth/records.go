@@ -139,7 +139,11 @@ func (l *login) checkTries(at *place) error {
 	}
 	server := l.Start().Server.Name
 	if next := l.nextTries(l.scopes(at)); next.Same > mostSame || next.All > mostAll {
-		return auth.Misconfigured("the server "+server+" asks for more rights over and over, although they have been asked for",
+		what := " has refused the token of each sign-in of the last minutes"
+		if l.upscope {
+			what = " asks for more rights over and over, although they have been asked for"
+		}
+		return auth.Misconfigured("the server "+server+what,
 			"see what the account may do there; to try again, run: wharf login "+server)
 	}
 	if l.isInVain(at) {
