@@ -142,6 +142,7 @@ func TestApplyReplacedPlugin(t *testing.T) {
 // A provider whose file is replaced signs in anew, with the login that is saved; a
 // file that is no good changes nothing, not even for servers that come later.
 func TestApplyReplacedProvider(t *testing.T) {
+	t.Parallel()
 	file, good := filepath.Join(t.TempDir(), "oauth.wasm"), plugins.Builtin()["oauth"]()
 	files := map[string]config.Plugin{"oauth": {Name: "oauth", File: file, Discover: true}}
 	v, warned := &visitor{}, make(chan string, 64)
@@ -252,6 +253,7 @@ func TestApplyAfterClose(t *testing.T) {
 // Signs of life that are asked for in another rhythm end no connection, and a policy that
 // changes holds for the next failure, also of servers that are added later.
 func TestApplyTunes(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	w := watch(t, h)
 	entry := server("deaf")

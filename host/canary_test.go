@@ -87,6 +87,7 @@ func (c *recordingHost) keeps(t *testing.T, secrets []string) {
 // way, at servers that repeat what they are told: no token, code, verifier or
 // client secret is anywhere but in the vault, and not in clear there.
 func TestNothingShowsASecret(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	w.tools = map[string]answer{

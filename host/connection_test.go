@@ -443,6 +443,7 @@ func TestSignInIsAState(t *testing.T) {
 
 // A listener may use the session on the spot, or end everything.
 func TestCallbacksCallBack(t *testing.T) {
+	t.Parallel()
 	for name, act := range map[string]func(*host.Host, *host.Session) error{
 		"call":    func(_ *host.Host, s *host.Session) error { _, err := s.ListTools(context.Background()); return err },
 		"disable": func(_ *host.Host, s *host.Session) error { s.Disable(); return nil },
@@ -473,6 +474,7 @@ func TestCallbacksCallBack(t *testing.T) {
 
 // A server that reads no more is found out without a call, and started anew.
 func TestHungServerIsFoundOut(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Reconnect: brisk, Ping: 20 * time.Millisecond, PingTimeout: 20 * time.Millisecond})
 	w := watch(t, h)
 	s := add(t, h, server("deaf"))

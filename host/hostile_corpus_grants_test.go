@@ -121,6 +121,7 @@ func opener(kind abi.OpenKind, r abi.OpenRequest) []byte {
 // TestTrespasses has a whole host refuse, for each kind of grant, every open that
 // goes beyond it. A kind that the ABI gains needs an entry and its trespasses here.
 func TestTrespasses(t *testing.T) {
+	t.Parallel()
 	type try struct {
 		trespass
 		entry host.Server

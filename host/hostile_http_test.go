@@ -212,6 +212,7 @@ func TestBadGreetings(t *testing.T) {
 // Calls without an answer leave their places to others, and more calls than
 // there are places for wait for one.
 func TestManyCallsAtOnce(t *testing.T) {
+	t.Parallel()
 	urls := eras(t, map[string]answer{"mute": silent})
 	h := newHost(t, host.Config{Timeout: time.Hour})
 	for era, url := range urls {
@@ -429,6 +430,7 @@ func TestListenersThatDie(t *testing.T) {
 
 // A server that closes its stream after each event is asked for the next one.
 func TestStreamThatClosesAfterEachEvent(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 8)
 	site := &site{legacy: true}
 	var id string
@@ -616,6 +618,7 @@ func again(t *testing.T, s *host.Session) {
 // What the user configured stays with the host: neither the trace of what the
 // plugin was told nor an error shows it.
 func TestSecretsStayWithTheHost(t *testing.T) {
+	t.Parallel()
 	const secret = "s3cr3t"
 	a := newAddress(t)
 	leak := func(then answer) answer {

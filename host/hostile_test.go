@@ -183,6 +183,7 @@ func TestEndlessLine(t *testing.T) {
 // A server that takes no more input costs a caller its deadline, and Close no
 // time at all.
 func TestDeafServer(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	s := connect(t, h, server("deaf"))
 	ctx, cancel := context.WithTimeout(t.Context(), short)
@@ -248,6 +249,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 
 // Nothing is left of a server that never answers.
 func TestSilentServer(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), short)
 	defer cancel()

@@ -37,6 +37,7 @@ func serve(t *testing.T, h http.Handler) string {
 
 // One url is enough: the era and the transport are found out.
 func TestURLs(t *testing.T) {
+	t.Parallel()
 	legacySSE := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return mcptest.NewServer() }, nil)
 	for name, c := range map[string]struct {
 		handler  http.Handler
@@ -136,6 +137,7 @@ func TestServerForgetsTheSession(t *testing.T) {
 }
 
 func TestHTTPErrors(t *testing.T) {
+	t.Parallel()
 	status := func(code int, header, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if header != "" {

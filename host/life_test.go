@@ -152,6 +152,7 @@ func TestErrorQuotesStderrOfItsCall(t *testing.T) {
 // TestWhatIsKept looks at the folders of a host that was closed: it has kept compiled
 // plugins and the login, with which the next host signs in, and nothing else.
 func TestWhatIsKept(t *testing.T) {
+	t.Parallel()
 	w := newProtectedServer(t, oauthtest.New(t.Cleanup))
 	dir, v := t.TempDir(), &visitor{}
 	cache, want := filepath.Join(dir, "cache"), []string{"cache", "vault"}
@@ -187,6 +188,7 @@ func TestWhatIsKept(t *testing.T) {
 
 // One call is a host that is closed after it, whatever the server does.
 func TestOneCall(t *testing.T) {
+	t.Parallel()
 	h, err := host.New(t.Context(), host.Config{Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), OneShot: true, StartTimeout: -1})
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 // A thousand visits with anything but the state of the sign-in change nothing:
 // the person comes, and is signed in. The callback then takes no more.
 func TestForgedCallbacks(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
@@ -58,6 +59,7 @@ func comesBackTo(entry host.Server, l net.Listener) host.Server {
 // A callback whose port is taken is an error before any page opens. One that
 // is free to choose takes another.
 func TestSquattedPort(t *testing.T) {
+	t.Parallel()
 	l := ownPort(t)
 	defer l.Close()
 	o := oauthtest.New(t.Cleanup)
@@ -78,6 +80,7 @@ func TestSquattedPort(t *testing.T) {
 // Another url is another server, whatever it is called, and an authorization
 // server that took the place of another learns nothing of what that one gave.
 func TestTokensStayWhereTheyBelong(t *testing.T) {
+	t.Parallel()
 	first, second := oauthtest.New(t.Cleanup), oauthtest.New(t.Cleanup)
 	w, other := newProtectedServer(t, first), newProtectedServer(t, second)
 	h, v := signingIn(t)
@@ -153,6 +156,7 @@ func TestAlwaysUnauthorized(t *testing.T) {
 // What the person has said no to is not asked again by itself, however many calls
 // want it.
 func TestDeclinedIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	asked := 0
@@ -172,6 +176,7 @@ func TestDeclinedIsNotAskedAgain(t *testing.T) {
 
 // A session that is closed takes the question with it that one of its calls asks.
 func TestCloseTakesTheQuestionBack(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	asked := make(chan struct{})
@@ -263,6 +268,7 @@ func TestFailedRefresh(t *testing.T) {
 
 // A login that the authorization server has ended is asked for again, once.
 func TestRevokedLogin(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
@@ -364,6 +370,7 @@ func TestClocks(t *testing.T) {
 // Without a person there is no page, no client and no callback, and the error
 // says what to do.
 func TestNoPersonIsThere(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	browser := newHost(t, host.Config{VaultDir: vaultDir(t)})

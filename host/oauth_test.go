@@ -23,6 +23,7 @@ func signingIn(t *testing.T) (*host.Host, *visitor) {
 // The whole of it: one page, a token for this server and by this client, and the
 // resource in each request (RFC 8707, section 2).
 func TestOAuth(t *testing.T) {
+	t.Parallel()
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)

@@ -96,6 +96,7 @@ func TestAlteredFileIsRefused(t *testing.T) {
 // Without the grant the plugin cannot open anything, and the hint is what to
 // write to change that.
 func TestMissingGrantIsDenied(t *testing.T) {
+	t.Parallel()
 	file := testenv.Plugin(t, socketPackage)
 	h := newHost(t, host.Config{Files: map[string]config.Plugin{"pigeon": {Name: "pigeon", File: file}}})
 	_, err := h.Connect(t.Context(), host.Server{Name: "loft", Transport: "pigeon", Command: "true"})
@@ -129,6 +130,7 @@ func TestUnusableFiles(t *testing.T) {
 }
 
 func TestInspect(t *testing.T) {
+	t.Parallel()
 	file := testenv.Plugin(t, socketPackage)
 	h := newHost(t, host.Config{})
 	info, err := h.Inspect(t.Context(), file, nil)
@@ -143,6 +145,7 @@ func TestInspect(t *testing.T) {
 // A hostile plugin loses its own connection, its name is in the error, and a
 // session beside it goes on.
 func TestHostilePluginHarmsNoOther(t *testing.T) {
+	t.Parallel()
 	file := testenv.Plugin(t, hostilePackage)
 	h := newHost(t, host.Config{Files: map[string]config.Plugin{"hostile": {Name: "hostile", File: file}}})
 	good := connect(t, h, server("modern"))

@@ -14,6 +14,7 @@ import (
 // A call that tells its progress may take longer than its timeout, and no longer
 // than the host allows.
 func TestLongestCall(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{MaxTimeout: short})
 	s := connect(t, h, server("surface"))
 	_, err := s.CallTool(host.WithOptions(t.Context(), host.RequestOptions{Progress: func(ours.Progress) {}}), "count", nil)

@@ -20,6 +20,7 @@ const providerPackage = "./internal/auth/testdata/guest"
 // granted makes no sign-in: the server is sent nothing, the error names the
 // provider, and the host goes on with other servers, and with this one.
 func TestHostileProviders(t *testing.T) {
+	t.Parallel()
 	g, address := newGuarded(t, "good")
 	h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Files: pluginFile("corp", testenv.Plugin(t, providerPackage))})
 	const late = "|its time was over"

@@ -133,6 +133,7 @@ func TestReplayOverHTTP(t *testing.T) {
 }
 
 func TestReplayOfSSE(t *testing.T) {
+	t.Parallel()
 	text := taken(t, func(h *host.Host) {
 		session := connect(t, h, host.Server{Name: "old", URL: serve(t, &site{legacy: true, sse: true}), Transport: "sse"})
 		say(t, session)

@@ -101,6 +101,7 @@ func loft(address, transport string, settings map[string]any) host.Server {
 // What a provider gives reaches the server of a stream before the first message,
 // on each connection, and no other program.
 func TestSealedStream(t *testing.T) {
+	t.Parallel()
 	address, began := passwordServer(t)
 	h, shown, _ := sealing(t)
 	for range 2 {
@@ -125,6 +126,7 @@ func TestSealedStream(t *testing.T) {
 
 // Without a word of the entry, nothing of the provider goes into a stream.
 func TestUnsealedStream(t *testing.T) {
+	t.Parallel()
 	address, began := passwordServer(t)
 	h, _, _ := sealing(t)
 	entry := loft(address, "pigeon", map[string]any{"blob": pass})
@@ -144,6 +146,7 @@ func TestUnsealedStream(t *testing.T) {
 
 // Without a login the server is not called, and the error says what is missing.
 func TestStreamThatNeedsALogin(t *testing.T) {
+	t.Parallel()
 	address, began := passwordServer(t)
 	h, _, _ := sealing(t)
 	_, err := h.Connect(t.Context(), loft(address, "pigeon", nil))
@@ -157,6 +160,7 @@ func TestStreamThatNeedsALogin(t *testing.T) {
 
 // The user hears of a transport that does not know what to do with it.
 func TestTransportThatDropsTheSeal(t *testing.T) {
+	t.Parallel()
 	address, began := passwordServer(t)
 	h, shown, warned := sealing(t)
 	entry := loft(address, "hostile", map[string]any{"blob": pass})

@@ -12,6 +12,7 @@ import (
 )
 
 func TestBothEras(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	for name, want := range map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy, "sdk": mcp.Modern, "shy": mcp.Legacy} {
 		s := connect(t, h, server(name))

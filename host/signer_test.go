@@ -60,6 +60,7 @@ func (s *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A signer with nothing to sign with is not asked: the request goes as it is, the server
 // refuses it, the person is asked once, and from then on each request is signed.
 func TestASignerThatAsksAPerson(t *testing.T) {
+	t.Parallel()
 	signer := pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))
 	s := &registry{}
 	url, dir, asked := serve(t, s), vaultDir(t), 0
@@ -84,6 +85,7 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 
 // Without a person to ask, or with an answer that does not fit, that is the error.
 func TestASignerWithoutAPerson(t *testing.T) {
+	t.Parallel()
 	url := serve(t, &registry{})
 	h := newHost(t, host.Config{VaultDir: vaultDir(t), Files: pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))})
 	if _, err := h.Connect(t.Context(), showing(url)); !errors.Is(err, host.ErrAuthRequired) {
@@ -131,6 +133,7 @@ func TestASignerOfBodies(t *testing.T) {
 // Neither a body that is too long nor one that the user has not allowed is sent, signed or
 // not; the error says what to do, and the connection goes on.
 func TestABodyIsNotShown(t *testing.T) {
+	t.Parallel()
 	files := pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))
 	s, dir := &registry{}, vaultDir(t)
 	url := serve(t, s)

@@ -192,6 +192,7 @@ func TestNoPersonToAsk(t *testing.T) {
 // A server that refuses what it was sent is no server that nothing signs in to: the
 // hint names what to change.
 func TestRefusedCredentials(t *testing.T) {
+	t.Parallel()
 	_, url := newGuarded(t, "right")
 	h := newHost(t, host.Config{Plugins: plugins.Builtin(), Files: pluginFile("corp", testenv.Plugin(t, providerPackage))})
 	headers := host.Server{Name: "guarded", URL: url, Headers: map[string]string{"Authorization": "Bearer wrong"}}

@@ -21,6 +21,7 @@ import (
 // also where the lock was removed by hand; nor does it get what a provider of the
 // configuration has kept under that name.
 func TestRecordsOfAnInstallation(t *testing.T) {
+	t.Parallel()
 	_, address := newGuarded(t, "good")
 	temp := t.TempDir()
 	s, file := storeIn(temp, host.Config{Worker: workerThat(t, "worker"), CacheDir: testenv.CodeDir()}), filepath.Join(temp, "download.wasm")

@@ -305,6 +305,7 @@ func TestUpdate(t *testing.T) {
 
 // Without a signature no key vouches for an update.
 func TestUnsignedUpdateIsAskedAbout(t *testing.T) {
+	t.Parallel()
 	s, file := newStore(t, "worker")
 	install(t, s, offer(t, s, pluginstore.Request{Source: file, Name: "pigeon"}))
 	another(t, file)

@@ -13,6 +13,7 @@ import (
 // What is not a later version of the same plugin is told, and no key vouches for it,
 // with any signature. What else was not kept is asked about as well.
 func TestWhatIsNoUpdateIsAskedAbout(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		old, now string
 		says     string // "" for nothing

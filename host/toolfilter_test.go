@@ -14,6 +14,7 @@ import (
 // The tools that an entry does not permit are not listed, and a call of one is denied
 // before anything is sent, however it is made.
 func TestPermittedTools(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	all := listed(t, connect(t, h, server("sdk")))
 	if !slices.Contains(all, "echo") || len(all) < 2 {

@@ -127,6 +127,7 @@ func TestRecordOfSecretsOverHTTP(t *testing.T) {
 // Each layer shows what it is called for, on the streams of a process and over
 // HTTP, and nothing of the others.
 func TestLayers(t *testing.T) {
+	t.Parallel()
 	web := serve(t, &site{})
 	for name, s := range map[string]host.Server{"stdio": server("modern"), "http": {Name: "web", URL: web, Protocol: "2026-07-28"}} {
 		for layer, want := range map[string]struct{ has, lacks []string }{

@@ -71,6 +71,7 @@ func TestScopesAreShown(t *testing.T) {
 // A list of servers looks at next to nothing, and says what it has not seen. What a
 // person asks about is looked at whole.
 func TestListOfAHostileFolder(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	const each, servers = 40 << 20, 50
 	entries := make([]string, servers)

@@ -170,6 +170,7 @@ func TestProjectServerIsApprovedJustOnce(t *testing.T) {
 // What is otherwise than it was shown is asked about again, and the question says
 // what it is.
 func TestEachChangeAsksAgain(t *testing.T) {
+	t.Parallel()
 	const whole = `{"command": "./server.sh", "args": ["a", "${B}"], "cwd": ".", "env": {"C": "c", "D": "${D}"}, "protocolVersion": "auto"}`
 	const remote = `{"url": "https://a.example/${P}", "headers": {"H": "h", "A": "Bearer ${T}"}, "oauth": {"clientId": "c", "scopes": ["s"]}}`
 	for name, tc := range map[string]struct{ was, is, changes string }{

@@ -35,6 +35,7 @@ func serveMember() {
 // What a provider gives reaches a process as a variable of it, each time that it
 // is started, if the entry names that variable; no trace shows it.
 func TestVariablesOfAProcess(t *testing.T) {
+	t.Parallel()
 	shown := &lockedBuffer{}
 	tr, err := trace.NewPrinter("rpc,abi,io", shown)
 	if err != nil {
