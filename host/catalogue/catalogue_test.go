@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
@@ -257,7 +258,9 @@ func FuzzDecode(f *testing.F) {
 
 // TestSaveDoesNotWait holds that another process that keeps the lock costs a command two
 // seconds, and what would have been kept, and no more.
-func TestSaveDoesNotWait(t *testing.T) {
+func TestSaveDoesNotWait(t *testing.T) { synctest.Test(t, saveDoesNotWait) }
+
+func saveDoesNotWait(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	s, key := Open(dir), KeyOf(config.Server{Name: "files", Command: "f"})
 	if err := s.folder.Claim(); err != nil {

@@ -13,9 +13,14 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"go.uber.org/goleak"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.Parallel(9)
+	goleak.VerifyTestMain(m)
+}
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
@@ -86,6 +91,7 @@ func TestChanges(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "wharf")
 			must(t, os.Mkdir(dir, 0o700))
 			path := filepath.Join(dir, "wharf.toml")
