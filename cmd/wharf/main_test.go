@@ -89,6 +89,7 @@ func compile() error {
 
 // TestScripts runs the commands of testdata/script.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	runScripts(t, filepath.Join("testdata", "script"), nil)
 }
 

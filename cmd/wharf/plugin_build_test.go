@@ -14,6 +14,7 @@ var userCache = os.Getenv("XDG_CACHE_HOME")
 // TestNewPluginsInGo runs the scripts that build plugins, with the caches of the one
 // who runs them: what they hold is all that is needed.
 func TestNewPluginsInGo(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds plugins, which takes a while")
 	}

@@ -69,6 +69,7 @@ func (f *followed) until(t *testing.T, fits func(change) bool) {
 // One server that never answers delays no other; and a configuration that changes
 // is followed server by server.
 func TestFollowServers(t *testing.T) {
+	t.Parallel()
 	f := follow(t, goodServer+"[servers.silent]\ncommand = \"server-silent\"\n", "servers", "--watch")
 	f.until(t, func(c change) bool { return c.Name == "good" && c.State == "connected" && c.Tools == 5 })
 	f.write(t, "[servers.other]\ncommand = \"wharf\"\nargs = [\"demo-server\"]\n")
@@ -86,6 +87,7 @@ func TestFollowServers(t *testing.T) {
 
 // What cannot be read changes nothing. A signal has it read again.
 func TestFollowBadConfiguration(t *testing.T) {
+	t.Parallel()
 	f := follow(t, goodServer, "servers", "--watch")
 	f.await(`"state":"connected"`)
 	f.write(t, goodServer+"[servers.bad\n")
@@ -106,6 +108,7 @@ func TestFollowBadConfiguration(t *testing.T) {
 
 // A session that is being watched gets its new entry, and tells of what it missed.
 func TestWatchFollowsItsEntry(t *testing.T) {
+	t.Parallel()
 	f := follow(t, goodServer, "watch", "good", "demo://clock")
 	f.await(`"uri":"demo://clock"`)
 	f.write(t, goodServer+"env = { A = \"1\" }\n")

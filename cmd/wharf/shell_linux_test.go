@@ -24,6 +24,7 @@ func TestShellEscapesValues(t *testing.T) {
 // TestShell types at a shell: tools and keys are completed, a line comes back, Ctrl-C ends
 // a line, an error does not end the shell, and Ctrl-D does.
 func TestShell(t *testing.T) {
+	t.Parallel()
 	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "shell", "demo")
 	s.start()
 	s.await(`demo: 5 tools; "tools" lists them`)

@@ -279,6 +279,7 @@ func TestRestart(t *testing.T) {
 	each(t, func(t *testing.T, files map[string]string) {
 		for network, at := range map[string]string{"unix": filepath.Join(t.TempDir(), "loft.sock"), "tcp": exampletest.Address(t)} {
 			t.Run(network, func(t *testing.T) {
+				t.Parallel()
 				var server *exampletest.Process
 				restarttest.Run(t, restarttest.Trial{
 					Config: exampletest.Config(t, files),
