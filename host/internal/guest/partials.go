@@ -116,7 +116,7 @@ func (a *partials) grow(data []byte, n, whole, limit int) []byte {
 		data, a.spare = a.spare[:0], nil
 		return data
 	}
-	if whole == 0 && need > spareSize/4 {
+	if whole == 0 && need > spareSize/2 {
 		whole = a.usual
 	}
 	room := min(max(need, 2*cap(data), 4<<10), limit)

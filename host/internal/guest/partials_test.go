@@ -52,8 +52,8 @@ func TestRoomOfTheNextLongMessage(t *testing.T) {
 	var a partials
 	a.learn(1 << 20)
 	for name, test := range map[string]struct{ n, whole, limit, want int }{
-		"too little has come":     {spareSize / 4, 0, 4 << 20, spareSize / 4},
-		"enough":                  {spareSize/4 + 1, 0, 4 << 20, announced * (spareSize/4 + 1)},
+		"too little has come":     {spareSize / 2, 0, 4 << 20, spareSize / 2},
+		"enough":                  {spareSize/2 + 1, 0, 4 << 20, announced * (spareSize/2 + 1)},
 		"all that the last took":  {1 << 17, 0, 4 << 20, 1<<20 + 1<<17},
 		"the length is told":      {1 << 17, 1 << 18, 4 << 20, 1 << 18},
 		"more than the limit":     {1 << 17, 0, 1 << 19, 1 << 19},
