@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/plugintest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/sdk/template"
 )
 
@@ -35,6 +36,9 @@ func build(t *testing.T, p template.Plugin) string {
 // buildChanged is build, with another source than what is written.
 func buildChanged(t *testing.T, p template.Plugin, change func(source string) string) string {
 	t.Helper()
+	if !testenv.Long() && (p.Lang == template.Rust || p.Lang == template.AssemblyScript) {
+		t.Skip("WHARF_LONG=1 builds the templates in this language, which takes seconds")
+	}
 	tools := toolchains[p.Lang]
 	for _, program := range append(tools.programs, "sh") {
 		if _, err := exec.LookPath(program); err != nil {
