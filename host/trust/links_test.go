@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // linked is a project with links, from their names to where they lead.
@@ -42,10 +41,10 @@ func chain(n int) map[string]string {
 func TestChainsOfLinksAreCharged(t *testing.T) {
 	dir := linked(t, map[string]string{"server.js": "", "d/x": ""}, chain(254))
 	for _, name := range []string{"l0", "l220", "l252"} {
-		b, start := questionBudget(t.Context()), time.Now()
+		b := questionBudget(t.Context())
 		pins, err := b.code(dir, dir, "/usr/bin/node", []string{name}, nil)
-		if took := time.Since(start); took > time.Second || b.tries > maxNames+1 {
-			t.Errorf("%s: %v, %d steps", name, took, b.tries)
+		if b.tries > maxNames+1 {
+			t.Errorf("%s: %d steps", name, b.tries)
 		}
 		if followed := name == "l252"; followed != (len(pins.found) == 1) || followed != (err == nil) || err != nil && !errors.Is(err, errBudget) {
 			t.Errorf("%s: pins %v, error %v", name, pins, err)

@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"time"
 )
 
 // TestManyEqualNames takes the same name often: each number is tried once.
 func TestManyEqualNames(t *testing.T) {
-	n, begin := newNames("A3"), time.Now()
+	n := newNames("A3")
 	for i, want := range []string{"A", "A2", "A4", "A5"} {
 		if got := n.take("A"); got != want {
 			t.Errorf("name %d is %s, want %s", i, got, want)
@@ -22,8 +21,8 @@ func TestManyEqualNames(t *testing.T) {
 	if got, want := n.take("A"), fmt.Sprint("A", many+1); got != want {
 		t.Errorf("the last is %s, want %s", got, want)
 	}
-	if took := time.Since(begin); took > 3*time.Second {
-		t.Errorf("took %v", took)
+	if n["A"] != many+1 {
+		t.Errorf("%d numbers were tried for %d names", n["A"], many)
 	}
 }
 
@@ -34,10 +33,10 @@ func TestManyValues(t *testing.T) {
 	for i := range values {
 		values[i] = json.RawMessage(fmt.Sprintf("%q", fmt.Sprint("value-of-a-choice-", i)))
 	}
-	r, begin := &reader{types: newNames()}, time.Now()
+	r := &reader{types: newNames()}
 	s := r.enum(values, "X")
-	if took := time.Since(begin); s.kind != text || len(s.values) > maxValues+1 || took > 3*time.Second {
-		t.Errorf("kind %v with %d values after %v", s.kind, len(s.values), took)
+	if s.kind != text || len(s.values) > maxValues+1 {
+		t.Errorf("kind %v with %d values", s.kind, len(s.values))
 	}
 	if s := r.enum(append(values, json.RawMessage("null"), json.RawMessage("1")), "X"); s.kind != unknown || !s.nullable {
 		t.Errorf("mixed values: %+v", s)
