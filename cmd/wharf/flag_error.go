@@ -19,8 +19,12 @@ import (
 )
 
 // flagError is the error of a flag that cmd does not have, or that is written wrongly. The
-// flag may be one of a server whose command stands before it without a "--".
+// flag may be one of a server whose command stands before it without a "--", or follow a word that
+// is no subcommand of cmd.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
+	if words := cmd.Flags().Args(); cmd.HasParent() && cmd.HasSubCommands() && len(words) > 0 {
+		return unknownCommand(cmd, words[0])
+	}
 	if flag := unknownFlag(err); flag != "" {
 		if belowZero(flag) {
 			if hint := a.keyed(cmd); hint != "" {

@@ -31,7 +31,7 @@ func newGenerate(a *app) *cobra.Command {
 func newGenerateGo(a *app) *cobra.Command {
 	var out, name string
 	cmd := &cobra.Command{
-		Use: "go SERVER | -- COMMAND…", Short: "Write a client in Go", Long: generateLong + `
+		Use: "go SERVER | -- COMMAND…", Aliases: []string{"golang"}, Short: "Write a client in Go", Long: generateLong + `
 
 The file imports the package host/mcp of Wharf and the standard library. New takes a
 *host.Session. What may be left out is a pointer, or left out where it is empty.`,
@@ -55,7 +55,7 @@ The file imports the package host/mcp of Wharf and the standard library. New tak
 func newGenerateTS(a *app) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "ts SERVER | -- COMMAND…", Short: "Write a client in TypeScript", Long: generateLong + `
+		Use: "ts SERVER | -- COMMAND…", Aliases: []string{"typescript"}, Short: "Write a client in TypeScript", Long: generateLong + `
 
 The module imports nothing. It takes any object with a callTool as that of the Client
 in @modelcontextprotocol/sdk.`,

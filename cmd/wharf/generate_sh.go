@@ -20,7 +20,7 @@ import (
 func newGenerateSh(a *app) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "sh SERVER | -- COMMAND…", Short: "Write a program for the shell",
+		Use: "sh SERVER | -- COMMAND…", Aliases: []string{"shell", "bash"}, Short: "Write a program for the shell",
 		Long: `Write a program for the shell that calls the tools of a server through wharf, which it
 finds in PATH: PROGRAM TOOL key=value. Without a tool it lists them, and TOOL --help shows
 one. Flags of wharf go behind the tool.
