@@ -104,6 +104,8 @@ func (s *Session) renew(entry *Server, c *session.Conn) {
 
 // saveQueue are the sessions whose lists are about to be kept.
 type saveQueue struct {
+	unkept sync.Once // the warning that nothing is kept
+
 	mu      sync.Mutex
 	waiting map[*Session]struct{}
 	running bool
@@ -133,7 +135,7 @@ func (h *Host) queueSave(s *Session) {
 		defer over()
 		for s := q.next(); s != nil; s = q.next() {
 			if err := s.save(); err != nil {
-				h.warn(s.Name(), "what it lists is not kept: "+err.Error())
+				q.unkept.Do(func() { h.warn(s.Name(), "what it lists is not kept: "+err.Error()) })
 			}
 		}
 	}()

@@ -43,6 +43,37 @@ func TestAHostWithoutAPlaceForItsCache(t *testing.T) {
 	}
 }
 
+// TestAHostThatCannotKeepLists says so once, however many servers list something.
+func TestAHostThatCannotKeepLists(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "catalogue")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var warned []string // by one goroutine at a time; read after Close
+	h, err := host.New(t.Context(), host.Config{
+		Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), CatalogueDir: file, Reconnect: onDemand,
+		Event: func(e host.Event) {
+			if strings.Contains(e.Warning, "is not kept") {
+				warned = append(warned, e.Warning)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"legacy", "sdk"} {
+		if _, err := connect(t, h, server(name)).ListTools(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if len(warned) != 1 || !strings.Contains(warned[0], "what it lists is not kept: "+file) {
+		t.Errorf("warned of %q", warned)
+	}
+}
+
 // TestCompilingIsNotTheServersTime: a server that was never ready in time leaves the
 // plugins behind that its entry names, compiled.
 func TestCompilingIsNotTheServersTime(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -254,6 +255,38 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSaveWhereNothingCanBeWritten: a folder that may only be read is no error, and a lock that
+// cannot be opened is not told as one that another process holds.
+func TestSaveWhereNothingCanBeWritten(t *testing.T) {
+	key := KeyOf(config.Server{Name: "files", Command: "f"})
+	dir := filepath.Join(t.TempDir(), "c")
+	if err := os.MkdirAll(filepath.Join(dir, "lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Open(dir).Save(key, sample(time.Now())); err == nil || strings.Contains(err.Error(), "another process") {
+		t.Errorf("a lock that is a folder: %v", err)
+	}
+	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+		t.Skip("modes of folders do not bind this user")
+	}
+	above := t.TempDir()
+	for _, made := range []bool{false, true} {
+		if dir = filepath.Join(above, "c"); made {
+			if err := errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o500)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(above, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		err := Open(dir).Save(key, sample(time.Now()))
+		_ = os.Chmod(above, 0o700)
+		if _, lerr := Open(dir).Load(key); err != nil || !errors.Is(lerr, fs.ErrNotExist) {
+			t.Errorf("made %v: saved: %v, then loaded: %v", made, err, lerr)
+		}
+	}
 }
 
 // TestSaveDoesNotWait holds that another process that keeps the lock costs a command two

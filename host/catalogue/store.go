@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
@@ -58,7 +59,8 @@ func (s *Store) Load(key Key) (*Snapshot, error) {
 }
 
 // Save keeps a snapshot in place of the one that is there. It writes nothing if that one says
-// the same and is less than an hour old.
+// the same and is less than an hour old, or if the folder may not be written to, which is no error:
+// nothing is lost that a server does not say again.
 func (s *Store) Save(key Key, snapshot *Snapshot) error {
 	if s == nil {
 		return nil
@@ -70,12 +72,16 @@ func (s *Store) Save(key Key, snapshot *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	return s.locked(func() error {
+	err = s.locked(func() error {
 		if err := s.folder.Write(string(key)+suffix, text); err != nil {
 			return err
 		}
 		return s.tidy()
 	})
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	return err
 }
 
 // Remove forgets an entry. It is no error if nothing is known of it.
@@ -119,8 +125,11 @@ func (s *Store) locked(f func() error) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
 	lock := s.folder.Flock("lock")
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+	switch _, err := lock.TryLockContext(ctx, 20*time.Millisecond); {
+	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s is locked by another process: %w", s.folder.Dir, err)
+	case err != nil:
+		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	return f()
