@@ -104,12 +104,26 @@ func TestTerminalAsksAfterVariables(t *testing.T) {
 
 // Everything but a yes is a no.
 func TestTerminalTakesNoForAnAnswer(t *testing.T) {
-	for _, keys := range []string{"\r", "n\r", "no\r", "yep\r", "yes please\r", "\x04", "\x1b", "yes\x1b"} {
+	for _, keys := range []string{"\r", "n\r", "no\r", "\x04", "\x1b", "yes\x1b"} {
 		s := newCheckout(t).run("tools", "files")
 		s.answer(mayIt, keys)
 		s.ends(exit.CodeDenied, "came with the project, and is not approved")
 	}
+	for _, last := range []string{"yep\r", "no\r"} { // what is no answer is asked again, thrice in all
+		s := newCheckout(t).run("tools", "files")
+		s.answer(mayIt, "ghp_s3cret\r")
+		if shown := s.await(mayIt); !strings.Contains(shown, "That is no answer to this question.") {
+			t.Errorf("shown: %q", shown)
+		}
+		s.answer("", "yes please\r")
+		s.answer(mayIt, last)
+		s.ends(exit.CodeDenied, "came with the project, and is not approved")
+	}
 	s := newCheckout(t).run("tools", "files")
+	s.answer(mayIt, "ja\r")
+	s.answer(mayIt, "yes\r")
+	s.ends(exit.CodeOK, "echo")
+	s = newCheckout(t).run("tools", "files")
 	s.answer(mayIt, "\x03")
 	s.ends(exit.CodeInterrupted, "interrupted")
 }

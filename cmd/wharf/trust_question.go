@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -20,8 +21,12 @@ import (
 // cause more so that the person reads none.
 const shownWarnings = 12
 
+// maxUnclear is how many answers that are none a question takes. The last of them is a no.
+const maxUnclear = 3
+
 // askApproval shows a server of a project and asks whether it may be used. A question mark is
-// answered, and any other answer than yes is no.
+// answered. Nothing is a yes but the word; what is no answer is asked again, and not shown, since
+// it may be a secret that was meant for another question.
 func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
@@ -30,10 +35,11 @@ func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision
 	defer leave()
 	fmt.Fprint(a.Err, a.approvalFacts(p, factBytes))
 	above := a.approvalSummary(p)
-	for {
+	answers := a.Own("yes: it may be used from now on, until it changes. no: not this time, and you are asked again. never: it is not used, and you are not asked again.")
+	for unclear := 0; unclear < maxUnclear; {
 		text, err := a.Ask(ctx, term.Question{Above: above, Prompt: "May it be used? yes, [n]o, never: ", Consent: true})
 		switch {
-		case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
+		case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled), errors.Is(err, io.EOF):
 			return trust.NotNow, nil
 		case err != nil:
 			return trust.NotNow, err
@@ -43,12 +49,16 @@ func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision
 			return trust.Always, nil
 		case "never":
 			return trust.Never, nil
-		case "?":
-			above = a.Own("yes: it may be used from now on, until it changes. no: not this time, and you are asked again. never: it is not used, and you are not asked again.")
-		default:
+		case "", "n", "no":
 			return trust.NotNow, nil
+		case "?":
+			above = answers
+		default:
+			above = a.Own("That is no answer to this question.") + answers
+			unclear++
 		}
 	}
+	return trust.NotNow, nil
 }
 
 // approvalFacts returns what is known of a server of a project: at most limit bytes of
