@@ -249,8 +249,8 @@ func lost(server string, err error) (hint string, kind error) {
 	case errors.Is(err, session.ErrEcho):
 		return "the command starts something that copies its input, such as cat: name the program that is the server", ErrProtocol
 	case errors.Is(err, rpc.ErrTooBig):
-		return fmt.Sprintf("a message may have %d MiB where its entry says nothing; to allow more, write in your configuration:\n"+
-			"[servers.%s]\nmessage_cap = \"64MiB\"", connect.DefaultMessageCap>>20, hosterr.TOMLKey(server)), ErrProtocol
+		return fmt.Sprintf("a message may have %d MiB where its entry says nothing; to allow more, "+
+			`add the line message_cap = "64MiB" under [servers.%s]`, connect.DefaultMessageCap>>20, hosterr.TOMLKey(server)), ErrProtocol
 	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
 	case errors.As(err, &ended):

@@ -39,8 +39,13 @@ func serverWrites() {
 	os.Exit(1)
 }
 
-// serverLarge answers calls with two megabytes, and writes the id of an answer last.
+// serverLarge answers calls with two megabytes, or as many as it is told, and writes the id of
+// an answer last.
 func serverLarge() {
+	size := 2
+	if len(os.Args) > 1 {
+		size, _ = strconv.Atoi(os.Args[1])
+	}
 	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
 		var m struct {
 			ID     json.RawMessage `json:"id"`
@@ -54,7 +59,7 @@ func serverLarge() {
 		case "tools/list":
 			answer = `"result":{"tools":[{"name":"large","inputSchema":{"type":"object"}}]}`
 		case "tools/call":
-			answer = fmt.Sprintf(`"result":{"content":[{"type":"text","text":"%s"}]}`, bytes.Repeat([]byte("x"), 2<<20))
+			answer = fmt.Sprintf(`"result":{"content":[{"type":"text","text":"%s"}]}`, bytes.Repeat([]byte("x"), size<<20))
 		}
 		if m.ID != nil {
 			fmt.Printf("{%s,\"jsonrpc\":\"2.0\",\"id\":%s}\n", answer, m.ID)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -39,9 +41,41 @@ func (a *app) withFlags(hint string, err error) string {
 		strings.Join(names, ", "), strings.Join(names, " -e "))
 }
 
+// withFile completes a hint to add a line to an entry: it names the file of the entry, or how
+// the server gets one.
+func (a *app) withFile(hint string) string {
+	limit, line, found := strings.Cut(hint, allowMore)
+	if !found {
+		return hint
+	}
+	if a.adHoc || a.address != "" {
+		name, words := siteName(a.server), []string{a.address}
+		if a.adHoc {
+			words = a.argv[slices.Index(a.argv, "--"):]
+			name = commandName(words[1:])
+		}
+		name = strings.ReplaceAll((&addRequest{}).named(name), ".", "-")
+		line, _, _ = strings.Cut(line, " under ")
+		return lineHint([]string{"wharf", "add", "--name", name}, limit+allowMore+"add the server first", words) +
+			", then " + line + " under [servers." + name + "]"
+	}
+	server, found := a.settings.find(a.server)
+	switch file := a.settings.from(server); {
+	case !found || a.settings.demo && server.Name == demoName: // which stands in no file
+		return strings.TrimSuffix(limit, "; ")
+	case filepath.Ext(file) != ".toml":
+		return limit + allowMore + `add "message_cap": "64MiB" to its entry in ` + plain.ShellWord(file)
+	default:
+		return limit + allowMore + line + " in " + plain.ShellWord(file)
+	}
+}
+
+// allowMore begins what a hint says of a limit that an entry can raise.
+const allowMore = "to allow more, "
+
 // errorText returns an error as it is reported, and its hint.
 func (a *app) errorText(err error) (message, hint string) {
-	message, hint = err.Error(), a.withFlags(a.withAddress(exit.HintOf(err)), err)
+	message, hint = err.Error(), a.withFile(a.withFlags(a.withAddress(exit.HintOf(err)), err))
 	saved, typed := errors.Is(err, signin.ErrSavedRefused), errors.Is(err, signin.ErrTypedRefused)
 	switch {
 	case typed:

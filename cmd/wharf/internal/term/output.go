@@ -151,7 +151,7 @@ func (t *Terminal) Hint(text string) {
 
 // copied matches what is copied as a whole, and unbroken stands for a blank in it: readable text
 // has no such character.
-var copied = lazyregexp.New("`[^`\n]+`|[A-Za-z_.-]+ = \\{ .*? \\}")
+var copied = lazyregexp.New("`[^`\n]+`|[A-Za-z_.-]+ = (?:\\{ .*? \\}|\"[^\"\n]*\")")
 
 const unbroken = "\x00"
 

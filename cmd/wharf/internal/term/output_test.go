@@ -89,6 +89,7 @@ func TestHintIsCopied(t *testing.T) {
 	for text, want := range map[string]string{
 		"look at it with `wharf doctor x`":                      "hint: look at it with\n  `wharf doctor x`\n",
 		"write env = { A = \"${A}\" } in":                       "hint: write\n  env = { A = \"${A}\" } in\n",
+		"the line cap = \"64MiB\" under":                        "hint: the line\n  cap = \"64MiB\" under\n",
 		"see /home/me/a-long/path/to/wharf.toml:12 first":       "hint: see\n  /home/me/a-long/path/to/wharf.toml:12\n  first\n",
 		"type `wharf call demo echo message=hello --json` then": "hint: type `wharf call\n  demo echo message=hello\n  --json` then\n",
 	} {
