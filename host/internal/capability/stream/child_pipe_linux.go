@@ -184,7 +184,7 @@ func (in *ChildPipe) rested() bool {
 // patience is how long a goroutine waits for a silent process before it leaves the reading
 // to the set: a server that has its answer at hand gives it sooner. Meanwhile it holds up
 // a processor of the runtime, until the runtime finds other work for that.
-const patience = 100 * time.Microsecond
+const patience = 250 * time.Microsecond
 
 // patient counts the goroutines that wait in the system, each with a thread.
 var patient atomic.Int32
