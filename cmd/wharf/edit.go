@@ -21,7 +21,8 @@ func newEdit(a *app) *cobra.Command {
 		Use: "edit", Short: "Edit your configuration, and check what was written",
 		Long: `Open your configuration, or the file of --config, in your editor: the command in
 $VISUAL or $EDITOR, else vi, or notepad on Windows. When the editor ends, the file is
-read. If it has mistakes, they are shown, and on a terminal you may edit it again.`,
+read. If it has mistakes, they are shown, and on a terminal you may edit it again, or
+undo all of it.`,
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEdit(cmd.Context()) },
 	}
@@ -39,6 +40,10 @@ func (a *app) runEdit(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	for {
 		if err := with.Edit(ctx, path); err != nil {
 			return err
@@ -48,10 +53,30 @@ func (a *app) runEdit(ctx context.Context) error {
 			return wrong
 		}
 		a.report(ctx, wrong)
-		if err := a.consent(ctx, term.Question{Prompt: "Edit it again? yes, [n]o: ", Consent: true}, errMistakes); err != nil {
+		answer, err := a.answerTo(ctx, term.Question{Prompt: "Edit it again? yes, [n]o, undo: ", Consent: true})
+		switch {
+		case err != nil:
 			return err
+		case answer == "undo":
+			return a.undoEdit(path, before)
+		case answer != "y" && answer != "yes":
+			return errMistakes
 		}
 	}
+}
+
+// undoEdit writes what was in a file before it was edited. It removes one that was not there,
+// for which before is nil.
+func (a *app) undoEdit(path string, before []byte) error {
+	undo := func() error { return os.WriteFile(path, before, 0o600) } // in place: a link stays one, and its mode stays
+	if before == nil {
+		undo = func() error { return os.Remove(path) }
+	}
+	if err := undo(); err != nil {
+		return fmt.Errorf("undo the edit: %w", err)
+	}
+	fmt.Fprint(a.Err, a.Own("The configuration is as it was before."))
+	return nil
 }
 
 // errMistakes is the error of an edit that the person ends without mending the mistakes.

@@ -66,22 +66,28 @@ func (a *app) agreeTo(ctx context.Context, above, prompt string, yes bool) error
 // consent opens a dialog and asks. It returns nil if the person says yes, and no if they
 // give any other answer or decline.
 func (a *app) consent(ctx context.Context, q term.Question, no error) error {
-	ctx, leave, err := a.Dialog(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	text, err := a.Ask(ctx, q)
-	switch {
-	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
-		return no
+	switch answer, err := a.answerTo(ctx, q); {
 	case err != nil:
 		return err
-	}
-	if answer := strings.ToLower(strings.TrimSpace(text)); answer != "y" && answer != "yes" {
+	case answer != "y" && answer != "yes":
 		return no
 	}
 	return nil
+}
+
+// answerTo opens a dialog and asks. It returns the answer in small letters, and "" if the person
+// declines.
+func (a *app) answerTo(ctx context.Context, q term.Question) (string, error) {
+	ctx, leave, err := a.Dialog(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	text, err := a.Ask(ctx, q)
+	if errors.Is(err, term.ErrDeclined) || errors.Is(err, term.ErrCancelled) {
+		return "", nil
+	}
+	return strings.ToLower(strings.TrimSpace(text)), err
 }
 
 // changed says what was done to an entry, for programs.
