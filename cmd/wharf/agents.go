@@ -27,8 +27,8 @@ Read:
   names them.
 
   stderr is warnings and errors. With --json its last line is the error as JSON:
-  {"error": {"code", "message", "server", "hint", "sent"}}. The hint says what
-  to type. "sent" tells whether a call without an answer reached the server:
+  {"error": {"code", "message", "server", "hint", "sent", "rpc_code", "data"}}.
+  The hint says what to type; the last two are of a server's own error. "sent" tells whether a call without an answer reached the server:
   "no" may be repeated, "maybe" may have acted.
 
   Exit code 0: it worked. 2: the command line, its arguments or the

@@ -40,13 +40,7 @@ func (a *app) hearLog(e host.Event) {
 	if json.Unmarshal(e.Params, &m) != nil {
 		return
 	}
-	if a.redact != nil {
-		data := a.redact(string(m.Data))
-		if !json.Valid([]byte(data)) { // a secret went over the end of a value
-			data = plain.Quote(data)
-		}
-		m.Level, m.Logger, m.Data = mcp.Level(a.redact(string(m.Level))), a.redact(m.Logger), json.RawMessage(data)
-	}
+	m.Level, m.Logger, m.Data = mcp.Level(a.redacted(string(m.Level))), a.redacted(m.Logger), a.redactedJSON(m.Data)
 	if !a.forPeople() && a.logged.Load() {
 		a.PrintJSON(struct {
 			Kind string `json:"kind"`
@@ -118,4 +112,13 @@ func (a *app) redacted(text string) string {
 		return text
 	}
 	return a.redact(text)
+}
+
+// redactedJSON is a JSON value of a server without the secrets that the host knows.
+func (a *app) redactedJSON(value json.RawMessage) json.RawMessage {
+	data := a.redacted(string(value))
+	if data != "" && !json.Valid([]byte(data)) { // a secret went over the end of a value
+		data = plain.Quote(data)
+	}
+	return json.RawMessage(data)
 }

@@ -112,6 +112,9 @@ func (a *app) report(ctx context.Context, err error) int {
 	}
 	if kind.Code != exit.CodeInterrupted || !a.endless {
 		a.Tell(term.Red, "error:", message, "; the JSON form has all of it")
+		if said := dataText(a.answerData(err)); said != "" && !strings.Contains(message, said) {
+			fmt.Fprint(a.Err, a.Quote("data: "+said, excerptOfData, "; --json has all of it"))
+		}
 	}
 	if hint != "" {
 		a.Hint(hint)
@@ -122,14 +125,36 @@ func (a *app) report(ctx context.Context, err error) int {
 	return kind.Code
 }
 
+// answerData returns the data of the JSON-RPC error that a server answered, fit to be printed;
+// nil where there is none.
+func (a *app) answerData(err error) json.RawMessage {
+	var answer *host.RPCError
+	if !errors.As(err, &answer) || len(answer.Data) == 0 {
+		return nil
+	}
+	data := a.redactedJSON(answer.Data)
+	if beginning := plain.CutBytes(string(data), mostData); len(beginning) < len(data) {
+		data = json.RawMessage(plain.Quote(fmt.Sprintf("%s… (%d bytes more)", beginning, len(data)-len(beginning))))
+	}
+	return data
+}
+
+// mostData is how much is printed of the data of an error, in bytes, and excerptOfData how much
+// of it a person is shown.
+const mostData = 64 << 10
+
+var excerptOfData = term.Excerpt{Bytes: 512, Rows: 6}
+
 // errorDetails is how the JSON output shows an error.
 type errorDetails struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Server  string `json:"server,omitempty"` // whose error it is
-	Hint    string `json:"hint,omitempty"`   // what to do about it
-	URL     string `json:"url,omitempty"`    // where to sign in
-	Sent    string `json:"sent,omitempty"`   // of a call without an answer: "no" or "maybe"
+	Code    string          `json:"code"`
+	Message string          `json:"message"`
+	Server  string          `json:"server,omitempty"`   // whose error it is
+	Hint    string          `json:"hint,omitempty"`     // what to do about it
+	URL     string          `json:"url,omitempty"`      // where to sign in
+	Sent    string          `json:"sent,omitempty"`     // of a call without an answer: "no" or "maybe"
+	RPCCode *int            `json:"rpc_code,omitempty"` // of a JSON-RPC error: the code that the server answered
+	Data    json.RawMessage `json:"data,omitempty"`     // of a JSON-RPC error: what the server wrote; of more than 64 KiB the beginning, as text
 }
 
 // reportJSON writes the error as JSON: one line, the last on stderr.
@@ -144,6 +169,10 @@ func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
 	var line strings.Builder
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(map[string]errorDetails{"error": {kind.Name, message, a.server, hint, host.SignInURL(err), sent}})
+	details := errorDetails{kind.Name, message, a.server, hint, host.SignInURL(err), sent, nil, a.answerData(err)}
+	if answer := (*host.RPCError)(nil); errors.As(err, &answer) {
+		details.RPCCode = &answer.Code
+	}
+	encoder.Encode(map[string]errorDetails{"error": details})
 	io.WriteString(a.Err, cleantext.JSON(line.String()))
 }

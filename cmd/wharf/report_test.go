@@ -46,8 +46,33 @@ func TestReport(t *testing.T) {
 		t.Fatalf("stderr %q", stderr.String())
 	}
 	if !strings.HasPrefix(lines[2], `{"error":{"code":"server_error","message":"`) ||
-		!strings.HasSuffix(lines[2], `","server":"files","hint":"try <again>"}}`) {
+		!strings.HasSuffix(lines[2], `","server":"files","hint":"try <again>","rpc_code":7}}`) {
 		t.Errorf("line for programs: %s", lines[2])
+	}
+}
+
+// What a server says in the data of its error reaches programs as it wrote it, and a person in
+// short, without secrets and without rows of its own.
+func TestReportData(t *testing.T) {
+	for data, want := range map[string]struct{ row, json string }{
+		`{"why": "<cheese>", "n": 12345678901234567890}`: {"│ data: {\"why\":\"<cheese>\",\"n\":12345678901234567890}\n", `{"why":"<cheese>","n":12345678901234567890}`},
+		`"a\nhint: canary"`:                    {"│ data: a\n│ hint: [secret]\n", `"a\nhint: [secret]"`},
+		`["canary`:                             {"│ data: [\"[secret]\n", `"[\"[secret]"`},
+		`null`:                                 {"", `null`},
+		`"boom"`:                               {"", `"boom"`}, // which the message has
+		`"` + strings.Repeat("x", 100) + `"`:   {"│ data: " + strings.Repeat("x", 100) + "\n", `"` + strings.Repeat("x", 100) + `"`},
+		`"` + strings.Repeat("y", 1<<20) + `"`: {" more; --json has all of it)\n", `… (983042 bytes more)"`},
+	} {
+		var stderr strings.Builder
+		a := &app{Terminal: &term.Terminal{Err: &stderr}, redact: func(text string) string { return strings.ReplaceAll(text, "canary", "[secret]") }}
+		a.flags.json = true
+		a.report(t.Context(), exit.WithHint(&host.RPCError{Code: 0, Message: "boom", Data: json.RawMessage(data)}, "h"))
+		above, line, _ := strings.Cut(stderr.String(), "hint: h\n")
+		_, rows, _ := strings.Cut(above, "\n")
+		if !strings.HasSuffix(rows, want.row) || want.row == "" && rows != "" || len(rows) > 1<<10 ||
+			!strings.Contains(line, `"rpc_code":0,"data":`) || !strings.HasSuffix(line, want.json+"}}\n") || !json.Valid([]byte(line)) || len(line) > 70<<10 {
+			t.Errorf("%.60s: rows %.200q, line for programs %.300s", data, rows, line)
+		}
 	}
 }
 
