@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -206,7 +207,7 @@ func (i *importItem) compare(own []host.Server) {
 	for _, mine := range own {
 		switch {
 		case !strings.EqualFold(mine.Name, i.Name):
-		case plain.Target(mine) != i.Target:
+		case plain.Target(mine) != i.Target && plain.Target(mine) != i.targetAs(mine):
 			i.State = importTaken
 		case forbidsAll(mine, i.server):
 			i.State = importSame
@@ -214,6 +215,22 @@ func (i *importItem) compare(own []host.Server) {
 			i.State = importLoose
 		}
 	}
+}
+
+// targetAs returns the target that an item has as an entry whose inputs are those secrets of
+// the vault that an entry of the user means.
+func (i *importItem) targetAs(mine host.Server) string {
+	_, questions := i.server.Adopt(make(map[string]string), make(map[string]string))
+	answers := make(map[string]string)
+	for at, q := range questions {
+		for _, ref := range mine.Secrets() {
+			if path.Base(ref.Secret) == path.Base(q.Secret) { // behind the name of the server that was copied first
+				answers[i.server.Inputs[at].Secret] = ref.Secret
+			}
+		}
+	}
+	adopted, _ := i.server.Adopt(make(map[string]string), answers)
+	return plain.Target(adopted)
 }
 
 // listImports lists the servers, and reports which parts of the files would not be copied.
