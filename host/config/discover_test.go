@@ -308,7 +308,7 @@ func TestProjectPathsCountFromTheFolder(t *testing.T) {
 
 func TestNothingIsLookedUpBeforeRelease(t *testing.T) {
 	dir := project(t, map[string]string{".mcp.json": `{"mcpServers": {"s": {"command": "x",
-		"args": ["${A}", "${B:-b}", "${cmd: id}"], "env": {"C": null, "D": "$${E}"}}}}`,
+		"args": ["${A}", "${B:-b}", "${run: id}"], "env": {"C": null, "D": "$${E}"}}}}`,
 		"wharf.toml": "[servers.t]\nurl = \"https://x/${PATH}?k=${KEY}\"\nheaders = { H = \"${env:TOKEN}\" }\nauth = { client_secret = { env = \"SECRET\" } }\n"})
 	d := Discover(dir)
 	never := func(name string) (string, bool) { t.Errorf("%s is looked up", name); return "", true }

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -411,12 +412,19 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 // with one.
 var unbraced = lazyregexp.New(`^(?:[A-Za-z]+ )?(\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*))$`)
 
+// hubCommand matches a command in a value that mcphub.nvim puts the output of in its place.
+// Elsewhere it would be a variable of that name, and there is none.
+var hubCommand = lazyregexp.New(`\$\{\s*cmd:`)
+
 // translate writes the variables in the values of an entry as Expand reads them, and "~"
 // as the folder that it means. For a client that writes them as Expand reads them, it
 // changes none, and notes each value that only looks like a variable.
 func (s *Server) translate(e *entry, y syntax) {
 	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
 		if y == nil || slices.Contains(e.raw, field) {
+			if hubCommand.MatchString(value) {
+				return value, []error{errors.New("holds a command, ${cmd: …}, which mcphub.nvim would run when it reads the file; wharf does not: set a variable, and write ${NAME}")}
+			}
 			if m := unbraced.FindStringSubmatch(value); m != nil {
 				e.note(field, "is the text %s, and no variable; write ${%s} for that", m[1], m[2])
 			}
