@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 func newLogin(a *app) *cobra.Command {
@@ -59,7 +60,12 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer h.Close()
-	if err := h.Login(cmd.Context(), server); err != nil {
+	err = h.Login(cmd.Context(), server)
+	if errors.Is(err, signin.ErrTypedRefused) && a.CanAsk() { // who mistyped may type it once more
+		fmt.Fprint(a.Err, a.Own("%s refuses it. Once more:", plain.Name(server.Name, plain.NameColumns)))
+		err = h.Login(cmd.Context(), server)
+	}
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Err, "Signed in to %s.\n", plain.Name(server.Name, plain.NameColumns))

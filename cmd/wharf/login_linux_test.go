@@ -25,3 +25,37 @@ func TestLoginToAnOpenServer(t *testing.T) {
 		screen.ends(exit.CodeDenied, "you have not agreed to it")
 	}
 }
+
+// A person whose key the server refuses is asked once more, and no oftener.
+func TestLoginAsksOnceMore(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "keyed", Version: "1"}, nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/mcp":
+			http.NotFound(w, r)
+		case r.Header.Get("Authorization") != "Bearer good":
+			http.Error(w, "no key", http.StatusUnauthorized)
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	for _, c := range []struct {
+		second string
+		code   int
+		says   string
+	}{
+		{"good\r", exit.CodeOK, "Signed in to 127.0.0.1.\n"},
+		{"worse\r", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept"},
+		{"\r", exit.CodeSignIn, "error: sign in to 127.0.0.1"},
+	} {
+		dir := t.TempDir()
+		screen := newScreen(t, []string{"NO_COLOR=1", "BROWSER=false", "HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_DATA_HOME=" + dir}, "wharf", "login", s.URL+"/mcp")
+		screen.start()
+		screen.answer("API key or token for 127.0.0.1: ", "bad\r")
+		screen.await("127.0.0.1 refuses it. Once more:\n")
+		screen.answer("API key or token for 127.0.0.1: ", c.second)
+		screen.ends(c.code, c.says)
+	}
+}

@@ -152,7 +152,7 @@ func (a *app) questionFor(q signin.Question) term.Question {
 	provider := plain.Name(q.Provider, plain.NameColumns)
 	if q.Provider == "oauth" && q.Secret { // Wharf's own: no sign-in at a page is possible
 		return term.Question{
-			Above:  a.Own("%s wants an API key or a token. What you type is not shown, and the auth provider %s keeps it.", plain.Name(q.Server, plain.NameColumns), provider),
+			Above:  a.Own("What you type is not shown, and the auth provider %s keeps it.", provider),
 			Prompt: "API key or token for " + plain.Name(q.Server, plain.NameColumns/2) + ": ", Secret: true,
 		}
 	}
