@@ -93,15 +93,22 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 	if err := config.CheckName(s.Name); err != nil {
 		return exit.Usage(err, "--name gives it another")
 	}
-	if err := r.free(f, s.Name); err != nil {
-		return err
+	change := func() ([]byte, error) {
+		if err := r.free(f, s.Name); err != nil {
+			return nil, err
+		}
+		text, err := tomledit.AddTables(f.Text, tomledit.Server(s))
+		if err == nil {
+			_, err = config.Parse(f.Path, text)
+		}
+		if err != nil {
+			return nil, exit.Usage(err, "")
+		}
+		return text, nil
 	}
-	text, err := tomledit.AddTables(f.Text, tomledit.Server(s))
-	if err == nil {
-		_, err = config.Parse(f.Path, text)
-	}
+	text, err := change()
 	if err != nil {
-		return exit.Usage(err, "")
+		return err
 	}
 	above, agree, err := a.additionSummary(f, add)
 	if err != nil {
@@ -117,7 +124,10 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 		a.forgetBundles(f, s)
 		return fmt.Errorf("add %s: %w", s.Name, err)
 	}
-	state, err := a.writeAddition(ctx, f, add, text)
+	if !r.yes {
+		change = nil
+	}
+	state, err := a.writeAddition(ctx, f, add, text, change)
 	if err != nil {
 		return err
 	}

@@ -347,7 +347,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		return err
 	}
 	if err = a.askQuestions(ctx, questions); err == nil {
-		err = writeOwn(ctx, own, text)
+		err = writeOwn(ctx, own, text, nil)
 	}
 	if err != nil {
 		undo()

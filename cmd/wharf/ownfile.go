@@ -40,9 +40,21 @@ func (a *app) ownFile() (*tomledit.File, error) {
 	return f, nil
 }
 
-// writeOwn replaces the configuration.
-func writeOwn(ctx context.Context, f *tomledit.File, text []byte) error {
+// writeOwn replaces the configuration. Where it was changed meanwhile, f becomes the file as
+// it is then, and again returns its new text; a nil again refuses that, as a person has agreed
+// to what they were shown.
+func writeOwn(ctx context.Context, f *tomledit.File, text []byte, again func() ([]byte, error)) error {
 	err := f.Write(ctx, text)
+	if again != nil && errors.Is(err, tomledit.ErrChanged) {
+		var refused error
+		err = f.Rewrite(ctx, func() ([]byte, error) {
+			text, refused = again()
+			return text, refused
+		})
+		if refused != nil {
+			return refused
+		}
+	}
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*fs.PathError)) {
 		return err
 	}

@@ -66,7 +66,17 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) error {
 	if err := a.agreeTo(ctx, above, "Remove it? yes, [n]o: ", yes); err != nil {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
-	if err := writeOwn(ctx, f, text); err != nil {
+	var again func() ([]byte, error)
+	if yes {
+		again = func() ([]byte, error) {
+			var found bool
+			if s, found = among(f.Read.Servers, name); !found {
+				return nil, exit.Usage(fmt.Errorf("the server %q is no longer in %s", name, f.Path), "")
+			}
+			return tomledit.Remove(f.Text, "servers", name)
+		}
+	}
+	if err := writeOwn(ctx, f, text, again); err != nil {
 		return err
 	}
 	if err := a.forgetSecrets(ctx, f, s); err != nil {

@@ -183,7 +183,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	}
 	text, err := rewritten(f.Text, s, next)
 	if err == nil {
-		err = writeOwn(ctx, f, text)
+		err = writeOwn(ctx, f, text, nil)
 	} else {
 		err = exit.Usage(err, "")
 	}

@@ -63,10 +63,40 @@ func Open(path string) (*File, error) {
 // [ErrChanged] where the file is no longer what was read. Links to it stay links, and
 // its mode stays.
 func (f *File) Write(ctx context.Context, text []byte) error {
-	read, err := config.Parse(f.Path, text)
-	if err != nil {
-		return fmt.Errorf("the result could not be read: %w", err)
-	}
+	return f.locked(ctx, func() error {
+		current, err := os.ReadFile(f.target)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if !bytes.Equal(current, f.Text) || errors.Is(err, fs.ErrNotExist) != (f.Text == nil) {
+			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
+		}
+		return f.replace(text)
+	})
+}
+
+// Rewrite is [File.Write] for a change of the file as it is once the lock is held: f becomes
+// that file, and change returns its new text.
+func (f *File) Rewrite(ctx context.Context, change func() ([]byte, error)) error {
+	return f.locked(ctx, func() error {
+		now, err := Open(f.Path)
+		if err != nil {
+			return err
+		}
+		if now.target != f.target { // whose lock is another one
+			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
+		}
+		*f = *now
+		text, err := change()
+		if err != nil {
+			return err
+		}
+		return f.replace(text)
+	})
+}
+
+// locked calls write while no other process writes the file.
+func (f *File) locked(ctx context.Context, write func() error) error {
 	if f.mode&0o200 == 0 {
 		return fmt.Errorf("%s is read-only", f.Path)
 	}
@@ -79,24 +109,17 @@ func (f *File) Write(ctx context.Context, text []byte) error {
 		return fmt.Errorf("lock %s: %w", f.Path, err)
 	}
 	defer lock.Unlock()
-	current, err := os.ReadFile(f.target)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if !bytes.Equal(current, f.Text) || errors.Is(err, fs.ErrNotExist) != (f.Text == nil) {
-		return fmt.Errorf("%s: %w", f.Path, ErrChanged)
-	}
-	if err := f.replace(text); err != nil {
-		return err
-	}
-	f.Text, f.Read = text, read
-	return nil
+	return write()
 }
 
 // replace writes the text under another name and renames it, so that a crash leaves the
 // old file or the new one. The caller holds the lock, so what has that name is left of a
 // process that was killed.
 func (f *File) replace(text []byte) error {
+	read, err := config.Parse(f.Path, text)
+	if err != nil {
+		return fmt.Errorf("the result could not be read: %w", err)
+	}
 	system := securedir.OS{}
 	fresh := f.target + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -121,5 +144,9 @@ func (f *File) replace(text []byte) error {
 		_ = os.Remove(fresh) // it may not be there
 		return err
 	}
-	return system.SyncFolder(filepath.Dir(f.target))
+	if err := system.SyncFolder(filepath.Dir(f.target)); err != nil {
+		return err
+	}
+	f.Text, f.Read = text, read
+	return nil
 }

@@ -167,6 +167,28 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
+// All that rewrite at once are in the file, whatever of it they have read before.
+func TestManyRewriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "wharf.toml")
+	write(t, path, "# mine\n")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		f := open(t, path)
+		wg.Go(func() {
+			err := f.Rewrite(t.Context(), func() ([]byte, error) {
+				return AddTables(f.Text, table(string(rune('a'+i)), Key{"command", "x"}))
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if f := open(t, path); len(f.Read.Servers) != 8 {
+		t.Errorf("%d servers are there", len(f.Read.Servers))
+	}
+}
+
 // A file that is named without its folder is written in the current one.
 func TestWriteByName(t *testing.T) {
 	t.Chdir(t.TempDir())
