@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
@@ -24,7 +25,7 @@ func unreachable(entry config.Server, errs []error) error {
 		if u, err := url.Parse(entry.URL); err == nil && !strings.HasSuffix(u.Path, "/mcp") {
 			hint = "is its path /mcp? The page of the server says which it is"
 		}
-		return quiet("there is no MCP server at this address: "+foundInstead(errs[len(errs)-1]), hint, errs)
+		return quiet("there is no MCP server at this address: "+foundInstead(errs), hint, errs)
 	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:
 		return quiet("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
 	case last != nil && last.HTTP >= 500:
@@ -51,8 +52,10 @@ func isNotMCP(err error) bool {
 	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 501
 }
 
-// foundInstead says what an error of [isNotMCP] found in place of an MCP server.
-func foundInstead(err error) string {
+// foundInstead says what errors of [isNotMCP] found in place of an MCP server. The words behind a
+// status are those of the first transport that got it: it posts, as a person expects.
+func foundInstead(errs []error) string {
+	err := errs[len(errs)-1]
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return fmt.Sprintf("HTTP %d, and no answer in it", nothing.HTTP)
 	}
@@ -60,8 +63,17 @@ func foundInstead(err error) string {
 	if said.HTTP < 300 {
 		return withoutPage(said.Text)
 	}
-	return fmt.Sprintf("HTTP %d", said.HTTP)
+	status := fmt.Sprintf("HTTP %d", said.HTTP)
+	for _, err := range errs {
+		if first := answerOf(err); first != nil && first.HTTP == said.HTTP && strings.HasPrefix(first.Text, status+": ") {
+			return cleantext.Line(withoutPage(first.Text), mostQuoted)
+		}
+	}
+	return status
 }
+
+// mostQuoted is how much is quoted of what a server says where no MCP server is, in bytes.
+const mostQuoted = 256
 
 // overError is the error of a transport other than the first.
 type overError struct {
@@ -81,7 +93,8 @@ func answerOf(err error) *guest.StatusError {
 	return said
 }
 
-// withoutPage returns the quoted words of a server, with a web page replaced by its title.
+// withoutPage returns the quoted words of a server, with a web page replaced by its title, or
+// by the line of an error that it shows as it is.
 func withoutPage(text string) string {
 	lower := strings.ToLower(text)
 	at := strings.Index(lower, "<!doctype html")
@@ -92,9 +105,10 @@ func withoutPage(text string) string {
 		return text
 	}
 	before := strings.TrimSuffix(text[:at], ": ")
-	if from := strings.Index(lower, "<title>"); from > at {
-		if title, _, closed := strings.Cut(text[from+len("<title>"):], "<"); closed {
-			return before + ", a page: " + strings.TrimSpace(title)
+	for _, tag := range []string{"<pre>", "<title>"} {
+		if from := strings.Index(lower, tag); from > at {
+			words, _, _ := strings.Cut(text[from+len(tag):], "<")
+			return before + ", a page: " + strings.TrimSpace(words)
 		}
 	}
 	return before + ", a page"

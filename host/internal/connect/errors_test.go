@@ -2,6 +2,7 @@ package connect
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -21,6 +22,7 @@ func TestFailed(t *testing.T) {
 		return &rpc.CallError{Method: "initialize", Sent: rpc.MaybeSent, Err: &rpc.NoResponseError{Exchange: 2, HTTP: http}}
 	}
 	const page = `: <!DOCTYPE html><html><head><title> Bad Gateway </title></head><body>nginx</body></html>`
+	const express = `: <!DOCTYPE html> <html lang="en"> <head> <title>Error</title> </head> <body> <pre>Cannot POST /x/mcp</pre> </body> </html>`
 	const other = "is its path /mcp? The page of the server says which it is"
 	const proxy = "what stands before the server, such as a proxy, got no answer from it: is it running?"
 	plain := errors.New("connection refused")
@@ -29,10 +31,13 @@ func TestFailed(t *testing.T) {
 		errs       []error
 		want, hint string
 	}{
-		"nothing":         {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: x"), answer(abi.ProtocolFailed, 404, "HTTP 404")}, "there is no MCP server at this address: HTTP 404", other},
-		"nothing at /mcp": {"http://h/mcp", []error{answer(abi.Refused, 404, "HTTP 404: x")}, "there is no MCP server at this address: HTTP 404", "does the server run at another path, such as /sse?"},
+		"nothing":         {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: x"), answer(abi.ProtocolFailed, 404, "HTTP 404: y")}, "there is no MCP server at this address: HTTP 404: x", other},
+		"a long text":     {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: \x1b"+strings.Repeat("x", 1000))}, "there is no MCP server at this address: HTTP 404: " + strings.Repeat("x", 243) + "…", other},
+		"a line shown":    {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express)}, "there is no MCP server at this address: HTTP 404, a page: Cannot POST /x/mcp", other},
+		"a line cut":      {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express[:len(express)-30]+"…")}, "there is no MCP server at this address: HTTP 404, a page: Cannot POS…", other},
+		"nothing at /mcp": {"http://h/mcp", []error{answer(abi.Refused, 404, "HTTP 404: x")}, "there is no MCP server at this address: HTTP 404: x", "does the server run at another path, such as /sse?"},
 		"no POST":         {"http://h/", []error{answer(abi.Refused, 405, "HTTP 405"+page), answer(abi.Refused, 404, "HTTP 404")}, "there is no MCP server at this address: HTTP 404", other},
-		"files":           {"http://h/", []error{answer(abi.ProtocolFailed, 501, "HTTP 501"+page)}, "there is no MCP server at this address: HTTP 501", other},
+		"files":           {"http://h/", []error{answer(abi.ProtocolFailed, 501, "HTTP 501"+page)}, "there is no MCP server at this address: HTTP 501, a page: Bad Gateway", other},
 		"a page":          {"http://h/", []error{answer(abi.ProtocolFailed, 200, "HTTP 200: expected x, got text/html")}, "there is no MCP server at this address: HTTP 200: expected x, got text/html", other},
 		"no message":      {"http://h/", []error{answer(abi.ProtocolFailed, 200, `expected one JSON-RPC message, got HTTP 200`+page)}, "there is no MCP server at this address: expected one JSON-RPC message, got HTTP 200, a page: Bad Gateway", other},
 		"an empty answer": {"http://h/", []error{nothing(200)}, "there is no MCP server at this address: HTTP 200, and no answer in it", other},
