@@ -103,6 +103,9 @@ type importItem struct {
 	State  string `json:"state"`
 	Target string `json:"target"`
 
+	Disabled bool     `json:"disabled,omitempty"` // by what a client forbids
+	Needs    []string `json:"needs,omitempty"`    // of what was added: variables of the environment that are not set
+
 	server host.Server
 }
 
@@ -132,6 +135,7 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 		}
 	}
 	for i := range items {
+		items[i].Disabled = items[i].server.Disabled
 		if items[i].State == importNew {
 			items[i].compare(own.Read.Servers)
 		}
@@ -259,7 +263,11 @@ func (a *app) listImports(items []importItem, found []config.Found) error {
 	}
 	rows := plain.Table{{"SERVER", "CLIENT", "STATE", "TARGET"}}
 	for _, i := range items {
-		rows = append(rows, []string{plain.Line(i.Name), i.Client, i.State, plain.Line(i.Target)})
+		state := i.State
+		if i.Disabled && state == importNew {
+			state += ", disabled"
+		}
+		rows = append(rows, []string{plain.Line(i.Name), i.Client, state, plain.Line(i.Target)})
 	}
 	for _, f := range found {
 		a.Place(f.ID+":", f.Path)
@@ -329,6 +337,11 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		}
 		above.WriteString(a.StyleErr(term.Bold, a.Own("%s, of %s (%s):", plain.Name(s.Name, plain.NameColumns), item.Client, cleantext.Visible(item.File))) + rows)
 		item.State = "added"
+		for _, variable := range s.Variables() {
+			if _, set := os.LookupEnv(variable); !set && s.CheckVariables(os.LookupEnv) != nil { // else it has a default
+				item.Needs = append(item.Needs, variable)
+			}
+		}
 		added = append(added, item)
 	}
 	if len(added) == 0 {
@@ -346,7 +359,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	if err != nil {
 		return err
 	}
-	if err = a.askQuestions(ctx, questions); err == nil {
+	if err = a.askQuestions(ctx, questions, !yes); err == nil {
 		err = writeOwn(ctx, own, text, nil)
 	}
 	if err != nil {

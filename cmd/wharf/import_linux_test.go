@@ -68,6 +68,12 @@ func TestTerminalImports(t *testing.T) {
 	}
 }
 
+// With --yes nothing is asked on a terminal either, and it is said how to give what is missing.
+func TestTerminalImportsWithoutAsking(t *testing.T) {
+	s := importing(t, t.TempDir(), "import", "--yes")
+	s.ends(exit.CodeOK, "${secret:asking/key} has no value yet")
+}
+
 // An input that two servers of a file share is asked for once, and kept once.
 func TestTerminalAsksOnceForTwo(t *testing.T) {
 	home := t.TempDir()

@@ -19,8 +19,8 @@ type question struct {
 }
 
 // askQuestions asks the questions of a file of VS Code whose answers are not in the vault,
-// and keeps them there. Where it cannot ask, it says how to give them.
-func (a *app) askQuestions(ctx context.Context, questions []question) error {
+// and keeps them there. Where it cannot or may not ask, it says how to give them.
+func (a *app) askQuestions(ctx context.Context, questions []question, mayAsk bool) error {
 	if len(questions) == 0 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (a *app) askQuestions(ctx context.Context, questions []question) error {
 			}
 			continue
 		}
-		if !a.CanAsk() {
+		if !mayAsk || !a.CanAsk() {
 			a.Warn("${secret:%s} has no value yet; give it with: wharf auth secret %[1]s", q.Secret)
 			continue
 		}
