@@ -80,8 +80,14 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 		}
 		rows = append(rows, []string{f.What, plain.Line(value)})
 	}
-	if err := a.printList(findings, rows); err != nil || len(problems) == 0 {
+	if err := a.printList(findings, rows); err != nil {
 		return err
+	}
+	if a.forPeople() {
+		fmt.Fprint(a.Err, a.Own("Nothing was started; `wharf servers --status` tries the servers."))
+	}
+	if len(problems) == 0 {
+		return nil
 	}
 	return problems
 }

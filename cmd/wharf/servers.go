@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,8 @@ func newServers(a *app) *cobra.Command {
 		Short: "List the servers of your configuration, and their states",
 		Long: `List the servers of your configuration, and what each of them is reached by.
 No server is started. Variables are shown by their names, and what looks like a
-secret is not shown. On a terminal it also tells which file they come from.
+secret is not shown. On a terminal it also tells which file they come from. One that
+cannot start because a value is not set is marked as unset, and has a problem in JSON.
 
 With --status all enabled servers are started at once, looked at, and stopped
 again: their state, era and revision of the protocol, transport, latency, number of
@@ -58,6 +61,7 @@ type entry struct {
 	Transport string `json:"transport"`
 	Target    string `json:"target"`
 	Enabled   bool   `json:"enabled"`
+	Problem   string `json:"problem,omitempty"` // the value that it lacks; it cannot start without
 
 	// Of a server that came with a project: the file, and whether it is approved.
 	Project string      `json:"project,omitempty"`
@@ -77,24 +81,37 @@ func (a *app) runServers(ctx context.Context) error {
 	a.noteOf(s)
 	for i, server := range s.servers {
 		e := entry{Name: server.Name, Transport: server.Via(), Target: plain.Target(server), Enabled: !server.Disabled}
+		if err := server.CheckVariables(os.LookupEnv); err != nil && e.Enabled {
+			e.Problem = err.Error()
+		} else if e.Enabled {
+			e.Problem = a.missingSecret(server)
+		}
 		entries = slices.Insert(entries, i, e)
 	}
 	if !a.forPeople() {
 		return a.PrintJSON(entries)
 	}
 	a.Place("configuration:", s.place())
+	unset := false
 	rows := plain.Table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
 	for _, e := range entries {
 		enabled := "yes"
-		if !e.Enabled {
+		switch {
+		case !e.Enabled:
 			enabled = "no"
+		case e.Problem != "":
+			enabled, unset = "yes, unset", true
 		}
 		if e.Project != "" {
 			enabled = "project, " + string(e.Trust)
 		}
 		rows = append(rows, []string{plain.Line(e.Name), plain.Line(e.Transport), enabled, plain.Line(e.Target)})
 	}
-	return a.PrintTable(rows)
+	if err := a.PrintTable(rows); err != nil || !unset {
+		return err
+	}
+	fmt.Fprint(a.Err, a.Own("unset: it cannot start without a value that is not set; `wharf doctor` says which."))
+	return nil
 }
 
 // projectEntries are the servers of this project for the list. Without a folder for
