@@ -113,7 +113,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	if kind.Code != exit.CodeInterrupted || !a.endless {
 		a.Tell(term.Red, "error:", message, "; the JSON form has all of it")
 		if said := dataText(a.answerData(err)); said != "" && !strings.Contains(message, said) {
-			fmt.Fprint(a.Err, a.Quote("data: "+said, excerptOfData, "; --json has all of it"))
+			fmt.Fprint(a.Err, a.Quote("data: "+said, excerptOfData, "; the JSON form has all of it"))
 		}
 	}
 	if hint != "" {

@@ -61,7 +61,7 @@ func TestReportData(t *testing.T) {
 		`null`:                                 {"", `null`},
 		`"boom"`:                               {"", `"boom"`}, // which the message has
 		`"` + strings.Repeat("x", 100) + `"`:   {"│ data: " + strings.Repeat("x", 100) + "\n", `"` + strings.Repeat("x", 100) + `"`},
-		`"` + strings.Repeat("y", 1<<20) + `"`: {" more; --json has all of it)\n", `… (983042 bytes more)"`},
+		`"` + strings.Repeat("y", 1<<20) + `"`: {" more; the JSON form has all of it)\n", `… (983042 bytes more)"`},
 	} {
 		var stderr strings.Builder
 		a := &app{Terminal: &term.Terminal{Err: &stderr}, redact: func(text string) string { return strings.ReplaceAll(text, "canary", "[secret]") }}
