@@ -25,7 +25,7 @@ type app struct {
 	server    string          // the server that the command is about, for errors
 	address   string          // its url, if it has no entry
 	adHoc     bool            // it is a command behind --
-	behind    string          // a flag of ours among the arguments of that command
+	behind    []string        // the words of a flag of ours among the arguments of that command
 	recorders recorders       // of --trace and --record
 	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept

@@ -57,9 +57,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch a.behind { // of which servers have few
+	switch name := a.nameBehind(); name { // of which servers have few
 	case "--timeout", "--json", "--output", "-o", "--no-validate":
-		a.Warn("%s stands behind --, so it is for %s, and not for wharf", a.behind, plain.Word(server.Name))
+		a.Warn("%s stands behind --, so it is for %s; %s", name, plain.Word(server.Name), a.lineBefore())
 	}
 	defer a.Busy("connecting to " + server.Name)()
 	defer time.AfterFunc(logAfter, log.Release).Stop()
@@ -83,8 +83,8 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 // explainDial adds to the error of a dial a hint at what may be wrong with the command line, or
 // says that a sign-in is needed and nobody can be asked for it.
 func (a *app) explainDial(server host.Server, err error) error {
-	if a.behind != "" && errors.Is(err, host.ErrTimeout) {
-		err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it: if it is for wharf, write it before", a.behind))
+	if a.behind != nil && errors.Is(err, host.ErrTimeout) {
+		err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it; %s", a.nameBehind(), a.lineBefore()))
 	}
 	if line := runner(server.Command, server.Args); a.adHoc && line != nil && errors.Is(err, host.ErrUnreachable) {
 		before := a.argv[:max(0, slices.Index(a.argv, "--"))]

@@ -60,19 +60,39 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	return server, args[1:], err
 }
 
-// flagBehind returns the first word that is called like a flag of cmd, "" for none. Short flags
-// are called alike in many programs: of them only -o with a format counts.
-func flagBehind(cmd *cobra.Command, words []string) string {
+// flagBehind returns the words of the first flag that is called like one of cmd, nil for none.
+// Short flags are called alike in many programs: of them only -o with a format counts.
+func flagBehind(cmd *cobra.Command, words []string) []string {
 	for i, word := range words {
 		if word == "-o" && i+1 < len(words) && slices.Contains(formats, words[i+1]) {
-			return word
+			return words[i : i+2]
 		}
-		name, _, _ := strings.Cut(word, "=")
-		if flag, long := strings.CutPrefix(name, "--"); long && cmd.Flag(flag) != nil {
-			return name
+		name, _, whole := strings.Cut(word, "=")
+		if long, is := strings.CutPrefix(name, "--"); is && cmd.Flag(long) != nil {
+			if !whole && cmd.Flag(long).NoOptDefVal == "" {
+				return words[i:min(i+2, len(words))]
+			}
+			return words[i : i+1]
 		}
 	}
-	return ""
+	return nil
+}
+
+// nameBehind is the flag of a.behind, and lineBefore the command line that has it before the --.
+func (a *app) nameBehind() string {
+	if len(a.behind) == 0 {
+		return ""
+	}
+	name, _, _ := strings.Cut(a.behind[0], "=")
+	return name
+}
+
+func (a *app) lineBefore() string {
+	dash := slices.Index(a.argv, "--")
+	behind := a.argv[dash+1:]
+	at := slices.Index(behind, a.behind[0])
+	line := slices.Concat(a.argv[:dash], a.behind, []string{"--"}, behind[:at], behind[at+len(a.behind):])
+	return a.redacted(lineHint([]string{"wharf"}, "if it is for wharf, it stands before", line))
 }
 
 // dotted splits a first word SERVER.TOOL, where SERVER is configured and the whole word is
