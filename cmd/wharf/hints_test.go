@@ -69,7 +69,6 @@ func hintsOf(t *testing.T, root string) (hints []string) {
 
 // apart are the hints that no script follows, and why.
 var apart = map[string]string{
-	"; --json has all of it": "TestReportData: more data than is shown",
 	"Nothing was started; `wharf servers --status` tries the servers.":                                             "status.txtar",
 	"unset: it cannot start without a value that is not set; `wharf doctor` says which.":                           "servers.txtar, doctor.txtar",
 	"the server refuses what the headers of %s give for %s; if it wants a sign-in in its place: wharf login %[1]s": "signin.txtar",
