@@ -53,9 +53,8 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 }
 
 // writeAddition writes the secrets of an entry into the vault, and the configuration with the entry;
-// again is that of writeOwn.
-// If it replaces an entry, the bundles and secrets of the old one are removed. It returns the state
-// for [changed].
+// again is that of writeOwn. If it replaces an entry, the bundles and secrets of the old one are
+// removed. It returns the state for [changed].
 func (a *app) writeAddition(ctx context.Context, f *tomledit.File, add *addition, text []byte, again func() ([]byte, error)) (state string, err error) {
 	before, replaces := among(f.Read.Servers, add.server.Name)
 	undo, err := a.storeInputs(ctx, add.inputs)
