@@ -27,12 +27,15 @@ func TestWhereMessagesArePassedOn(t *testing.T) {
 	const limit = 1 << 20
 	for _, exchange := range []uint32{0, 7} {
 		r := &passer{}
-		i := &Instance{receiver: r, config: Config{Limits: Limits{MessageCap: limit}.withDefaults()}}
-		whole := make([]byte, limit)
+		fresh := func() *Instance {
+			return &Instance{receiver: r, config: Config{Limits: Limits{MessageCap: limit}.withDefaults()}}
+		}
+		i, whole := fresh(), make([]byte, limit)
 		if v := i.deliver(exchange, whole, abi.End); v != abi.VerdictNote || &r.msg[0] != &whole[0] || r.owned {
 			t.Errorf("exchange %d: a whole message: %v, owned %v", exchange, v, r.owned)
 		}
 		for size, owned := range map[int]bool{spareSize: false, spareSize + 1: true} {
+			i := fresh() // a long message before it would leave more room than it needs
 			i.deliver(exchange, whole[:size], abi.More)
 			if v := i.deliver(exchange, nil, abi.End); v != abi.VerdictNote || len(r.msg) != size || r.owned != owned {
 				t.Errorf("exchange %d: %d bytes in parts: %v, %d passed on, owned %v", exchange, size, v, len(r.msg), r.owned)

@@ -333,6 +333,8 @@ func (w *way) measure(t testing.TB, p place, f filling, parts, size int) measure
 	text := w.message(p[:last], strconv.Quote(p[last])+":"+f.fill(parts, size))
 	tr := newTrial(t, w, text)
 	defer tr.close(t)
+	packing.Lock() // a list of an earlier session would be compressed meanwhile
+	defer packing.Unlock()
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
