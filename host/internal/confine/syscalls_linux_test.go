@@ -201,6 +201,9 @@ func init() {
 		return func() error {
 			runtime.LockOSThread() // which the forms name
 			tries := all()
+			if err := startThreads(spareThreads); err != nil { // the collector and others of the runtime want some
+				return err
+			}
 			if err := install(filter(allowed(uint32(os.Getpid())), refusal)); err != nil {
 				return err
 			}
