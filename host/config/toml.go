@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -20,7 +21,11 @@ func readTOML(path, text string) (*document, error) {
 	case errors.As(err, &syntax):
 		// Counted here: the library's own line is the next one where it stops at the end of a line.
 		// Its offset is -1 for a file that begins with a control character.
-		line := 1 + strings.Count(text[:min(max(syntax.Position.Start, 0), len(text))], "\n")
+		at := min(max(syntax.Position.Start, 0), len(text))
+		if brace := openBrace(text, at); brace >= 0 {
+			return nil, &Error{File: path, Line: 1 + strings.Count(text[:brace], "\n"), Problem: "is not TOML: the { of this line is not closed"}
+		}
+		line := 1 + strings.Count(text[:at], "\n")
 		return nil, &Error{File: path, Line: line, Problem: "is not TOML: " + syntax.Message + remedyInTOML(text, line)}
 	case err != nil:
 		return nil, &Error{File: path, Problem: "is not TOML: " + err.Error()}
@@ -29,6 +34,40 @@ func readTOML(path, text string) (*document, error) {
 		d.keys.grow(key, 0)
 	}
 	return d, nil
+}
+
+// openBrace returns the offset of the last { before at that nothing closes, or -1. It is -1
+// also where a string does not end, or a bracket is closed that is not open: then no pair is
+// certain.
+func openBrace(text string, at int) int {
+	var open []int
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '#':
+			comment, _, _ := strings.Cut(text[i:], "\n")
+			i += len(comment)
+		case '"', '\'':
+			length := stringLength(text[i:], c)
+			if length < 2 || text[i+length-1] != c {
+				return -1
+			}
+			i += length - 1
+		case '[', '{':
+			open = append(open, i)
+		case ']', '}':
+			last := len(open) - 1
+			if last < 0 || text[open[last]] != c-2 { // in ASCII, [ is ] - 2, and { is } - 2
+				return -1
+			}
+			open = open[:last]
+		}
+	}
+	for _, i := range slices.Backward(open) {
+		if i < at && text[i] == '{' {
+			return i
+		}
+	}
+	return -1
 }
 
 // remedyInTOML says what is usually wrong with a line that is not TOML, by what stands in it.
