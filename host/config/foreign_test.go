@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,6 +92,37 @@ func TestFilesByTheirMarks(t *testing.T) {
 		s, err := f.Servers[0].Expand(os.LookupEnv)
 		if err != nil || f.Client != tt.client || s.Env["KEY"] != tt.value || !strings.Contains(strings.Join(f.Notes, "\n"), tt.note) {
 			t.Errorf("%s: client %q, value %q, notes %q, %v", tt.file, f.Client, s.Env["KEY"], f.Notes, err)
+		}
+	}
+}
+
+// Of the commands that Crush would run, only an echo that prints its words is understood.
+func TestCommandsOfCrush(t *testing.T) {
+	t.Setenv("MY_KEY", "sesame")
+	for value, want := range map[string]string{
+		"$(echo $MY_KEY)": "sesame", "$(echo Bearer ${MY_KEY})": "Bearer sesame", `$(echo "a $MY_KEY" "b")`: "a sesame b", "$(echo hi)": "hi",
+		"$(echo a b; id)": "", "$(echo a | id)": "", "$(echo a && id)": "", "$(echo a\nid)": "", "$(echo `id`)": "", "$(echo a > f)": "", "$(echo < f)": "",
+		"$(echo $(id))": "", "$(echo '$MY_KEY')": "", "$(echo -n a)": "", "$(echo a  b)": "", "$(echo *)": "", "$(echo ~)": "", `$(echo \a)`: "", "$(echo a$$)": "",
+		"$(echo ${#MY_KEY})": "", `$(echo "a)`: "", `$(echo a"$MY_KEY"b)`: "", "$(echo a )": "", "$(echo)": "", "$(echo {a,b})": "", "$(echo a # b)": "", "x $(echo a)": "",
+	} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Parse("crush.json", []byte(`{"mcp": {"x": {"type": "stdio", "command": "x", "env": {"B": `+string(text)+`}}}}`))
+		switch {
+		case err != nil:
+			t.Error(value, err)
+		case want == "":
+			if len(f.Servers) > 0 || !strings.Contains(strings.Join(f.Warnings, "\n"), "env.B: holds a command, $(…)") {
+				t.Errorf("%q: %v, warnings %q", value, f.Servers, f.Warnings)
+			}
+		case len(f.Servers) != 1:
+			t.Errorf("%q: warnings %q", value, f.Warnings)
+		default:
+			if s, err := f.Servers[0].Expand(os.LookupEnv); err != nil || s.Env["B"] != want {
+				t.Errorf("%q becomes %q, %v", value, s.Env["B"], err)
+			}
 		}
 	}
 }

@@ -80,7 +80,7 @@ func FuzzEnv(f *testing.F) {
 
 // What a client writes as a text is a text for Expand too, whatever is in it.
 func FuzzSyntax(f *testing.F) {
-	for _, s := range []string{"$A", "${A}", "$$", "$${A}", "{env:A}", "{file:a}", "$env:A", "${{ secrets.A }}", "$(echo $A)", "$(x)", "{env:$}", "$$$A{env:B}$"} {
+	for _, s := range []string{"$A", "${A}", "$$", "$${A}", "{env:A}", "{file:a}", "$env:A", "${{ secrets.A }}", "$(echo $A)", "$(echo a; x)", "$(x)", "{env:$}", "$$$A{env:B}$"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

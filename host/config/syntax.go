@@ -20,7 +20,7 @@ func noSyntax(_, value string) (string, error) { return literal(value), nil }
 
 var (
 	shellVariable    = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)`)
-	echoed           = lazyregexp.New(`^\$\(echo ([^()]*)\)$`)
+	echoed           = lazyregexp.New(`^\$\(echo((?: "?(?:[\w./:=@%+,]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})+"?)+)\)$`)
 	braced           = lazyregexp.New(`\{(env|file):([^{}]*)\}`)
 	prefixed         = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)`)
 	continueVariable = lazyregexp.New(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
@@ -39,11 +39,12 @@ func gooseSyntax(field, value string) (string, error) {
 	return noSyntax(field, value)
 }
 
-// crushSyntax is the syntax of a shell. Commands are refused, except $(echo …), which the
-// documentation of Crush shows: it only prints.
+// crushSyntax is the syntax of a shell. Commands are refused, except an echo as the documentation
+// of Crush shows it: of variables, and of words without a character that means more to a shell
+// or, as - does, to echo. That only prints them.
 func crushSyntax(field, value string) (string, error) {
-	if m := echoed.FindStringSubmatch(value); m != nil {
-		value = strings.Trim(m[1], `"'`)
+	if m := echoed.FindStringSubmatch(value); m != nil && strings.Count(m[1], `"`)%2 == 0 {
+		value = strings.ReplaceAll(m[1][1:], `"`, "")
 	}
 	if strings.Contains(value, "$(") {
 		return "", errors.New("holds a command, $(…), which Crush would run when it reads the file; wharf does not: set a variable, and write $NAME")
