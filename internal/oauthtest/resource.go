@@ -23,6 +23,8 @@ type Resource struct {
 // NewResource starts a resource in front of a handler. It ends as a Server does.
 func NewResource(cleanup func(func()), s *Server, behind http.Handler) *Resource {
 	p := &Resource{server: s, behind: behind}
+	p.mu.Lock() // guard reads the URL after it had the lock
+	defer p.mu.Unlock()
 	p.URL = start(cleanup, http.HandlerFunc(p.guard)) + "/mcp"
 	return p
 }

@@ -52,6 +52,8 @@ type Request struct {
 // [testing.T.Cleanup] do at the end of a test.
 func New(cleanup func(func())) *Server {
 	s := &Server{instead: map[string]http.HandlerFunc{}, codes: map[string]string{}, valid: map[string]bool{}, Life: 3600}
+	s.mu.Lock() // ServeHTTP reads the URL after it had the lock
+	defer s.mu.Unlock()
 	s.URL = start(cleanup, s)
 	return s
 }
