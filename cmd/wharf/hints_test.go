@@ -173,7 +173,7 @@ var apart = map[string]string{
 	"for an argument write %s; see `%s --help`": "tools.txtar",
 	"${secret:%s} has no value yet; give it with: wharf auth secret %[1]s":                                                                 "import.txtar",
 	"There is nothing new to copy. `wharf import --list` shows what was found.":                                                            "import.txtar",
-	"%s of %s is not copied: there is another server of that name in %s; `wharf import %[2]s --server %[4]s --name NAME` gives it another": "import.txtar",
+	"%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another": "import.txtar",
 	"`wharf import --list` shows those that were found":                                                                                    "import.txtar",
 	"without --config, wharf reads your own, ":                                                                                             "mistakes.txtar",
 	"write --config ": "mistakes.txtar",

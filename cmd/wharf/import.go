@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -103,6 +101,7 @@ type importItem struct {
 	State  string `json:"state"`
 	Target string `json:"target"`
 
+	Differs  string   `json:"differs,omitempty"`  // from another server of its name: "in env, headers from that of cursor", or "from your own"
 	Disabled bool     `json:"disabled,omitempty"` // by what a client forbids
 	Needs    []string `json:"needs,omitempty"`    // of what was added: variables of the environment that are not set
 
@@ -137,7 +136,7 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	for i := range items {
 		items[i].Disabled = items[i].server.Disabled
 		if items[i].State == importNew {
-			items[i].compare(own.Read.Servers)
+			items[i].compare(own.Read.Servers, items[:i], cmp.Or(name, items[i].server.Name))
 		}
 	}
 	for _, name := range only {
@@ -164,77 +163,46 @@ func itemOf(before []importItem, f config.Found, s host.Server, name string) imp
 	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: plain.Target(s), server: s}
 	for i := range before {
 		other := &before[i]
-		if strings.EqualFold(other.Name, item.Name) {
-			if other.Target == item.Target && reflect.DeepEqual(other.server.Args, s.Args) {
-				item.State = importTwice
-				restrict(&other.server, s)
-				return item
-			}
-			item.Name += "-" + f.ID
+		if !strings.EqualFold(cmp.Or(name, other.server.Name), item.Name) {
+			continue
 		}
+		keys := differences(s, other.server)
+		if len(keys) == 0 {
+			item.State, item.Differs = importTwice, ""
+			restrict(&other.server, s)
+			return item
+		}
+		item.Differs = cmp.Or(item.Differs, fmt.Sprintf("in %s from that of %s", strings.Join(keys, ", "), other.Client))
+	}
+	for slices.ContainsFunc(before, func(other importItem) bool { return strings.EqualFold(other.Name, item.Name) }) {
+		item.Name += "-" + f.ID
 	}
 	return item
 }
 
-// restrict makes a server also forbid all that another one forbids.
-func restrict(s *host.Server, other host.Server) {
-	s.Disabled = s.Disabled || other.Disabled
-	for _, tool := range other.DisabledTools {
-		if !slices.Contains(s.DisabledTools, tool) {
-			s.DisabledTools = append(slices.Clip(s.DisabledTools), tool)
-		}
-	}
-	switch {
-	case s.EnabledTools == nil:
-		s.EnabledTools = other.EnabledTools
-	case other.EnabledTools != nil: // the result may be empty but not nil: it then forbids all tools
-		s.EnabledTools = slices.DeleteFunc(slices.Clone(s.EnabledTools), func(tool string) bool { return !slices.Contains(other.EnabledTools, tool) })
-	}
-}
-
-// forbidsAll reports whether mine forbids all that other forbids.
-func forbidsAll(mine, other host.Server) bool {
-	switch {
-	case mine.Disabled:
-		return true
-	case other.Disabled:
-		return false
-	case mine.EnabledTools != nil:
-		return !slices.ContainsFunc(mine.EnabledTools, func(tool string) bool { return mine.Permits(tool) && !other.Permits(tool) })
-	}
-	return other.EnabledTools == nil &&
-		!slices.ContainsFunc(other.DisabledTools, func(tool string) bool { return !slices.Contains(mine.DisabledTools, tool) })
-}
-
-// compare says whether an item has the name of one of the user's own servers, and is the same.
-func (i *importItem) compare(own []host.Server) {
+// compare says whether the user has a server of the name of an item, and whether it is the
+// same. Of an item that was given a second name, the user may have the server under its first
+// one, if no item before it is that entry.
+func (i *importItem) compare(own []host.Server, before []importItem, first string) {
 	for _, mine := range own {
+		keys := differences(asEntry(i.server, mine), mine)
+		named := strings.EqualFold(mine.Name, i.Name)
+		if !named && len(keys) == 0 && strings.EqualFold(mine.Name, first) {
+			named = !slices.ContainsFunc(before, func(other importItem) bool {
+				return strings.EqualFold(other.Name, first) && (other.State == importSame || other.State == importLoose)
+			})
+		}
 		switch {
-		case !strings.EqualFold(mine.Name, i.Name):
-		case plain.Target(mine) != i.Target && plain.Target(mine) != i.targetAs(mine):
-			i.State = importTaken
+		case !named:
+			continue
+		case len(keys) > 0:
+			i.State, i.Differs = importTaken, "in "+strings.Join(keys, ", ")+" from your own"
 		case forbidsAll(mine, i.server):
-			i.State = importSame
+			i.State, i.Name, i.Differs = importSame, mine.Name, ""
 		default:
-			i.State = importLoose
+			i.State, i.Name, i.Differs = importLoose, mine.Name, ""
 		}
 	}
-}
-
-// targetAs returns the target that an item has as an entry whose inputs are those secrets of
-// the vault that an entry of the user means.
-func (i *importItem) targetAs(mine host.Server) string {
-	_, questions := i.server.Adopt(make(map[string]string), make(map[string]string))
-	answers := make(map[string]string)
-	for at, q := range questions {
-		for _, ref := range mine.Secrets() {
-			if path.Base(ref.Secret) == path.Base(q.Secret) { // behind the name of the server that was copied first
-				answers[i.server.Inputs[at].Secret] = ref.Secret
-			}
-		}
-	}
-	adopted, _ := i.server.Adopt(make(map[string]string), answers)
-	return plain.Target(adopted)
 }
 
 // listImports lists the servers, and reports which parts of the files would not be copied.
@@ -266,6 +234,9 @@ func (a *app) listImports(items []importItem, found []config.Found) error {
 		state := i.State
 		if i.Disabled && state == importNew {
 			state += ", disabled"
+		}
+		if i.Differs != "" {
+			state += ", differs " + i.Differs
 		}
 		rows = append(rows, []string{plain.Line(i.Name), i.Client, state, plain.Line(i.Target)})
 	}
@@ -313,8 +284,8 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 				a.Warn("%s in %s allows what the same server of another client forbids (%s): your entry stays as it is",
 					plain.Line(item.Name), own.Path, forbidden(item.server))
 			case importTaken:
-				a.Warn("%s of %s is not copied: there is another server of that name in %s; `wharf import %[2]s --server %[4]s --name NAME` gives it another",
-					plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name))
+				a.Warn("%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another",
+					plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name), item.Differs)
 			}
 			continue
 		}

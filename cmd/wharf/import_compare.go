@@ -1,0 +1,104 @@
+package main
+
+import (
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// differences returns the keys in which two servers run or reach something else, or are given
+// something else. Two servers without any are the same.
+func differences(s, other host.Server) (keys []string) {
+	for _, part := range []struct {
+		key  string
+		same bool
+	}{
+		{"command", s.Command == other.Command},
+		{"args", slices.Equal(s.Args, other.Args)},
+		{"env", maps.Equal(s.Env, other.Env)},
+		{"env_file", s.EnvFile == other.EnvFile},
+		{"dir", s.Dir == other.Dir},
+		{"url", s.URL == other.URL},
+		{"address", s.Address == other.Address},
+		{"headers", maps.Equal(lowered(s.Headers), lowered(other.Headers))},
+		{"tls", s.TLS == other.TLS},
+		{"auth", reflect.DeepEqual(s.Auth, other.Auth)},
+	} {
+		if !part.same {
+			keys = append(keys, part.key)
+		}
+	}
+	return keys
+}
+
+// lowered returns headers by their names in lower case, as a table of its own.
+func lowered(headers map[string]string) map[string]string {
+	out := make(map[string]string, len(headers))
+	for name, value := range headers {
+		out[strings.ToLower(name)] = value
+	}
+	return out
+}
+
+// asEntry returns a server of another client as it would be in place of an entry of the user.
+// Its inputs are those secrets of the vault that the entry means. A value that would go to the
+// vault counts as the secret that the entry has there: the vault is not read for this.
+func asEntry(s, mine host.Server) host.Server {
+	_, questions := s.Adopt(make(map[string]string), make(map[string]string))
+	answers := make(map[string]string)
+	for at, q := range questions {
+		for _, ref := range mine.Secrets() {
+			if path.Base(ref.Secret) == path.Base(q.Secret) { // behind the name of the server that was copied first
+				answers[s.Inputs[at].Secret] = ref.Secret
+			}
+		}
+	}
+	secrets := make(map[string]string)
+	adopted, _ := s.Adopt(secrets, answers)
+	adopted.Headers = lowered(adopted.Headers)
+	keep := func(values, before, own map[string]string) {
+		for name, value := range values {
+			_, moved := secrets[strings.TrimSuffix(strings.TrimPrefix(value, "${secret:"), "}")]
+			if moved && (own[name] == before[name] || strings.Contains(own[name], "${secret:")) {
+				values[name] = own[name]
+			}
+		}
+	}
+	keep(adopted.Env, s.Env, mine.Env)
+	keep(adopted.Headers, lowered(s.Headers), lowered(mine.Headers))
+	return adopted
+}
+
+// restrict makes a server also forbid all that another one forbids.
+func restrict(s *host.Server, other host.Server) {
+	s.Disabled = s.Disabled || other.Disabled
+	for _, tool := range other.DisabledTools {
+		if !slices.Contains(s.DisabledTools, tool) {
+			s.DisabledTools = append(slices.Clip(s.DisabledTools), tool)
+		}
+	}
+	switch {
+	case s.EnabledTools == nil:
+		s.EnabledTools = other.EnabledTools
+	case other.EnabledTools != nil: // the result may be empty but not nil: it then forbids all tools
+		s.EnabledTools = slices.DeleteFunc(slices.Clone(s.EnabledTools), func(tool string) bool { return !slices.Contains(other.EnabledTools, tool) })
+	}
+}
+
+// forbidsAll reports whether mine forbids all that other forbids.
+func forbidsAll(mine, other host.Server) bool {
+	switch {
+	case mine.Disabled:
+		return true
+	case other.Disabled:
+		return false
+	case mine.EnabledTools != nil:
+		return !slices.ContainsFunc(mine.EnabledTools, func(tool string) bool { return mine.Permits(tool) && !other.Permits(tool) })
+	}
+	return other.EnabledTools == nil &&
+		!slices.ContainsFunc(other.DisabledTools, func(tool string) bool { return !slices.Contains(mine.DisabledTools, tool) })
+}
