@@ -12,22 +12,22 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 )
 
-// Apply makes the servers and plugin files of the host those of a configuration. A new server
-// is added, without connecting it. One that is no longer there is closed. One whose entry or
-// plugin changed is reloaded, see [Session.Reload]; where only the transport changed, the new
-// one continues the session that the server keeps, if it can. All other servers keep their
+// Apply gives the host the servers and the plugin files of a configuration. It adds a new server
+// without connecting it, closes a server that is no longer there, and reloads a server whose
+// entry or plugin changed, see [Session.Reload]. Where only the transport changed, the new
+// transport continues the session that the server keeps, if it can. All other servers keep their
 // connections and their calls in flight, even if their Ping or PingTimeout changed. So does
 // every session that was made by [Host.Add] or [Host.Connect].
 //
-// The policy takes the place of [Config.Reconnect] for all sessions of the host. A wait that
-// has begun is not made shorter or longer.
+// reconnect takes the place of [Config.Reconnect] for all sessions of the host. A wait that has
+// begun keeps its length.
 //
-// A plugin has also changed if its file was replaced by another one that can be loaded. If
-// the new file cannot be loaded, the host warns of it and goes on with the old plugin. Logins
-// of a provider that changed are loaded again from the vault.
+// A plugin counts as changed if its file was replaced by one that can be loaded. If the new file
+// cannot be loaded, the host warns of it and goes on with the old plugin. Logins of a provider
+// that changed are loaded again from the vault.
 //
-// A configuration that names a server twice changes nothing. Apply returns when the
-// connections that it ended are gone. It may be called from callbacks.
+// A configuration that names a server twice is an error and changes nothing. Apply returns when
+// the connections that it ended are gone. Callbacks may call it.
 func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect config.Reconnect) error {
 	h.applying.Lock()
 	defer h.applying.Unlock()
@@ -56,8 +56,7 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect
 	return errors.Join(errs...)
 }
 
-// Session returns the session with the server of that name that was given to
-// [Host.Apply], or nil.
+// Session returns the session of the server that [Host.Apply] added under that name, or nil.
 func (h *Host) Session(name string) *Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,8 +77,8 @@ func (h *Host) drop(wanted map[string]Server) error {
 	return onAll(unwanted, (*Session).Close)
 }
 
-// update adds a server, or reloads it if its entry, its provider or its transport changed.
-// Where only the transport changed, the new one continues the session.
+// update adds a server, or reloads it if its entry, its provider or its transport changed. Where
+// only the transport changed, the new transport continues the session.
 func (h *Host) update(entry Server, plugins map[string]bool) error {
 	s := h.Session(entry.Name)
 	if s == nil {

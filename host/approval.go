@@ -24,7 +24,7 @@ func unapproved(a trust.Approval) error {
 		"`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s", a.Server, a.Hash)}
 }
 
-// approvals are the answers that a host remembers about servers of projects.
+// approvals remembers what the person answered about servers of projects.
 type approvals struct {
 	asking ctxmutex.Mutex // held while the person is asked
 
@@ -46,8 +46,8 @@ func (p *approvals) has(hash string) bool {
 
 var errNoTrust = &hosterr.Error{Kind: ErrDenied, Err: errors.New("this program uses no servers of projects: it set no folder for approvals")}
 
-// look looks at a server of a project. A server that the person approved just once counts as
-// approved.
+// look compares a server of a project with what the person has approved. An approval that was
+// given just once counts while the host is open.
 func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	if h.config.TrustDir == "" {
 		return trust.Approval{}, fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), errNoTrust)
@@ -59,12 +59,12 @@ func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	return a, err
 }
 
-// admit returns an entry as it may be used, with the secrets that it takes from the vault. In
-// an entry of the user's own, admit replaces the variables, each time that the server is
-// connected. An entry of a project may be used if the user has approved all that it is at
-// this moment: admit looks at it each time. What runs is the path that was shown, with the
-// variables that were shown and those that the look has read from its env_file, which is not
-// opened again. admit asks no one, and refuses with a [trust.UnapprovedError].
+// admit returns an entry that may be used, with its secrets from the vault. It is called for
+// each connection and asks no one. In an entry of the user's own, it replaces the variables. An
+// entry of a project must be approved with all that it is at this moment, else admit returns a
+// [trust.UnapprovedError]. Such a server runs the command path and the variables that the person
+// was shown. The variables of its env_file are those that look has read: the file is not opened
+// again.
 func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	if s.Project == nil {
 		s, err := s.Expand(h.config.LookupEnv)
@@ -92,10 +92,9 @@ func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	return h.dialer.Resolve(ctx, s)
 }
 
-// Approve asks the person about a server of a project, unless they have approved it as
-// it is now, and returns nil once they have. The user's own servers need no approval.
-// Connecting and calling ask by themselves; Approve is for programs that want to ask
-// before.
+// Approve asks the person about a server of a project, unless they have approved it as it is
+// now. It returns nil once they have, and at once for one of the user's own servers. Connecting
+// and calling ask by themselves: Approve is for programs that want to ask earlier.
 func (h *Host) Approve(ctx context.Context, s Server) error {
 	if s.Project == nil {
 		return nil
@@ -107,9 +106,8 @@ func (h *Host) Approve(ctx context.Context, s Server) error {
 	return h.approve(ctx, s)
 }
 
-// approve looks at a server, and asks the person if need be. The caller holds
-// approvals.asking: while it waited for that, another call may have had the question
-// answered.
+// approve looks at a server, and asks the person if need be. The caller holds approvals.asking.
+// approve looks again because another call may have had the answer while this one waited.
 func (h *Host) approve(ctx context.Context, s Server) error {
 	a, err := h.look(ctx, s)
 	switch {
@@ -146,9 +144,9 @@ func (h *Host) account(ctx context.Context, s Server) (*connect.SharedAccount, e
 	return h.dialer.Accounts.Of(s)
 }
 
-// approves asks the person about the server if a call has failed because they have not
-// approved it, and reports whether the call may be made again. Their time does not count
-// against the call: nothing was started by then.
+// approves asks the person about the server if a call failed for lack of their approval. It
+// reports whether the call may be made again. The time of the person does not count against the
+// call, which has started nothing yet.
 func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	var refused *trust.UnapprovedError
 	if !errors.As(err, &refused) || session.Unattended(ctx) {
@@ -169,8 +167,8 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	return true
 }
 
-// answers asks the person a question of the entry if a call has failed because the answer
-// is not in the vault, and reports whether the call may be made again.
+// answers asks the person a question of the entry if a call failed because the vault lacks the
+// answer. It reports whether the call may be made again.
 func (s *Session) answers(ctx context.Context, err error) (again bool) {
 	var open *connect.InputError
 	h := s.host

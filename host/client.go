@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Client is the part of a program that servers know: its name, and what they may ask of it.
-// Callbacks are given the name of the server that asks. A callback that is nil is not
-// advertised, and a request for it is refused.
+// Client is what a program tells its servers: its name, and what they may ask of it. Each
+// callback is given the name of the server that asks. A callback that is nil is not advertised,
+// and a request for it is refused.
 type Client struct {
 	// Info is how the program names itself. Without a Name, Wharf's own Info is sent.
 	Info mcp.Implementation
@@ -25,25 +25,25 @@ type Client struct {
 	// Roots lists the folders that a server may know of.
 	Roots func(ctx context.Context, server string) ([]mcp.Root, error)
 
-	// Handlers answer requests of other methods, and requests of the methods above that have
-	// no callback. Legacy servers send such requests themselves; the results of modern ones
-	// ask for them. Params and result are JSON. A legacy server is told an [RPCError] as it
-	// is; of any other error it is told only that there was one. Requests without a handler
-	// are refused with -32601.
+	// Handlers answer requests of other methods, and those of the methods above whose callback
+	// is nil. Params and result are JSON. Legacy servers send such requests themselves; modern
+	// ones ask for them in their results. A legacy server is sent an [RPCError] as it is; of any
+	// other error it learns only that there was one. A request without a handler is refused with
+	// -32601.
 	Handlers map[string]func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 
-	// Capabilities are declared beside those that the callbacks stand for, by name, each with
-	// its settings, a JSON object: "experimental", or "sampling" with tools and context. One
-	// with the name of a callback's capability takes the place of what Wharf declares for the
-	// callback: "elicitation" with {"form":{}} offers forms and no pages. A request in a mode
-	// that is not offered is refused.
+	// Capabilities are declared beside those of the callbacks: by name, each with its settings,
+	// a JSON object. Examples are "experimental", or "sampling" with tools and context. An entry
+	// takes the place of what Wharf declares for the callback of the same name: "elicitation"
+	// with {"form":{}} offers forms and no pages. A request in a mode that is not offered is
+	// refused.
 	Capabilities map[string]json.RawMessage
 
 	// Extensions are declared by their names, each with its settings, a JSON object.
 	Extensions map[string]json.RawMessage
 }
 
-// name gives the client the name of Wharf where it has none.
+// name sets the client's name to that of Wharf if it has none.
 func (c *Client) name() {
 	if c.Info.Name == "" {
 		c.Info = mcp.Implementation{Name: "wharf", Version: "0.1.0"}

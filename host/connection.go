@@ -14,7 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// connections is the driver of a session as [session.Connections].
+// connections gives a session the connections that its driver makes, as [session.Connections].
 type connections struct{ *Session }
 
 func (c connections) Acquire(ctx context.Context) (*session.Conn, error) {
@@ -56,7 +56,7 @@ func (s *Session) pulse() manager.Pulse {
 	return manager.Pulse{Every: max(0, cmp.Or(entry.Ping, c.Ping)), Timeout: cmp.Or(entry.PingTimeout, c.PingTimeout)}
 }
 
-// classify says whether another try may succeed where a dial failed.
+// classify returns what a failed dial means for the next: whether another try may succeed.
 func classify(err error) status.Reason {
 	switch {
 	case errors.Is(err, ErrConfig), errors.Is(err, ErrUnknownTransport):
@@ -92,10 +92,10 @@ func (s *Session) Ready(ctx context.Context) error {
 	})
 }
 
-// Reload gives the session another entry of the same name. Its connection is replaced:
-// calls in flight have ten seconds to end, and new ones wait for the next connection.
-// Earlier failures are forgiven. The server is connected anew if it was wanted before. It
-// is disabled or enabled as the entry says; being disabled ends calls at once.
+// Reload gives the session another entry of the same name and replaces its connection. Calls in
+// flight have ten seconds to end, and new ones wait for the next connection. Earlier failures
+// are forgiven. The server is connected anew if it was wanted before. The entry also says
+// whether it is disabled: disabling it ends calls at once.
 func (s *Session) Reload(entry Server) error {
 	if entry.Name != s.Name() {
 		return hosterr.Configf("reload %s: the entry is that of %s", s.Name(), entry.Name)
@@ -104,9 +104,9 @@ func (s *Session) Reload(entry Server) error {
 	return nil
 }
 
-// replaceEntry gives the session another entry and replaces its connection. The session forgets
-// what it knew of the server after the driver has been told: by then a dial that was under
-// way is cancelled and cannot bring it back.
+// replaceEntry gives the session another entry and replaces its connection. The driver is told
+// first, which cancels a dial that is under way. Only then does the session forget what it knew
+// of the server, so that such a dial cannot bring it back.
 func (s *Session) replaceEntry(entry Server, c manager.Change) {
 	s.savedLists.Lock()
 	other := catalogue.KeyOf(*s.entry.Swap(&entry)) != catalogue.KeyOf(entry)
@@ -120,8 +120,7 @@ func (s *Session) replaceEntry(entry Server, c manager.Change) {
 	s.showSaved()
 }
 
-// Disable drops the connection and makes no other: calls fail with [ErrDisabled],
-// until Enable.
+// Disable drops the connection and makes no other until Enable: calls fail with [ErrDisabled].
 func (s *Session) Disable() { s.driver.Disable() }
 
 // Enable undoes Disable. The server is connected if it was wanted before.

@@ -55,14 +55,14 @@ var (
 	// ErrTimeout: the server did not answer in time.
 	ErrTimeout = hosterr.ErrTimeout
 
-	// ErrProtocol: what the server answered is no valid answer.
+	// ErrProtocol: the server sent something that is no valid answer.
 	ErrProtocol = hosterr.ErrProtocol
 
 	// ErrNotSent: the request certainly did not reach the server.
 	ErrNotSent = rpc.ErrNotSent
 )
 
-// RPCError is what a server answered in place of a result.
+// RPCError is the error that a server answered in place of a result.
 //
 // Its fields:
 //
@@ -82,12 +82,11 @@ type RPCError = rpc.Error
 //	Stderr string // the last lines it wrote to its standard error
 type PluginError = guest.PluginError
 
-// Hint says what to do about an error, in a line or a few; it is "" when there
-// is nothing helpful to say.
+// Hint says what to do about an error, in one line or a few. It returns "" if it has no advice.
 func Hint(err error) string { return hosterr.Hint(err) }
 
-// Withheld returns the names of variables that a server said it needs when it failed to
-// start: those that this process has and that the server's entry does not name.
+// Withheld returns the names of the variables that a server said it needs when it failed to
+// start, if this process has them and the server's entry does not name them.
 func Withheld(err error) []string {
 	var start *connect.StartError
 	if !errors.As(err, &start) {
@@ -96,7 +95,7 @@ func Withheld(err error) []string {
 	return start.Cause.Withheld
 }
 
-// explain adds the kind and the hint to an error of the packages below.
+// explain adds the kind and the hint to an error that the packages below return.
 func explain(server string, err error) error {
 	if err == nil { // returns before anything escapes to the heap: every good call passes here
 		return nil
@@ -120,8 +119,8 @@ func explain(server string, err error) error {
 	return err
 }
 
-// refused finds why no connection is made for now. If an earlier error is the reason, the
-// kind is that of the earlier error.
+// refused returns the hint and the kind of an error that says why no connection is made for now.
+// A nil kind says that err is another error.
 func refused(server string, err error) (hint string, kind error) {
 	var r *manager.UnavailableError
 	if !errors.As(err, &r) {
@@ -139,7 +138,7 @@ func refused(server string, err error) (hint string, kind error) {
 	return "", nil
 }
 
-// denied finds what the user did not allow.
+// denied returns the hint and the kind of an error about something that the user did not allow.
 func denied(server string, err error) (hint string, kind error) {
 	var denial *capability.Denial
 	var refusal *httpclient.Refusal
@@ -170,8 +169,8 @@ func denied(server string, err error) (hint string, kind error) {
 	return "", nil
 }
 
-// basic reports whether a server that was sent no credentials accepts only Basic, a name
-// and a password (RFC 7617), which no sign-in of a person gives.
+// basic reports whether a server was sent no credentials and accepts only Basic (RFC 7617). No
+// sign-in of a person gives the name and the password that Basic takes.
 func basic(r *httpclient.Refusal) bool {
 	if r.Err == nil && (r.Signed || r.Configured) {
 		return false // the server refused credentials, perhaps a name and a password
@@ -188,8 +187,8 @@ func basic(r *httpclient.Refusal) bool {
 	return len(r.Challenges) > 0
 }
 
-// unmet sorts the refusals to which no provider had an answer. A 403 that asks for no
-// credentials is a denial.
+// unmet returns the hint and the kind of a refusal to which no provider had an answer. A 403
+// that asks for no credentials is a denial.
 func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	switch {
 	case r.HTTP == 401 && r.Err == nil && r.Signed:
@@ -207,7 +206,8 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
 }
 
-// unsigned sorts the reasons why a provider has no credentials.
+// unsigned returns the hint and the kind of an error that says why a provider has no
+// credentials.
 func unsigned(server string, e *auth.Error) (hint string, kind error) {
 	switch e.Class {
 	case step.FailRetry:
@@ -220,7 +220,7 @@ func unsigned(server string, e *auth.Error) (hint string, kind error) {
 	return e.Hint, ErrAuthRequired
 }
 
-// broken finds what a plugin did.
+// broken returns the hint and the kind of an error that a plugin caused.
 func broken(_ string, err error) (hint string, kind error) {
 	var p *guest.PluginError
 	var said *guest.StatusError
@@ -236,7 +236,8 @@ func broken(_ string, err error) (hint string, kind error) {
 	return "", nil
 }
 
-// lost finds how a connection ended, or which limit was reached.
+// lost returns the hint and the kind of an error about a lost connection or a limit that was
+// reached.
 func lost(server string, err error) (hint string, kind error) {
 	var ended *guest.EndedError
 	var call *rpc.CallError

@@ -29,17 +29,16 @@ import (
 )
 
 // Server is one server as a configuration describes it. The entry is also the grant: its
-// command, address or url is all that the transport may reach. Its variables and secrets
-// are looked up each time that it is connected, unless it was expanded or is
-// [config.Server.Literal]. An entry that was made from what a user typed should be literal.
+// command, address or url is all that the transport may reach. Its variables and secrets are
+// looked up for each connection, unless the entry was expanded or is [config.Server.Literal].
+// Make an entry literal if its values come from what a user typed.
 type Server = config.Server
 
-// Config is what a program decides about its host. The zero value is a host
-// without plugins.
+// Config holds what a program decides about its host. The zero value is a host without plugins.
 type Config struct {
-	// Plugins are the transports and auth providers that are compiled into the
-	// program, by name; plugins.Builtin() are those that Wharf ships. A function returns
-	// the module, the same each time. It is called when the plugin is first used.
+	// Plugins are the transports and auth providers that are compiled into the program, by name;
+	// plugins.Builtin() returns those that Wharf ships. Each function returns its module, the
+	// same bytes each time, and is called when the plugin is first used.
 	Plugins map[string]func() []byte
 
 	// Files are plugins that are loaded from files, by name. A file takes the place of a
@@ -47,30 +46,30 @@ type Config struct {
 	// compiled-in plugin is run.
 	Files map[string]config.Plugin
 
-	// Worker is a command that passes its stdin and stdout to [RunWorker]: the program
-	// itself, say, with an argument that its main looks for before all else. Modules that are
-	// not in Plugins are compiled in such processes, which have limits and are killed at a
-	// deadline. Plugins with isolation = "process" run in them. Without a Worker, a plugin
-	// with that isolation is an error, and modules are compiled in this process: those larger
-	// than can be compiled within 5 s of one processor are refused.
+	// Worker is a command that passes its stdin and stdout to [RunWorker]: for example the
+	// program itself, with an argument that its main looks for before all else. The host
+	// compiles modules that are not in Plugins in such processes, which have limits and are
+	// killed at a deadline. It also runs plugins with isolation = "process" in them. Without a
+	// Worker, such a plugin is an error, and modules are compiled in this process: a module is
+	// refused if compiling it would take more than 5 s of one processor.
 	Worker []string
 
-	// CompileTimeout bounds looking at and compiling a plugin that is not in Plugins, where
-	// there is a Worker; 0 is a minute. It does not count against StartTimeout.
+	// CompileTimeout bounds how long a Worker may look at and compile a plugin that is not in
+	// Plugins. 0 is a minute. It does not count against StartTimeout.
 	CompileTimeout time.Duration
 
-	// Streams lead to servers that are part of the program, by name. The transport of an
-	// entry with address = "memory:NAME" talks over the byte stream that the function of that
-	// name returns, such as one end of a [net.Pipe]. The function is called each time that
-	// the server is connected, also after the connection was lost, perhaps by several
-	// goroutines. It returns when ctx ends; the stream may outlive ctx. The host reads and
-	// writes at the same time, and closes the stream, which ends both. If the stream has a
-	// CloseWrite, as those of net do, a transport can end its own side alone.
+	// Streams lead to servers that are part of the program, by name. For an entry with address =
+	// "memory:NAME", the transport talks over the byte stream that the function of that name
+	// returns, such as one end of a [net.Pipe]. The host calls the function for each connection
+	// to the server, perhaps on several goroutines. The function returns when ctx ends; the
+	// stream may outlive ctx. The host reads and writes at the same time, and closes the stream,
+	// which must end both. A transport can end its own side alone if the stream has a
+	// CloseWrite, as those of net do.
 	Streams map[string]func(ctx context.Context) (io.ReadWriteCloser, error)
 
-	// CacheDir keeps compiled plugins between runs; "" is no cache. What lies there is run as
-	// native code, so it must be the user's alone; see [DefaultCacheDir]. A folder that
-	// cannot be written to is not used, with a warning.
+	// CacheDir keeps compiled plugins between runs; "" is no cache. Its files are run as native
+	// code, so only the user may be able to write them; see [DefaultCacheDir]. A folder that
+	// cannot be written to is not used, and the host warns of it.
 	CacheDir string
 
 	// VaultDir keeps logins between runs, encrypted; see [vault.DefaultDir]. With "" there is
@@ -81,48 +80,47 @@ type Config struct {
 	// project; see [trust.DefaultDir]. With "" such servers are never used.
 	TrustDir string
 
-	// Client is what servers are told of the program, and may ask of it. See
+	// Client is what the program tells its servers, and what they may ask of it. See
 	// [Host.AddClient] for a session with a client of its own.
 	Client Client
 
 	// LookupEnv looks up the variables of entries, as [config.Server.Expand] says; nil is
-	// [os.LookupEnv]. Those of a project's entries are always the process's own, which is
-	// what the user has approved.
+	// [os.LookupEnv]. For entries of projects it is always [os.LookupEnv], whose values the user
+	// has approved.
 	LookupEnv func(name string) (string, bool)
 
-	// CatalogueDir keeps what servers have listed between runs, for [Session.Known]; ""
-	// keeps nothing.
+	// CatalogueDir keeps the lists of servers between runs, for [Session.Known]; "" keeps
+	// nothing.
 	CatalogueDir string
 
 	// Timeout bounds each request; 0 is 30 s, below zero is no limit.
 	Timeout time.Duration
 
-	// StartTimeout bounds the start of a server, from its turn to be dialled until it is
-	// ready for calls. 0 is 60 s, or no limit where Timeout has none; below zero is no
-	// limit. The entry of a server may set its own, as for Timeout.
+	// StartTimeout bounds the start of a server, from its turn to be dialled until it is ready
+	// for calls. 0 is 60 s, or no limit if Timeout has none; below zero is no limit. The entry
+	// of a server may set its own, as for Timeout.
 	StartTimeout time.Duration
 
-	// Ping is how long a connected server may send no message before it is asked for a sign
-	// of life, which has to come within PingTimeout. A server that gives none twice in a row
-	// is connected anew. 0 is a minute, or never where OneShot is set; below zero is never. A
+	// Ping is how long a connected server may be silent before the host asks it for a sign of
+	// life. Its answer must come within PingTimeout; after two in a row without one, the server
+	// is connected anew. A Ping of 0 is a minute, or never with OneShot; below zero is never. A
 	// PingTimeout of 0 is 10 s. The entry of a server may set its own.
 	Ping, PingTimeout time.Duration
 
 	// Reconnect is when a server that failed is tried again.
 	Reconnect config.Reconnect
 
-	// MaxTimeout bounds a request with progress. Its Timeout begins anew with each
-	// notification of progress, and MaxTimeout does not; 0 is an hour, below zero is no
-	// limit.
+	// MaxTimeout bounds a request with progress. Each notification of progress begins its
+	// Timeout anew, and leaves MaxTimeout as it is. 0 is an hour, below zero is no limit.
 	MaxTimeout time.Duration
 
-	// Print prints what passes between servers, plugins and the host; nil prints nothing.
+	// Print prints the traffic between servers, plugins and the host; nil prints nothing.
 	Print *trace.Printer
 
 	// Trace writes all messages to a file; nil writes none. The host does not close it.
 	Trace *trace.Recorder
 
-	// Record writes what plugins do to a file, to replay it; nil writes nothing. The host
+	// Record writes the actions of plugins to a file, for a replay; nil writes nothing. The host
 	// does not close it.
 	Record *replay.Recorder
 
@@ -136,9 +134,9 @@ type Config struct {
 	// their schemas, see [ArgumentError] and [ResultError].
 	NoValidate bool
 
-	// The callbacks below, and those of Client, may be called from any goroutine. One that
-	// asks a person is part of the call that needs the answer, and must not wait for Close
-	// of the host, which ends and awaits that call.
+	// The callbacks below, and those of Client, may be called from any goroutine. A callback
+	// that asks a person is part of the call that needs the answer. It must not wait for Close
+	// of the host: Close ends that call and waits for it.
 
 	// Person lets the person sign in when a call needs it, see [RequestOptions].
 	Person *signin.Person
@@ -152,10 +150,10 @@ type Config struct {
 	// answer is kept in the vault. One question is asked at a time.
 	Input func(ctx context.Context, server string, q config.Input) (string, error)
 
-	// Event hears notifications and warnings. Those of a session come one at a time, and
-	// those of each of its connections in order. What a bounded queue cannot hold while Event
-	// is busy is dropped, with a warning. So are events that wait from any but the newest two
-	// connections of a session.
+	// Event hears notifications and warnings. Those of a session come one at a time, and those
+	// of each of its connections in order. A bounded queue holds them while Event is busy.
+	// Events that do not fit are dropped, with a warning, and so are those that wait from any
+	// but the newest two connections of a session.
 	Event func(e Event)
 }
 
@@ -166,9 +164,9 @@ type Event struct {
 	Params  json.RawMessage // of a notification
 	Warning string          // for people
 
-	// The call or stream that a notification belongs to, if it says so: Label is the label of
-	// the call whose progress it tells, see [RequestOptions], and Subscription is the
-	// [Subscription.ID] of the stream on which a modern server sent it.
+	// Label and Subscription name the call or the stream that a notification belongs to, if it
+	// says so. Label is the label of the call whose progress it reports, see [RequestOptions].
+	// Subscription is the [Subscription.ID] of the stream on which a modern server sent it.
 	Label, Subscription string
 }
 
@@ -198,8 +196,7 @@ type Host struct {
 	sessions  map[*Session]struct{}
 }
 
-// New makes a host. It loads no plugin yet: that happens when a session first
-// needs one.
+// New makes a host. It loads no plugin: a session does that when it first needs one.
 func New(ctx context.Context, c Config) (*Host, error) {
 	c.Client.name()
 	if c.LookupEnv == nil {
@@ -242,8 +239,8 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	return h, nil
 }
 
-// CheckCache says why the plugins of a host with that CacheDir would be compiled
-// anew each time, or be refused. It makes the folder if it is missing.
+// CheckCache returns why a host with that CacheDir would compile its plugins anew each time, or
+// refuse them. It makes the folder if it is missing.
 func CheckCache(dir string) error { return wasm.CheckCache(dir) }
 
 // DefaultCacheDir returns the folder of the user's caches that belongs to Wharf.
@@ -255,9 +252,8 @@ func DefaultCacheDir() (string, error) {
 	return filepath.Join(dir, "wharf"), nil
 }
 
-// Close ends every wait for a connection, and closes every session and then the host. The
-// watches of [Host.Watch] end with it. Close returns when nothing is left. A second Close
-// does nothing.
+// Close ends every wait for a connection, closes every session and then the host. The watches of
+// [Host.Watch] end too. Close returns when nothing is left. A second Close does nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -274,8 +270,8 @@ func (h *Host) Close() error {
 	return errors.Join(err, h.manager.Close(), h.dialer.Close(), h.modules.Close())
 }
 
-// AwaitEvents waits until Event has heard what has arrived, or until ctx ends. Close drops
-// what Event has not heard by then. Event must not call AwaitEvents.
+// AwaitEvents waits until Event has heard everything that has arrived, or until ctx ends. Close
+// drops the events that Event has not heard by then. Event must not call AwaitEvents.
 func (h *Host) AwaitEvents(ctx context.Context) {
 	h.mu.Lock()
 	sessions := slices.Collect(maps.Keys(h.sessions))
@@ -330,6 +326,6 @@ func (h *Host) hear(e Event) {
 }
 
 // Redact returns a text without the secrets of the entries that the host has connected to so
-// far, whatever encoding they are in. It is for errors that are shown or logged, since
-// servers and plugins may quote what they were given. It may be called after Close.
+// far, whatever their encoding. Use it for errors that are shown or logged: servers and plugins
+// may quote the secrets that they were given. It may be called after Close.
 func (h *Host) Redact(text string) string { return h.dialer.Redact(text) }

@@ -12,12 +12,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Known returns what the server was last known to list, without asking or starting it: in
-// this session, or else in an earlier run with the same [Config.CatalogueDir]. Its tools are
-// those that the entry permits. Where a list is stale, the server may list others by now. A
-// known list is asked for again when the server is connected. In a host that is not OneShot
-// it is also asked for again when the server says that the list changed; a modern server
-// tells that only to a [Subscription].
+// Known returns the lists that the server was last known to have, without asking or starting it.
+// They come from this session, or else from an earlier run with the same [Config.CatalogueDir].
+// The tools are those that the entry permits. A list that is stale may have changed since. A
+// known list is asked for again when the server is connected. Unless the host is OneShot, it is
+// also asked for again when the server says that it changed; a modern server says so only to a
+// [Subscription].
 func (s *Session) Known() status.Known {
 	s.loadSaved()
 	k := s.inner.Known()
@@ -25,8 +25,8 @@ func (s *Session) Known() status.Known {
 	return k
 }
 
-// savedLists is what a session knows of earlier runs. Its lock is held while the entry of the
-// session is replaced, so that no list is kept under the wrong entry.
+// savedLists says which lists of earlier runs the session was given. Its lock is held while the
+// entry of the session is replaced, so that no list is saved under the wrong entry.
 type savedLists struct {
 	sync.Mutex
 	of catalogue.Key // the server whose lists the session was given; "" is none
@@ -67,8 +67,8 @@ func (s *Session) loadSaved() {
 	s.inner.Recall(lists)
 }
 
-// showSaved shows in the status what is known from an earlier run. A OneShot host does not read
-// the catalogue for that.
+// showSaved reports the tools of an earlier run in the status. A OneShot host does not read the
+// catalogue for that.
 func (s *Session) showSaved() {
 	if s.host.store == nil || s.host.config.OneShot {
 		return
@@ -77,15 +77,15 @@ func (s *Session) showSaved() {
 	s.showStale()
 }
 
-// showStale shows in the status the tools that are known and stale.
+// showStale reports the known tools in the status if their list is stale.
 func (s *Session) showStale() {
 	if tools := s.inner.Known().Tools; len(tools.Items) > 0 && tools.Stale {
 		s.driver.Report(func(st *status.Status) { st.Tools, st.Stale = len(tools.Items), true })
 	}
 }
 
-// renew asks for the lists that are known from before, over a connection that was just made.
-// entry is the one that the connection was made with.
+// renew asks for the known lists again, over a connection that was just made. The connection was
+// made with entry.
 func (s *Session) renew(entry *Server, c *session.Conn) {
 	if !s.inner.Outdated(c) {
 		return
@@ -102,7 +102,7 @@ func (s *Session) renew(entry *Server, c *session.Conn) {
 	}()
 }
 
-// saveQueue are the sessions whose lists are about to be kept.
+// saveQueue holds the sessions whose lists wait to be saved.
 type saveQueue struct {
 	unkept sync.Once // the warning that nothing is kept
 
@@ -111,7 +111,7 @@ type saveQueue struct {
 	running bool
 }
 
-// queueSave keeps what a session knows for later runs. It returns at once.
+// queueSave saves the lists of a session for later runs. It returns at once.
 func (h *Host) queueSave(s *Session) {
 	if h.store == nil {
 		return
@@ -141,8 +141,8 @@ func (h *Host) queueSave(s *Session) {
 	}()
 }
 
-// next returns a session that waits. It returns nil if none waits: the saving then ends, and
-// queueSave begins it anew.
+// next takes a session that waits. It returns nil if none waits: then the saving goroutine ends,
+// and queueSave starts another.
 func (q *saveQueue) next() *Session {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,7 +154,7 @@ func (q *saveQueue) next() *Session {
 	return nil
 }
 
-// save keeps what the session knows. Lists that it does not know are kept as they were.
+// save writes the lists that the session knows. It leaves the others as they were saved.
 func (s *Session) save() error {
 	s.loadSaved()
 	s.savedLists.Lock()

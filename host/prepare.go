@@ -10,10 +10,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// Prepare loads and compiles the plugins that an entry needs first, unless that was done
-// before. It is for programs that give a server little time to connect, and want to spend
-// none of it on compiling. Its error is about the transport, and Connect would return it too.
-// Prepare reports nothing else that is wrong with the entry: Connect does.
+// Prepare loads and compiles the plugins that an entry needs first, unless that was done before.
+// A program calls it to leave compiling out of the little time that it gives a server to
+// connect. Its error is about the transport, and Connect would return the same. Prepare reports
+// nothing else that is wrong with the entry: Connect does.
 func (h *Host) Prepare(ctx context.Context, s Server) error {
 	a, _ := h.account(ctx, s) // Connect says what is wrong with it
 	if err := h.dialer.Prepare(ctx, s, a); err != nil {
@@ -28,14 +28,14 @@ func Locate(s Server) (string, error) {
 	return process.Process{Command: s.Command, Args: s.Args, Dir: s.Dir}.Locate()
 }
 
-// RunWorker is the other side of [Config.Worker]: it gives up all rights of its process
-// that it does not need, and compiles the plugin that it reads from in, or runs it until in
-// ends. The process must end when RunWorker returns.
+// RunWorker is the other side of [Config.Worker]. It gives up all rights of its process that it
+// does not need. Then it reads a plugin from in, and compiles it or runs it until in ends. The
+// process must end when RunWorker returns.
 func RunWorker(in io.Reader, out io.Writer) error { return worker.Serve(in, out) }
 
-// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without a
-// module, it reads the file; with one, the path is only for errors. A plugin that would be
-// refused is no error: its findings say so. A file that cannot be read is an error.
+// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. If module is
+// nil it reads the file; else the path is only for errors. A plugin that would be refused is no
+// error: the findings say why. A file that cannot be read is an error.
 func (h *Host) Inspect(ctx context.Context, path string, module []byte) (*pluginstore.Info, error) {
 	info, err := h.modules.Inspect(ctx, path, module)
 	return info, explain(path, err)

@@ -6,7 +6,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
 
-// RequestOptions are the wishes of a caller about its requests, see [WithOptions].
+// RequestOptions are what a caller asks for with its requests, see [WithOptions].
 //
 // Its fields:
 //
@@ -30,7 +30,7 @@ import (
 //	Progress func(mcp.Progress)
 type RequestOptions = session.RequestOptions
 
-// WithOptions returns a context whose requests have options, in place of those that it has.
+// WithOptions returns a context whose requests have these options and no earlier ones.
 func WithOptions(ctx context.Context, o RequestOptions) context.Context {
 	return session.WithOptions(ctx, o)
 }

@@ -23,8 +23,7 @@ func (s *Session) changed() {
 	}()
 }
 
-// renewChanged asks for the lists that are out of date, over the connection there is or the
-// next one.
+// renewChanged asks for the lists that are out of date, over the current connection or the next.
 func (s *Session) renewChanged(ctx context.Context) {
 	s.showStale()
 	entry := s.entry.Load()
@@ -37,9 +36,9 @@ func (s *Session) renewChanged(ctx context.Context) {
 	}
 }
 
-// renewals are the renewals of a session's lists that its server says have changed. They come
-// one after the other: the first at once, and further ones, while the server goes on saying
-// so, with pauses that double, since it may say so in answer to each request for a list.
+// renewals orders the renewals of a session's lists that its server says have changed. They come
+// one after the other: the first at once, further ones after pauses that double. The pauses are
+// there because a server may say so in answer to each request for a list.
 type renewals struct {
 	mu             sync.Mutex
 	running, again bool
@@ -70,7 +69,7 @@ func (r *renewals) run(ctx context.Context, renew func(context.Context)) {
 	}
 }
 
-// next reports whether something has changed since the last renewal began. If not, run ends.
+// next reports whether a list has changed since the last renewal began. If not, run ends.
 func (r *renewals) next() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // request was not sent. [Session.Call] sends any request.
 var ErrUnsupported = session.ErrUnsupported
 
-// answer makes a request that has a result.
+// answer makes a request that has a result, see [Session.repeat].
 func answer[T any](ctx context.Context, s *Session, method string, request func(context.Context) (T, error)) (result T, err error) {
 	err = s.repeat(ctx, method, false, func() (err error) {
 		result, err = request(ctx)
@@ -23,8 +23,8 @@ func answer[T any](ctx context.Context, s *Session, method string, request func(
 	return result, err
 }
 
-// ListTools returns those tools of the server that its entry permits, with their schemas as
-// the server wrote them. An entry that names no tools permits all.
+// ListTools returns the tools of the server that its entry permits, with their schemas as the
+// server wrote them. An entry that names no tools permits all.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	entry := s.entry.Load()
 	tools, err := answer(ctx, s, mcp.MethodListTools, s.inner.ListTools)
@@ -35,10 +35,10 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 }
 
 // CallTool runs a tool. args is anything that marshals to a JSON object: a map, a struct, a
-// [json.RawMessage], or nil for none. An error means that there is no result; that the tool
-// failed is in the result, as IsError. If the session has a current list of tools, arguments
-// and result are checked; see [ArgumentError] and [ResultError]. A tool that the entry does
-// not permit is [ErrDenied], and nothing is sent.
+// [json.RawMessage], or nil for none. An error means that there is no result. The result says,
+// as IsError, whether the tool failed. If the session has a current list of tools, arguments and
+// result are checked; see [ArgumentError] and [ResultError]. A tool that the entry does not
+// permit is [ErrDenied], and nothing is sent.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	if err := permits(s.entry.Load(), name); err != nil {
 		return nil, err
@@ -54,11 +54,10 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 	return result, nil
 }
 
-// Call sends a request of any method and decodes its result with
-// [json.Unmarshal]; a *[json.RawMessage] keeps it as it came, nil drops it.
-// params is anything that marshals to an object, or nil. What the protocol
-// wants in _meta is added. Tools that the entry does not permit are neither listed nor
-// called by it.
+// Call sends a request of any method and decodes its result with [json.Unmarshal]: a
+// *[json.RawMessage] keeps the JSON as it came, nil drops it. params is anything that marshals
+// to an object, or nil; Call adds the members of _meta that the protocol wants. It neither lists
+// nor calls tools that the entry does not permit.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	entry := s.entry.Load()
 	params, err := permitsRequest(entry, method, params)
@@ -75,8 +74,8 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	return decodePermitted(entry, text, result)
 }
 
-// Notify sends a notification. It returns when the transport has it. If the entry says which
-// tools may be called, a notification that calls one is refused.
+// Notify sends a notification, and returns when the transport has it. It refuses one that calls
+// a tool if the entry says which tools may be called.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	if err := permitsNotification(s.entry.Load(), method); err != nil {
 		return err
@@ -84,21 +83,21 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	return explain(s.Name(), s.inner.Notify(ctx, method, params))
 }
 
-// ListResources returns all resources that the server lists, each with all that the server
-// wrote about it. A list that the server said is still fresh, and has not changed, is not
-// asked for again.
+// ListResources returns all resources that the server lists, with everything that the server
+// wrote about each. It does not ask again for a list that is fresh, as the server said, and has
+// not changed since.
 func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
 	return answer(ctx, s, mcp.MethodListResources, s.inner.ListResources)
 }
 
-// ListResourceTemplates returns the templates for resources that the server does not list one
-// by one.
+// ListResourceTemplates returns the server's templates, which stand for resources that it does
+// not list one by one.
 func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
 	return answer(ctx, s, mcp.MethodListTemplates, s.inner.ListResourceTemplates)
 }
 
-// ReadResource returns what a resource holds. A result that the server said is still fresh is
-// not asked for again, unless the server says that something changed.
+// ReadResource returns the contents of a resource. It does not ask again for a result that is
+// fresh, as the server said, unless the server reports a change.
 func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	return answer(ctx, s, mcp.MethodReadResource, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return s.inner.ReadResource(ctx, uri)
@@ -110,7 +109,7 @@ func (s *Session) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
 	return answer(ctx, s, mcp.MethodListPrompts, s.inner.ListPrompts)
 }
 
-// GetPrompt returns the messages of a prompt, with its blanks filled in.
+// GetPrompt returns the messages of a prompt, with these arguments filled in.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) (*mcp.GetPromptResult, error) {
 	return answer(ctx, s, mcp.MethodGetPrompt, func(ctx context.Context) (*mcp.GetPromptResult, error) {
 		return s.inner.GetPrompt(ctx, name, args)
@@ -125,15 +124,15 @@ func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Comp
 	})
 }
 
-// SetLevel tells the server to log from that level up; [Config.Event] hears it. A legacy
-// server is told now, and again when a connection replaces another. A modern one is told with
-// every request from now on, and logs about those only.
+// SetLevel tells the server to log from that level up; [Config.Event] hears the logs. A legacy
+// server is told now, and again on each new connection. A modern one is told with every request
+// from now on, and logs about those requests only.
 func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 	return s.repeat(ctx, mcp.MethodSetLevel, false, func() error { return s.inner.SetLevel(ctx, level) })
 }
 
 // Ping asks for a sign of life: with ping in the legacy era, and with server/discover in the
-// modern era, which has no ping. That a server knows no such method is an answer.
+// modern era, which has no ping. An answer that the method is unknown counts as a sign of life.
 func (s *Session) Ping(ctx context.Context) error {
 	connected := s.driver.Status().State == status.Connected // else the latency would be that of a start
 	began := time.Now()
@@ -144,16 +143,15 @@ func (s *Session) Ping(ctx context.Context) error {
 	return err
 }
 
-// RootsChanged tells all servers, at the same time, that [Client.Roots] now returns something
-// else for them. It sends nothing to servers of the modern era, which ask for the roots
-// whenever they need them, nor to servers without a connection.
+// RootsChanged tells all servers, at the same time, that [Client.Roots] now returns other
+// folders for them. Servers of the modern era are not told, since they ask for the roots
+// whenever they need them, nor are servers without a connection.
 func (h *Host) RootsChanged(ctx context.Context) error {
 	return onAll(h.all(), func(s *Session) error { return explain(s.Name(), s.inner.RootsChanged(ctx)) })
 }
 
-// Page returns one page of a list: the first page if cursor is nil, else the page that cursor
-// stands for, which is the next of the page before. next is nil after the last page. Tools
-// that the entry does not permit are left out.
+// Page returns one page of a list, and the cursor of the next page, which is nil after the last.
+// A nil cursor stands for the first page. Tools that the entry does not permit are left out.
 func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Task](ctx context.Context, s *Session, cursor *string) (items []T, next *string, err error) {
 	entry := s.entry.Load()
 	err = s.repeat(ctx, mcp.MethodListTools, false, func() (err error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// MaybeSent reports whether err is about a request that the server may have, and may have
-// acted on, although no answer came. If its error is neither of this kind nor [ErrNotSent], a
-// request was answered, or was never made.
+// MaybeSent reports whether the server may have received a request and acted on it, although no
+// answer came. An error of a call that is neither this nor [ErrNotSent] says that the request
+// was answered, or never made.
 func MaybeSent(err error) bool {
 	var call *rpc.CallError
 	return errors.As(err, &call) && call.Sent == rpc.MaybeSent
@@ -34,8 +34,8 @@ var reads = map[string]bool{
 	mcp.MethodGetTask:       true,
 }
 
-// repeat makes a request. If the connection is lost before the answer, a read is made once
-// more, and so is the call of a harmless tool unless the entry has changed meanwhile. A
+// repeat makes a request. If the connection is lost before the answer, repeat makes it once more
+// in two cases: the method is a read, or the tool is harmless and the entry is still the same. A
 // call that succeeds allocates nothing here.
 func (s *Session) repeat(ctx context.Context, method string, harmless bool, request func() error) error {
 	entry := s.entry.Load()
@@ -48,9 +48,9 @@ func (s *Session) repeat(ctx context.Context, method string, harmless bool, requ
 	return s.mend(ctx, method, again, request, err)
 }
 
-// mend handles a request that failed with err: it lets the person sign in, or makes the
-// request once more if again says so. The first error is kept: a request that may have
-// reached the server does not become one that was not sent.
+// mend handles a request that failed with err: it lets the person sign in, or makes the request
+// once more if again says so. If the second attempt was not sent, the error is still that of the
+// first, which may have reached the server.
 func (s *Session) mend(ctx context.Context, method string, again func() bool, request func() error, err error) error {
 	return s.signingIn(ctx, method, func() error {
 		failed := err
@@ -68,8 +68,8 @@ func (s *Session) mend(ctx context.Context, method string, again func() bool, re
 	})
 }
 
-// lostInFlight reports whether err says that the connection was lost between a request
-// and its answer, and not that the time was over or the caller left.
+// lostInFlight reports whether the connection was lost between a request and its answer. It is
+// false if a time limit was reached or the caller left.
 func lostInFlight(ctx context.Context, err error) bool {
 	var status *rpc.StatusError
 	if errors.As(err, &status) && status.HTTP != 0 || errors.Is(err, rpc.ErrTimeout) {
@@ -78,14 +78,14 @@ func lostInFlight(ctx context.Context, err error) bool {
 	return MaybeSent(err) && ctx.Err() == nil && !errors.Is(err, session.ErrClosed)
 }
 
-// harmlessTools are the tools that may be called again, according to a list of tools.
+// harmlessTools are the tools that a list of tools marks as read-only or idempotent.
 type harmlessTools struct {
 	of    *Server // the session's entry when it asked for the list
 	names map[string]bool
 }
 
-// mayRepeat reports whether a tool may be called again, by what the newest list of this
-// entry's server said of it and what the user decided.
+// mayRepeat reports whether a tool may be called again: the user allows it in the entry, and the
+// newest list of this entry's server marks the tool as harmless.
 func (s *Session) mayRepeat(tool string) bool {
 	if !s.entry.Load().Resend {
 		return false
@@ -94,8 +94,8 @@ func (s *Session) mayRepeat(tool string) bool {
 	return known != nil && known.of == s.entry.Load() && known.names[tool]
 }
 
-// learn takes a list of tools. The session had the entry that of points to when it asked for
-// the list. A list of a server that was replaced meanwhile says nothing of the next one.
+// learn takes in a list of tools. of is the entry that the session had when it asked for the
+// list; learn ignores a list that an earlier entry's server gave.
 func (s *Session) learn(of *Server, tools []mcp.Tool) {
 	if s.entry.Load() != of {
 		return

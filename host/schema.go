@@ -5,12 +5,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
 
-// ArgumentError says that the arguments of a call do not fit the input schema of
-// the tool: nothing was sent. It is an [ErrNotSent].
+// ArgumentError says that the arguments of a call do not fit the input schema of the tool, and
+// that nothing was sent. It is an [ErrNotSent].
 //
-// A call of a tool is checked if the session has a current list of tools, see
-// [Session.ListTools]; the call does not ask for a list by itself. Checks never fetch
-// anything, and are bounded. Values that they cannot decide about pass, with a warning.
+// The arguments are checked if the session has a current list of tools, see [Session.ListTools];
+// the call does not ask for one. Checks fetch nothing, and are bounded. Values that they cannot
+// decide about pass, with a warning.
 //
 // Its fields:
 //
@@ -30,8 +30,8 @@ type ArgumentError = session.ArgumentError
 //	More   int // how many others there are
 type ResultError = session.ResultError
 
-// Fault is one thing that is wrong with arguments or with a result. It names
-// places and properties, and never a value.
+// Fault is one mistake in arguments or in a result. It names places and properties, and never a
+// value.
 //
 // Its fields:
 //
@@ -42,7 +42,8 @@ type ResultError = session.ResultError
 //	Near    string // the name that was probably meant, for Missing and Unknown; or ""
 type Fault = schema.Fault
 
-// Kinds of faults; see [Fault.Kind]. Any other is a value that does not fit.
+// The kinds of faults that have a name, see [Fault.Kind]. Any other fault is a value that does
+// not fit.
 const (
 	FaultMissing = schema.Missing // a property that has to be there
 	FaultUnknown = schema.Unknown // a property that must not be there

@@ -15,10 +15,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Session is a logical connection to one server, made by [Host.Connect] or
-// [Host.Add]. The process, socket and plugin under it may end and be replaced: it
-// connects when it is first needed, and is kept connected from then on, see [Config.Reconnect].
-// Close releases it.
+// Session is a logical connection to one server, made by [Host.Connect] or [Host.Add]. The
+// process, socket and plugin under it may end and be replaced. The session connects when it is
+// first needed, and is kept connected from then on, see [Config.Reconnect]. Close releases it.
 type Session struct {
 	host   *Host
 	entry  atomic.Pointer[Server]
@@ -27,18 +26,18 @@ type Session struct {
 
 	harmless   atomic.Pointer[harmlessTools] // see learn
 	starting   connect.Starting              // the connection while it is made
-	savedLists savedLists                    // what it knows of earlier runs
+	savedLists savedLists                    // the lists that it knows from earlier runs
 	renewals   renewals                      // of lists that changed
 	refused    atomic.Pointer[string]        // the method that needs a sign-in; nil for none
 }
 
-// Connect adds a server, starts or reaches it, finds out which era of the
-// protocol it speaks, and opens a session. ctx bounds only that; the session goes
-// on after it. On an error nothing is left behind.
+// Connect adds a server, starts or reaches it, finds out which era of the protocol it speaks,
+// and opens a session. ctx bounds only the connecting; the session goes on after it ends. After
+// an error nothing is left behind.
 //
-// An entry with a url and no transport is tried over Streamable HTTP, and if the server
-// has none, over its predecessor HTTP+SSE. The one that worked is remembered for the next
-// session with that url.
+// For an entry with a url and no transport, Connect tries Streamable HTTP, and if the server has
+// none, its predecessor HTTP+SSE. The one that worked is remembered for the next session with
+// that url.
 func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
 	out, err := h.add(s, h.config.Client)
 	if err != nil {
@@ -51,7 +50,7 @@ func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
 	return out, nil
 }
 
-// Add returns a session with a server that is not connected yet: [Session.Start] or the first
+// Add returns a session with a server that is not connected yet. [Session.Start] or the first
 // call connects it, and reports an entry that cannot work. Several sessions may have the same
 // entry, and the same name.
 func (h *Host) Add(s Server) (*Session, error) { return h.AddClient(s, h.config.Client) }
@@ -112,7 +111,7 @@ func (h *Host) forget(s *Session) {
 	}
 }
 
-// sessionConfig joins a session to its connections and to the callbacks.
+// sessionConfig returns the configuration of a session: its connections and its callbacks.
 func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 	name := s.Name()
 	c := session.Config{
@@ -137,12 +136,12 @@ func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 // Name returns the name of the server entry.
 func (s *Session) Name() string { return s.entry.Load().Name }
 
-// Info returns what is known of the server: nothing before it was first connected.
+// Info returns what the server said of itself. It is empty before the first connection.
 func (s *Session) Info() status.Info { return s.inner.Info() }
 
-// Close ends the session: calls in flight end with [ErrClosed], the process or
-// socket goes away, and none is opened any more. It returns when nothing is
-// left, and may be called more than once and from callbacks.
+// Close ends the session: calls in flight end with [ErrClosed], and the process or socket is
+// closed and not opened again. Close returns when nothing is left. It may be called more than
+// once and from callbacks.
 func (s *Session) Close() error {
 	defer s.host.forget(s) // not before: Close of the host waits for it too
 	return s.inner.Close()

@@ -17,9 +17,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// Login lets the person sign in to a server, through the callbacks of the configuration. It
-// ends when they have signed in, when they decline, or when ctx ends. If they type a secret, the
-// server is connected with it once: one that it refuses is not stored ([signin.ErrTypedRefused]).
+// Login lets the person sign in to a server, through the callbacks of the configuration. It ends
+// when they have signed in, when they decline, or when ctx ends. If they type a secret, Login
+// connects the server with it once, and does not store one that the server refuses
+// ([signin.ErrTypedRefused]).
 func (h *Host) Login(ctx context.Context, s Server) error {
 	return h.onAccount(ctx, "sign in to", s, func(ctx context.Context, a *connect.SharedAccount) error {
 		if a == nil {
@@ -36,8 +37,8 @@ func (h *Host) Login(ctx context.Context, s Server) error {
 // tryTime is how long a server may take to show whether it refuses a secret.
 const tryTime = 10 * time.Second
 
-// try connects to a server with what the person has typed, and asks them nothing. A server that
-// is not reached does not refuse it, and what was typed is stored.
+// try connects to a server with the secret that the person has typed, and asks them nothing. A
+// secret is stored unless the server refuses it: a server that is not reached refuses nothing.
 func (h *Host) try(ctx context.Context, s Server, a *connect.SharedAccount) error {
 	limited, cancel := context.WithTimeout(WithOptions(ctx, RequestOptions{Unattended: true}), tryTime)
 	defer cancel()
@@ -48,16 +49,16 @@ func (h *Host) try(ctx context.Context, s Server, a *connect.SharedAccount) erro
 	return settle(ctx, a, err, errors.Is(err, ErrAuthRequired) || wantsMore(err))
 }
 
-// errTypedRefused and errSavedRefused are the kinds of errors that say what the server refuses.
+// errTypedRefused and errSavedRefused say which secret the server refuses.
 var (
 	errTypedRefused = fmt.Errorf("%w: %w", ErrLogin, signin.ErrTypedRefused)
 	errSavedRefused = fmt.Errorf("%w: %w", ErrLogin, signin.ErrSavedRefused)
 )
 
 // settle ends the trial of a secret that the person has typed, if there is one, after a request
-// that ended with err. The secret is dropped if the server refused it, and if the caller went
-// away before that was known; else it is stored. The error says that it was refused, or why it
-// could not be stored.
+// that ended with err. It drops the secret if the server refused it, or if the caller went away
+// before that was known; else it stores the secret. Its error says that the secret was refused,
+// or why it could not be stored.
 func settle(ctx context.Context, a *connect.SharedAccount, err error, refused bool) error {
 	if !refused && !errors.Is(ctx.Err(), context.Canceled) {
 		return a.Keep(context.WithoutCancel(ctx))
@@ -65,26 +66,27 @@ func settle(ctx context.Context, a *connect.SharedAccount, err error, refused bo
 	if !a.Drop() {
 		return nil
 	}
-	a.Turns.Add(1) // no connection made from now on may resume one of what was typed
+	a.Turns.Add(1) // from now on, no connection may resume one that was made with the typed secret
 	if !refused {
 		return nil
 	}
 	return &hosterr.Error{Kind: errTypedRefused, Err: err}
 }
 
-// Logout makes the provider of a server revoke and forget all that it has for that server.
+// Logout makes the provider of a server revoke and forget everything that it has for that
+// server.
 func (h *Host) Logout(ctx context.Context, s Server) error {
 	return h.onAccount(ctx, "sign out of", s, func(ctx context.Context, a *connect.SharedAccount) error {
 		if a == nil {
 			return nil
 		}
-		a.Turns.Add(1) // before the logout: no connection made from now on may resume one of this account
+		a.Turns.Add(1) // before the logout: from now on, no connection may resume one of this account
 		return a.Logout(ctx)
 	})
 }
 
-// onAccount calls do with the account of a server, or with nil if it needs none. The person
-// is present: they are asked before anything of a project is used. what is for errors.
+// onAccount calls do with the account of a server, or with nil if it needs none. The person is
+// present, so they are asked to approve a server of a project first. what is a verb for errors.
 func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(context.Context, *connect.SharedAccount) error) error {
 	ctx, over, err := h.begin(ctx)
 	if err != nil {
@@ -104,8 +106,8 @@ func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(con
 	return nil
 }
 
-// askToSignIn asks the person, and remembers that they said no. If they did sign in, the
-// sessions that wait for that go on.
+// askToSignIn asks the person to sign in, and remembers if they decline. Once they have signed
+// in, the sessions that wait for that account go on.
 func (h *Host) askToSignIn(ctx context.Context, a *connect.SharedAccount) error {
 	a.Turns.Add(1) // before the login: another person may sign in
 	err := a.Login(ctx)
@@ -128,10 +130,10 @@ func (h *Host) askToSignIn(ctx context.Context, a *connect.SharedAccount) error 
 // request then needs more than that sign-in asked for.
 const maxSignIns = 3
 
-// signingIn calls do. If that fails because a sign-in is needed, and the person may be asked,
-// they sign in and do is called again. Their time does not count against the call, because
-// its request was refused by then. If the server refuses the credentials of the new sign-in,
-// they are not asked again.
+// signingIn calls do. If that fails for lack of a sign-in, and the person may be asked, they
+// sign in and signingIn calls do again. Their time does not count against the call, because the
+// server has refused its request by then. If the server refuses the credentials of the new
+// sign-in, they are not asked again.
 func (s *Session) signingIn(ctx context.Context, method string, do func() error) error {
 	var signedIn *connect.SharedAccount // by the person, in the attempt before
 	for attempt := 0; ; attempt++ {
@@ -147,7 +149,7 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 		}
 		s.note(method, err)
 		if signedIn != nil {
-			// Some answer 403 to a wrong key: what cannot even connect is refused.
+			// Some servers answer 403 to a wrong key, so a 403 to initialize refuses it too.
 			refused := errors.Is(err, ErrAuthRequired) && !wantsMore(err) || method == mcp.MethodInitialize && wantsMore(err)
 			if failed := settle(ctx, signedIn, err, refused); failed != nil {
 				return failed
@@ -172,8 +174,8 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 	}
 }
 
-// signInError is the error of a request that needs a sign-in which the person began, and which
-// failed. Its text is about the sign-in.
+// signInError is the error of a request that needs a sign-in, after the person's attempt to sign
+// in failed. Its text is about that attempt.
 type signInError struct {
 	server          string
 	request, signIn error
@@ -182,8 +184,8 @@ type signInError struct {
 func (e *signInError) Error() string   { return fmt.Sprintf("sign in to %s: %v", e.server, e.signIn) }
 func (e *signInError) Unwrap() []error { return []error{e.request, e.signIn} }
 
-// unwelcome says of an error whether the server refused saved credentials. It adds a hint to the
-// error of a transport plugin which says that the server refused the credentials.
+// unwelcome marks an error that says that the server refused saved credentials. To such an error
+// of a transport plugin it adds a hint.
 func (s *Session) unwelcome(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrAuthRequired) {
 		return err
@@ -212,8 +214,8 @@ func (s *Session) askToSignIn(ctx context.Context, a *connect.SharedAccount) err
 	return err
 }
 
-// note keeps track of whether the server wants a sign-in, by how a request ended. A
-// refusal with 401 sets that. Only a success of the same method clears it, since other
+// note tells the driver whether the server wants a sign-in, by how a request ended. A refusal
+// with 401 says that it does. Only a success of the same method takes that back, since other
 // methods may need no sign-in. A 403 changes nothing.
 func (s *Session) note(method string, err error) {
 	switch refused := s.refused.Load(); {
@@ -229,22 +231,22 @@ func (s *Session) note(method string, err error) {
 
 func (s *Session) refuse(method string) { s.refused.Store(&method) }
 
-// wantsMore reports whether the server knows the account and refuses the request all the
-// same (403), as opposed to one without valid credentials (401).
+// wantsMore reports whether the server knows the account and still refuses the request (403). A
+// server that misses valid credentials answers 401 instead.
 func wantsMore(err error) bool {
 	var refusal *httpclient.Refusal
 	return errors.As(err, &refusal) && refusal.HTTP == 403
 }
 
-// mayAsk reports whether a person can mend err by signing in, and may be asked. What a
-// transport plugin claims is no reason to ask them.
+// mayAsk reports whether a person can mend err by signing in, and may be asked. An error that
+// only a transport plugin claims is no reason to ask them.
 func (h *Host) mayAsk(ctx context.Context, err error) bool {
 	if h.config.Person == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || session.Unattended(ctx) {
 		return false
 	}
 	var refusal *httpclient.Refusal
 	if errors.As(err, &refusal) && len(refusal.Keys) > 0 {
-		return false // another key is to be written where that one is
+		return false // the entry has a key already: a person has to write another in its place
 	}
 	var failed *auth.Error
 	if errors.As(err, &failed) {
@@ -253,9 +255,8 @@ func (h *Host) mayAsk(ctx context.Context, err error) bool {
 	return !errors.As(err, new(*guest.StatusError))
 }
 
-// SignInURL returns where a person has to sign in after a request failed with err: the
-// page, if there is one yet, or else the authorization server. It is "" where neither is
-// known.
+// SignInURL returns where a person has to sign in after a request failed with err: the page, if
+// there is one yet, or else the authorization server. It is "" if neither is known.
 func SignInURL(err error) string {
 	var failed *auth.Error
 	if errors.As(err, &failed) {

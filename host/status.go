@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// explained returns a status whose error has a kind and a hint.
+// explained returns a status with the kind and the hint added to its error.
 func explained(s status.Status) status.Status {
 	s.Err = explain(s.Name, s.Err)
 	return s
@@ -26,11 +26,11 @@ func (h *Host) Servers() []status.Status {
 	return all
 }
 
-// Watch returns a watch of the servers. It may be called at any time, also before the first
-// server is added. The caller closes the watch, which ends with the host too.
+// Watch returns a watch of all servers. It may be called at any time, even before the first
+// server is added. The caller closes the watch; Close of the host ends it too.
 func (h *Host) Watch() status.Watch { return watch{h.manager.Registry().Subscribe()} }
 
-// watch is a subscription to the registry with the errors of this package.
+// watch is a subscription to the registry that explains the errors of each status.
 type watch struct{ *manager.Subscription }
 
 func (w watch) Next(ctx context.Context) (status.Update, error) {

@@ -13,10 +13,10 @@ import (
 
 // BeginTask calls a tool and returns the task that the server has made of the call. The task
 // goes on without this program. A legacy server is asked for a task, and to keep it for ttl
-// unless that is 0; the error is [ErrUnsupported] if the server cannot run this tool as a
-// task. A modern server decides for itself: if it has finished the call at once, the task has
-// no ID, is completed, and has the result. Arguments and permissions are those of CallTool. A
-// call whose answer was lost is never made again: the first task may go on.
+// unless that is 0; the error is [ErrUnsupported] if the server cannot run this tool as a task.
+// A modern server decides for itself: if it has finished the call at once, the task has no ID,
+// is completed, and has the result. Arguments and permissions are as for CallTool. BeginTask
+// never repeats a call whose answer was lost, since the first task may still run.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	if err := permits(s.entry.Load(), name); err != nil {
 		return nil, err

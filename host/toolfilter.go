@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// permits returns why a tool of a server may not be called, or nil. The entry of a server
-// names the tools that may be called, or some that may not.
+// permits returns nil if the entry of a server permits a call of that tool, or else an error
+// that says which key of the entry forbids it.
 func permits(entry *config.Server, tool string) error {
 	if entry.Permits(tool) {
 		return nil
@@ -33,12 +33,12 @@ func permits(entry *config.Server, tool string) error {
 	}
 }
 
-// filters reports whether some tools of a server may not be called.
+// filters reports whether the entry of a server forbids some tools.
 func filters(entry *config.Server) bool {
 	return entry.EnabledTools != nil || len(entry.DisabledTools) > 0
 }
 
-// permitted returns the tools that may be called.
+// permitted returns the tools that the entry permits.
 func permitted(entry *config.Server, tools []mcp.Tool) []mcp.Tool {
 	if !filters(entry) {
 		return tools
@@ -46,8 +46,8 @@ func permitted(entry *config.Server, tools []mcp.Tool) []mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return !entry.Permits(t.Name) })
 }
 
-// permitsRequest checks the params of a request, and returns the params that it has checked.
-// It refuses params that a server could read in two ways.
+// permitsRequest checks the params of a request, and returns the JSON that it has checked. It
+// refuses params that a server could read in two ways.
 func permitsRequest(entry *config.Server, method string, params any) (any, error) {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return params, nil
@@ -75,8 +75,8 @@ func permitsRequest(entry *config.Server, method string, params any) (any, error
 	return json.RawMessage(text), permits(entry, name)
 }
 
-// permitsNotification refuses a notification that calls a tool. No revision of the protocol
-// has such a call without an answer, but some servers run it.
+// permitsNotification refuses a notification that calls a tool. No revision of the protocol has
+// calls without an answer, but some servers run them.
 func permitsNotification(entry *config.Server, method string) error {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return nil
@@ -87,8 +87,8 @@ func permitsNotification(entry *config.Server, method string) error {
 	}
 }
 
-// decodePermitted decodes the result of tools/list as [Session.Call] does, without the
-// tools that may not be called.
+// decodePermitted decodes the result of tools/list as [Session.Call] does, and leaves out the
+// tools that the entry does not permit.
 func decodePermitted(entry *config.Server, text json.RawMessage, result any) error {
 	var whole map[string]json.RawMessage
 	var tools []json.RawMessage

@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 )
 
-// warningQueue delivers the warnings of plugins. A plugin waits inside the call that
-// warns, while the callback may use or close the session of that plugin. So a goroutine
-// of its own delivers them, which runs while there are any.
+// warningQueue delivers the warnings of plugins on a goroutine of its own, which runs while
+// there are any. The plugin that warns waits for its call to return, and the callback may use or
+// close the session of that plugin, so the call cannot deliver them itself.
 type warningQueue struct {
 	deliver func(Event)
 
@@ -45,7 +45,8 @@ func (q *warningQueue) run() {
 	}
 }
 
-// next takes the oldest warning. After the last one it returns how many were dropped.
+// next takes the oldest warning. After the last one it returns how many were dropped, as a
+// warning.
 func (q *warningQueue) next() (e Event, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
