@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// asyncSender sends messages that no caller waits for: error replies and cancellations.
-// Deliver must not call the link, and a caller that leaves must not be held up by it, so
-// they queue their message here. A goroutine sends what is queued. It ends when the queue
-// is empty, or when the link, whose context ends with the connection, refuses the rest.
+// asyncSender sends messages that no caller waits for: error replies and cancellations. Deliver
+// must not call the link, and a caller that leaves must not wait for the link, so both queue their
+// messages here. One goroutine sends them. It ends when the queue is empty. Once the connection has
+// ended, the link refuses the rest.
 type asyncSender struct {
 	transmit func(context.Context, *Message) error
 	ctx      context.Context // ends with the connection
@@ -20,18 +20,18 @@ type asyncSender struct {
 	dropped uint64
 }
 
-// queued is a message, or a mark behind the messages before it: the mark is closed when
-// all of those were given to the link.
+// queued is a message or a mark. A mark is closed when the link was given every message queued
+// before it.
 type queued struct {
 	m    *Message
 	mark chan struct{}
 }
 
-// maxUnsent is how many messages wait. A server that does not read is sent no more than
-// these refusals.
+// maxUnsent is the most messages that wait to be sent. Further ones are dropped, because the server
+// may not read at all.
 const maxUnsent = 256
 
-// post takes m over and returns at once.
+// post takes ownership of m and returns at once.
 func (s *asyncSender) post(m *Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *asyncSender) take(batch *[]queued) bool {
 	return s.running
 }
 
-// flush waits until the link was given everything that was posted before, or ctx ends.
+// flush waits until the link was given every message that was posted before, or until ctx ends.
 func (s *asyncSender) flush(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.running { // the queue is empty
@@ -93,7 +93,7 @@ func (s *asyncSender) flush(ctx context.Context) error {
 	}
 }
 
-// close drops what was not sent and takes no more.
+// close drops the queued messages, and makes post drop all later ones.
 func (s *asyncSender) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *asyncSender) close() {
 	s.queue = nil
 }
 
-// unsent is how many messages were dropped.
+// unsent returns how many messages were dropped.
 func (s *asyncSender) unsent() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

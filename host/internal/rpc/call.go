@@ -14,35 +14,34 @@ import (
 type Call struct {
 	Method     string
 	Params     Appender      // nil = none
-	Name       string        // params.name or params.uri, for transports that mirror it
-	Headers    []abi.Pair    // further headers to mirror
-	Version    string        // instead of the version of the peer's terms
-	Timeout    time.Duration // instead of the peer's; below zero = none
+	Name       string        // params.name or params.uri, for transports that copy it into a header
+	Headers    []abi.Pair    // further headers for such transports
+	Version    string        // overrides the version of the peer's terms
+	Timeout    time.Duration // overrides the peer's; below zero = none
 	Background bool          // Drain does not wait for it
 
-	// Solicited says that an answer of the server asks for this call, so that there
-	// may be as many as the server likes: the next page, a further round.
+	// Solicited says that an answer of the server asks for this call, as for the next page of a
+	// list. The server decides how many such calls there are.
 	Solicited bool
 
-	// Begun is called when the call is pending, before its message is sent. It may be nil.
+	// Begun, if not nil, is called when the call is pending and before its message is sent.
 	Begun func()
 }
 
-// The notification that cancels a request, either way, and the method whose requests a client
-// must not cancel (2025-11-25/basic/utilities/cancellation). The answer to that request
-// settles the version of the protocol, so the request carries none.
+// methodCancelled cancels a request of either side. A client must not cancel methodInitialize
+// (2025-11-25/basic/utilities/cancellation). Its answer settles the protocol version, so the
+// request carries none.
 const (
 	methodCancelled  = "notifications/cancelled"
 	methodInitialize = "initialize"
 )
 
-// Call sends a request and waits for its answer, until ctx is done or the time
-// for it is over. The result is the raw JSON that the server sent, checked, and
-// the caller's to keep. What the server answers in place of a result is an
-// [*Error]; everything else that can happen is a [*CallError].
+// Call sends a request and waits for its answer, until ctx is done or the timeout is over. The
+// result is raw JSON as the server sent it. It has been checked and belongs to the caller. If the
+// server answers with an error, Call returns an [*Error]. Every other failure is a [*CallError].
 //
-// When the caller leaves first, the server is told so, unless the message had
-// not left yet; Call does not wait for that.
+// If the caller leaves first, the peer tells the server, unless the message had not left yet. Call
+// does not wait for that.
 func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 	c := p.newCall(ctx, &r)
 	defer p.recycle(c)
@@ -74,8 +73,7 @@ func (p *Peer) newCall(ctx context.Context, r *Call) *pendingCall {
 	return c
 }
 
-// recycle keeps the record for another call. What was put into its channels has
-// been taken.
+// recycle keeps the record for another call. Its channels are empty by now.
 func (p *Peer) recycle(c *pendingCall) {
 	if c.stop != nil {
 		c.stop(nil)
@@ -91,7 +89,7 @@ func (p *Peer) send(c *pendingCall, r *Call) error {
 	case r.Version != "":
 		f.Version = r.Version
 	case r.Method == methodInitialize:
-		f.Version = "" // it opens a session anew, whatever was settled for an old one
+		f.Version = "" // initialize opens a new session, in which no version is settled yet
 	}
 	m, err := newRequest(c.id, &f, r.Params)
 	if err != nil {
@@ -101,7 +99,7 @@ func (p *Peer) send(c *pendingCall, r *Call) error {
 	return p.transmit((*sendContext)(c), m)
 }
 
-// transmit gives a message to the link, as far as ctx allows.
+// transmit gives a message to the link, which may wait for room until ctx ends.
 func (p *Peer) transmit(ctx context.Context, m *Message) error {
 	if p.config.Trace != nil {
 		p.config.Trace(true, m.Body())
@@ -109,8 +107,8 @@ func (p *Peer) transmit(ctx context.Context, m *Message) error {
 	return p.config.Link.Send(ctx, m)
 }
 
-// unsent ends a call whose message the link refused, and returns why. If the call ended while
-// the link waited, its own reason counts, because it is why the link refused.
+// unsent ends a call whose message the link refused, and returns why. If the call ended while the
+// link waited, unsent returns the reason of that end, because the link refused for that reason.
 func (p *Peer) unsent(c *pendingCall, err error) error {
 	if p.flight.leave(c, err, NotSent) {
 		c.done <- nil
@@ -121,8 +119,8 @@ func (p *Peer) unsent(c *pendingCall, err error) error {
 	return &CallError{c.method, NotSent, err}
 }
 
-// await returns when c has ended. It is the one place where a caller waits, and
-// where it does what its message needs meanwhile.
+// await returns when c has ended. No caller waits anywhere else. While it waits, the caller runs
+// the I/O that it is offered.
 func (p *Peer) await(ctx context.Context, c *pendingCall) {
 	for {
 		select {
@@ -134,7 +132,7 @@ func (p *Peer) await(ctx context.Context, c *pendingCall) {
 		case <-ctx.Done():
 			if p.flight.leave(c, contextError(ctx), MaybeSent) {
 				c.untold = true
-				c.done <- nil // there is room: only this goroutine puts anything in now
+				c.done <- nil // never blocks: only this goroutine can write to the channel now
 			}
 			c.awaitEnd()
 			return
@@ -142,7 +140,7 @@ func (p *Peer) await(ctx context.Context, c *pendingCall) {
 	}
 }
 
-// outcome returns what Call returns for c, which has ended.
+// outcome returns the results of Call for c, which has ended.
 func (p *Peer) outcome(c *pendingCall) ([]byte, error) {
 	if c.err == nil {
 		return c.result, nil
@@ -157,8 +155,8 @@ func (p *Peer) outcome(c *pendingCall) ([]byte, error) {
 	return nil, &CallError{c.method, c.sent, c.err}
 }
 
-// abandon tells the transport that no caller waits for the answer any more, and the server
-// too, unless it learns that from the transport.
+// abandon tells the transport that no caller waits for the answer any more. It also tells the
+// server, unless the transport does.
 func (p *Peer) abandon(c *pendingCall) {
 	if p.config.Link.Cancel(c.exchange()) {
 		c.sent = NotSent
@@ -172,7 +170,7 @@ func (p *Peer) abandon(c *pendingCall) {
 		dst = fmt.Appendf(dst, `{"requestId":%d,"reason":`, id)
 		return append(strictjson.AppendString(dst, reason), '}'), nil
 	})
-	if err == nil { // else the connection is closed, and that says it all
+	if err == nil { // else the connection is closed, and the server need not be told
 		m.urgent = true
 		p.sender.post(m)
 	}
@@ -188,8 +186,8 @@ func contextError(ctx context.Context) error {
 	return err
 }
 
-// Notify sends a notification. It returns once the link has taken it. If the
-// transport fails to deliver it after that, this is counted and dropped.
+// Notify sends a notification. It returns once the link has taken the message. If the transport
+// fails to deliver it later, the failure is counted and nothing else happens.
 func (p *Peer) Notify(ctx context.Context, method string, params Appender) error {
 	m, err := p.notification(method, params)
 	if err != nil {
@@ -206,10 +204,9 @@ func (p *Peer) Notify(ctx context.Context, method string, params Appender) error
 	return nil
 }
 
-// Announce sends a notification and waits until its exchange is over: the server
-// has taken it, or refused it. It is for transports whose messages are exchanges
-// of their own, and so may overtake each other. A caller that leaves does not
-// take it back.
+// Announce sends a notification and waits until its exchange is over: the server has taken it, or
+// refused it. It is for transports in which each message is an exchange of its own, so that
+// messages may overtake each other. The end of ctx does not cancel the notification.
 func (p *Peer) Announce(ctx context.Context, method string, params Appender) error {
 	c := p.newCall(ctx, &Call{Method: method})
 	defer p.recycle(c)

@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// sendContext is the context that a link waits on while it has no room for a
-// call's message: done when the call has ended, by its deadline, its caller's
-// context or the end of the connection. Nearly always there is room and the link
-// does not ask, so the real context behind it is made on demand.
-//
-// It is good until Send returns.
+// sendContext is the context that a link waits on while it has no room for a call's message. It is
+// done when the call has ended: by its deadline, its caller's context or the end of the connection.
+// The link nearly always has room and does not use the context, so the real context behind it is
+// made on demand. It is valid until Send returns.
 type sendContext pendingCall
 
 func (s *sendContext) Deadline() (time.Time, bool) {
@@ -28,9 +26,9 @@ func (s *sendContext) Err() error            { return s.context().Err() }
 // Value reaches into the real context too, so that context.Cause works.
 func (s *sendContext) Value(key any) any { return s.context().Value(key) }
 
-// context makes the real context, unless it is there. For a call that has ended, it is done
-// from the start and not kept: the goroutine that ended the call may be looking for a context
-// to cancel at this moment.
+// context makes the real context, unless it exists. For a call that has ended, it returns a context
+// that is done, and does not store it: the goroutine that ended the call may be reading the stored
+// context at this moment.
 func (s *sendContext) context() context.Context {
 	c := (*pendingCall)(s)
 	c.flight.mu.Lock()
@@ -47,5 +45,5 @@ func (s *sendContext) context() context.Context {
 	return inner
 }
 
-// errEnded is for links; callers learn why their call has ended.
+// errEnded is what a link sees. Callers learn why their call has ended.
 var errEnded = errors.New("the call has ended")

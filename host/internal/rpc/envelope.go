@@ -9,19 +9,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// envelope has the members of a message, as written. A member that the message lacks is nil.
+// envelope holds the members of a message as written. A missing member is nil.
 type envelope struct {
 	id, method, params, result, fault []byte
 	version                           bool
 }
 
-// Bounds of an envelope that honest servers do not come near.
+// Bounds of an envelope, far above those of any real server's.
 const (
 	maxToken  = 1 << 10 // bytes of an id or a method
-	maxExtras = 16      // members that JSON-RPC does not have
+	maxExtras = 16      // members that JSON-RPC does not define
 )
 
-// parse takes a message apart in the one pass that checks it. Every error is an
+// parse checks a message and splits it into its members, in one pass. Every error is an
 // ErrMalformed.
 func parse(msg []byte) (envelope, error) {
 	var e envelope
@@ -89,7 +89,7 @@ func (e *envelope) slot(key []byte) *[]byte {
 	return nil
 }
 
-// check reports whether the members go together.
+// check returns an error if the members do not fit together.
 func (e *envelope) check() error {
 	switch {
 	case !e.version:
@@ -134,7 +134,7 @@ func (e *envelope) checkMethod() error {
 
 func (e *envelope) isNullID() bool { return e.id == nil || e.id[0] == 'n' }
 
-// parseError reads an error object that has been checked as JSON.
+// parseError reads an error object whose JSON has been checked.
 func parseError(raw []byte) (*Error, error) {
 	var fault Error
 	var code, message bool
@@ -159,7 +159,7 @@ func parseError(raw []byte) (*Error, error) {
 	return &fault, nil
 }
 
-// exactID returns the id that raw spells the way this package spells its ids.
+// exactID returns the id if raw spells it as this package does.
 func exactID(raw []byte) (id uint64, ok bool) {
 	if len(raw) == 0 || raw[0] == '0' {
 		return 0, false
@@ -174,8 +174,8 @@ func exactID(raw []byte) (id uint64, ok bool) {
 	return id, true
 }
 
-// looseID returns the id that raw means in another spelling: the string "7", or
-// 7.0. No such answer is accepted, but it says which call it was meant for.
+// looseID returns the id that raw means in another spelling: the string "7", or 7.0. Such an answer
+// is not accepted, but looseID tells for which call it was meant.
 func looseID(raw []byte) (id uint64, ok bool) {
 	if len(raw) != 0 && raw[0] == '"' {
 		return exactID(raw[1 : len(raw)-1])
@@ -190,8 +190,8 @@ func looseID(raw []byte) (id uint64, ok bool) {
 	return uint64(x), true
 }
 
-// scanBroken looks at what is left of a broken or cut message: whether it may have
-// been an answer, and to which id, 0 if that cannot be read.
+// scanBroken reads a broken or cut message. It reports whether the message may have been an answer,
+// and returns its id, or 0 if no id can be read.
 func scanBroken(msg []byte) (id uint64, answer bool) {
 	r := strictjson.Read(msg)
 	if r.Kind() != '{' {

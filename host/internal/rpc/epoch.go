@@ -2,23 +2,21 @@ package rpc
 
 import "sync/atomic"
 
-// epochs tells which handshake the messages of a connection belong to, where a
-// transport has sessions that a server can forget (2025-11-25/basic/transports,
-// "Session Management"). Messages are numbered in order and an epoch begins
-// between two of them, so one number is all there is to remember, also about
-// exchanges that ended long ago.
+// epochs tells to which handshake a message belongs, for transports with sessions that a server can
+// forget (2025-11-25/basic/transports, "Session Management"). Messages are numbered in order, and
+// an epoch begins between two of them. So one number suffices, also for exchanges that ended long
+// ago.
 type epochs struct {
-	first     uint64        // the last number before the epoch of the terms; guarded by flight.mu
+	first     uint64        // the last number before the present epoch; guarded by flight.mu
 	forgotten atomic.Uint32 // the newest epoch that the server has forgotten
 }
 
-// Expired is the transport's word that the server has forgotten the session
-// that an exchange belonged to. If that is the session of the terms, its epoch
-// is over; a late word about an older one says nothing new. Exchange 0 counts
-// as the session of the terms. Expired does not wait.
+// Expired says that the server has forgotten the session of an exchange. If that is the present
+// session, its epoch is over. If it is an older one, Expired has no effect. Exchange 0 stands for
+// the present session. Expired does not wait.
 //
-// A transport says it before it says that the exchange has failed, so that the
-// caller who hears of the failure finds the epoch over.
+// A transport calls Expired before it reports the failure of the exchange, so that a caller who
+// learns of the failure finds the epoch over.
 func (p *Peer) Expired(exchange uint32) {
 	p.flight.mu.Lock()
 	defer p.flight.mu.Unlock()
@@ -28,6 +26,6 @@ func (p *Peer) Expired(exchange uint32) {
 	}
 }
 
-// Forgot reports whether the server has forgotten the session of that epoch.
-// Epoch 0, before the first handshake, has none.
+// Forgot reports whether the server has forgotten the session of an epoch. Epoch 0 is before the
+// first handshake and has no session.
 func (p *Peer) Forgot(epoch uint32) bool { return epoch <= p.epochs.forgotten.Load() && epoch != 0 }

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Why a call ended without a result. All of them arrive wrapped in a
-// [*CallError]; what a server answers in place of a result is an [*Error].
+// The reasons for which a call ends without an answer. Each arrives wrapped in a [*CallError]. If
+// the server answers with an error, the call returns an [*Error] instead.
 var (
-	// ErrTimeout: the server did not answer in time. A deadline of the caller's
-	// own is context.DeadlineExceeded instead.
+	// ErrTimeout: the server did not answer in time. If the caller's own deadline passes, the error
+	// is context.DeadlineExceeded instead.
 	ErrTimeout = errors.New("timed out")
 
 	// ErrClosed: the connection is closed.
@@ -33,7 +33,7 @@ var (
 	// ErrChangedID: the server answered with the id in another spelling.
 	ErrChangedID = errors.New("server changed the id's type")
 
-	// ErrWrongID: the server answered with an id that was not asked.
+	// ErrWrongID: the server answered with an id that was not asked for.
 	ErrWrongID = errors.New("answer with another id")
 
 	// ErrParams: the parameters cannot be sent.
@@ -45,10 +45,10 @@ var (
 	ErrNotSent = errors.New("not sent")
 )
 
-// NoResponseError is an [ErrNoResponse] for a request that was sent on an exchange of its own.
+// NoResponseError is an [ErrNoResponse] for a request that had an exchange of its own.
 type NoResponseError struct {
 	Exchange uint32
-	HTTP     int // the status that came in place of an answer; 0 where it came otherwise
+	HTTP     int // the status of the response that held no answer; 0 if there was none
 }
 
 func (e *NoResponseError) Error() string {
@@ -61,18 +61,17 @@ func (e *NoResponseError) Error() string {
 
 func (e *NoResponseError) Unwrap() error { return ErrNoResponse }
 
-// Sent is what is known about a call's message after the call has failed.
+// Sent says what is known about a call's message after the call has failed.
 type Sent uint8
 
-// A call that was certainly not sent can safely be made again; one that may have been sent
-// cannot.
+// A call may safely be made again if it was NotSent, and only then.
 const (
 	NotSent   Sent = iota // it never left
 	MaybeSent             // the server may have it
-	Answered              // the server has answered, but not so that one could use it
+	Answered              // the server has answered, but the answer cannot be used
 )
 
-// CallError says how a call ended that has no answer.
+// CallError is the error of a call that ended without an answer.
 type CallError struct {
 	Method string
 	Sent   Sent
@@ -88,14 +87,14 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Is makes a call that was not sent an ErrNotSent, whatever else it is.
+// Is matches ErrNotSent if the call was not sent, beside the errors that Err matches.
 func (e *CallError) Is(target error) bool { return target == ErrNotSent && e.Sent == NotSent }
 
-// StatusError is an error that a link passes to [Peer.Failed] if the failure is about an HTTP
+// StatusError is an error that a link passes to [Peer.Failed] when the failure concerns an HTTP
 // response. Its text is that of Err.
 type StatusError struct {
 	HTTP    int  // the status of the response; 0 where it is not known
-	Refused bool // the message was answered and not taken: it may be sent again
+	Refused bool // the server answered that it did not take the message, which may be sent again
 	Err     error
 }
 
@@ -109,22 +108,22 @@ func turnedAway(err error) bool {
 func (e *StatusError) Error() string { return e.Err.Error() }
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// Error is what a server answers in place of a result: its words, not ours. A
-// [Handler] returns one to choose what a server is told.
+// Error is the error that a server answered, in the server's words. A [Handler] returns one to
+// choose what the server is told.
 type Error struct {
 	Code    int
 	Message string
 	Data    json.RawMessage // may be nil
-	HTTP    int             // the status of the response that it came in; 0 where it came otherwise
+	HTTP    int             // the status of the response that carried it; 0 if none did
 }
 
-// mostShown is how much of a message an error text has, in bytes. Each layer above copies
-// that text.
+// mostShown is the most bytes of a server's message that an error text shows. Each layer above
+// copies that text.
 const mostShown = 4 << 10
 
 func (e *Error) Error() string {
 	code := fmt.Sprintf("MCP error %d: ", e.Code)
-	shown, more := strings.TrimPrefix(e.Message, code), "" // some servers say that themselves
+	shown, more := strings.TrimPrefix(e.Message, code), "" // some servers put the code into the message themselves
 	if end := mostShown; len(shown) > end {
 		for !utf8.RuneStart(shown[end]) && end > mostShown-utf8.UTFMax {
 			end--
@@ -134,7 +133,7 @@ func (e *Error) Error() string {
 	return code + shown + more
 }
 
-// Codes of JSON-RPC 2.0, section 5.1, that a peer answers with on its own.
+// Codes of JSON-RPC 2.0, section 5.1, with which a peer itself answers.
 const (
 	codeInvalidRequest = -32600
 	codeMethodNotFound = -32601

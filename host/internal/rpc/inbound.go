@@ -10,16 +10,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// maxStreak is how many malformed messages in a row prove that the other side
-// does not speak the protocol. Fewer may be a banner, or a debug print on stdout.
+// maxStreak is the number of malformed messages in a row after which the other side does not speak
+// the protocol. Fewer may be a banner, or a debug print on stdout.
 const maxStreak = 100
 
-// Deliver takes one complete inbound message; exchange 0 is the shared channel.
-// msg is valid during the call only, unless owned says that the peer may keep
-// it. Deliver does not wait and does not call the link.
+// Deliver takes one complete inbound message. Exchange 0 is the shared channel. msg is valid during
+// the call only; if owned is true, the peer may keep it. Deliver does not wait and does not call
+// the link.
 //
-// The verdict of an array is the best of its elements' verdicts. On the shared
-// channel, responses that match no call are all VerdictLate.
+// The verdict of an array is the best of its elements' verdicts. On the shared channel, every
+// response that matches no call is VerdictLate.
 func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	p.heard.Store(int64(time.Since(p.born)))
 	if p.config.Trace != nil {
@@ -54,9 +54,9 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	}
 }
 
-// malformed ends the call whose answer the message would have been, if the message shows
-// which. Many in a row on the shared channel mean that the other side does not speak the
-// protocol; on an exchange of its own, each is the failure of one request.
+// malformed ends the call that the message would have answered, if that can be told. On the shared
+// channel, many malformed messages in a row mean that the other side does not speak the protocol.
+// On an exchange of its own, each is the failure of one request.
 func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	p.tally.malformed.Add(1)
 	p.dropped(why, msg)
@@ -70,8 +70,7 @@ func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	return abi.VerdictMalformed
 }
 
-// failMatching ends the call whose answer a broken message would have been, if its id can be
-// read.
+// failMatching ends the call that a broken message would have answered, if its id can be read.
 func (p *Peer) failMatching(exchange uint32, msg []byte, why error) {
 	if id, answer := scanBroken(msg); answer && id != 0 {
 		p.flight.endID(exchange, id, why)
@@ -104,11 +103,11 @@ func (p *Peer) onResponse(exchange uint32, msg []byte, e *envelope, owned bool) 
 	return abi.VerdictAnswer
 }
 
-// errUnmatched is why a response is dropped; the counters tell how that came.
+// errUnmatched says why a response is dropped. The counters tell how that came.
 var errUnmatched = errors.New("no call waits for this response")
 
-// ownResult returns a result that may outlive its message. If the peer may keep the message, the
-// result stays in it, unless it would pin far more memory than its own.
+// ownResult returns a result that outlives its message. If the peer may keep the message, the
+// result stays there, unless it would hold far more memory than its own size.
 func ownResult(result, msg []byte, owned bool) []byte {
 	if owned && cap(msg) <= 2*len(result) {
 		return result
@@ -116,7 +115,7 @@ func ownResult(result, msg []byte, owned bool) []byte {
 	return append(make([]byte, 0, len(result)), result...)
 }
 
-// fault returns the error that a server answers, and with which HTTP status.
+// fault returns the error that a server answered, with the HTTP status of the response.
 func (p *Peer) fault(exchange uint32, raw []byte) error {
 	fault, err := parseError(raw)
 	if err != nil {
@@ -126,7 +125,7 @@ func (p *Peer) fault(exchange uint32, raw []byte) error {
 	return fault
 }
 
-// status returns the status of the HTTP response of an exchange, 0 for none.
+// status returns the status of the HTTP response of an exchange, or 0 if there is none.
 func (p *Peer) status(exchange uint32) int {
 	if p.config.Status == nil || exchange == 0 {
 		return 0
@@ -134,9 +133,9 @@ func (p *Peer) status(exchange uint32) int {
 	return p.config.Status(exchange)
 }
 
-// array takes a message that is an array: where the protocol has arrays, element by element,
-// so that a bad element does not spoil the others. Elsewhere no element is accepted, and the
-// calls that they would have answered end.
+// array takes a message that is an array. If the protocol allows arrays, it takes the elements one
+// by one, so that a bad element does not spoil the others. Otherwise it accepts no element, and
+// ends the calls that the elements would have answered.
 func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	if !p.flight.terms.Load().AllowBatch {
 		p.tally.arrays.Add(1)
@@ -161,8 +160,8 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	return best
 }
 
-// better ranks verdicts: an answer is what an exchange waits for, then whatever
-// else was understood, and a fault is worst.
+// better returns the better of two verdicts. VerdictAnswer is best, because an exchange waits for
+// an answer. A message that was understood comes next, and a fault is worst.
 func better(a, b abi.Verdict) abi.Verdict {
 	if a == abi.VerdictAnswer || b == abi.VerdictAnswer {
 		return abi.VerdictAnswer
@@ -170,7 +169,7 @@ func better(a, b abi.Verdict) abi.Verdict {
 	return max(a, b)
 }
 
-// failAllMatching is failMatching for every element of an array.
+// failAllMatching calls failMatching for every element of an array.
 func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 	r := strictjson.Read(msg[strictjson.Start(msg):]).Unbounded()
 	for range r.Array() {
@@ -178,8 +177,8 @@ func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 	}
 }
 
-// onRequest passes a request of the server to the handler. If there is no handler, or it is
-// busy, the request is refused. Where no replies may be sent, the refusal is not sent either.
+// onRequest passes a request of the server to the handler. If there is no handler or it is busy,
+// the server gets a refusal. If no replies may be sent, it drops the request.
 func (p *Peer) onRequest(msg []byte, e *envelope) {
 	p.tally.requests.Add(1)
 	if p.flight.terms.Load().NoReplies {
@@ -200,10 +199,10 @@ func (p *Peer) onRequest(msg []byte, e *envelope) {
 	}
 }
 
-// errNotAsked is why a request is dropped if the server must not send requests.
+// errNotAsked says why a request is dropped when the server must not send requests.
 var errNotAsked = errors.New("in this protocol revision a server must not send requests")
 
-// onNotification takes a notification of the server.
+// onNotification queues a notification of the server for the handler.
 func (p *Peer) onNotification(e *envelope) abi.Verdict {
 	method := known(strictjson.Unquote(e.method))
 	if method == methodCancelled {

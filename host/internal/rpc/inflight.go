@@ -9,26 +9,25 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 )
 
-// inflight is the table of pending calls. All that happens to a call happens
-// here, under mu: it is opened, it is taken by exactly one of the goroutines that can end
-// it, and it times out.
+// inflight is the table of pending calls. Every change of a call happens here, under mu: it is
+// opened, it times out, and exactly one of the goroutines that can end it takes it out.
 type inflight struct {
 	mu           sync.Mutex
-	pending      map[uint32]*pendingCall // by exchange, which is the low half of the id
-	lastID       uint64                  // the number given out last
+	pending      map[uint32]*pendingCall // by exchange, which is the low 32 bits of the id
+	lastID       uint64                  // the newest number
 	terms        atomic.Pointer[Terms]   // changed under mu only
 	closed       error                   // why no call can be opened any more; nil while open
-	inBackground int                     // of those that are pending
-	idle         ctxcond.Cond            // none but inBackground is pending, for drain
-	drained      bool                    // no call can be opened any more, though the rest goes on
+	inBackground int                     // how many of the pending calls are in background
+	idle         ctxcond.Cond            // for drain: only calls in background are pending
+	drained      bool                    // no call can be opened any more, but other messages can be sent
 	unanswered   recent                  // calls that ended before their answer
-	timer        *time.Timer             // one for all deadlines; nil until there is one
-	armed        time.Time               // when timer fires; zero = it does not
-	counts       Counters                // those of responses
+	timer        *time.Timer             // for all deadlines; nil before the first
+	armed        time.Time               // when timer fires; zero = never
+	counts       Counters                // the fields about responses
 }
 
-// number gives out a number for a message without an answer, and its terms,
-// or says why nothing can be sent any more.
+// number returns the number and the terms for a message that has no answer. It returns an error if
+// nothing can be sent any more.
 func (f *inflight) number() (exchange uint32, t *Terms, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,9 +37,8 @@ func (f *inflight) number() (exchange uint32, t *Terms, err error) {
 	return uint32(f.nextIDLocked()), f.terms.Load(), nil
 }
 
-// nextIDLocked gives out the next number: the id of a request, and the exchange
-// of any message. It steps over 0, and after four billion messages over those
-// whose calls are still pending.
+// nextIDLocked returns the next number: the id of a request, and the exchange of any message. It
+// skips 0. After four billion messages it also skips the numbers of calls that are still pending.
 func (f *inflight) nextIDLocked() uint64 {
 	for {
 		f.lastID++
@@ -50,7 +48,7 @@ func (f *inflight) nextIDLocked() uint64 {
 	}
 }
 
-// open makes c pending, with an id and a deadline, or says why it cannot.
+// open makes c pending, with an id and a deadline. It returns an error if no call can be opened.
 func (f *inflight) open(c *pendingCall) error {
 	if c.limit > 0 {
 		c.deadline = time.Now().Add(c.limit)
@@ -72,7 +70,7 @@ func (f *inflight) open(c *pendingCall) error {
 	return nil
 }
 
-// takeLocked takes a call out of the table. The caller has found it there.
+// takeLocked takes a call out of the table, in which it must be.
 func (f *inflight) takeLocked(c *pendingCall) {
 	delete(f.pending, c.exchange())
 	c.ended = true
@@ -85,8 +83,8 @@ func (f *inflight) takeLocked(c *pendingCall) {
 	}
 }
 
-// drain refuses new calls once every pending call has ended except those in background. The
-// channel is closed at that point; it is nil if they have ended already.
+// drain refuses new calls once only calls in background are pending. It returns nil if that is so
+// now, otherwise a channel that is closed at that moment.
 func (f *inflight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +95,7 @@ func (f *inflight) drain() <-chan struct{} {
 	return f.idle.Next()
 }
 
-// endLocked takes a call that ends before its answer.
+// endLocked takes out a call that ends before its answer.
 func (f *inflight) endLocked(c *pendingCall, err error, sent Sent) {
 	f.takeLocked(c)
 	f.unanswered.add(c.id)
@@ -117,7 +115,7 @@ func (f *inflight) leave(c *pendingCall, err error, sent Sent) bool {
 	return true
 }
 
-// end ends the call of an exchange, if there is one, before its answer.
+// end ends the call of an exchange before its answer. It returns false if no such call is pending.
 func (f *inflight) end(exchange uint32, err error, sent Sent) bool {
 	f.mu.Lock()
 	c := f.pending[exchange]
@@ -132,8 +130,8 @@ func (f *inflight) end(exchange uint32, err error, sent Sent) bool {
 	return true
 }
 
-// endID is end for the call with an id that came in over an exchange: over its
-// own, or over the shared one.
+// endID ends the call with an id that came in over an exchange. The exchange is that of the call,
+// or the shared one.
 func (f *inflight) endID(exchange uint32, id uint64, err error) {
 	f.mu.Lock()
 	c := f.pending[uint32(id)]
@@ -149,7 +147,7 @@ func (f *inflight) endID(exchange uint32, id uint64, err error) {
 	}
 }
 
-// close ends all calls and lets none be opened again.
+// close ends all calls and refuses new ones. It returns false if the table was closed before.
 func (f *inflight) close(err error) bool {
 	f.mu.Lock()
 	if f.closed != nil {
@@ -172,9 +170,8 @@ func (f *inflight) close(err error) bool {
 	return true
 }
 
-// armLocked makes sure that expire runs at the deadline or before. A call that
-// ends in time leaves the timer alone: it fires once for nothing, and then for
-// whatever is next.
+// armLocked makes expire run at the deadline or earlier. A call that ends in time leaves the timer
+// armed: the timer then fires for nothing, once, and is armed for the next deadline.
 func (f *inflight) armLocked(deadline time.Time) {
 	if deadline.IsZero() || !f.armed.IsZero() && !deadline.Before(f.armed) {
 		return
@@ -214,22 +211,22 @@ func (f *inflight) expire() {
 	}
 }
 
-// match is how a response fits the pending calls.
+// match says how a response fits the pending calls.
 type match uint8
 
 const (
 	matched   match = iota // resolve has taken the call out; its caller calls settle
-	wrongID                // as matched, but the answer has the wrong id
-	unmatched              // no call waits for it
+	wrongID                // like matched, but the answer has the wrong id
+	unmatched              // no call waits for the response
 )
 
-// resolve takes the call that a response is for. On an exchange of its own a
-// response can be for one call only, and there an error may come without an id.
+// resolve takes out the call that a response answers. On an exchange of its own a response can
+// answer only one call, and an error may come without an id there.
 func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 	id, exact := exactID(e.id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.pending[exchange]; c != nil { // never so for the shared channel, 0
+	if c := f.pending[exchange]; c != nil { // never for the shared channel, 0
 		f.takeLocked(c)
 		if exact && c.id == id || e.isNullID() {
 			f.counts.Answers++
@@ -239,7 +236,7 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 		return c, wrongID
 	}
 	loose := false
-	if !exact { // the server may have spelled it in another way than it was sent
+	if !exact { // the server may have changed the spelling of the id
 		id, loose = looseID(e.id)
 	}
 	c := f.pending[uint32(id)]
@@ -263,7 +260,7 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 	return nil, unmatched
 }
 
-// recent remembers the last numbers put into it.
+// recent holds the last 64 numbers that were added.
 type recent struct {
 	ids  [64]uint64
 	next int
@@ -274,7 +271,7 @@ func (r *recent) add(id uint64) {
 	r.next++
 }
 
-// remove reports whether id is remembered, and forgets it.
+// remove reports whether id is in r, and removes it.
 func (r *recent) remove(id uint64) bool {
 	for i := range r.ids {
 		if r.ids[i] == id {

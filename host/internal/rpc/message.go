@@ -12,14 +12,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Appender appends one JSON value to dst, compact: without a raw line break. An Appender
-// writes params and results straight into the message.
+// Appender appends one compact JSON value, without a raw line break, to dst. It writes params and
+// results straight into the message.
 type Appender func(dst []byte) ([]byte, error)
 
-// Message is one outgoing message, encoded: a block of facts for the transport
-// (see [abi.Facts]) and the JSON-RPC message behind it, in one buffer. A link
-// owns it from Send until it calls Free, which it does exactly once, whether
-// the message was sent, refused or dropped.
+// Message is one encoded outgoing message. One buffer holds a block of facts for the transport (see
+// [abi.Facts]) and the JSON-RPC message behind it. A link owns the Message from Send until it calls
+// Free. It calls Free exactly once, whether the message was sent, refused or dropped.
 type Message struct {
 	Kind   abi.MessageKind
 	Method string // empty for replies
@@ -27,41 +26,41 @@ type Message struct {
 	exchange  uint32
 	urgent    bool
 	solicited bool
-	holders   atomic.Int32 // beside the link
+	holders   atomic.Int32 // owners beside the link
 	payload   []byte
 	start     int
-	idBuffer  [20]byte // the digits of the largest uint64
+	idBuffer  [20]byte // room for the digits of the largest uint64
 }
 
-// Exchange returns the number of the message, which is never 0 and which no
-// other live message of the connection has. A request's number is its id.
+// Exchange returns the number of the message. It is never 0, and no other live message of the
+// connection has it. The number of a request is the low 32 bits of its id.
 func (m *Message) Exchange() uint32 { return m.exchange }
 
-// Payload returns the facts block and, from start on, the message itself,
-// which holds no raw CR or LF.
+// Payload returns the facts block and, from index start on, the JSON-RPC message, which holds no
+// raw CR or LF.
 func (m *Message) Payload() (payload []byte, start int) { return m.payload, m.start }
 
 // Body returns the JSON-RPC message.
 func (m *Message) Body() []byte { return m.payload[m.start:] }
 
-// Urgent messages are replies and cancellations. They must not wait behind
-// requests, because the server may have to see them before it reads on.
+// Urgent reports whether the message is a reply or a cancellation. It must not wait behind
+// requests, because the server may need it before it reads on.
 func (m *Message) Urgent() bool { return m.urgent }
 
-// Solicited messages are those that the other side asked for: replies, and the
-// calls that say so.
+// Solicited reports whether the other side asked for the message: it is a reply, or a call with
+// [Call.Solicited].
 func (m *Message) Solicited() bool { return m.solicited }
 
 var messages = sync.Pool{New: func() any { return new(Message) }}
 
-// keepPayload is the largest buffer that waits in the pool for another use.
+// keepPayload is the largest buffer, in bytes, that the pool keeps for another message.
 const keepPayload = 2 << 20
 
-// Hold gives the message a second owner, who calls Free as well.
+// Hold adds an owner, who must call Free as well.
 func (m *Message) Hold() { m.holders.Add(1) }
 
-// Free gives the message back. The caller must not touch it, or anything that
-// Payload returned, afterwards.
+// Free gives up the caller's ownership. Afterwards the caller must not touch the message, or a
+// slice that Payload returned.
 func (m *Message) Free() {
 	if m.holders.Add(-1) >= 0 {
 		return
@@ -74,12 +73,12 @@ func (m *Message) Free() {
 	messages.Put(m)
 }
 
-// facts returns what a transport is told of every message under these terms.
+// facts returns what a transport is told of a message of that method under these terms.
 func (t *Terms) facts(method string) abi.Facts {
 	return abi.Facts{Method: method, Version: t.Version, Epoch: t.Epoch}
 }
 
-// newRequest encodes a request. On an error nothing is left to free.
+// newRequest encodes a request. After an error there is nothing to free.
 func newRequest(id uint64, f *abi.Facts, params Appender) (*Message, error) {
 	m := messages.Get().(*Message)
 	token := strconv.AppendUint(m.idBuffer[:0], id, 10)
@@ -91,7 +90,7 @@ func newRequest(id uint64, f *abi.Facts, params Appender) (*Message, error) {
 	return m.finish(params)
 }
 
-// newNotification encodes a notification. On an error nothing is left to free.
+// newNotification encodes a notification. After an error there is nothing to free.
 func newNotification(exchange uint32, f *abi.Facts, params Appender) (*Message, error) {
 	m := messages.Get().(*Message)
 	f.Kind = abi.Notification
@@ -100,8 +99,8 @@ func newNotification(exchange uint32, f *abi.Facts, params Appender) (*Message, 
 	return m.finish(params)
 }
 
-// newReply encodes the answer to a server's request. A result that cannot be
-// encoded becomes an error of ours.
+// newReply encodes the answer to a server's request. If the result cannot be encoded, it encodes an
+// error instead.
 func newReply(exchange uint32, id []byte, f *abi.Facts, result Appender, fault *Error) *Message {
 	m := messages.Get().(*Message)
 	m.urgent, m.solicited = true, true
@@ -131,14 +130,14 @@ func newReply(exchange uint32, id []byte, f *abi.Facts, result Appender, fault *
 	return m
 }
 
-// begin starts the buffer with what the transport needs beside the bytes.
+// begin starts the buffer with the facts block for the transport.
 func (m *Message) begin(exchange uint32, f *abi.Facts) {
 	m.Kind, m.Method, m.exchange = f.Kind, f.Method, exchange
 	m.payload = abi.AppendFacts(m.payload[:0], f)
 	m.start = len(m.payload)
 }
 
-// finish completes a request or notification behind `"method":`.
+// finish completes a request or notification from `"method":` on.
 func (m *Message) finish(params Appender) (*Message, error) {
 	m.payload = strictjson.AppendString(m.payload, m.Method)
 	if params != nil {
@@ -152,8 +151,8 @@ func (m *Message) finish(params Appender) (*Message, error) {
 	return m, nil
 }
 
-// value appends what an appender writes. A line break in it would be two
-// messages to a transport that frames by lines, so it goes no further.
+// value appends what an appender writes. It refuses a line break, at which a transport that frames
+// by lines would split the message in two.
 func (m *Message) value(write Appender) error {
 	keep := len(m.payload)
 	payload, err := write(m.payload)
@@ -170,5 +169,5 @@ func (m *Message) value(write Appender) error {
 	return nil
 }
 
-// view returns b as a string that must not outlive it.
+// view returns b as a string that shares its memory. It must not outlive b.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -10,12 +10,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// notificationQueue is the queue of a server's notifications. They are written one after
-// the other into a batch; one goroutine, which is there while there are any,
-// takes a whole batch at a time and tells the handler what is in it, while the
-// next one fills. So a flood costs one copy per notification and hardly a lock.
+// notificationQueue is the queue of a server's notifications. They are written one after the other
+// into a batch. One goroutine, which exists while any are queued, takes a whole batch and passes it
+// to the handler while the next batch fills. So a flood costs one copy per notification and hardly
+// a lock.
 //
-// The queue holds maxNotes bytes. What arrives beyond that comes from a server
+// The queue holds maxQueued bytes. More arrives only if the server is faster than the handler. Then
+// some notifications are dropped: see shed.
 // that is faster than its host, and then not all of it can be kept: see shed.
 type notificationQueue struct {
 	hear func(*Incoming)
@@ -24,44 +25,43 @@ type notificationQueue struct {
 	filling batch
 	running bool
 	closed  bool
-	crammed bool         // shedding did not help; only the next batch will
-	told    ctxcond.Cond // the handler has been told everything
+	crammed bool         // shed made too little room, and is not tried again before the next batch
+	told    ctxcond.Cond // the handler has been passed everything
 
 	heard, logs, coalesced, lost uint64
 }
 
-// maxQueued bounds the bytes of the batch that fills: params, names of methods and entries.
-// The batch that the handler is told has no more than that either, and slices that grow have
-// up to a quarter of room to spare.
+// maxQueued bounds the bytes of the batch that fills: params, method names and entries. The batch
+// that the handler works on has at most as many again. The slices may have a quarter more capacity.
 const maxQueued = 16 << 20
 
-// keepQueued is how many bytes shedding leaves: a quarter is free then.
+// keepQueued is how many bytes shed leaves, so that a quarter is free.
 const keepQueued = maxQueued / 4 * 3
 
-// keepBatch is the largest batch whose memory waits for another use.
+// keepBatch is the size in bytes of the largest batch whose memory is reused.
 const keepBatch = 1 << 20
 
 // batch is a run of notifications. The params of all lie in one buffer.
 type batch struct {
 	entries []queuedNotification
 	buffer  []byte
-	size    int  // bytes of all entries, see note.size
-	gap     bool // there was no room for what came behind the last of the entries
+	size    int  // bytes of all entries, see queuedNotification.size
+	gap     bool // notifications after the last entry were dropped for want of room
 }
 
 // queuedNotification is one notification of a batch; its params are buffer[start:end].
 type queuedNotification struct {
 	method     string
 	start, end int
-	gone       bool // shed
+	gone       bool // shed has dropped it
 }
 
 const notificationSize = int(unsafe.Sizeof(queuedNotification{}))
 
-// size is what a notification takes of the queue.
+// size returns how many bytes of the queue a notification takes.
 func (n *queuedNotification) size() int { return notificationSize + len(n.method) + n.end - n.start }
 
-// append adds a notification, whose place in the buffer is yet to be set.
+// append adds a notification and copies its params into the buffer.
 func (b *batch) append(n queuedNotification, params []byte) {
 	n.start = len(b.buffer)
 	b.buffer = append(b.buffer, params...)
@@ -77,7 +77,7 @@ func (b *batch) params(n *queuedNotification) []byte {
 	return b.buffer[n.start:n.end:n.end]
 }
 
-// add queues one notification; params is copied.
+// add queues one notification. It copies params.
 func (q *notificationQueue) add(method string, params []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,8 +96,8 @@ func (q *notificationQueue) add(method string, params []byte) {
 	}
 }
 
-// makeRoom reports whether there is room for another n bytes, after shedding if
-// need be. One notification fits always.
+// makeRoom reports whether n more bytes fit, if necessary after shedding. A single notification
+// always fits.
 func (q *notificationQueue) makeRoom(n int) bool {
 	fits := func() bool { return len(q.filling.entries) == 0 || q.filling.size+n <= maxQueued }
 	if fits() {
@@ -110,8 +110,7 @@ func (q *notificationQueue) makeRoom(n int) bool {
 	return fits()
 }
 
-// run tells the handler everything, batch by batch, and ends when there is
-// nothing more.
+// run passes all notifications to the handler, batch by batch, and ends when the queue is empty.
 func (q *notificationQueue) run() {
 	var b batch
 	var in Incoming
@@ -128,14 +127,15 @@ func (q *notificationQueue) run() {
 	}
 }
 
-// take swaps the batch that has been told for the one that has filled.
+// take swaps the batch that was passed on for the one that has filled. It returns false if that one
+// is empty.
 func (q *notificationQueue) take(b *batch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b.size > keepBatch {
 		*b = batch{}
 	}
-	clear(b.entries) // else the names of methods in it would be kept, and not counted
+	clear(b.entries) // else the entries would keep method names in memory that are not counted
 	*b, q.filling = q.filling, batch{entries: b.entries[:0], buffer: b.buffer[:0]}
 	q.crammed = false
 	q.running = len(b.entries) > 0
@@ -145,7 +145,7 @@ func (q *notificationQueue) take(b *batch) bool {
 	return q.running
 }
 
-// awaitHeard waits until the handler has been told everything, or until ctx ends.
+// awaitHeard waits until the handler has returned from all notifications, or until ctx ends.
 func (q *notificationQueue) awaitHeard(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,16 +154,15 @@ func (q *notificationQueue) awaitHeard(ctx context.Context) {
 	}
 }
 
-// close lets what is queued be told, and nothing more.
+// close makes add drop all later notifications. Those queued are still passed on.
 func (q *notificationQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
 }
 
-// shed drops from a full batch what is missed least: first whatever a later
-// notification says again, then the oldest log messages, until a quarter is
-// free. What remains stays in order.
+// shed drops the least missed entries of a full batch: first those that a later notification
+// replaces, then the oldest log messages, until a quarter is free. The rest keeps its order.
 func (q *notificationQueue) shed() {
 	b := &q.filling
 	excess := b.size - keepQueued
@@ -185,7 +184,7 @@ func (q *notificationQueue) shed() {
 			excess -= n.size()
 		}
 	}
-	all, text := b.entries, b.buffer // the gaps are closed in place
+	all, text := b.entries, b.buffer // the entries that stay move up in place
 	b.entries, b.buffer, b.size = all[:0], text[:0], 0
 	for _, n := range all {
 		if !n.gone {
@@ -195,7 +194,7 @@ func (q *notificationQueue) shed() {
 	clear(all[len(b.entries):])
 }
 
-// Notifications that a full queue treats in a way of their own.
+// Notifications that shed treats in a special way.
 const (
 	methodLog      = "notifications/message"
 	methodProgress = "notifications/progress"
@@ -203,8 +202,8 @@ const (
 	listChanged    = "/list_changed"
 )
 
-// topic names what a notification is about, where only the latest word on it
-// counts: a list, a resource, the progress of one request.
+// topic returns what a notification is about: a list, a resource, the progress of one request.
+// ok is true if a later notification about the same thing replaces it.
 func topic(method string, params []byte) (key string, ok bool) {
 	switch {
 	case strings.HasSuffix(method, listChanged):
@@ -222,7 +221,7 @@ func topic(method string, params []byte) (key string, ok bool) {
 	return "", false
 }
 
-// knownMethods has the methods that come often.
+// knownMethods holds the methods that come often.
 var knownMethods = func() map[string]string {
 	methods := make(map[string]string)
 	for _, m := range []string{
@@ -235,7 +234,7 @@ var knownMethods = func() map[string]string {
 	return methods
 }()
 
-// known returns method as a string, without an allocation where it is a known one.
+// known returns method as a string, without an allocation if knownMethods has it.
 func known(method []byte) string {
 	if s, ok := knownMethods[string(method)]; ok {
 		return s

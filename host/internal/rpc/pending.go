@@ -7,31 +7,31 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// pendingCall is one pending request. It belongs to its caller. The goroutine that takes it out of
-// the table sets how it ended and calls settle, which gives the call back.
+// pendingCall is one pending request and belongs to its caller. The goroutine that takes the call
+// out of the table stores how it ended, and calls settle to give the call back.
 type pendingCall struct {
 	flight     *inflight
 	id         uint64
 	method     string
-	terms      *Terms               // those of the moment in which it got its id
-	limit      time.Duration        // what deadline was made of, for the error
+	terms      *Terms               // that held when the call got its id
+	limit      time.Duration        // the timeout from which deadline was computed, for the error
 	deadline   time.Time            // guarded by flight.mu; zero = none
-	background bool                 // not waited for by drain
-	done       chan hostio.InlineIO // nil is the end; before it there may be I/O to run
+	background bool                 // drain does not wait for it
+	done       chan hostio.InlineIO // receives I/O to run, then nil at the end of the call
 
 	result []byte
 	err    error // nil means that result is the answer
-	sent   Sent  // what err says about the message
-	untold bool  // the transport must be told that it ended
-	short  bool  // ended before its answer
+	sent   Sent  // what is known about the message, if err is not nil
+	untold bool  // the transport must be told of the end
+	short  bool  // ended without its answer
 
 	parent  context.Context
 	ended   bool                    // guarded by flight.mu
 	inner   context.Context         // guarded by flight.mu, see sendContext
 	stop    context.CancelCauseFunc // ends inner; never set once ended is
-	inline  hostio.InlineIO         // what the caller runs; guarded by flight.mu, never changed once ended is
-	onLeave func()                  // giveUp, as a value
-	gaveUp  chan struct{}           // gets a token when giveUp is over
+	inline  hostio.InlineIO         // I/O that the caller runs; guarded by flight.mu, never changed once ended is set
+	onLeave func()                  // the method value giveUp
+	gaveUp  chan struct{}           // gets a token when giveUp has returned
 }
 
 // newPendingCall returns an empty record, which keeps its channels for life.
@@ -43,8 +43,8 @@ func newPendingCall() any {
 
 func (c *pendingCall) exchange() uint32 { return uint32(c.id) }
 
-// settle tells the caller that its call has ended. The goroutine that took the call calls it
-// once, without mu, and does nothing with the call after it.
+// settle tells the caller that its call has ended. The goroutine that took the call out calls it
+// once, without mu, and does not touch the call afterwards.
 func (c *pendingCall) settle() {
 	if c.stop != nil {
 		c.stop(c.err)
@@ -55,7 +55,7 @@ func (c *pendingCall) settle() {
 	c.done <- nil
 }
 
-// awaitEnd waits for the end of c, for a caller that runs no I/O any more.
+// awaitEnd waits for the end of c on behalf of a caller that runs no more I/O.
 func (c *pendingCall) awaitEnd() {
 	for e := <-c.done; e != nil; e = <-c.done {
 		e.Stop()
@@ -72,7 +72,7 @@ func (c *pendingCall) giveUp() {
 	c.gaveUp <- struct{}{}
 }
 
-// Over implements [hostio.Waiter]. Only its caller calls it.
+// Over implements [hostio.Waiter]. Only the caller of c may call it.
 func (c *pendingCall) Over() bool { return len(c.done) > 0 || c.parent.Err() != nil }
 
 // Others implements [hostio.Waiter]. Calls in background do not count: they may last as long

@@ -9,25 +9,25 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Handler answers a server's requests and hears its notifications. Both run off
-// the goroutines that read, and may call the peer, Close included.
+// Handler answers the server's requests and receives its notifications. Request and Notify run on
+// other goroutines than those that read, and may call every method of the peer, also Close.
 type Handler interface {
-	// Request answers one request; several run at once. The appender writes the
-	// result and is called once, afterwards, on the same goroutine. An [*Error]
-	// goes to the server as it is; of any other it learns only that there was
-	// one. ctx ends when the server takes its request back or the connection ends.
+	// Request answers one request; several may run at once. The appender writes the result. It is
+	// called once, on the same goroutine, after Request has returned. An [*Error] goes to the
+	// server as it is; any other error becomes an "internal error" without details. ctx ends when
+	// the server cancels its request or the connection ends.
 	Request(ctx context.Context, in *Incoming) (Appender, error)
 
-	// Notify hears one notification; they come one at a time and in order. in is
-	// valid during the call only. While Notify does not return, later ones wait,
-	// up to a bound (see notifications.go), and answers are not held up. A notification
-	// without a method stands for those before it that there was no room for.
+	// Notify receives one notification. Calls of Notify come one at a time, in the order of the
+	// notifications. in is valid during the call only. While Notify runs, later notifications wait,
+	// up to a bound (see notifications.go), but answers do not. A notification without a method
+	// stands for earlier ones that were dropped for want of room.
 	Notify(in *Incoming)
 
-	// Preempt sees each notification when it arrives, before any answer behind it, even if
-	// there is no room for it and however late Notify hears of it. It is for work that must
-	// not wait until other notifications are heard. Preempt is called on the goroutine that
-	// delivers, so it must neither wait nor call the peer, and it must not keep params.
+	// Preempt receives each notification on arrival, before any answer behind it, even if it is
+	// dropped for want of room or Notify gets it much later. It is for work that must not wait
+	// until Notify has received earlier notifications. Preempt is called on the goroutine that
+	// delivers: it must not wait, call the peer or keep params.
 	Preempt(method string, params []byte)
 }
 
@@ -36,20 +36,20 @@ type Incoming struct {
 	Method string
 	Params []byte // raw JSON, an object or an array; nil = none
 
-	id []byte // raw token of a request
+	id []byte // the id of a request, as it was written; nil for a notification
 }
 
-// size is how much of a message is kept while a request is worked on.
+// size returns how many bytes of the message are kept while the request is served.
 func (in *Incoming) size() int { return len(in.id) + len(in.Method) + len(in.Params) }
 
-// Bounds of the requests of a server that are worked on at once. They hold what the
-// server sent, so there is a bound for the bytes too; one request always fits.
+// Bounds of the requests that are served at once. The bytes of the requests are kept meanwhile and
+// so have a bound too. A single request is always admitted.
 const (
 	maxServing      = 64
 	maxServingBytes = 32 << 20 // of ids, methods and params: two messages of the cap
 )
 
-// What a server is told by the peer itself.
+// The errors with which the peer itself refuses a request.
 var (
 	internalError = &Error{Code: codeInternal, Message: "internal error"}
 	noSuchMethod  = &Error{Code: codeMethodNotFound, Message: "method not found"}
@@ -65,19 +65,19 @@ type serving struct {
 
 	mu     sync.Mutex
 	active map[string]*served // by raw id token
-	bytes  int                // of the active ones
+	bytes  int                // of the active requests
 }
 
-// served is one of these requests.
+// served is a request that a handler works on.
 type served struct {
 	cancel    context.CancelCauseFunc
-	cancelled bool // by the server, which then wants no reply; guarded by serving.mu
+	cancelled bool // the server cancelled it and wants no reply; guarded by serving.mu
 }
 
 var errTakenBack = errors.New("the server cancelled its request")
 
-// admit starts to serve a request on a goroutine of its own, which ends when the handler has
-// returned and the reply is handed over. If it returns a refusal, no goroutine was started.
+// admit starts a goroutine that serves a request. The goroutine ends when the handler has returned
+// and the link has the reply. If admit returns a refusal, it has started none.
 func (p *Peer) admit(in *Incoming) (refusal *Error) {
 	if p.config.Handler == nil {
 		return noSuchMethod
@@ -131,7 +131,7 @@ func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
 	}
 }
 
-// cancelled ends the context of the request that a server takes back.
+// cancelled ends the context of the request that the params of a cancellation name.
 func (s *serving) cancelled(params []byte) {
 	r := strictjson.Read(params)
 	for key := range r.Object() {
@@ -150,7 +150,7 @@ func (s *serving) cancelled(params []byte) {
 	}
 }
 
-// reply encodes the answer to a request, or returns nil on a closed connection.
+// reply encodes the answer to a request. It returns nil if the connection is closed.
 func (p *Peer) reply(in *Incoming, result Appender, fault *Error) *Message {
 	exchange, terms, err := p.flight.number()
 	if err != nil {
