@@ -13,11 +13,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Call sends a request of any method and decodes its result into result, with
-// [json.Unmarshal]; a *[json.RawMessage] keeps it as it came, nil drops it. Params is
-// anything that marshals to an object, or nil for none. In the modern era the members of
-// _meta that the protocol asks for are added to it. A call of a tool is checked as by
-// CallTool, and a result that does not fit is still decoded.
+// Call sends a request of any method and decodes its result into result with [json.Unmarshal]. A
+// *[json.RawMessage] keeps the result as it came, and nil drops it. Params is nil or a value that
+// marshals to an object. In the modern era, Call adds the members of _meta that the protocol
+// requires. It checks a call of a tool as CallTool does, but decodes also a result that does not
+// fit.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	q := request{method: method, name: subject(method, params), given: params}
 	if err := s.requestInto(ctx, &q, result); err != nil {
@@ -26,8 +26,7 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	return nil
 }
 
-// aboutError adds to an error what the message of [Session.Call] or [Session.Notify] was
-// about.
+// aboutError adds to an error the method, the subject and the server of a message.
 type aboutError struct {
 	method, name, server string
 	err                  error
@@ -37,7 +36,7 @@ func (s *Session) about(method, name string, err error) error {
 	return &aboutError{method, name, s.cfg.Name, err}
 }
 
-// Error names the method once: most errors of the peer begin with it.
+// Error names the method once, because most errors of the peer begin with the method.
 func (e *aboutError) Error() string {
 	what := e.method
 	if e.name != "" {
@@ -48,7 +47,7 @@ func (e *aboutError) Error() string {
 
 func (e *aboutError) Unwrap() error { return e.err }
 
-// requestResult makes a request and follows its results up to the one that ends it.
+// requestResult makes a request and follows its results up to the final one.
 func (s *Session) requestResult(ctx context.Context, q *request) ([]byte, dialect, error) {
 	ctx, over := s.track(ctx)
 	defer over()
@@ -83,8 +82,8 @@ func (s *Session) requestInto(ctx context.Context, q *request, result any) error
 	return nil
 }
 
-// followResult follows a result of q up to the one that ends it: the server may have asked for
-// more, see multiround.go, or have returned a task.
+// followResult follows a result of q up to the final one. The result may ask for input, see
+// multiround.go, or be a task.
 func (s *Session) followResult(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
 	for {
 		switch t := readType(text); {
@@ -116,9 +115,8 @@ func (s *Session) followResult(ctx context.Context, q *request, d dialect, text 
 	}
 }
 
-// Notify sends a notification. It returns when the message is with the
-// transport, and says nothing about whether the server cares. Params is as for
-// Call, and goes out as it is in both eras.
+// Notify sends a notification. It returns when the transport has taken the message, and does not
+// tell whether the server acts on it. Params is as for Call, and is sent unchanged in both eras.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	q := request{method: method, given: params}
 	for again := false; ; again = true {
@@ -136,8 +134,8 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	}
 }
 
-// do sends one request on the live connection, or on a new one, and returns the
-// result and the dialect it is in. The result belongs to the caller.
+// do sends one request on the present connection or, if there is none, on a new one. It returns the
+// result and its dialect. The result belongs to the caller.
 func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 	for again := false; ; again = true {
 		l, err := s.acquire(ctx)
@@ -152,8 +150,8 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 	}
 }
 
-// try sends a request on l. If a modern server refuses it and says how it should have been,
-// try sends it once more.
+// try sends a request on l. If a modern server refuses the request and says what to change, try
+// sends the changed request once.
 func (s *Session) try(ctx context.Context, l *agreedConn, q *request) ([]byte, dialect, error) {
 	d := l.dialect
 	text, err := s.send(ctx, l, d, q)
@@ -203,7 +201,7 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
-	switch { // what a request needs of the list of tools
+	switch { // what a request needs from the list of tools
 	case l.dialect.paramHeaders:
 		call.Headers, err = s.headers(ctx, q)
 	case l.tasks && q.method == mcp.MethodCallTool:
@@ -225,8 +223,8 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 	return l.Peer.Call(ctx, call)
 }
 
-// adopt keeps the revision that a server has asked for, unless the server refused the request
-// in that revision too.
+// adopt stores the revision that a server has asked for, unless the server refused the request in
+// that revision too.
 func (s *Session) adopt(l *agreedConn, d dialect, err error) {
 	if d.revision == l.dialect.revision || codeOf(err) == mcp.CodeUnsupportedVersion {
 		return
@@ -241,10 +239,10 @@ func (s *Session) adopt(l *agreedConn, d dialect, err error) {
 	}
 }
 
-// missed reports whether err, the error of a message given to l, says that the connection
-// ended before the message, or takes no more calls. The message can then go out on the next
-// connection. missed waits until the end of the connection is certain, which is soon. It is
-// also true for a message that was refused because the server had forgotten the session.
+// missed reports whether a message that failed on l with err can go out on the next connection.
+// That is so if l ended or takes no more calls, and the message was not sent, or if the server
+// refused the message because it had forgotten the session. missed waits until the end of l is
+// certain, which is soon.
 func (s *Session) missed(ctx context.Context, l *agreedConn, err error) bool {
 	if refused(err) && l.lapsed() {
 		return !s.isClosed()
@@ -263,14 +261,13 @@ func (s *Session) missed(ctx context.Context, l *agreedConn, err error) bool {
 	}
 }
 
-// refused reports whether the server answered with err before it did anything
-// about the message.
+// refused reports whether err is a refusal that came before the server acted on the message.
 func refused(err error) bool {
 	var failure *rpc.StatusError
 	return errors.As(err, &failure) && failure.Refused
 }
 
-// unsent is the error of a message for which there was no connection.
+// unsent returns the error of a message for which no connection could be had.
 func (s *Session) unsent(method string, err error) error {
 	if !errors.Is(err, ErrClosed) {
 		err = fmt.Errorf("connect: %w", err)
@@ -278,16 +275,16 @@ func (s *Session) unsent(method string, err error) error {
 	return &rpc.CallError{Method: method, Sent: rpc.NotSent, Err: err}
 }
 
-// answered reports whether err is about what the server answered, and not about
-// the message or the connection.
+// answered reports whether err is the server's answer, and not a failure of the message or the
+// connection.
 func answered(err error) bool {
 	var fault *rpc.Error
 	var failure *rpc.CallError
 	return errors.As(err, &fault) || errors.As(err, &failure) && failure.Sent == rpc.Answered
 }
 
-// explain adds to the error of a call what the session knows and the peer does
-// not: that the session was closed, or why the connection ended.
+// explain adds to the error of a call what the peer does not know: that the session was closed, or
+// why the connection ended.
 func (s *Session) explain(l *agreedConn, err error) error {
 	if err == nil || answered(err) {
 		return err
@@ -303,7 +300,7 @@ func (s *Session) explain(l *agreedConn, err error) error {
 	return err
 }
 
-// readType returns the type of a result, "" where it has none.
+// readType returns the type of a result, or "" if it has none.
 func readType(result []byte) mcp.ResultType {
 	var t mcp.ResultType
 	r := strictjson.Read(result)
@@ -315,7 +312,7 @@ func readType(result []byte) mcp.ResultType {
 	return t
 }
 
-// resultType reads the type without allocating for the one that all results have.
+// resultType reads the type. It does not allocate for "complete", which nearly all results have.
 func resultType(r *strictjson.Reader) mcp.ResultType {
 	if r.Kind() != '"' {
 		return mcp.ResultType(r.Raw()) // not a string: no known type is equal to it

@@ -10,21 +10,20 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// ErrUnsupported says that the server does not offer what was asked for. Nothing
-// was sent then.
+// ErrUnsupported says that the server does not offer the requested feature. Nothing was sent.
 var ErrUnsupported = errors.New("the server does not offer it")
 
-// capability is something that a server has to declare before a client may use it
-// (2025-11-25/basic/lifecycle#operation). Tools are no capability here: servers
-// have been seen that have tools and do not say so.
+// capability is a feature that a server has to declare before a client may use it
+// (2025-11-25/basic/lifecycle#operation). Tools are not among them, because some servers have tools
+// and do not declare them.
 type capability struct {
 	name  string   // for people
 	path  []string // of the member of the capabilities that declares it
-	since string   // the revision that has the declaration; "" is the first
+	since string   // the first revision with the declaration; "" is the oldest
 }
 
-// What servers declare. The last is about servers that keep tasks for clients that ask later;
-// modern servers have no list of tasks.
+// The capabilities of servers. The last one says that the server lists the tasks that it keeps;
+// modern servers have no such list.
 var (
 	hasResources   = &capability{name: "resources", path: []string{"resources"}}
 	hasPrompts     = &capability{name: "prompts", path: []string{"prompts"}}
@@ -34,8 +33,8 @@ var (
 	hasTaskList    = &capability{name: "a list of tasks", path: []string{"tasks", "list"}}
 )
 
-// lacks returns an error if the server of l does not declare what is needed. A
-// server that said nothing at all about its capabilities may have any.
+// lacks returns an error if the server of l does not declare the capability. A server that declared
+// no capabilities at all may have any.
 func (l *agreedConn) lacks(a *capability) error {
 	if a == nil || l.info.Capabilities == nil || l.dialect.revision < a.since || l.declares(a.path...) {
 		return nil
@@ -43,8 +42,7 @@ func (l *agreedConn) lacks(a *capability) error {
 	return &unsupportedError{a.name, namesOf(l.info.Capabilities)}
 }
 
-// declares reports whether the capabilities have a value at a path that is neither null nor
-// false.
+// declares reports whether the capabilities have a value at path other than null and false.
 func (l *agreedConn) declares(path ...string) bool {
 	value := []byte(l.info.Capabilities)
 	for _, name := range path {
@@ -54,8 +52,8 @@ func (l *agreedConn) declares(path ...string) bool {
 	return kind != 0 && kind != 'n' && kind != 'f'
 }
 
-// namesOf lists the members of an object for an error: the first of them, and how many others
-// there are.
+// namesOf lists the members of an object for an error text: the first few, and how many more there
+// are.
 func namesOf(object []byte) (names []string) {
 	r, more := strictjson.Read(object), 0
 	for name := range r.Object() {
@@ -71,7 +69,7 @@ func namesOf(object []byte) (names []string) {
 	return names
 }
 
-// unsupportedError is an [ErrUnsupported] that says what there is instead.
+// unsupportedError is an [ErrUnsupported] that names what the server declares instead.
 type unsupportedError struct {
 	want string
 	have []string

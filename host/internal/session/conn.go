@@ -12,19 +12,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Dialed is what a dial makes: a transport, and the peer that speaks over it.
+// Dialed is the result of a dial: a transport, and the peer that speaks over it.
 type Dialed struct {
 	Transport
 	Peer         *rpc.Peer
-	StreamCancel bool      // the transport itself shows the server that a caller left
-	Probe        abi.Probe // how the era of the server is found out
+	StreamCancel bool      // the transport itself shows the server that a caller has left
+	Probe        abi.Probe // how the handshake finds the era of the server
 }
 
-// http reports whether every message is an HTTP request of its own. Then each message has
-// headers, and an answer or a status that says why it has none.
+// http reports whether every message is an HTTP request of its own. Such a message has headers, and
+// its response has a status, also if it holds no answer.
 func (d *Dialed) http() bool { return d.Probe == abi.ProbeHTTP }
 
-// Transport is what a session must know about the thing that carries messages.
+// Transport is what a session needs of a transport.
 type Transport interface {
 	// Done is closed when the connection has ended, from either side. The peer
 	// is closed at about the same time, so that no call waits any longer.
@@ -34,31 +34,29 @@ type Transport interface {
 	// called before.
 	AfterEnd(f func()) (stop func() bool)
 
-	// Err says why it ended, in the words a user needs: an exit code, the last
-	// lines of stderr. It is nil until Done is closed.
+	// Err says why the connection ended, in words for a user: an exit code, the last lines of
+	// stderr. It is nil until Done is closed.
 	Err() error
 
-	// Shutdown ends the connection and returns when nothing of it is left, or
-	// when ctx ends. It may be called more than once, and after the connection
-	// ended: that releases what the transport still holds. It does not wait for
-	// handlers of the peer.
+	// Shutdown ends the connection. It returns when nothing of the connection is left, or when ctx
+	// ends. It may be called more than once. After the connection has ended, it releases what the
+	// transport still holds. It does not wait for handlers of the peer.
 	Shutdown(ctx context.Context) error
 
-	// Leave is Shutdown without a message to the server: its session is left to
-	// [ConnectOptions.Resume].
+	// Leave is Shutdown without a message to the server, so that [ConnectOptions.Resume] can go on
+	// with the server's session.
 	Leave(ctx context.Context) error
 }
 
-// Conn is a connection on which the session is open: it was dialled, and the handshake
-// of its era has succeeded. The [Connections] of the session own it. They alone
-// give it to callers and close it.
+// Conn is a connection whose handshake has succeeded, so that the session is open on it. The
+// [Connections] of the session own it: only they give it to callers and close it.
 type Conn struct {
 	*Dialed
 	inbox  *inbox
-	epoch  uint32                     // counts the handshakes on what was dialled, from 1
+	epoch  uint32                     // counts the handshakes on this Dialed, from 1
 	agreed atomic.Pointer[agreedConn] // the newest; set by the handshake
 
-	noTaskStreams atomic.Bool // a stream that tells of a task has failed
+	noTaskStreams atomic.Bool // a stream for the changes of tasks has failed
 
 	retired context.Context // ends with Retire
 	retire  context.CancelFunc
@@ -71,23 +69,23 @@ func newConn(d *Dialed, in *inbox, epoch uint32) *Conn {
 	return c
 }
 
-// Forgotten reports whether the server has forgotten the session, and nothing else is
-// wrong with the connection: another handshake makes it good for calls again.
+// Forgotten reports whether the server has forgotten the session although the connection is open.
+// Another handshake makes the connection good for calls again.
 func (c *Conn) Forgotten() bool { return c.lapsed() && !c.ended() }
 
 // lapsed reports whether the server has forgotten the session of the handshake.
 func (c *Conn) lapsed() bool { return c.Peer.Forgot(c.epoch) }
 
-// Retire says that no more calls are given to c. Streams of changes, which have no
-// end of their own, move on to the next connection. It returns at once.
+// Retire says that c gets no more calls. Subscriptions, which have no end of their own, move to the
+// next connection. Retire returns at once.
 func (c *Conn) Retire() { c.retire() }
 
-// Heard returns the time of the last message over c. While a call is in flight, it returns
+// Heard returns the time of the last inbound message on c. While a call is in flight, it returns
 // the present time.
 func (c *Conn) Heard() time.Time { return c.Peer.Heard() }
 
-// Ping asks for a sign of life over c and no other connection. An answer that is an error
-// counts as a sign of life, and so does an HTTP status.
+// Ping asks the server for a sign of life over c. An error that the server answers is one too, and
+// so is an HTTP status.
 func (c *Conn) Ping(ctx context.Context) error {
 	l := c.agreed.Load()
 	_, _, err := c.inbox.session.try(ctx, l, &request{method: l.pingMethod(), limit: -1})
@@ -97,7 +95,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 	return err
 }
 
-// pingMethod is ping in the legacy era. The modern era has no ping: there it is
+// pingMethod returns ping in the legacy era. The modern era has no ping; there it returns
 // server/discover, which every server answers.
 func (l *agreedConn) pingMethod() string {
 	if l.dialect.era == mcp.Modern {
@@ -109,8 +107,8 @@ func (l *agreedConn) pingMethod() string {
 // Drain refuses new calls, and waits until those in flight have ended or ctx ends.
 func (c *Conn) Drain(ctx context.Context) { c.Peer.Drain(ctx) }
 
-// Close ends the connection and returns when nothing of it is left. With leave, the next
-// connection may go on with the session that the server keeps, if it keeps one.
+// Close ends the connection and returns when nothing of it is left. If leave is true, the server's
+// session, if it keeps one, stays for the next connection.
 func (c *Conn) Close(leave bool) error {
 	c.retire()
 	if !leave || !c.outlives() {
@@ -121,22 +119,22 @@ func (c *Conn) Close(leave bool) error {
 	return c.Leave(ctx)
 }
 
-// outlives reports whether the session that the handshake made at the server can go on
-// without the connection. Only a legacy session over HTTP can: it has an id.
+// outlives reports whether the server keeps the session after the connection ends. Only a legacy
+// session over HTTP with an id can go on in this way.
 func (c *Conn) outlives() bool {
 	return c.http() && mcp.EraOf(c.Peer.Version()) == mcp.Legacy && !c.lapsed()
 }
 
-// agreedConn is a connection and what was agreed on it. It does not change: another
-// revision of the protocol on the same connection makes another agreedConn.
+// agreedConn is a connection with the outcome of its handshake. It is immutable: another protocol
+// revision on the same connection makes another agreedConn.
 type agreedConn struct {
 	*Conn
 	dialect dialect
 	info    status.Info
-	tasks   bool          // a legacy server runs tools as tasks; a modern one does that when it likes
+	tasks   bool          // a legacy server runs tools as tasks when asked; a modern one decides that itself
 	timeout time.Duration // of a request; 0 is the peer's, below 0 is none
 
-	maxTimeout time.Duration // of one that tells its progress; below 0 is none
+	maxTimeout time.Duration // of a request that reports progress; below 0 is none
 }
 
 // alive reports whether requests may still go out on l, which may be nil.
@@ -160,10 +158,11 @@ func (d *Dialed) close() error {
 	return d.Shutdown(ctx)
 }
 
-// Ping asks for a sign of life. The modern era has no ping; there it is server/discover,
-// which every server answers and which changes nothing (2026-07-28/server/discover). It is
-// sent after the cancellations of calls that were given up before: a server that has read it
-// has read those too. The answer that there is no such method is a sign of life too.
+// Ping asks the server for a sign of life. The modern era has no ping, so Ping sends
+// server/discover there, which every server answers and which changes nothing
+// (2026-07-28/server/discover). It is sent after the cancellations of earlier calls, so a server
+// that has read it has read those too. The answer that there is no such method is a sign of life
+// too.
 func (s *Session) Ping(ctx context.Context) error {
 	l, err := s.acquire(ctx)
 	if err == nil {

@@ -14,26 +14,26 @@ import (
 // ErrEcho says that the other side is no server: it sends back whatever it is sent.
 var ErrEcho = errors.New("it is no MCP server: it sends back what it is sent")
 
-// ConnectOptions says how one connection is made. The next one may have other options.
+// ConnectOptions says how one connection is made. The next connection may have others.
 type ConnectOptions struct {
-	// Dial makes a connection whose inbound requests and notifications go to h.
-	// It is never called again before the connection it made last is closed.
-	// When ctx ends, it gives up and leaves nothing behind.
+	// Dial makes a connection that passes inbound requests and notifications to h. The connection
+	// that Dial made last is closed before Dial is called again. When ctx ends, Dial gives up and
+	// leaves nothing behind.
 	Dial func(ctx context.Context, h rpc.Handler) (*Dialed, error)
 
-	// Resume is Dial for a connection whose transport goes on where the transport of after
-	// stopped, so that the server notices nothing. It returns nil and no error if after left
-	// nothing to go on with, or was dialled with other options. Resume may be nil.
+	// Resume makes a connection whose transport goes on where the transport of after stopped, so
+	// that the server notices nothing. It returns nil and no error if after left nothing to go on
+	// with, or was dialled with other options. Resume may be nil.
 	Resume func(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error)
 
-	Transport    string        // tells one way of dialling from another, and is shown in [status.Info]
+	Transport    string        // names the way of dialling, to compare it with others and to show in [status.Info]
 	Protocol     string        // Auto, LegacyOnly or a revision; "" is Auto
 	Timeout      time.Duration // of a request; 0 is the peer's, below 0 is none
 	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below 0 is none
-	MaxTimeout   time.Duration // of a request that tells its progress; 0 is that of the session, below 0 is none
+	MaxTimeout   time.Duration // of a request that reports progress; 0 is the session's, below 0 is none
 }
 
-// Check returns an error for options with which no server can be reached.
+// Check returns an error if no server can be reached with these options.
 func (w *ConnectOptions) Check() error {
 	switch {
 	case w.Protocol == "", w.Protocol == Auto, w.Protocol == LegacyOnly, mcp.EraOf(w.Protocol) != "":
@@ -42,19 +42,18 @@ func (w *ConnectOptions) Check() error {
 	return fmt.Errorf("unknown protocol %q: want %s, %s or one of %s", w.Protocol, Auto, LegacyOnly, spoken)
 }
 
-// Connections give a session its connection. They own it: they make it, with
-// [Session.Connect], and close it, and there is never more than one. All methods
-// are safe for concurrent use.
+// Connections give a session its connection. They own it: they make it with [Session.Connect],
+// close it, and never have two at a time. All methods are safe for concurrent use.
 type Connections interface {
-	// Acquire returns the connection, and waits for it where one is being made. It never
-	// returns one that has ended, or whose session the server has forgotten. The error of a
-	// caller that left early is the cause of its context.
+	// Acquire returns the connection. If one is being made, Acquire waits for it. It never returns
+	// one that has ended or whose session the server has forgotten. When ctx ends early, the error
+	// is its cause.
 	Acquire(ctx context.Context) (*Conn, error)
 
 	// Current returns the connection, or nil. It waits for nothing.
 	Current() *Conn
 
-	// Close closes the connection and makes no other. It returns when nothing is left of it.
+	// Close closes the connection and makes no more. It returns when nothing of it is left.
 	Close() error
 }
 
@@ -73,7 +72,7 @@ func (s *Session) acquire(ctx context.Context) (*agreedConn, error) {
 	return nil, err
 }
 
-// current is the connection that there is, nil for none.
+// current returns the present connection, or nil.
 func (s *Session) current() *agreedConn {
 	if c := s.cfg.Connections.Current(); c != nil {
 		return c.agreed.Load()
@@ -81,13 +80,13 @@ func (s *Session) current() *agreedConn {
 	return nil
 }
 
-// Connect makes a connection and opens the session on it. It is for the [Connections]
-// of the session, which call it one at a time.
+// Connect makes a connection and opens the session on it. Only the [Connections] of the session
+// call it, one call at a time.
 //
-// after is the previous connection, if the new one may go on with its session, or nil. If
-// it has ended, its session is resumed where that is possible. If it is open, the server
-// has forgotten its session: another handshake is made on it, and the new connection takes
-// its place; an error leaves it as it is.
+// after is the previous connection if the new one may go on with its session, otherwise nil. If
+// after has ended, Connect resumes its session if possible. If after is open, the server has
+// forgotten the session: Connect makes another handshake on after, and the new Conn replaces it. An
+// error leaves after as it is.
 //
 // When ctx ends, Connect gives up.
 func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (*Conn, error) {
@@ -112,15 +111,15 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 	}
 	l, err := s.open(ctx, w, after, era)
 	if left := (*peerGoneError)(nil); errors.As(err, &left) && era == "" {
-		// It left when it was asked for its era, and is not asked again: it gets a fresh
-		// connection and the legacy handshake at once.
+		// The server left when it was asked for its era. It is not asked again: it gets a fresh
+		// connection and, at once, the legacy handshake.
 		if after != nil {
 			after.close()
 		}
 		l, err = s.open(ctx, w, nil, mcp.Legacy)
 	}
 	s.mu.Lock()
-	if ctx.Err() == nil { // else Forget may have come since: the era is that of the old server
+	if ctx.Err() == nil { // else the server may have been replaced, see Forget: the era is that of the old one
 		s.detectedEra = ""
 		if err == nil {
 			s.detectedEra = l.info.Era
@@ -137,10 +136,10 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 	return nil, err
 }
 
-// Forget drops what the session knows of the server, which may have been replaced. If other
-// is true, it certainly was, and Forget drops the lists too; else the lists stay known, as
-// stale. Forget is not for a mere reconnection, over which a fresh list stays fresh. A
-// Connect whose context ended before Forget stores no era.
+// Forget drops what the session knows of a server that may have been replaced. If other is true, it
+// certainly was, and Forget drops the lists too; otherwise the lists stay known, as stale. A mere
+// reconnection does not call Forget, because a fresh list stays fresh. A Connect whose context
+// ended before Forget stores no era.
 func (s *Session) Forget(other bool) {
 	s.toolCache.replace(other)
 	s.prompts.replace(other)
@@ -152,16 +151,14 @@ func (s *Session) Forget(other bool) {
 	s.detectedEra = ""
 }
 
-// open opens the session. If the server has forgotten the session of after, open makes
-// another handshake on that connection. Else it makes a new connection, which goes on with
-// what after left if it can. On an error a new connection is closed again, and after stays
-// for the next attempt.
+// open opens the session. If the server has forgotten the session of after, open makes another
+// handshake on after. Otherwise it makes a new connection, which resumes the session of after if
+// possible. On an error it closes a new connection again, and after stays for the next attempt.
 func (s *Session) open(ctx context.Context, w *ConnectOptions, after *Conn, era mcp.Era) (*agreedConn, error) {
 	if after != nil {
 		if after.Forgotten() && after.agreed.Load().info.Transport == w.Transport {
-			// The server has sent its client away with 404 and wants it to begin anew,
-			// without the id of the old session
-			// (2025-11-25/basic/transports#session-management).
+			// The server has answered 404 and wants its client to begin anew, without the id of the
+			// old session (2025-11-25/basic/transports#session-management).
 			ctx, cancel := w.start(ctx)
 			defer cancel()
 			return s.openOn(ctx, w, newConn(after.Dialed, after.inbox, after.epoch+1), era)
@@ -204,7 +201,7 @@ func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mc
 	return l, nil
 }
 
-// start bounds ctx by the time that a server may take.
+// start bounds ctx by the time in which a server must be ready.
 func (w *ConnectOptions) start(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := w.StartTimeout
 	if limit < 0 {
@@ -217,7 +214,7 @@ func (w *ConnectOptions) start(ctx context.Context) (context.Context, context.Ca
 	return context.WithTimeoutCause(ctx, limit, late)
 }
 
-// cause returns why ctx ended, in place of an error that only says that it ended.
+// cause returns the cause of ctx if err only says that ctx ended, and err otherwise.
 func cause(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) { // false while ctx.Err() is nil
 		return context.Cause(ctx)

@@ -13,9 +13,9 @@ import (
 
 // handshake opens the session on one connection.
 //
-// Which era a server speaks is found out with one request, server/discover,
-// sent before anything else. Over HTTP the answer to it decides, see probe.go.
-// Everywhere else the rule is that of stdio
+// One request, server/discover, finds the era of the server. It is sent before anything else. Over
+// HTTP its answer decides, see probe.go. Everywhere else the rule is that of stdio
+// (2026-07-28/basic/transports/stdio, "Backward Compatibility"):
 // (2026-07-28/basic/transports/stdio, "Backward Compatibility"):
 //
 //   - a modern server answers it;
@@ -28,15 +28,14 @@ import (
 //   - a legacy server may also leave. Then the caller dials again and begins
 //     with initialize.
 //
-// Nothing else reaches a legacy server before initialize. In particular no
-// request is cancelled: neither initialize, which the protocol forbids, nor
-// the one to discover, which such a server never began.
+// Nothing else reaches a legacy server before initialize. In particular, no request is cancelled:
+// the protocol forbids it for initialize, and a legacy server never began server/discover.
 type handshake struct {
 	session *Session
 	options *ConnectOptions
 	conn    *Dialed
-	epoch   uint32 // of the messages after it
-	asked   bool   // the server has had the probe, or may have
+	epoch   uint32 // of the messages after the handshake
+	asked   bool   // the probe may have reached the server
 }
 
 // reply is how a request of the handshake ended.
@@ -45,14 +44,14 @@ type reply struct {
 	err    error
 }
 
-// peerGoneError says that the connection ended after the server was asked, and before
-// it said anything from which its era could be told.
+// peerGoneError says that the connection ended after the probe was sent, and before the server said
+// anything that shows its era.
 type peerGoneError struct{ cause error }
 
 func (e *peerGoneError) Error() string { return e.cause.Error() }
 func (e *peerGoneError) Unwrap() error { return e.cause }
 
-// open opens the session in the given era, or in the one that it finds.
+// open opens the session in the given era, or in the era that it detects.
 func (h *handshake) open(ctx context.Context, era mcp.Era) (*agreedConn, error) {
 	switch {
 	case era == mcp.Legacy:
@@ -73,7 +72,7 @@ func (h *handshake) open(ctx context.Context, era mcp.Era) (*agreedConn, error) 
 	return l, err
 }
 
-// detect is the rule above.
+// detect applies the rule that [handshake] describes.
 func (h *handshake) detect(ctx context.Context) (*agreedConn, error) {
 	probe := h.discover(ctx, modernVersions[0])
 	silence := time.NewTimer(probeTimeout)
@@ -94,7 +93,7 @@ func (h *handshake) detect(ctx context.Context) (*agreedConn, error) {
 }
 
 // heard returns the modern connection that got allows, or nil for a legacy server. It returns an
-// error where the reply shows no era:
+// error if the reply shows no era:
 //
 //   - no server was reached: one that starts a moment later must not be taken for a
 //     legacy one;
@@ -121,8 +120,8 @@ func (h *handshake) heard(ctx context.Context, got reply) (*agreedConn, error) {
 	return h.modern(ctx, got)
 }
 
-// race waits for the probe and initialize at once. An answer to the probe wins
-// over an initialize that is pending, or whose answer is still held back.
+// race waits for the probe and initialize at once. An answer to the probe takes precedence over an
+// initialize that is pending or whose answer is held back.
 func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*agreedConn, error) {
 	var held reply // the answer to initialize
 	var patience <-chan time.Time
@@ -141,15 +140,14 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*agree
 				return h.legacy(ctx, held)
 			}
 			hello = nil
-			// It must not matter which of two goroutines hears of its answer first: if both
-			// answers have come, race waits for the one to the probe.
+			// The order in which two goroutines hear of their answers must not matter: if both
+			// answers have come, race waits for the answer to the probe.
 			if h.conn.Peer.Quiet() {
 				continue
 			}
-			// A modern server refuses initialize as well: after a refusal the probe has as
-			// long again as it had alone. Otherwise the probe has a moment only: a server of
-			// both eras that was slow to start answers both requests at once, though it may
-			// pause between them.
+			// A modern server refuses initialize as well, so after a refusal the probe has again as
+			// long as it had alone. Otherwise it has a moment only: a server of both eras that was
+			// slow to start answers both requests at once, but may pause between them.
 			patience = time.After(200 * time.Millisecond)
 			if held.err != nil {
 				patience = time.After(probeTimeout)
@@ -164,10 +162,10 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*agree
 	}
 }
 
-// ask sends a request of the handshake. It stays pending until it is answered
-// or the connection ends, even when no caller waits for it any more: to
-// give it up would tell the server. Over HTTP it is given up with its stream, and that
-// tells nothing. When ask returns, the request is pending, or over.
+// ask sends a request of the handshake. The request stays pending until it is answered or the
+// connection ends, even when no caller waits for it any more, because its cancellation would tell
+// the server. Over HTTP it ends with its stream, which tells the server nothing. When ask returns,
+// the request is pending, or over.
 func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 	if !h.conn.http() {
 		ctx = context.WithoutCancel(ctx)
@@ -187,8 +185,8 @@ func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 	return replies
 }
 
-// wait waits for one reply. Its error is a reason to give the connection up;
-// a refusal by the server is not.
+// wait waits for one reply. An error means that the connection is of no use. A refusal by the
+// server is a reply, not an error.
 func (h *handshake) wait(ctx context.Context, replies <-chan reply) (reply, error) {
 	got, err := h.receive(ctx, replies)
 	if err == nil && got.err != nil && !answered(got.err) {
@@ -197,7 +195,7 @@ func (h *handshake) wait(ctx context.Context, replies <-chan reply) (reply, erro
 	return got, err
 }
 
-// receive waits for one reply, of whatever kind.
+// receive waits for one reply, which may be an error of the request.
 func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, error) {
 	select {
 	case got := <-replies:
@@ -209,10 +207,10 @@ func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, e
 	}
 }
 
-// left returns why the connection ended; err, which may be nil, is the error of a request
-// on it. Once the transport has ended, its reason comes first. Over HTTP a request may
-// fail while the connection lasts. The error is a [peerGoneError] if the server may have
-// left because of a request: one has reached it, and the transport has no final reason.
+// left returns why the connection ended. err, which may be nil, is the error of a request on it. If
+// the transport has ended, its reason replaces err. Over HTTP a request may fail while the
+// connection lasts; then left returns err. The result is a [peerGoneError] if the server may have
+// left because of a request: one may have reached it, and the transport has no final reason.
 func (h *handshake) left(ctx context.Context, err error) error {
 	unasked := errors.Is(err, rpc.ErrNotSent) && !h.asked
 	if errors.Is(err, rpc.ErrClosed) {
@@ -238,15 +236,15 @@ func (h *handshake) left(ctx context.Context, err error) error {
 	return &peerGoneError{err}
 }
 
-// final reports whether a transport says that another connection would fail as well.
+// final reports whether err says that another connection would fail as well.
 func final(err error) bool {
 	var said interface{ Final() bool }
 	return errors.As(err, &said) && said.Final()
 }
 
-// leftWith is left for a connection that ended during the probe. probe is nil if the server
-// has answered it. Else the server may have answered it before it left. Which of the two is
-// seen first must not decide: the answer shows the era.
+// leftWith is left for a connection that ended during the probe. probe is nil if the server has
+// answered it. Otherwise leftWith waits for the reply, because the server may have answered before
+// it left, and that answer shows the era.
 func (h *handshake) leftWith(ctx context.Context, probe <-chan reply) (*agreedConn, error) {
 	if probe == nil {
 		return nil, h.left(ctx, nil)

@@ -13,26 +13,24 @@ import (
 
 // Errors about results that the protocol allows but this session cannot use.
 var (
-	// ErrInvalidResult says that the server answered, but not with what the
-	// method promises.
+	// ErrInvalidResult says that the server answered with a result that does not fit the method.
 	ErrInvalidResult = errors.New("invalid result")
 
-	// ErrInputRequired says that the server asks the person or the model for more than
-	// they give.
+	// ErrInputRequired says that the server asks for more input than the person or the model gives.
 	ErrInputRequired = errors.New("the server asks for more input")
 )
 
-// dialect is how requests and results differ between the eras once a session
-// is open. A dialect does not change.
+// dialect holds how the requests and results of one era look once a session is open. It is
+// immutable.
 type dialect struct {
 	era          mcp.Era
 	revision     string
-	meta         []byte // the member that every request's params carry, name and all; nil for none
-	paramHeaders bool   // headers beside a message show parts of it, see headerParam.go
+	meta         []byte // a whole member of every request's params, name included; nil for none
+	paramHeaders bool   // headers repeat parts of a message, see headerparam.go
 }
 
-// admit returns an error for a result that the caller cannot use. In the legacy
-// era a result has no type; a member of that name is the server's own.
+// admit returns an error for a result that the caller cannot use. In the legacy era a result has no
+// type, and a member of that name is the server's own.
 func (d dialect) admit(t mcp.ResultType) error {
 	if d.era == mcp.Legacy || t == "" || t == mcp.ResultComplete {
 		return nil
@@ -45,7 +43,7 @@ func (g *handshakeParams) modern(version string, paramHeaders bool) dialect {
 	return dialect{era: mcp.Modern, revision: version, meta: g.meta[version], paramHeaders: paramHeaders}
 }
 
-// modernVersions are the modern revisions that a session speaks, best first.
+// modernVersions are the modern revisions that a session speaks, the best first.
 var modernVersions = []string{mcp.Version20260728}
 
 // spoken lists all revisions that a session speaks, for errors.
@@ -63,7 +61,7 @@ func common(supported []string) string {
 	return ""
 }
 
-// handshakeParams is what a client says of itself, encoded once.
+// handshakeParams holds what a client says of itself, encoded once.
 type handshakeParams struct {
 	client []byte            // members of the params of initialize
 	meta   map[string][]byte // by modern revision: "_meta":{…}
@@ -83,7 +81,7 @@ func newHandshakeParams(c *Config) (handshakeParams, error) {
 		return g, fmt.Errorf("client name: %w", err)
 	}
 	g.client = client[1 : len(client)-1]
-	// What _meta offers is what a result may ask for (2026-07-28/basic/patterns/mrtr).
+	// A result may ask for what the capabilities in _meta offer (2026-07-28/basic/patterns/mrtr).
 	offered = capabilities(c)
 	extensions := map[string]any{mcp.ExtensionTasks: struct{}{}} // see task.go
 	for name, settings := range c.Extensions {
@@ -102,7 +100,7 @@ func newHandshakeParams(c *Config) (handshakeParams, error) {
 	return g, nil
 }
 
-// capabilities returns what a client offers: what it has a callback for, and what it
+// capabilities returns what a client offers: the capabilities of its callbacks, and those that it
 // declares (2025-11-25/basic/lifecycle#capability-negotiation).
 func capabilities(c *Config) map[string]any {
 	offered := map[string]any{}
@@ -124,7 +122,7 @@ func capabilities(c *Config) map[string]any {
 	return offered
 }
 
-// checkDeclared returns an error if something is declared that must not be.
+// checkDeclared returns an error if a capability is declared that must not be.
 func checkDeclared(c *Config) error {
 	for what, declared := range map[string]map[string]json.RawMessage{"capability": c.Capabilities, "extension": c.Extensions} {
 		for name, settings := range declared {
@@ -139,8 +137,8 @@ func checkDeclared(c *Config) error {
 	return nil
 }
 
-// elicits reports whether the client offers a mode of elicitation. A declaration without
-// a mode is one of forms (2025-11-25/client/elicitation#capabilities).
+// elicits reports whether the client offers a mode of elicitation. A declaration without a mode
+// offers forms (2025-11-25/client/elicitation#capabilities).
 func (c *Config) elicits(mode string) bool {
 	declared := c.Capabilities["elicitation"]
 	switch {

@@ -14,14 +14,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Over HTTP a modern request shows parts of itself in headers, so that what lies
-// between client and server can route it without reading it
-// (2026-07-28/basic/transports/streamable-http#request-metadata). The transport
-// sends what it is given here and knows nothing of tools.
+// Over HTTP a modern request repeats parts of itself in headers, so that a proxy can route it
+// without reading the body (2026-07-28/basic/transports/streamable-http#request-metadata). The
+// transport sends the headers that the session gives it, and knows nothing of tools.
 const (
 	headerMethod      = "mcp-method"
 	headerName        = "mcp-name"
-	headerParamPrefix = "mcp-param-" // and the name that the tool gives it
+	headerParamPrefix = "mcp-param-" // followed by the name that the tool gives it
 )
 
 // standardHeaders returns the headers that every request has.
@@ -30,7 +29,7 @@ func standardHeaders(q *request) []abi.Pair {
 	h[0] = abi.Pair{Key: headerMethod, Value: headerValue(q.method)}
 	switch q.method {
 	case mcp.MethodGetTask, mcp.MethodUpdateTask, mcp.MethodCancelTask: // a proxy finds the server that keeps the task by its id
-		params, _ := appendObject(nil, q.given) // if they cannot be encoded, the message cannot either, which is the error
+		params, _ := appendObject(nil, q.given) // if they cannot be encoded, the message cannot either and reports the error
 		h = append(h, abi.Pair{Key: headerName, Value: headerValue(memberText(params, "taskId"))})
 	default:
 		if named(q.method) {
@@ -40,8 +39,8 @@ func standardHeaders(q *request) []abi.Pair {
 	return h
 }
 
-// headers returns all headers of a request. For a call of a tool the list of
-// tools must be known, so it may have to be asked for first.
+// headers returns all headers of a request. For a call of a tool it needs the list of tools, and
+// asks the server if the list is not known.
 func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
 	h := standardHeaders(q)
 	if q.method != mcp.MethodCallTool {
@@ -65,14 +64,14 @@ func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
 	return h, nil
 }
 
-// headerParam is an argument of a tool that a header shows.
+// headerParam is an argument of a tool that a header repeats.
 type headerParam struct {
 	header string
-	path   []string // of members, from the arguments down
+	path   []string // names of members, from the arguments down
 }
 
-// value returns the argument as text. It shows a string, a number or a boolean, and no other
-// value. A number that is an integer is spelled as one: 42.0 and 4.2e1 are 42.
+// value returns the argument as text. ok is true for a string, a number or a boolean. A number that
+// is an integer is spelled as one: 42.0 and 4.2e1 are 42.
 func (m headerParam) value(arguments []byte) (text string, ok bool) {
 	raw := arguments
 	for _, name := range m.path {
@@ -96,13 +95,13 @@ func (m headerParam) value(arguments []byte) (text string, ok bool) {
 	return string(raw), true
 }
 
-// The frame of a value that a header cannot hold as it is.
+// The prefix and suffix of an encoded value, which a header could not hold as it is.
 const (
 	base64Open  = "=?base64?"
 	base64Close = "?="
 )
 
-// headerValue returns text as a header can hold it
+// headerValue returns text in the form that a header can hold
 // (2026-07-28/basic/transports/streamable-http#value-encoding).
 func headerValue(text string) string {
 	if plain(text) {
@@ -123,9 +122,8 @@ func plain(text string) bool {
 	return !encoded && strings.Trim(text, " ") == text
 }
 
-// readHeaderParams finds the parameters of a tool that its schema wants shown. An
-// error means that the definition must not be used
-// (2026-07-28/server/tools#x-mcp-header).
+// readHeaderParams finds the parameters of a tool that its schema maps to headers. An error means
+// that the tool's definition must not be used (2026-07-28/server/tools#x-mcp-header).
 func readHeaderParams(schema []byte) ([]headerParam, error) {
 	a := annotations{taken: make(map[string]bool)}
 	a.schema(strictjson.Read(schema).Unbounded(), true)
@@ -134,14 +132,14 @@ func readHeaderParams(schema []byte) ([]headerParam, error) {
 
 // annotations collects the x-mcp-header members of a schema.
 type annotations struct {
-	path  []string // to what is being read, as far as properties alone lead to it
+	path  []string // of the value being read; exact only where properties alone lead to it
 	found []headerParam
 	taken map[string]bool // headers
 	err   error           // the first
 }
 
-// schema reads the next value as a schema. Where it is reached through properties
-// alone, the path leads to what it describes.
+// schema reads the next value as a schema. reached says that properties alone lead to it: then
+// a.path is the path of the described value.
 func (a *annotations) schema(r *strictjson.Reader, reached bool) {
 	var header, kind []byte
 	for key := range r.Object() {
@@ -171,7 +169,8 @@ func (a *annotations) schema(r *strictjson.Reader, reached bool) {
 	}
 }
 
-// unreached reads the next value, a schema or an array of them.
+// unreached reads the next value, a schema or an array of schemas to which not only properties
+// lead.
 func (a *annotations) unreached(r *strictjson.Reader) {
 	if r.Kind() != '[' {
 		a.schema(r, false)
@@ -182,7 +181,7 @@ func (a *annotations) unreached(r *strictjson.Reader) {
 	}
 }
 
-// add takes the annotation raw of a parameter whose type is kind, both as they were written.
+// add adds one annotation. raw is its value and kind the parameter's type, both as written.
 func (a *annotations) add(raw, kind []byte, reached bool) error {
 	name := strictjson.Read(raw).String()
 	header := headerParamPrefix + strings.ToLower(name)

@@ -10,18 +10,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// inbox is the [rpc.Handler] of one connection: it takes what the server begins.
+// inbox is the [rpc.Handler] of one connection: it receives the server's requests and
+// notifications.
 type inbox struct {
 	session  *Session
-	outdated context.Context // ends when two connections have come after it, and with the session
+	outdated context.Context // ends when two newer connections have been made, and with the session
 	outdate  context.CancelFunc
-	echoed   atomic.Bool              // a request of ours came back
-	peer     atomic.Pointer[rpc.Peer] // of the connection, once there is one
+	echoed   atomic.Bool              // the server sent back a request of ours
+	peer     atomic.Pointer[rpc.Peer] // of the connection; nil before there is one
 }
 
-// newInbox returns the inbox of the next connection. Notifications that wait in the inbox
-// before it are still passed on. Those that wait in older inboxes are dropped: else
-// connections that come and go would pile up behind a callback that does not return.
+// newInbox returns the inbox of the next connection. The notifications that wait in the previous
+// inbox are still passed on. Those in older inboxes are dropped, because a callback that does not
+// return would otherwise hold up an unlimited number of inboxes.
 func (s *Session) newInbox() *inbox {
 	b := &inbox{session: s}
 	b.outdated, b.outdate = context.WithCancel(s.ctx)
@@ -34,8 +35,8 @@ func (s *Session) newInbox() *inbox {
 	return b
 }
 
-// AwaitHeard waits until Notify has heard the notifications that have arrived, or until ctx ends.
-// Notify must not call it. After Close there is nothing to wait for.
+// AwaitHeard waits until Notify has returned from all notifications that have arrived, or until ctx
+// ends. Notify must not call it. After Close there is nothing to wait for.
 func (s *Session) AwaitHeard(ctx context.Context) {
 	s.mu.Lock()
 	inboxes := s.inboxes
@@ -50,11 +51,10 @@ func (s *Session) AwaitHeard(ctx context.Context) {
 	}
 }
 
-// Request answers a server's request. What was not advertised is refused. A modern server
-// must not ask at all: once the handshake has found that the server is modern, the peer
-// passes no requests on.
+// Request answers a server's request. It refuses what the client did not advertise. A modern server
+// must not send requests: once the handshake has found one, the peer passes none on.
 func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
-	if in.Method == mcp.MethodInitialize || in.Method == mcp.MethodDiscover { // which no server sends
+	if in.Method == mcp.MethodInitialize || in.Method == mcp.MethodDiscover { // no server sends these
 		b.echoed.Store(true)
 	}
 	if in.Method == mcp.MethodPing {
@@ -71,8 +71,8 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 	case errors.As(err, &fault):
 		return nil, fault
 	}
-	// The words of an error may be about this machine: the server learns them only where
-	// the callback chose to tell, with an error of the protocol.
+	// The text of an error may reveal something about this machine. The server gets it only if the
+	// callback chose so, with an error of the protocol.
 	return nil, &rpc.Error{Code: mcp.CodeInternalError, Message: "the client could not answer"}
 }
 
@@ -80,9 +80,8 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 // descriptions of the protocol spelled them so.
 var aliases = map[string]string{"notifications/logging/message": mcp.NotificationMessage}
 
-// Preempt handles a notification as far as it concerns the session itself. It does so as soon
-// as the notification arrives, because a callback that holds up Notify may be waiting for
-// that.
+// Preempt handles the part of a notification that concerns the session itself. It does so on
+// arrival, because a callback that holds up Notify may be waiting for its effect.
 func (b *inbox) Preempt(method string, params []byte) {
 	s := b.session
 	switch method {
@@ -125,9 +124,9 @@ func (s *Session) Origin(method string, params []byte) (label, subscription stri
 	return label, subscription
 }
 
-// Notify passes a notification on, one at a time over all connections, while the session is
-// open. What still waits behind a slow callback when it closes is dropped. The callback may
-// keep its params.
+// Notify passes a notification to the callback: one at a time over all connections, and only while
+// the session is open. Close drops the notifications that wait behind a slow callback. The callback
+// may keep its params.
 func (b *inbox) Notify(in *rpc.Incoming) {
 	select {
 	case b.session.telling <- struct{}{}:

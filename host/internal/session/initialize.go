@@ -35,12 +35,12 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 	}
 	if h.conn.http() {
 		call.Headers = standardHeaders(&request{method: call.Method})
-		h.conn.Peer.Agree(rpc.Terms{StreamCancel: true, Epoch: h.epoch - 1}) // the server is not told if it is given up
+		h.conn.Peer.Agree(rpc.Terms{StreamCancel: true, Epoch: h.epoch - 1}) // if the probe is given up, the server gets no cancellation
 	}
 	return h.ask(ctx, call)
 }
 
-// greet opens a legacy session.
+// greet opens a legacy session: it sends initialize and reads the answer.
 func (h *handshake) greet(ctx context.Context) (*agreedConn, error) {
 	got, err := h.receive(ctx, h.initialize(ctx))
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *handshake) greet(ctx context.Context) (*agreedConn, error) {
 	return h.legacy(ctx, got)
 }
 
-// legacy opens the session on an answer to initialize
+// legacy opens the session with got, the answer to initialize
 // (2025-11-25/basic/lifecycle#initialization).
 func (h *handshake) legacy(ctx context.Context, got reply) (*agreedConn, error) {
 	switch {
@@ -75,13 +75,13 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*agreedConn, error) 
 	h.conn.Peer.Agree(terms(h.conn, h.epoch, r.ProtocolVersion))
 	send := h.conn.Peer.Notify
 	if h.conn.http() {
-		// Over HTTP every message is a request of its own: a message that arrived before this
+		// Over HTTP every message is a request of its own. A message that overtook this
 		// notification would meet a server that still expects the notification.
 		send = h.conn.Peer.Announce
 	}
 	err = send(ctx, mcp.NotificationInitialized, nil)
 	switch {
-	case h.conn.http() && statusOf(err) != 0: // whatever the reason, the next request shows whether it matters
+	case h.conn.http() && statusOf(err) != 0: // the next request shows whether the refusal matters
 		h.session.cfg.Warn(fmt.Sprintf("the server refused %s: %v", mcp.NotificationInitialized, err))
 	case err != nil:
 		return nil, h.left(ctx, err)
@@ -92,12 +92,11 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*agreedConn, error) 
 	}}, nil
 }
 
-// terms returns the outcome of a handshake as far as the peer must know it. Arrays of
-// messages were part of the protocol up to 2025-03-26, and servers of the time before were
-// written with JSON-RPC's in mind (2025-03-26/basic/index#batching). To a modern server a
-// client must write nothing but requests and notifications, refusals included
-// (2026-07-28/basic/transports/stdio). To a legacy server the end of an HTTP stream means
-// nothing, so a caller that leaves has to be told of in a message
+// terms returns the outcome of a handshake for the peer. Arrays of messages were part of the
+// protocol up to 2025-03-26, and earlier servers were written for those of JSON-RPC
+// (2025-03-26/basic/index#batching). To a modern server a client must write only requests and
+// notifications, so no refusals either (2026-07-28/basic/transports/stdio). To a legacy server the
+// end of an HTTP stream means nothing, so a message must tell it that a caller has left
 // (2025-11-25/basic/transports#sending-messages-to-the-server).
 func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	modern := mcp.EraOf(version) == mcp.Modern
@@ -110,9 +109,9 @@ func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	}
 }
 
-// modern opens the session if got, an answer to discover, comes from a server that speaks a
-// modern revision of ours. Otherwise it returns no connection, and an error only if the server
-// contradicts itself.
+// modern opens the session if got, an answer to discover, comes from a server with a modern
+// revision that the session speaks. Otherwise it returns no connection, and an error only if the
+// server contradicts itself.
 func (h *handshake) modern(ctx context.Context, got reply) (*agreedConn, error) {
 	supported, refused := refusedVersion(got.err)
 	if !refused {
@@ -149,7 +148,7 @@ func (h *handshake) discovered(got reply) *agreedConn {
 	}}
 }
 
-// discoverError says why an answer to discover made no modern session.
+// discoverError returns the error that explains why an answer to discover opened no modern session.
 func discoverError(got reply) error {
 	if got.err != nil {
 		return got.err
@@ -161,8 +160,7 @@ func discoverError(got reply) error {
 	return fmt.Errorf("it lists %q", clip(strings.Join(d.SupportedVersions, ", ")))
 }
 
-// readInitialize reads an InitializeResult. A server that is vague about itself
-// does no harm: what is missing stays empty.
+// readInitialize reads an InitializeResult. Missing members stay empty and are no error.
 func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
 	r := strictjson.Read(result)
 	for key := range r.Members() {
@@ -180,9 +178,9 @@ func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
 	return i, invalid(r.Err())
 }
 
-// readDiscover reads a DiscoverResult. It returns no versions for a result of another kind:
-// many a legacy server answers requests that it does not know with something. It returns an
-// error if there are more versions than are read.
+// readDiscover reads a DiscoverResult. For a result of another kind it returns no versions, because
+// many legacy servers send some result to an unknown request. It returns an error if there are more
+// versions than it reads.
 func readDiscover(result []byte) (d mcp.DiscoverResult, err error) {
 	r := strictjson.Read(result)
 	for key := range r.Object() {
@@ -209,8 +207,8 @@ func readDiscover(result []byte) (d mcp.DiscoverResult, err error) {
 	return d, nil
 }
 
-// readImplementation reads a name. It is for display, so a value of another type does
-// no harm: some versions are numbers.
+// readImplementation reads a name and a version. Both are for display, so a value of another type
+// is no error: some versions are numbers.
 func readImplementation(text []byte) (i mcp.Implementation) {
 	r := strictjson.Read(text)
 	for key := range r.Object() {
@@ -232,8 +230,8 @@ func readImplementation(text []byte) (i mcp.Implementation) {
 	return i
 }
 
-// refusedVersion reports whether err refuses the revision of a request, and
-// which ones the server has (2026-07-28/basic/versioning).
+// refusedVersion reports whether err refuses the revision of a request, and returns the revisions
+// of the server (2026-07-28/basic/versioning).
 func refusedVersion(err error) (supported []string, refused bool) {
 	var fault *rpc.Error
 	if !errors.As(err, &fault) || fault.Code != mcp.CodeUnsupportedVersion {
@@ -244,7 +242,7 @@ func refusedVersion(err error) (supported []string, refused bool) {
 		supported = append(supported, r.String())
 	}
 	if errors.As(r.Err(), new(*strictjson.TooManyError)) {
-		supported = nil // the error of the server is what there is to say
+		supported = nil // the error of the server tells all that there is
 	}
 	return supported, true
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// errNoHandler is the error of a server's request for which there is no callback.
+// errNoHandler says that there is no callback for a server's request.
 var errNoHandler = errors.New("no handler")
 
-// respond lets a callback answer a server, which asks in a request of its own in the legacy
-// era, and within a result in the modern one. It does not answer what was not advertised.
+// respond lets a callback answer a server. In the legacy era the server asks in a request of its
+// own, in the modern era within a result. respond refuses what the client did not advertise.
 func (c *Config) respond(ctx context.Context, method string, params []byte) (rpc.Appender, error) {
 	switch {
 	case method == mcp.MethodListRoots && c.Roots != nil:
@@ -50,13 +50,13 @@ func (c *Config) respond(ctx context.Context, method string, params []byte) (rpc
 	return nil, errNoHandler
 }
 
-// raw writes what a callback gave as JSON.
+// raw writes the JSON that a callback returned.
 func raw(result json.RawMessage) rpc.Appender {
 	return func(dst []byte) ([]byte, error) { return strictjson.AppendRaw(dst, result) }
 }
 
-// readElicitation reads the params of elicitation/create. Without a mode it is
-// a form (2025-11-25/client/elicitation).
+// readElicitation reads the params of elicitation/create. An elicitation without a mode is a form
+// (2025-11-25/client/elicitation).
 func readElicitation(params []byte) (e mcp.Elicitation, err error) {
 	r := strictjson.Read(params)
 	for key := range r.Object() {

@@ -9,9 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// SetLevel tells the server to log from that level up, as notifications. A legacy server is
-// told now, and again after each new handshake. A modern one is told with every request from
-// now on, and logs only about those
+// SetLevel tells the server to send log messages of that level and above, as notifications. It
+// tells a legacy server now, and again after each new handshake. A modern server learns the level
+// with every request from now on, and logs only about those
 // (2026-07-28/server/utilities/logging#per-request-log-level).
 func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 	if !slices.Contains(mcp.Levels, level) {
@@ -36,8 +36,8 @@ func setLevel(level mcp.Level) *request {
 	return &request{method: mcp.MethodSetLevel, given: map[string]any{"level": string(level)}, needs: hasLogging}
 }
 
-// restore tells a legacy server the level that SetLevel has set. If the server refuses it,
-// restore warns, and does nothing else.
+// restore tells a legacy server the level that SetLevel has set. If the server refuses, restore
+// only warns.
 func (s *Session) restore(ctx context.Context, l *agreedConn) {
 	level := s.level.Load()
 	if level == nil || l.dialect.era == mcp.Modern || l.lacks(hasLogging) != nil {

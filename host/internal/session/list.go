@@ -12,23 +12,23 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// maxTTL is how long anything counts as fresh at most.
+// maxTTL is the longest time for which a result counts as fresh.
 const maxTTL = 24 * time.Hour
 
-// kind says what one kind of list consists of, such as the list of tools.
+// kind describes one kind of list, such as the list of tools.
 type kind[T any] struct {
 	method string
-	member string // of a page, that has the elements
-	thing  string // what an element is
-	key    string // what it is known by, for errors
+	member string // the member of a page that holds the elements
+	thing  string // what an element is called
+	key    string // what the key of an element is called, for errors
 	needs  *capability
 
-	// read reads an element and its key in place: raw members alias text. The elements that
-	// it has itself count against the allowance of the list.
+	// read reads an element and its key in place: raw members alias text. What the element itself
+	// allocates counts against the allowance of the list.
 	read func(text []byte, a *strictjson.Allowance) (item T, name string, err error)
 }
 
-// listAll returns a whole list, from the listCache if it is fresh there.
+// listAll returns a whole list. If listCache holds a fresh one, it does not ask the server.
 func listAll[T any](ctx context.Context, s *Session, listCache *listCache[T], k *kind[T]) ([]T, error) {
 	if items, ok := listCache.fresh(); ok {
 		return items, nil
@@ -54,8 +54,8 @@ func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 	return nil
 }
 
-// fetchPage asks for the next page of a list, and reports whether there are more. The request
-// is solicited if it was the page before that asked for it, and not the caller.
+// fetchPage asks for the next page of a list, and reports whether there are more. prompted says
+// that the previous page asked for this one, and not the caller; then the request is solicited.
 func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool) (more bool, err error) {
 	page := func(dst, meta []byte) ([]byte, error) {
 		dst = append(dst, '{')
@@ -69,7 +69,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 	if err == nil {
 		if l.cursor == nil {
 			l.over = q.over
-		} else if l.over != q.over { // perhaps another version of the server, whose pages do not go with the first
+		} else if l.over != q.over { // another version of the server may have answered, whose pages do not fit the first
 			l.over = nil
 		}
 		more, err = l.add(text, d)
@@ -80,7 +80,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 	return more, nil
 }
 
-// doOn is do on the given connection and no other, or on any connection if it is nil.
+// doOn calls do on one given connection, or on any connection if on is nil.
 func (s *Session) doOn(ctx context.Context, on *agreedConn, q *request) ([]byte, dialect, error) {
 	if on == nil {
 		return s.do(ctx, q)
@@ -90,9 +90,8 @@ func (s *Session) doOn(ctx context.Context, on *agreedConn, q *request) ([]byte,
 	return text, d, s.explain(on, err)
 }
 
-// Page returns one page of a list: the first page if cursor is nil, else the page that cursor
-// stands for, which is the next of the page before. next is nil after the last page. The
-// session remembers nothing of it.
+// Page returns one page of a list. A nil cursor stands for the first page. next is the cursor of
+// the page after it, or nil after the last page. The session stores nothing of the page.
 func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Task](ctx context.Context, s *Session, cursor *string) (items []T, next *string, err error) {
 	var l *list[T]
 	switch into := any(&l).(type) {
@@ -125,23 +124,23 @@ func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Ta
 // (2026-07-28/server/utilities/pagination).
 type list[T any] struct {
 	kind     *kind[T]
-	on       *agreedConn // that all pages are asked for over; nil is any
+	on       *agreedConn // the connection for all pages; nil is any
 	begun    time.Time
 	items    []T
-	elements [][]byte        // as they were written, also those that are no items
-	others   []int           // the places of those that are no items
+	elements [][]byte        // as written, also values that are no items
+	others   []int           // indexes of the elements that are no items
 	size     int             // bytes of the elements, with a comma after each
-	seen     map[string]bool // names of items
-	cursors  map[string]bool // that the server has given
-	cursor   *string         // of the next page; nil is the first
-	over     *Conn           // the one that all pages came over; nil if they came over several
+	seen     map[string]bool // the names of items
+	cursors  map[string]bool // those that the server has given
+	cursor   *string         // of the next page; nil is the first page
+	over     *Conn           // the connection that all pages came over; nil if there were several
 	bytes    int             // of all pages
-	until    time.Time       // when the first of the pages is stale
+	until    time.Time       // when the first page to become stale does so
 	warnings []string
 
-	allowance *strictjson.Allowance // of elements, for all pages together
+	allowance *strictjson.Allowance // for the elements of all pages together
 
-	// fits reports whether an element is kept; nil keeps all.
+	// fits reports whether an element is kept; nil keeps every element.
 	fits func(item *T, d dialect) bool
 }
 
@@ -152,15 +151,15 @@ func newList[T any](k *kind[T]) list[T] {
 	}
 }
 
-// add adds a page and reports whether there is another. A server that hands out a cursor
-// twice would never end: the list then ends there, with a warning.
+// add adds a page and reports whether there is another. A cursor that comes twice ends the list
+// with a warning, because such a list would never end.
 func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	if l.bytes += len(text); l.bytes > mcp.MaxListBytes {
 		return false, fmt.Errorf("%w: want a list of at most %d bytes, its first %d pages have %d",
 			ErrInvalidResult, mcp.MaxListBytes, len(l.cursors)+1, l.bytes)
 	}
 	var elements [][]byte
-	var next *string // nil ends the list; an empty one is a cursor like any other
+	var next *string // nil ends the list; an empty string is a cursor like any other
 	var kind mcp.ResultType
 	var ttl float64 // milliseconds
 	r := strictjson.Read(text).Within(l.allowance)
@@ -205,8 +204,7 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 }
 
 // addElement adds an element. It leaves out a value that is no element, and a second element of the
-// same name, which could not be asked for. The others stay. An error is an error of the whole
-// list.
+// same name, which no request could name. An error concerns the whole list.
 func (l *list[T]) addElement(raw []byte, d dialect) error {
 	items := len(l.items)
 	defer func() {
@@ -238,8 +236,7 @@ func (l *list[T]) addElement(raw []byte, d dialect) error {
 	return nil
 }
 
-// text returns the elements as an array, in memory of its own: nothing more of the pages is
-// kept with it.
+// text returns the elements as an array in memory of its own, so that the pages can be freed.
 func (l *list[T]) text() []byte {
 	text := append(make([]byte, 0, l.size+len("[]")), '[')
 	for i, element := range l.elements {
@@ -251,8 +248,8 @@ func (l *list[T]) text() []byte {
 	return append(text, ']')
 }
 
-// freshUntil returns when a result that has just come is stale. The legacy era
-// has no such hints; a member of that name is the server's own.
+// freshUntil returns the time until which a result that has just come is fresh. The legacy era has
+// no such hints, and a member of that name is the server's own.
 func freshUntil(ms float64, d dialect) time.Time {
 	if d.era == mcp.Legacy {
 		ms = 0
@@ -260,7 +257,7 @@ func freshUntil(ms float64, d dialect) time.Time {
 	return time.Now().Add(time.Duration(max(0, min(ms, float64(maxTTL/time.Millisecond))) * float64(time.Millisecond)))
 }
 
-// warn notes something odd about the list, up to ten times: a list can be odd very often.
+// warn notes something odd about the list, up to ten times: a list may have many oddities.
 func (l *list[T]) warn(format string, args ...any) {
 	const most = 10
 	if len(l.warnings) < most {
@@ -268,14 +265,14 @@ func (l *list[T]) warn(format string, args ...any) {
 	}
 }
 
-// tell says what was odd about the list.
+// tell passes the notes to warn.
 func (l *list[T]) tell(warn func(string)) {
 	for _, text := range l.warnings {
 		warn(text)
 	}
 }
 
-// number reads a number that is a hint. Anything else counts as 0.
+// number reads a number that is a hint. A value that is no number counts as 0.
 func number(r *strictjson.Reader) float64 {
 	if k := r.Kind(); k != '-' && k-'0' > 9 {
 		return 0

@@ -13,27 +13,26 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// listCache is the newest list that a session knows. It is used in place of a request for as
-// long as the server said it would stay fresh, also after a reconnection, unless the server
-// says that it changed (2026-07-28/server/utilities/caching). After that the list is stale,
-// but still known. Its text is all that is kept: the items are read again when a caller asks for
-// them, which happens far less often than a server rests. A session is one context of authorization, so the scope of the cache makes
-// no difference.
+// listCache holds the newest list that a session knows. As long as the server said that the list
+// stays fresh, it replaces a request, also after a reconnection, unless the server says that it
+// changed (2026-07-28/server/utilities/caching). After that the list is stale, but still known.
+// Only its text is kept for certain: callers ask rarely, and the items are read again then. A
+// session is one context of authorization, so the scope of the cache makes no difference.
 type listCache[T any] struct {
 	mu               sync.Mutex
 	kind             *kind[T]
-	text             *listText          // the elements as the server wrote them; nil for none
-	others           []int              // the places of the elements that are no items
-	decoded          weak.Pointer[[]T]  // the items, as long as the collector leaves them
+	text             *listText          // the elements as written; nil for none
+	others           []int              // indexes of the elements that are no items
+	decoded          weak.Pointer[[]T]  // the items, until the garbage collector takes them
 	listed           time.Time          // when the server was asked; zero is never
-	from             weak.Pointer[Conn] // the connection that it came over, if that was one
+	from             weak.Pointer[Conn] // the connection that all of the list came over, if there is one
 	changesAtAsk     uint64             // the value of changes when the list was asked for
-	until            time.Time          // from then on the server is asked again
+	until            time.Time          // until when the list is fresh
 	changes          uint64             // counts the changes that the server told of
-	changesAtReplace uint64             // the value of changes when another server took the place of the last
+	changesAtReplace uint64             // the value of changes when the server was last replaced
 }
 
-// fresh returns the list if it may be used again. The slice is the caller's.
+// fresh returns the list if it is still fresh. The slice belongs to the caller.
 func (c *listCache[T]) fresh() ([]T, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +42,7 @@ func (c *listCache[T]) fresh() ([]T, bool) {
 	return c.itemsLocked(), true
 }
 
-// itemsLocked returns the items, in a slice of the caller's.
+// itemsLocked returns the items in a slice that belongs to the caller.
 func (c *listCache[T]) itemsLocked() []T {
 	if items := c.decoded.Value(); items != nil {
 		return slices.Clone(*items)
@@ -57,21 +56,21 @@ func (c *listCache[T]) itemsLocked() []T {
 			others = others[1:]
 			continue
 		}
-		item, _, _ := c.kind.read(raw, allowance) // as it was read when the list came, without an error
+		item, _, _ := c.kind.read(raw, allowance) // it was read without an error when the list came
 		items = append(items, item)
 	}
 	c.decoded = weak.Make(&items)
 	return slices.Clone(items)
 }
 
-// setLocked takes the elements of a list.
+// setLocked stores a list.
 func (c *listCache[T]) setLocked(l *list[T], text *listText, listed time.Time) {
 	c.kind, c.text, c.others, c.listed = l.kind, text, slices.Clone(l.others), listed
 	c.decoded = weak.Pointer[[]T]{}
 }
 
-// change notes that the list has changed. It reports whether a list is known, and whether it
-// would have been used in place of asking.
+// change notes that the list has changed. It reports whether a list is known, and whether that list
+// was fresh until now.
 func (c *listCache[T]) change() (known, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,8 +80,8 @@ func (c *listCache[T]) change() (known, fresh bool) {
 	return known, fresh
 }
 
-// replace notes that the server may have been replaced: a list that was asked for before is
-// not kept. With drop it certainly was replaced, and the known list is dropped.
+// replace notes that the server may have been replaced: a list that was requested before will not
+// be stored. If drop is true, the server certainly was replaced, and the known list is dropped.
 func (c *listCache[T]) replace(drop bool) {
 	c.change()
 	c.mu.Lock()
@@ -94,15 +93,15 @@ func (c *listCache[T]) replace(drop bool) {
 	}
 }
 
-// count returns how often the list has changed. A caller gets the count before it asks for
-// the list, and passes it to store together with the list.
+// count returns how often the list has changed. A caller calls count before it asks for the list,
+// and passes the result to store.
 func (c *listCache[T]) count() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changes
 }
 
-// store remembers a list; changesAtAsk is the count of changes from before it was asked for.
+// store stores a list. changesAtAsk is the result of count from before the list was asked for.
 func (c *listCache[T]) store(l *list[T], changesAtAsk uint64) {
 	text := newListText(l.text(), c.latest())
 	c.mu.Lock()
@@ -110,7 +109,7 @@ func (c *listCache[T]) store(l *list[T], changesAtAsk uint64) {
 	c.storeLocked(l, text, changesAtAsk)
 }
 
-// latest returns the text of the list that is known, or nil.
+// latest returns the text of the known list, or nil.
 func (c *listCache[T]) latest() *listText {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +127,7 @@ func (c *listCache[T]) storeLocked(l *list[T], text *listText, changesAtAsk uint
 	}
 }
 
-// known returns what is known of the list while that connection is the newest, or nil.
+// known returns the known list. newest is the newest connection, or nil.
 func (c *listCache[T]) known(newest *Conn) status.Listed[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,22 +141,22 @@ func (c *listCache[T]) holds(newest *Conn) bool {
 	return newest != nil && !newest.ended() && c.from.Value() == newest && c.changesAtAsk == c.changes
 }
 
-// outdated reports whether the list is known, but from before that connection was made or
-// before the server said that it changed, and may not be used any more.
+// outdated reports whether the known list may no longer be used, and is from before newest was made
+// or has changed since.
 func (c *listCache[T]) outdated(newest *Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.listed.IsZero() && !c.holds(newest) && !time.Now().Before(c.until)
 }
 
-// Written is a list as a server wrote it.
+// Written is a list as the server wrote it.
 type Written struct {
-	Items  json.RawMessage // an array of the elements of all pages, byte for byte
+	Items  json.RawMessage // an array of the elements of all pages, each byte for byte
 	Listed time.Time       // when the server was asked
-	Until  time.Time       // until when it may be used in place of asking; zero is not at all
+	Until  time.Time       // until when the list is fresh; zero = it is not
 }
 
-// written returns the list as it was written, if there is one.
+// written adds the known list to into, under its method. Without one it does nothing.
 func (c *listCache[T]) written(method string, into map[string]Written) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,8 +166,7 @@ func (c *listCache[T]) written(method string, into map[string]Written) {
 	into[method] = Written{slices.Clone(c.text.bytes()), c.listed, c.until}
 }
 
-// recall takes a list that was written before this session began, unless the session has got
-// one since.
+// recall stores a list from before this session began, unless the session has asked for one since.
 func (c *listCache[T]) recall(k *kind[T], w Written) {
 	if w.Listed.IsZero() {
 		return
@@ -191,7 +189,7 @@ func (c *listCache[T]) recall(k *kind[T], w Written) {
 	}
 }
 
-// Written returns all lists that are known, by the methods that ask for them.
+// Written returns all known lists, keyed by the methods that ask for them.
 func (s *Session) Written() map[string]Written {
 	all := make(map[string]Written)
 	s.toolCache.written(mcp.MethodListTools, all)
@@ -201,8 +199,8 @@ func (s *Session) Written() map[string]Written {
 	return all
 }
 
-// Recall takes lists that were written before this session began, by their methods. They are
-// stale, and do not replace lists that the session has got itself.
+// Recall stores lists from before this session began, keyed by their methods. They are stale, and
+// do not replace lists that the session has asked for itself.
 func (s *Session) Recall(lists map[string]Written) {
 	s.toolCache.recall(&toolKind, lists[mcp.MethodListTools])
 	s.prompts.recall(&promptKind, lists[mcp.MethodListPrompts])
@@ -210,7 +208,7 @@ func (s *Session) Recall(lists map[string]Written) {
 	s.templates.recall(&templateKind, lists[mcp.MethodListTemplates])
 }
 
-// Known returns what the server was last known to list. It asks nothing.
+// Known returns the lists that the server last sent. It sends no request.
 func (s *Session) Known() status.Known {
 	newest := s.cfg.Connections.Current()
 	return status.Known{
@@ -219,14 +217,14 @@ func (s *Session) Known() status.Known {
 	}
 }
 
-// Outdated reports whether there are lists that [Session.Renew] asks for.
+// Outdated reports whether [Session.Renew] would ask for a list.
 func (s *Session) Outdated(c *Conn) bool {
 	return s.toolCache.outdated(c) || s.prompts.outdated(c) || s.resources.outdated(c) || s.templates.outdated(c)
 }
 
-// Renew asks once more for the lists that are outdated, one after the other, over that
-// connection and no other. It returns the tools, nil where they were not asked for. A list
-// that the server does not send stays as it was.
+// Renew asks for each outdated list again, one after the other, over c and no other connection. It
+// returns the tools, or nil if it did not ask for them. A list that the server does not send stays
+// as it was.
 func (s *Session) Renew(ctx context.Context, c *Conn) []mcp.Tool {
 	if s.renewing.Lock(ctx) != nil {
 		return nil
@@ -250,7 +248,7 @@ func (s *Session) Renew(ctx context.Context, c *Conn) []mcp.Tool {
 	return list.items
 }
 
-// renew is Renew for one list.
+// renew does for one list what [Session.Renew] does.
 func renew[T any](ctx context.Context, s *Session, on *agreedConn, c *listCache[T], k *kind[T]) {
 	if !c.outdated(on.Conn) {
 		return
@@ -263,7 +261,7 @@ func renew[T any](ctx context.Context, s *Session, on *agreedConn, c *listCache[
 	}
 }
 
-// expireLists makes the session ask anew for whatever a filter names.
+// expireLists marks as stale whatever a filter names.
 func (s *Session) expireLists(f *mcp.Filter) {
 	var known, fresh bool
 	note := func(k, f bool) { known, fresh = known || k, fresh || f }

@@ -11,19 +11,18 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// ackTimeout bounds how long a server may take to acknowledge a stream, or a legacy
-// one to agree to a subscription, where requests have no timeout of their own.
+// ackTimeout bounds how long a server may take to acknowledge a stream, or a legacy server to agree
+// to a subscription, if requests have no timeout of their own.
 const ackTimeout = 30 * time.Second
 
-// errTornDown is the cause of a stream's end when the server took the stream back.
+// errTornDown is the cause of a stream's end when the server ended the stream.
 var errTornDown = errors.New("the server ended the stream")
 
 // errMoving is the cause of a stream's end when its connection makes room for another.
 var errMoving = errors.New("the server is being connected anew")
 
-// holdModern opens a stream and stays with it until it ends. Streams are opened
-// one at a time on each session: what tells their notifications apart is an id
-// that the acknowledgement brings.
+// holdModern opens a stream and returns when it ends. A session opens its streams one at a time:
+// the id that tells their notifications apart comes with the acknowledgement.
 func (u *Subscription) holdModern(l *agreedConn, opened func()) error {
 	ctx, cancel := context.WithCancelCause(u.ctx)
 	defer cancel(nil)
@@ -45,7 +44,7 @@ func (u *Subscription) holdModern(l *agreedConn, opened func()) error {
 	select {
 	case <-acknowledged:
 	case err := <-ended:
-		u.listen(binding{}) // else it would take the acknowledgement of the stream that is opened next
+		u.listen(binding{}) // else it would take the acknowledgement of the next stream
 		ended <- err
 	}
 	late.Stop()
@@ -55,8 +54,8 @@ func (u *Subscription) holdModern(l *agreedConn, opened func()) error {
 		opened()
 	default:
 	}
-	// The graceful end is an empty result; some servers cancel the request instead, and
-	// the specification has both (2026-07-28/basic/patterns/cancellation).
+	// The graceful end is an empty result. Some servers cancel the request instead; the
+	// specification has both (2026-07-28/basic/patterns/cancellation).
 	err := <-ended
 	switch {
 	case err == nil:
@@ -75,12 +74,12 @@ func (l *agreedConn) patience() time.Duration {
 	return ackTimeout
 }
 
-// acknowledge takes the first notification of a stream, if u waits for it. An
-// error ends the stream.
+// acknowledge takes the first notification of a stream, if u waits for it. An error ends the
+// stream.
 //
-// Its id is that of the request that opened the stream. A smaller number is that of an
-// earlier request: of a stream that was given up while the server was about to acknowledge
-// it. An id that is not a number is the server's own choice, and is accepted.
+// id is that of the request that opened the stream. A smaller number belongs to an earlier request,
+// whose stream was given up while the server was about to acknowledge it. An id that is not a
+// number is the server's own choice, and is accepted.
 func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, err error) bool {
 	n, exact := strictjson.Int([]byte(id))
 	u.mu.Lock()
@@ -106,8 +105,8 @@ func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, er
 	return true
 }
 
-// readAcknowledged reads the params of the first notification of a stream. It returns an
-// error if they name more resources than are read.
+// readAcknowledged reads the params of the first notification of a stream. It returns an error if
+// they name more resources than it reads.
 func readAcknowledged(params []byte) (id string, f mcp.Filter, err error) {
 	id = subscriptionID(params)
 	r := strictjson.Read(member(params, "notifications"))
@@ -142,8 +141,7 @@ func texts(r *strictjson.Reader) (all []string) {
 	return all
 }
 
-// subscriptionID returns the id that a notification of a stream carries, as it is
-// written, or "".
+// subscriptionID returns the id of a stream's notification as it is written, or "".
 func subscriptionID(params []byte) string {
 	return string(member(member(params, "_meta"), mcp.MetaSubscriptionID))
 }

@@ -10,26 +10,26 @@ import (
 	"weak"
 )
 
-// listText is the text of a list: a JSON array of its elements, as the server wrote them. It
-// is compressed after packAfter, because most lists are read once, right after they came. A
-// list of tools has a quarter of its size then, or less.
+// listText is the text of a list: a JSON array of its elements, as the server wrote them. It is
+// compressed after packAfter, because most lists are read once, right after they came. Compression
+// makes a list of tools at least four times smaller.
 type listText struct {
 	mu     sync.Mutex
-	plain  []byte               // nil once packed is there
-	packed []byte               // compressed; nil before
+	plain  []byte               // nil once packed is set
+	packed []byte               // compressed; nil before packAfter
 	size   int                  // of the text
 	hash   uint64               // of the text
-	read   weak.Pointer[[]byte] // the text of packed, as long as the collector leaves it
+	read   weak.Pointer[[]byte] // the text of packed, until the garbage collector takes it
 }
 
 const (
-	packAfter = time.Second // longer than a command lasts that lists tools and calls one
-	packLeast = 1 << 10     // bytes; it saves little to compress fewer
+	packAfter = time.Second // longer than a command that lists tools and calls one
+	packLeast = 1 << 10     // bytes; compression of less saves little
 )
 
 var hashSeed = maphash.MakeSeed()
 
-// newListText takes over text. If former has the same text, it is returned.
+// newListText takes ownership of text. If former has the same text, it returns former.
 func newListText(text []byte, former *listText) *listText {
 	hash := maphash.Bytes(hashSeed, text)
 	if former != nil && former.size == len(text) && former.hash == hash {
@@ -42,7 +42,7 @@ func newListText(text []byte, former *listText) *listText {
 	return t
 }
 
-// bytes returns the text, which the caller does not change.
+// bytes returns the text. The caller must not change it.
 func (t *listText) bytes() []byte {
 	if t == nil {
 		return nil
@@ -61,10 +61,11 @@ func (t *listText) bytes() []byte {
 	return text
 }
 
-// packing is held while a text is compressed: a packer has a megabyte, and one is enough.
+// packing is held while a text is compressed. A packer takes a megabyte, so only one runs at a
+// time.
 var packing sync.Mutex
 
-// packers are of type *flate.Writer. The collector takes one that is not used.
+// packers holds values of type *flate.Writer. The garbage collector takes an unused one.
 var packers = sync.Pool{New: func() any {
 	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // an error would be one of the level
 	return w
@@ -77,7 +78,7 @@ func (t *listText) pack() {
 	var out bytes.Buffer
 	w := packers.Get().(*flate.Writer)
 	w.Reset(&out)
-	w.Write(t.plain) // which is not changed but below
+	w.Write(t.plain) // plain does not change before the assignment below
 	w.Close()
 	packers.Put(w)
 	t.mu.Lock()

@@ -10,23 +10,23 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// If a modern server needs something from the person or the model before it can go on, it
-// answers with questions. The client sends the request again, as it was, with the answers
-// beside it; in between the server need not remember anything
-// (2026-07-28/basic/patterns/mrtr).
+// If a modern server needs input from the person or the model, it answers with questions. The
+// client sends the same request again with the answers. The server need not remember anything
+// meanwhile (2026-07-28/basic/patterns/mrtr).
 
-// maxRounds is how often a server may ask for more, [mcp.MaxAsked] things each time,
-// before a request is given up.
+// maxRounds is how often a server may ask for more, [mcp.MaxAsked] things each time, before the
+// request fails.
 const maxRounds = 10
 
-// What a further round adds to the params.
+// The members that a further round adds to the params.
 const (
 	memberResponses = "inputResponses"
 	memberState     = "requestState"
 )
 
-// gatherInput gathers what the server wants and returns it as members of the params. The callbacks
-// are asked one after the other: a person can look at one question at a time.
+// gatherInput calls the callbacks for everything that the server asks for, and returns the answers
+// as members of the params. It calls one at a time, because a person can look at one question at a
+// time.
 func (s *Session) gatherInput(ctx context.Context, w inputRequired) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -70,15 +70,15 @@ func (s *Session) appendAnswer(ctx context.Context, dst []byte, a inputRequest) 
 		return nil, fmt.Errorf("%w: %s, and this client does not answer that", ErrInputRequired, clip(a.method))
 	}
 	if fault := (*rpc.Error)(nil); errors.As(err, &fault) {
-		err = errors.New(fault.Message) // ours: it must not look like the server's
+		err = errors.New(fault.Message) // the text of our error must not look like the server's
 	}
 	return nil, fmt.Errorf("%w: %s: %w", ErrInputRequired, a.method, err)
 }
 
-// inputRequired is what a server wants in a further round. It aliases the result.
+// inputRequired is what a server asks for in a further round. It aliases the result.
 type inputRequired struct {
-	requests []inputRequest // nil where there was no such member
-	state    []byte         // a string as it was written, to go back as it is; or nil
+	requests []inputRequest // nil if there was no such member
+	state    []byte         // a string as it was written, sent back unchanged; or nil
 }
 
 type inputRequest struct {

@@ -12,57 +12,55 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// RequestOptions are the wishes of a caller about its requests, see [WithOptions].
+// RequestOptions are a caller's options for its requests, see [WithOptions].
 type RequestOptions struct {
-	// Meta has members of _meta, a JSON object: a traceparent, or what an extension wants.
+	// Meta is a JSON object with members for _meta, such as a traceparent or those of an extension.
 	// Members that the session itself writes for the protocol are left out.
 	Meta json.RawMessage
 
-	// Timeout bounds each request in place of that of the server; 0 keeps that, below zero is
-	// no limit.
+	// Timeout bounds each request and replaces the timeout of the server. 0 keeps that timeout,
+	// below zero is no bound.
 	Timeout time.Duration
 
-	// Level has a modern server log about the requests from that level up. A legacy one
-	// has only [Session.SetLevel], for all requests.
+	// Level makes a modern server log about the requests, from that level up. For a legacy server
+	// there is only [Session.SetLevel], for all requests.
 	Level mcp.Level
 
-	// Label is the caller's name for the request in the events that tell its progress.
+	// Label is the caller's name for the request. Events about its progress carry it.
 	Label string
 
-	// Progress hears the notifications of the progress of calls. The server is asked for them
-	// if Progress is not nil (2026-07-28/basic/patterns/progress). Each one begins the
-	// timeout of the request anew, up to [Config.MaxTimeout] in all.
+	// Progress receives the notifications about the progress of calls. If it is not nil, the server
+	// is asked for them (2026-07-28/basic/patterns/progress). Each one begins the timeout of the
+	// request anew, up to [Config.MaxTimeout] in all.
 	//
-	// It is called for one notification after the other, on a goroutine of its own, and
-	// delays neither other calls nor other notifications. If it is slower than the server,
-	// the newest notification takes the place of the one before. It may use the session. A
-	// call returns only after Progress has returned for all notifications that came before
-	// the answer, so Progress must not wait for the call. After a call was cancelled, it is
-	// not called again.
+	// Progress is called for one notification after the other, on a goroutine of its own, and
+	// delays neither other calls nor other notifications. If it is slower than the server, the
+	// newest notification replaces the one before. It may use the session. A call returns only
+	// after Progress has returned for all notifications that came before the answer, so Progress
+	// must not wait for the call. After a call was cancelled, it is not called again.
 	Progress func(mcp.Progress)
 
-	// Unattended forbids to ask the person for anything: a call that would need their sign-in
-	// or approval fails.
+	// Unattended forbids questions to the person: a call that needs a sign-in or an approval fails.
 	Unattended bool
 
-	// KeepTask lets a task go on at the server when the context ends. Without it, the end of
+	// KeepTask leaves a task running at the server when the context ends. Without it, the end of
 	// the context cancels the task.
 	KeepTask bool
 }
 
 type optionsKey struct{} // holds the *RequestOptions of WithOptions
 
-// WithOptions returns a context whose requests have options, in place of the options of ctx.
+// WithOptions returns a context whose requests have the options o, and not those of ctx.
 func WithOptions(ctx context.Context, o RequestOptions) context.Context {
 	return context.WithValue(ctx, optionsKey{}, &o)
 }
 
-// Unattended reports whether the options of a context say so.
+// Unattended reports whether ctx has [RequestOptions.Unattended].
 func Unattended(ctx context.Context) bool { return optionsOf(ctx).Unattended }
 
 var noOptions = &RequestOptions{}
 
-// optionsOf returns the options of a context. They do not change.
+// optionsOf returns the options of a context, which must not be changed.
 func optionsOf(ctx context.Context) *RequestOptions {
 	if o, _ := ctx.Value(optionsKey{}).(*RequestOptions); o != nil {
 		return o
@@ -70,8 +68,8 @@ func optionsOf(ctx context.Context) *RequestOptions {
 	return noOptions
 }
 
-// meta returns the _meta member of the params that a request has in a dialect, with what the
-// session, the caller or the call itself adds to it.
+// meta returns the _meta member of a request's params in dialect d, with the members that the
+// session, the caller and the call add to it.
 func (s *Session) meta(d dialect, o *RequestOptions, t *tracker) ([]byte, error) {
 	meta := d.meta
 	if d.era == mcp.Modern {

@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// appendObject appends v, anything that marshals to an object. What marshals to
-// null counts as an empty one.
+// appendObject appends v, which must marshal to an object or to null. null counts as an empty
+// object.
 func appendObject(dst []byte, v any) ([]byte, error) {
 	if raw, ok := v.(json.RawMessage); v == nil || ok && len(raw) == 0 {
 		return append(dst, "{}"...), nil
@@ -29,7 +29,7 @@ func appendObject(dst []byte, v any) ([]byte, error) {
 	return dst[:start], fmt.Errorf("want an object, got %s", kinds[dst[start]])
 }
 
-// kinds names the kinds of JSON values by their first bytes; the rest are numbers.
+// kinds names the kind of a JSON value by its first byte. Every other byte begins a number.
 var kinds = func() (names [256]string) {
 	for i := range names {
 		names[i] = "a number"
@@ -66,7 +66,7 @@ func appendParams(dst []byte, params any, meta []byte) ([]byte, error) {
 	return closeObject(dst[:len(dst)-1], meta), nil
 }
 
-// closeObject appends meta, a member or nothing, and the closing brace.
+// closeObject appends meta, which is one member or empty, and the closing brace.
 func closeObject(dst, meta []byte) []byte {
 	if len(meta) > 0 && dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
@@ -74,8 +74,7 @@ func closeObject(dst, meta []byte) []byte {
 	return append(append(dst, meta...), '}')
 }
 
-// withMember returns meta, a whole "_meta" member or nothing, with another member
-// in it. meta stays as it is.
+// withMember returns a copy of meta, a whole "_meta" member or nothing, with another member in it.
 func withMember(meta []byte, name string, value []byte) []byte {
 	out := make([]byte, 0, len(meta)+len(name)+len(value)+len(`"_meta":{"":},`))
 	if meta == nil {
@@ -87,9 +86,9 @@ func withMember(meta []byte, name string, value []byte) []byte {
 	return append(append(out, value...), '}')
 }
 
-// appendMerged replaces the params at dst[start:], which have a _meta of their
-// own, by the same with meta's members added. Where both have a member, the
-// session's stays: a request must not contradict the others.
+// appendMerged replaces the params at dst[start:], which have a _meta of their own, by the same
+// params with the members of meta added. If both have a member, the session's wins: a request must
+// not contradict the others.
 func appendMerged(dst []byte, start int, meta []byte) ([]byte, error) {
 	var params, theirs, ours map[string]json.RawMessage
 	err := errors.Join(
@@ -121,8 +120,7 @@ func member(object []byte, name string) []byte {
 	return nil
 }
 
-// memberText returns the value of an object's member as a text, "" where it is no
-// string.
+// memberText returns the text of an object's member, or "" if the member is no string.
 func memberText(object []byte, name string) string {
 	return strictjson.Read(member(object, name)).String()
 }

@@ -9,12 +9,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// ErrOtherTransport says that there is no Streamable HTTP where it was looked
-// for. What is there may be the transport before it, HTTP+SSE
-// (2026-07-28/basic/transports/streamable-http#backward-compatibility).
+// ErrOtherTransport says that the URL has no Streamable HTTP endpoint. It may have the older
+// transport, HTTP+SSE (2026-07-28/basic/transports/streamable-http#backward-compatibility).
 var ErrOtherTransport = errors.New("there is no Streamable HTTP endpoint")
 
-// probe finds out the era over HTTP, where the answer to one request decides:
+// probe finds the era over HTTP by the answer to one request:
 //
 //   - a modern server answers it, or refuses its version and names others;
 //   - a legacy server refuses it with a status in the 400s, or with an error of
@@ -23,10 +22,10 @@ var ErrOtherTransport = errors.New("there is no Streamable HTTP endpoint")
 //     fault) and a failing network tell nothing. They are errors, and not a
 //     reason to speak to a modern server as to a legacy one.
 //
-// Of the errors that the modern era has brought only the refusal of a version
-// counts as its own, because it says what to do next. Servers of the legacy era
-// use the codes of the others for whatever they like. So initialize is tried
-// then too; if it is refused, the first refusal is what there is to say.
+// Of the error codes that are new in the modern era, only the refusal of a version is taken for a
+// modern server's, because it says what to do next. Legacy servers use the other codes for
+// anything. So probe tries initialize after those too. If the server refuses it, probe returns the
+// first refusal.
 func (h *handshake) probe(ctx context.Context) (*agreedConn, error) {
 	got, err := h.receive(ctx, h.discover(ctx, modernVersions[0]))
 	if err != nil {
@@ -46,8 +45,7 @@ func (h *handshake) probe(ctx context.Context) (*agreedConn, error) {
 	return l, err
 }
 
-// telling reports whether a request that ended with err shows what kind of
-// server there is.
+// telling reports whether the end of a request, err, shows what kind of server there is.
 func telling(err error) bool {
 	switch status := statusOf(err); {
 	case status == 0:
@@ -55,13 +53,13 @@ func telling(err error) bool {
 	case status >= 300 && status < 400, status >= 500:
 		return false
 	case status == 401, status == 403, status == 407, status == 408, status == 429:
-		return false // who asks, and how often, is at fault, not what was asked
+		return false // these statuses are about the caller or its rate, not about the request
 	}
 	return true
 }
 
-// misplaced reports whether err, of initialize, may come from a place where there is no
-// Streamable HTTP. An error of a modern server shows that there is one.
+// misplaced reports whether err, the answer to initialize, may come from a URL without Streamable
+// HTTP. An error of a modern server proves that there is one.
 func misplaced(err error) bool {
 	switch statusOf(err) {
 	case 400, 404, 405:
@@ -83,7 +81,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// ownCode reports whether err has a code that the modern era has brought.
+// ownCode reports whether err has a code that is new in the modern era.
 func ownCode(err error) bool {
 	switch codeOf(err) {
 	case mcp.CodeHeaderMismatch, mcp.CodeMissingClientCapability, mcp.CodeUnsupportedVersion:

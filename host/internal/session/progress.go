@@ -16,12 +16,12 @@ import (
 
 type trackerKey struct{} // holds the *tracker of a call
 
-// trackers are the calls whose callers want to know their progress.
+// trackers holds the calls whose callers want their progress.
 type trackers struct {
 	mu     sync.Mutex
 	last   uint64
 	active map[uint64]*tracker // by token
-	labels []labelled          // of the newest calls with one: an event may come after the answer
+	labels []labelled          // of the newest calls that have one: a notification may come after the answer
 }
 
 // labelled is a call with the label that its caller gave it.
@@ -33,7 +33,7 @@ type labelled struct {
 // maxLabels is how many calls with a label are remembered.
 const maxLabels = 256
 
-// label returns the label of the call whose progress a notification tells, or "".
+// label returns the label of the call that a progress notification is about, or "".
 func (t *trackers) label(params []byte) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,8 +48,8 @@ func (t *trackers) label(params []byte) string {
 	return t.labels[at].label
 }
 
-// track gives a call a token for all its requests, if its caller wants to know the progress
-// of the call. The function that it returns ends the tracking.
+// track gives a call one token for all its requests, if its caller wants the progress of the call.
+// The returned function ends the tracking.
 func (s *Session) track(ctx context.Context) (context.Context, func()) {
 	f := optionsOf(ctx).Progress
 	if f == nil {
@@ -78,8 +78,8 @@ func (s *Session) track(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// hear passes a notification of progress to the call that it is about. Where no call asks
-// for progress, it is not read.
+// hear passes a progress notification to its call. If no call wants progress, hear does not read
+// the notification.
 func (t *trackers) hear(params []byte) {
 	t.mu.Lock()
 	wanted := len(t.active) > 0
@@ -99,8 +99,8 @@ func (t *trackers) hear(params []byte) {
 	}
 }
 
-// readProgress reads the params of a notification about a token of ours. Older
-// descriptions of the protocol spelled two of the members otherwise.
+// readProgress reads the params of a notification with one of our tokens. Older descriptions of the
+// protocol spelled two of the members differently.
 func readProgress(params []byte) (token uint64, p mcp.Progress, ok bool) {
 	r := strictjson.Read(params)
 	for key := range r.Object() {
@@ -121,7 +121,7 @@ func readProgress(params []byte) (token uint64, p mcp.Progress, ok bool) {
 	return token, p, ok && r.Err() == nil
 }
 
-// tracker is the progress of one call.
+// tracker follows the progress of one call.
 type tracker struct {
 	token uint64
 	tell  func(mcp.Progress)
@@ -130,22 +130,22 @@ type tracker struct {
 	done    float64
 	idle    *time.Timer // of the request under way, or nil
 	rest    time.Duration
-	held    int            // why the clock stands still: questions to the person
-	waiting []mcp.Progress // what has yet to be told
+	held    int            // how many questions to the person hold the clock
+	waiting []mcp.Progress // not yet passed to f
 	telling chan struct{}  // closed when the callback has returned; nil while none runs
 	over    bool
 }
 
-// Bounds of the notifications that wait for f. The answer of a call waits behind them, and
-// never behind more.
+// Bounds of the notifications that wait for f. The answer of a call waits until f has received
+// them, so they must be few.
 const (
 	maxWords   = 32
-	maxMessage = 4 << 10 // bytes: what a person may want to read at most
+	maxMessage = 4 << 10 // bytes: more than a person reads
 )
 
-// hear queues a notification of progress and gives the request more time. One that does
-// not report more than the last one is ignored: a server must not hold a call for ever by
-// repeating itself.
+// hear queues a progress notification and gives the request more time. It ignores a notification
+// that reports no more than the last one, because a server that repeats itself must not hold a call
+// for ever.
 func (t *tracker) hear(p mcp.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,7 +164,7 @@ func (t *tracker) hear(p mcp.Progress) {
 	}
 }
 
-// speak tells what waits, and ends when there is nothing more.
+// speak passes the waiting notifications to f, and ends when there are none.
 func (t *tracker) speak() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,8 +179,8 @@ func (t *tracker) speak() {
 	t.telling = nil
 }
 
-// finish returns when everything has been told. If the caller has left, it returns when
-// nothing more will be told.
+// finish returns when f has received every notification. If the caller has left, finish returns
+// when f will receive no more.
 func (t *tracker) finish(left bool) {
 	t.mu.Lock()
 	t.over = true
@@ -194,7 +194,7 @@ func (t *tracker) finish(left bool) {
 	}
 }
 
-// run makes one request of the call. The request has a timeout of its own, because the peer's
+// run makes one request of the call. It gives the request a timeout of its own, because the peer's
 // timeout cannot begin anew.
 func (t *tracker) run(ctx context.Context, peer *rpc.Peer, call rpc.Call, longest time.Duration) ([]byte, error) {
 	within, cancel := context.WithCancelCause(ctx)
@@ -217,7 +217,7 @@ func (t *tracker) run(ctx context.Context, peer *rpc.Peer, call rpc.Call, longes
 	return text, err
 }
 
-// begin starts the clock of a request. When it runs out, it calls late, which ends the
+// begin starts the clock of a request. If the clock runs out, it calls late, which ends the
 // request. The caller calls stop when the request is over.
 func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
 	t.mu.Lock()
@@ -235,10 +235,10 @@ func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
 	}
 }
 
-// hold stops the clocks of the tracked calls under way while the server waits for a
-// callback: a person who fills in a form takes minutes, in which the server cannot answer.
-// In the legacy era a question does not say which call it belongs to, so all of them are
-// held. The clocks begin anew with release; the limit of a call as a whole runs on.
+// hold stops the clocks of the tracked calls while the server waits for a callback: a person who
+// fills in a form takes minutes, in which the server cannot answer. In the legacy era a question
+// does not name its call, so hold stops the clocks of all calls. release begins the clocks anew.
+// The limit of a call as a whole runs on.
 func (t *trackers) hold() (release func()) {
 	t.mu.Lock()
 	held := slices.Collect(maps.Values(t.active))

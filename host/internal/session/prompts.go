@@ -56,7 +56,7 @@ func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, name string
 	return p, p.Name, r.Err()
 }
 
-// GetPrompt returns the messages of a prompt, with its blanks filled in.
+// GetPrompt returns the messages of a prompt, with args as the values of its arguments.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) (*mcp.GetPromptResult, error) {
 	params := struct {
 		Name      string            `json:"name"`
@@ -70,8 +70,7 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	return result, nil
 }
 
-// Complete asks the server how an argument may go on
-// (2026-07-28/server/utilities/completion).
+// Complete asks the server for completions of an argument (2026-07-28/server/utilities/completion).
 func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Completion, error) {
 	q := request{method: mcp.MethodComplete, given: p, needs: hasCompletions}
 	var text json.RawMessage

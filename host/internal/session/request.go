@@ -8,34 +8,34 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// request is what a caller asks for. It belongs to one call and changes with
-// what the server says to it.
+// request is one request of a caller. It belongs to one call, and changes with the answers of the
+// server.
 type request struct {
 	method string
 	name   string       // see subject
-	given  any          // what marshals to the params, or nil
-	tool   bool         // given is only the arguments, of the tool of that name
-	page   paramsWriter // the params, where nothing is given
+	given  any          // a value that marshals to the params, or nil
+	tool   bool         // given holds only the arguments of the tool called name
+	page   paramsWriter // writes the params, if given is nil
 
-	needs *capability   // a server without it is not sent the request; nil needs none
+	needs *capability   // the capability without which the request is not sent; nil needs none
 	limit time.Duration // instead of the session's timeout; 0 keeps that
 
-	over        *Conn        // on which it went out last
-	listing     uint64       // the list of tools by which its headers were made
-	toolSchemas *toolSchemas // that its arguments were checked by; nil is none
+	over        *Conn        // the connection that it was last sent on
+	listing     uint64       // the number of the list of tools that its headers were made from
+	toolSchemas *toolSchemas // that its arguments were checked against; nil is none
 	solicited   bool         // the server's last answer asks for it
-	rounds      int          // in which the server asked for more
-	extra       []byte       // members that the last of them adds to the params
+	rounds      int          // how often the server has asked for more
+	extra       []byte       // members that the last round adds to the params
 	task        bool         // the server is asked to run the tool as a task, see task.go
 
-	begun bool          // the caller wants a task, and not its result
+	begun bool          // the caller wants the task, and not its result
 	ttl   time.Duration // how long the task shall be kept; 0 leaves it to the server
 }
 
-// paramsWriter appends the params of a request, with meta, a whole member, among them.
+// paramsWriter appends the params of a request. meta, a whole member, becomes one of them.
 type paramsWriter func(dst, meta []byte) ([]byte, error)
 
-// params returns the writer of the params in a dialect, or nil for a message without params.
+// params returns the writer of the params in dialect d, or nil for a message without params.
 func (q *request) params(d dialect) rpc.Appender {
 	if q.given == nil && !q.tool && q.page == nil && d.meta == nil {
 		return nil
@@ -77,7 +77,7 @@ func (q *request) append(dst, meta []byte) (out []byte, err error) {
 func (q *request) arguments() []byte {
 	text, err := appendObject(nil, q.given)
 	if err != nil {
-		return nil // encoding the message reports why
+		return nil // the encoding of the message will report the error
 	}
 	if !q.tool {
 		return member(text, "arguments")
@@ -85,8 +85,8 @@ func (q *request) arguments() []byte {
 	return text
 }
 
-// subject returns what a request is about: a tool, a prompt or a resource. Over HTTP a
-// modern request has it in a header too
+// subject returns the name of what a request is about: a tool, a prompt or a resource. Over HTTP a
+// modern request repeats it in a header
 // (2026-07-28/basic/transports/streamable-http#standard-request-headers).
 func subject(method string, params any) string {
 	key := "name"
@@ -98,13 +98,13 @@ func subject(method string, params any) string {
 	}
 	text, err := appendObject(nil, params)
 	if err != nil {
-		return "" // encoding the message reports why
+		return "" // the encoding of the message will report the error
 	}
 	return memberText(text, key)
 }
 
-// named reports whether requests of a method are about something that has a
-// name. They are also the ones whose results may ask for more.
+// named reports whether requests of a method have a subject. Results of the same methods may ask
+// for more input.
 func named(method string) bool {
 	switch method {
 	case mcp.MethodCallTool, mcp.MethodGetPrompt, mcp.MethodReadResource:

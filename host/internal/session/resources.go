@@ -16,8 +16,7 @@ func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
 	return listAll(ctx, s, &s.resources, &resourceKind)
 }
 
-// ListResourceTemplates returns the templates for resources that the server does not list one
-// by one.
+// ListResourceTemplates returns the server's templates for resources that it does not list singly.
 func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
 	return listAll(ctx, s, &s.templates, &templateKind)
 }
@@ -37,8 +36,8 @@ var templateKind = kind[mcp.ResourceTemplate]{
 	},
 }
 
-// readResource reads a resource or a template in place: raw members alias text. The two
-// differ in the name of their key.
+// readResource reads a resource or a template in place: raw members alias text. The key of the one
+// is uri, that of the other uriTemplate.
 func readResource(text []byte, _ *strictjson.Allowance) (out mcp.Resource, uri string, err error) {
 	r := strictjson.Read(text)
 	out.Raw = text
@@ -67,8 +66,8 @@ func readResource(text []byte, _ *strictjson.Allowance) (out mcp.Resource, uri s
 	return out, out.URI, r.Err()
 }
 
-// ReadResource returns what a resource holds. A result that the server said is still fresh is
-// not asked for again, until the server says that any resource changed.
+// ReadResource returns the contents of a resource. It returns a result that is still fresh without
+// a request, until the server says that any resource changed.
 func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	text, changesAtAsk, ok := s.reads.fresh(uri)
 	var err error
@@ -90,8 +89,8 @@ func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResour
 	return result, nil
 }
 
-// reads are the results of reading that are still fresh. Those that depend on answers of
-// the person are not among them, because the answers are not in the key
+// reads holds the results of reading that are still fresh. A result that depends on answers of the
+// person is not kept, because the key does not contain the answers
 // (2026-07-28/server/utilities/caching#cache-key).
 type reads struct {
 	mu      sync.Mutex
@@ -105,11 +104,11 @@ type freshText struct {
 	until time.Time
 }
 
-// maxReads bounds the bytes of the results that are kept. Beyond it all are dropped.
+// maxReads bounds the bytes of the kept results. Before it is exceeded, all of them are dropped.
 const maxReads = 16 << 20
 
-// fresh returns a result that may be used again, and how many changes there were so far, a
-// count to pass to store.
+// fresh returns a result that is still fresh, and the count of changes so far, which the caller
+// passes to store.
 func (r *reads) fresh(uri string) (text []byte, changesAtAsk uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,8 +116,8 @@ func (r *reads) fresh(uri string) (text []byte, changesAtAsk uint64, ok bool) {
 	return f.text, r.changes, ok && time.Now().Before(f.until)
 }
 
-// change forgets everything. A server may report a change of a part of what was read, so
-// it is not known which results a change is about.
+// change drops all results. A server may report a change of a part of a resource, so it is not
+// known which results have changed.
 func (r *reads) change() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,8 +125,7 @@ func (r *reads) change() {
 	r.results, r.bytes = nil, 0
 }
 
-// store keeps a result that was asked for after so many changes, unless there was another
-// change since.
+// store keeps a result, unless a resource has changed since changesAtAsk was returned by fresh.
 func (r *reads) store(uri string, text []byte, until time.Time, changesAtAsk uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// callReader reads a CallToolResult in place, each byte once: this is the one result that is
-// often large. The reader must own the text for good, because raw members alias it, and so
-// does a string that is most of it.
+// callReader reads a CallToolResult in place and each byte once, because this result is often
+// large. The reader must own the text for good: raw members alias it, and so does a string that is
+// most of it.
 type callReader struct {
 	*strictjson.Reader
 	most int // bytes: half of the text
@@ -53,9 +53,8 @@ func (r callReader) content() ([]mcp.Content, error) {
 	return content, bad
 }
 
-// block reads a block of text, image or audio in place. All others, and those
-// with members of their own, are rare and go through the decoder of package
-// mcp, which loses nothing.
+// block reads a block of text, image or audio in place. Other blocks, and those with members of
+// their own, are rare: the decoder of package mcp reads them and loses nothing.
 func (r callReader) block(c *mcp.Content) error {
 	trial := *r.Reader
 	if (callReader{&trial, r.most}).plain(c) && trial.Err() == nil {
@@ -89,8 +88,8 @@ func (r callReader) plain(c *mcp.Content) bool {
 	return whole && c.Type != ""
 }
 
-// large reads a string that may be most of the result. Then it is not copied: the copy would
-// cost more than all the rest, and a caller that keeps the string keeps little else.
+// large reads a string. It does not copy one that is most of the result: the copy would cost more
+// than all the rest, and a caller that keeps the string keeps little else.
 func (r callReader) large() string {
 	text := r.Text()
 	if len(text) < r.most {
@@ -99,7 +98,7 @@ func (r callReader) large() string {
 	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
-// plainType returns the type if its blocks are plain, and "" otherwise.
+// plainType returns the type if its blocks are plain, otherwise "".
 func plainType(text []byte) string {
 	switch string(text) {
 	case mcp.ContentText:

@@ -9,21 +9,21 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// pingTimeout bounds how long a server may take to say that it still knows a session.
-// It is asked to answer promptly (2025-11-25/basic/utilities/ping), and one that does
-// not is still good for a handshake.
+// pingTimeout bounds how long a server may take to say that it still knows a session. The
+// specification wants a prompt answer (2025-11-25/basic/utilities/ping). A server that is slower
+// can still get a handshake.
 const pingTimeout = 10 * time.Second
 
-// resume takes up the session of old, which may be nil, on a new connection. It returns
-// nil where a fresh connection is needed. The handshake is not made again, since the
-// server would begin another session. All that it settled stays: revision, capabilities,
-// epoch, and the ids that were used, none of which may come twice in a session
-// (2025-11-25/basic#requests). Calls that were in flight have ended.
+// resume continues the session of old, which may be nil, on a new connection. It returns nil if a
+// fresh connection is needed. It makes no handshake, since the server would begin another session.
+// All outcomes of the old one stay: revision, capabilities and epoch. The ids that were used stay
+// used, because none may come twice in a session (2025-11-25/basic#requests). Calls that were in
+// flight have ended.
 //
-// A ping goes ahead of all calls. Its answer shows that the server still knows the
-// session, and tells the transport that it may listen again, with the id of the last
-// event. Where the server has forgotten the session, another is begun on the same
-// connection. After any other error, nothing of old is tried again.
+// A ping goes ahead of all calls. Its answer shows that the server still knows the session, and
+// tells the transport that it may listen again, from the id of the last event. If the server has
+// forgotten the session, another one is begun on the same connection. After any other error, old is
+// not resumed again.
 func (s *Session) resume(ctx context.Context, w *ConnectOptions, in *inbox, old *Conn, era mcp.Era) *agreedConn {
 	if w.Resume == nil || old == nil || !old.outlives() {
 		return nil
@@ -36,7 +36,7 @@ func (s *Session) resume(ctx context.Context, w *ConnectOptions, in *inbox, old 
 	defer cancel()
 	d, err := w.Resume(ctx, in, old.Dialed)
 	if d == nil || err != nil {
-		return nil // the fresh one finds out why
+		return nil // the fresh connection finds the reason
 	}
 	l.Conn, l.timeout = newConn(d, in, old.epoch), w.Timeout
 	l.agreed.Store(&l)

@@ -7,10 +7,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// RootsChanged tells the server that [Config.Roots] now returns something else
-// (2025-11-25/client/roots#root-list-changes). Only a legacy server with a connection is
-// told: a modern server asks for the roots whenever it needs them, and so does a server that
-// is connected later. Without the callback there are no roots to tell of.
+// RootsChanged tells the server that [Config.Roots] now returns other roots
+// (2025-11-25/client/roots#root-list-changes). It tells only a connected legacy server. A modern
+// server, and one that connects later, asks for the roots when it needs them. Without the callback
+// it does nothing.
 func (s *Session) RootsChanged(ctx context.Context) error {
 	l := s.current()
 	if s.cfg.Roots == nil || !l.alive() || l.dialect.era == mcp.Modern {

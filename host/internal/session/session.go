@@ -22,43 +22,43 @@ const (
 	LegacyOnly = "legacy" // the newest revision of the legacy era, without asking
 )
 
-// Config says what a session is about. Name, Client and Connections are required.
+// Config configures a session. Name, Client and Connections are required.
 type Config struct {
 	Name        string             // the server's name, for errors
-	Client      mcp.Implementation // what the host calls itself
+	Client      mcp.Implementation // the name and version of the host
 	Connections Connections
 
-	MaxTimeout time.Duration // of a request that tells its progress; 0 is 1 h, below 0 is none
+	MaxTimeout time.Duration // of a request that reports progress; 0 is 1 h, below 0 is none
 
-	// Capabilities and Extensions are declared in addition to the capabilities of callbacks,
-	// each with its settings, a JSON object. A capability that also has a callback is
-	// declared with the settings given here: elicitation then offers the modes that they
-	// name, and forms if they name none.
+	// Capabilities and Extensions are declared in addition to the capabilities of callbacks. Each
+	// value is a JSON object with the settings. If a capability also has a callback, it is declared
+	// with the settings given here: elicitation then offers the modes that they name, or forms if
+	// they name none.
 	Capabilities, Extensions map[string]json.RawMessage
 
-	// What servers may ask for. A nil callback is not advertised, and requests for it are
-	// refused. Callbacks may run at the same time. In the legacy era their context ends with
-	// the connection that asked. In the modern era the answer to a call asks, and their
-	// context ends with that call or with the session.
+	// The callbacks for requests of servers. A nil callback is not advertised, and its requests are
+	// refused. Callbacks may run at the same time. In the legacy era their context ends with the
+	// connection of the request. In the modern era the answer to a call asks, and their context
+	// ends with that call or with the session.
 	Elicit func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error)
 	Sample func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	Roots  func(ctx context.Context) ([]mcp.Root, error)
 
-	// Handlers answer requests for which there is no callback, by method.
+	// Handlers answer the requests that have no callback here, keyed by method.
 	Handlers map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
-	// NoValidate calls tools without a look at their schemas.
+	// NoValidate turns off the checks of tool calls against the tools' schemas.
 	NoValidate bool
 
-	// Notify hears the server's notifications, in order. Warn hears what is odd
-	// about the server but did no harm; it returns at once, since a connection may be
-	// waiting for it. Both may be nil.
+	// Notify receives the server's notifications, in order. Warn receives texts about oddities of
+	// the server that did no harm. It must return at once, since a connection may be waiting for
+	// it. Both may be nil.
 	Notify func(method string, params json.RawMessage)
 	Warn   func(text string)
 
-	// Listed hears that [Session.Written] returns something else from now on: a list has
-	// come, or is not fresh any more. Changed hears that a known list may no longer be the
-	// server's; see [Session.Renew]. Both return at once, and may be nil.
+	// Listed is called when [Session.Written] returns something else from now on: a list has come,
+	// or is no longer fresh. Changed is called when a known list may differ from the server's; see
+	// [Session.Renew]. Both must return at once, and may be nil.
 	Listed, Changed func()
 }
 
@@ -67,13 +67,12 @@ const (
 	defaultStartTimeout = 60 * time.Second
 	defaultMaxTimeout   = time.Hour
 
-	// closeTimeout bounds how long a connection may take to close in order. A transport has
-	// shorter limits of its own for that. If it does not keep them, what it has left is
-	// killed after closeTimeout.
+	// closeTimeout bounds how long a connection may take to close in order. A transport has shorter
+	// limits of its own. If it exceeds them, whatever is left of it after closeTimeout is killed.
 	closeTimeout = 5 * time.Second
 )
 
-// Session is a logical connection to one server. Close releases it.
+// Session is a logical connection to one server. Close must be called.
 type Session struct {
 	cfg             Config
 	handshakeParams handshakeParams
@@ -83,27 +82,27 @@ type Session struct {
 	prompts         listCache[mcp.Prompt]
 	reads           reads
 	renewing        ctxmutex.Mutex            // held by Renew
-	level           atomic.Pointer[mcp.Level] // from which the server logs; nil where that was not set
+	level           atomic.Pointer[mcp.Level] // the lowest level that the server logs; nil if not set
 	trackers        trackers
 	subscribers     subscribers
 	pages           webPages
 	taskWaits       taskWaits
 	taskStreams     chan struct{} // has a token for each stream that tells of a task
 
-	ctx    context.Context // ends with Close, and with it a Connect under way
+	ctx    context.Context // ends with Close, which ends a Connect under way
 	cancel context.CancelFunc
-	gone   chan struct{} // closed when Close is through
+	gone   chan struct{} // closed when Close is done
 
 	info    atomic.Pointer[status.Info] // of the newest handshake; nil before the first
-	inboxes [2]*inbox                   // of the newest connections, the last one last; for Connect
-	telling chan struct{}               // full while a notification is passed on
+	inboxes [2]*inbox                   // of the two newest connections, the newest last; for Connect
+	telling chan struct{}               // full while a notification is being passed on
 
 	mu          sync.Mutex
 	closing     bool
-	detectedEra mcp.Era // what detection found, while it holds
+	detectedEra mcp.Era // the detected era, while it holds
 }
 
-// New returns a session without a connection: the first call has one made.
+// New returns a session without a connection. The first call makes one.
 func New(cfg Config) (*Session, error) {
 	if cfg.MaxTimeout == 0 {
 		cfg.MaxTimeout = defaultMaxTimeout
@@ -130,8 +129,7 @@ func New(cfg Config) (*Session, error) {
 	return s, nil
 }
 
-// Info returns what is known about the server since the newest handshake. Before
-// the first that is nothing.
+// Info returns what the newest handshake told about the server. It is zero before the first.
 func (s *Session) Info() status.Info {
 	if i := s.info.Load(); i != nil {
 		return *i
@@ -142,9 +140,9 @@ func (s *Session) Info() status.Info {
 // Lifetime returns a context that ends with Close.
 func (s *Session) Lifetime() context.Context { return s.ctx }
 
-// Close ends the session and its [Connections]: calls in flight end with an error that
-// is [ErrClosed], as do subscriptions. It may be called at any time, more than once,
-// and from callbacks; it does not wait for callbacks to return.
+// Close ends the session and its [Connections]. Calls in flight end with an error that is
+// [ErrClosed], and so do subscriptions. It may be called at any time, more than once, and from
+// callbacks. It does not wait for callbacks to return.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	again := s.closing

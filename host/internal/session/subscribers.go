@@ -10,28 +10,27 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// subscribers is the subscriptions of a session.
+// subscribers holds the subscriptions of a session.
 type subscribers struct {
 	turn ctxmutex.Mutex // held while a stream is opened
 
 	mu      sync.Mutex
-	closed  bool // no more are admitted
+	closed  bool // no more subscriptions are admitted
 	members map[*Subscription]struct{}
-	uriSubs map[string]*uriSub // the resources that they want or ask about, by URI
+	uriSubs map[string]*uriSub // the resources that the subscriptions want or request, by URI
 	running sync.WaitGroup
 }
 
-// uriSub is a resource that subscriptions are about. A legacy server knows only the session,
-// and not which of its subscriptions wants what. So requests about one resource go out one at
-// a time, in order. The session unsubscribes from the resource when the last subscription
-// that wanted it has left. A request that the server does not answer holds up no other
-// resource.
+// uriSub is a resource that subscriptions are about. A legacy server knows only the session, and
+// not which of its subscriptions wants the resource. So requests about one resource go out one at a
+// time, in order. The session unsubscribes when the last subscription that wanted the resource has
+// left. A request that the server does not answer holds up no other resource.
 type uriSub struct {
-	turn   ctxmutex.Mutex // held while the server is asked about it
-	wanted int            // by so many subscriptions
+	turn   ctxmutex.Mutex // held during a request about it
+	wanted int            // the number of subscriptions that want it
 }
 
-// add makes u a member, whose run ends with Done. It returns false if it is too late.
+// add makes u a member, whose run must call Done. It returns false if the session is closing.
 func (a *subscribers) add(u *Subscription) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,8 +57,8 @@ func (a *subscribers) all() []*Subscription {
 	return slices.Collect(maps.Keys(a.members))
 }
 
-// hear passes a change on to the subscriptions that it is for. If the resource was not
-// subscribed to, it is taken for a part of one that was.
+// hear passes a change to its subscriptions. A resource that no subscription names is taken for a
+// part of one that some subscription names.
 func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 	members, id := a.all(), ""
 	if len(members) > 0 {
@@ -76,7 +75,7 @@ func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 	}
 }
 
-// control takes the notifications about a stream itself: its acknowledgement, and its end.
+// control handles the notifications about a stream itself: its acknowledgement, and its end.
 func (a *subscribers) control(in *inbox, method string, params []byte) {
 	if method == mcp.NotificationCancelled {
 		id := string(member(params, "requestId"))
@@ -101,9 +100,9 @@ func (a *subscribers) control(in *inbox, method string, params []byte) {
 	}
 }
 
-// inTurn calls do when it is its turn to ask about a resource, or returns when ctx ends. The
-// caller wants that resource, at least until do has unsubscribed from it: so a caller that
-// comes later finds the same uriSub, and waits. When the last has left, it is deleted.
+// inTurn calls do when no other request about the resource is under way, or returns when ctx ends.
+// The caller must want the resource until do has unsubscribed from it, so that a later caller finds
+// the same uriSub, and waits. The last caller deletes it.
 func (a *subscribers) inTurn(ctx context.Context, uri string, do func() error) error {
 	a.mu.Lock()
 	t := a.uriSubs[uri]

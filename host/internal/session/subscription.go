@@ -12,15 +12,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Subscription hears of changes, over reconnections, until it is closed or its session is. It
-// makes the connection that it needs itself, with growing pauses between the attempts.
+// Subscription reports changes, over reconnections, until it or its session is closed. It makes the
+// connection that it needs itself, with growing pauses between the attempts.
 type Subscription struct {
 	session *Session
 	filter  mcp.Filter
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	wake    chan struct{} // holds a token when there may be something for Next
-	over    chan struct{} // closed when err is set: nothing more is heard
+	over    chan struct{} // closed when err is set: no more changes are taken
 
 	mu       sync.Mutex
 	honoured mcp.Filter
@@ -29,25 +29,24 @@ type Subscription struct {
 	err      error
 }
 
-// binding is where a subscription listens at the moment; the zero value is nowhere.
+// binding says where a subscription listens at present. The zero value is nowhere.
 type binding struct {
 	inbox   *inbox
 	after   uint64 // modern: the request that opens the stream has a greater id
-	id      string // and what the notifications carry, as written
+	id      string // the id that the notifications carry, as written
 	opening chan struct{}
 	shut    context.CancelCauseFunc
 }
 
-// errUnsubscribed is what Close ends a subscription with.
+// errUnsubscribed is the error of a subscription after Close.
 var errUnsubscribed = fmt.Errorf("the subscription is closed: %w", ErrClosed)
 
-// Subscribe asks to hear of the changes that the filter names, and returns when
-// the server has agreed. It may agree to less, see [Subscription.Honoured].
+// Subscribe asks for the changes that the filter names, and returns when the server has agreed. The
+// server may agree to fewer, see [Subscription.Honoured].
 //
-// In the modern era that is a stream of its own
-// (2026-07-28/basic/patterns/subscriptions). In the legacy era changes of
-// lists are announced to all clients, and only resources are subscribed to
-// (2025-11-25/server/resources).
+// In the modern era a subscription is a stream of its own
+// (2026-07-28/basic/patterns/subscriptions). In the legacy era the server announces changes of
+// lists to every client, and a client subscribes only to resources (2025-11-25/server/resources).
 func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
 	u := &Subscription{
 		session: s, filter: f, wake: make(chan struct{}, 1), over: make(chan struct{}),
@@ -61,7 +60,7 @@ func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, e
 	case !s.subscribers.add(u):
 		err = ErrClosed
 	default:
-		ready := make(chan error, 2) // one value when it is open, and one when it ends
+		ready := make(chan error, 2) // has room for the outcome of opening and for the end
 		go u.run(ready)
 		select {
 		case err = <-ready:
@@ -84,8 +83,8 @@ func (u *Subscription) Honoured() mcp.Filter {
 	return u.honoured
 }
 
-// ID is the name that a modern server gives the subscription at the moment, as JSON. It is
-// another one on each connection, and "" for a legacy server, which has no name for it.
+// ID returns the present name of the subscription at a modern server, as JSON. It differs on each
+// connection. For a legacy server, which has no such name, it is "".
 func (u *Subscription) ID() string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -98,9 +97,9 @@ func (u *Subscription) Close() error {
 	return nil
 }
 
-// Next waits for a change. Changes come in the order in which they were first announced; one
-// that is announced again before it was taken comes once. After the end of the subscription
-// the error says why; it is an [ErrClosed] if nothing went wrong.
+// Next waits for a change. Changes come in the order of their first announcement. A change that is
+// announced again before Next has returned it comes once. After the end of the subscription the
+// error gives the reason, which is an [ErrClosed] if nothing went wrong.
 func (u *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	for {
 		if c, ok := u.take(); ok {
@@ -119,7 +118,7 @@ func (u *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	}
 }
 
-// take returns the oldest change, and leaves the token for the others.
+// take removes and returns the oldest change. If others are left, it puts the token back.
 func (u *Subscription) take() (c mcp.Change, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -141,11 +140,11 @@ func (u *Subscription) signal() {
 	}
 }
 
-// Bounds of the changes that wait for Next. Beyond them there is only the word that
-// some were missed.
+// Bounds of the changes that wait for Next. Further changes are dropped, and Next says that some
+// were missed.
 const (
 	maxPending = 256
-	maxURI     = 16 << 10 // bytes, unless that very one was subscribed to
+	maxURI     = 16 << 10 // bytes, unless the filter names this URI
 )
 
 // put adds a change for Next. The caller holds mu.
@@ -164,9 +163,9 @@ func (u *Subscription) put(c mcp.Change) {
 	u.signal()
 }
 
-// hear takes a change that came in through an inbox, if it is one for u: by the id that it
-// carries in the modern era, and in the legacy era by what it is about. A legacy server may
-// name a part of the resource; loose accepts that.
+// hear takes a change that came through an inbox, if it is for u. In the modern era the id of the
+// notification decides, in the legacy era its resource or list. A legacy server may name a part of
+// the resource; loose accepts that.
 func (u *Subscription) hear(in *inbox, id string, c mcp.Change, loose bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -180,7 +179,7 @@ func (u *Subscription) hear(in *inbox, id string, c mcp.Change, loose bool) bool
 	return covered
 }
 
-// covers reports whether a filter asks for a change.
+// covers reports whether a filter includes a change.
 func covers(f *mcp.Filter, c mcp.Change, loose bool) bool {
 	switch c.Kind {
 	case mcp.ToolsChanged:
@@ -195,18 +194,18 @@ func covers(f *mcp.Filter, c mcp.Change, loose bool) bool {
 	return loose && len(f.URIs) > 0 || slices.Contains(f.URIs, c.URI)
 }
 
-// pauses are how long a subscription waits before it tries again. After the last one, it
-// waits that long each time. Each pause is longer or shorter by up to a quarter, so that many
-// hosts do not come back at the same moment.
+// pauses are how long a subscription waits before each new attempt. The last one repeats. Each
+// pause is longer or shorter by up to a quarter, so that many hosts do not come back at the same
+// moment.
 var pauses = []time.Duration{
 	500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second,
 }
 
-// steady is how long a subscription has to last before its pauses begin anew.
+// steady is how long a subscription has to last before pauses begins anew.
 const steady = 60 * time.Second
 
-// run is the life of a subscription. The outcome of the first try goes to ready, which
-// has room for two values, since a caller that left early reads neither.
+// run keeps the subscription until its end. The outcome of the first attempt goes to ready, which
+// must have room for two values, since a caller that left early reads neither.
 func (u *Subscription) run(ready chan<- error) {
 	var l *agreedConn
 	var err error
@@ -243,13 +242,13 @@ func (u *Subscription) run(ready chan<- error) {
 	u.mu.Lock()
 	u.err = err
 	u.mu.Unlock()
-	close(u.over) // before the server hears of it, for which Next does not wait
+	close(u.over) // Next does not wait until the server has been told
 	u.leave(l)
 	u.session.subscribers.running.Done()
 }
 
-// hold keeps the subscription on one connection for as long as that lasts, and returns the
-// connection as agreed, or nil if there was no connection.
+// hold keeps the subscription on one connection until that ends. It returns the connection, or nil
+// if there was none.
 func (u *Subscription) hold(opened func()) (*agreedConn, error) {
 	l, err := u.session.acquire(u.ctx)
 	if err != nil {
@@ -261,8 +260,8 @@ func (u *Subscription) hold(opened func()) (*agreedConn, error) {
 	return l, u.session.explain(l, u.holdLegacy(l, opened))
 }
 
-// agree notes what the server has agreed to, and reports whether it had agreed before, on a
-// stream or connection that has ended.
+// agree stores the changes that the server has agreed to. It reports whether the server had agreed
+// before, on a stream or connection that has ended.
 func (u *Subscription) agree(honoured mcp.Filter) (again bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -271,9 +270,9 @@ func (u *Subscription) agree(honoured mcp.Filter) (again bool) {
 	return again
 }
 
-// miss reports that changes may have been missed since the last connection. It is called
-// when the server announces changes again, and not before: a caller that then asks anew
-// hears of all that changes after the answer.
+// miss reports that changes may have been missed since the last connection. It is called once the
+// server announces changes again: a caller that then asks anew learns of all changes after the
+// answer.
 func (u *Subscription) miss() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -287,9 +286,9 @@ func (u *Subscription) listen(e binding) {
 	u.binding = e
 }
 
-// holdLegacy subscribes to the resources, and returns when the connection is replaced, or the
-// session that the server keeps for it. It listens before it subscribes: the server may
-// report a change before it answers.
+// holdLegacy subscribes to the resources. It returns when the connection, or the server's session
+// on it, is replaced. It listens before it subscribes, because the server may report a change
+// before it answers.
 func (u *Subscription) holdLegacy(l *agreedConn, opened func()) error {
 	honoured := mcp.Filter{ // what the server declares
 		Tools:     u.filter.Tools && l.declares("tools", "listChanged"),
@@ -326,9 +325,8 @@ func (u *Subscription) holdLegacy(l *agreedConn, opened func()) error {
 	return errTornDown
 }
 
-// leave ends what is left of a subscription on its last connection, which may be nil: it
-// unsubscribes from the resources that no other subscription wants, until the server fails to
-// answer.
+// leave unsubscribes from the resources that no other subscription wants, on the last connection,
+// which may be nil. It stops when the server does not answer.
 func (u *Subscription) leave(l *agreedConn) {
 	s, all := u.session, &u.session.subscribers
 	all.mu.Lock()
@@ -345,14 +343,14 @@ func (u *Subscription) leave(l *agreedConn) {
 			if !last || !tell {
 				return nil
 			}
-			return s.requestAbout(s.ctx, l, mcp.MethodUnsubscribe, uri) // if it fails, further updates are ignored
+			return s.requestAbout(s.ctx, l, mcp.MethodUnsubscribe, uri) // after an error, further updates are ignored
 		})
 		tell = tell && (err == nil || answered(err))
 	}
 }
 
-// requestAbout sends a request that is about a resource. It is given up in time even where
-// requests have no timeout: others wait for their turn.
+// requestAbout sends a request about a resource. The request has a timeout even if others have
+// none, because the next caller waits for its turn.
 func (s *Session) requestAbout(ctx context.Context, l *agreedConn, method, uri string) error {
 	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: l.patience()})
 	return err

@@ -15,26 +15,26 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// A server may go on with a call after it has answered: it answers with a task, and the
-// client asks for the end of the task. A modern server chooses that, if the client offers the
-// extension. A legacy server has to be asked for a task. Wharf does so for the tools that the
-// server runs in no other way, and when the caller wants a task
-// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). The caller of a tool only sees
-// that it takes longer, unless it began a task to come back to later.
+// A server may go on with a call after it has answered: it answers with a task, and the client asks
+// for the outcome of the task. A modern server decides this itself, if the client offers the
+// extension. A legacy server makes a task only on request. Wharf requests one for a tool that runs
+// in no other way, and when the caller wants a task
+// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). The caller of a tool only sees that
+// the call takes longer, unless it began a task to come back to later.
 
-// Bounds of how often a task is asked for, where the server has a wish or none.
+// Bounds of the time between two polls of a task, with a wish of the server or without.
 const (
 	usualPoll    = time.Second
 	shortestPoll = 100 * time.Millisecond
 	longestPoll  = 30 * time.Second
 )
 
-// goodbye is how long a caller that leaves waits for its task to be cancelled.
+// goodbye is how long a caller that leaves waits for the cancellation of its task.
 const goodbye = 2 * time.Second
 
 // ListTasks returns the tasks that a legacy server keeps for this client.
 func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
-	return listAll(ctx, s, new(listCache[mcp.Task]), &taskKind) // a cache of its own, which no later call finds
+	return listAll(ctx, s, new(listCache[mcp.Task]), &taskKind) // with a cache of its own, which no later call finds
 }
 
 var taskKind = kind[mcp.Task]{
@@ -45,7 +45,7 @@ var taskKind = kind[mcp.Task]{
 	},
 }
 
-// Task returns the state of a task. Another session may have begun the task.
+// Task returns the state of a task, which another session may have begun.
 func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
 	t, err := s.getTask(ctx, id)
 	if err != nil {
@@ -70,10 +70,10 @@ func (s *Session) CancelTask(ctx context.Context, id string) error {
 	return nil
 }
 
-// BeginTask calls a tool and returns the task that the server has made of the call. A legacy
-// server is asked for a task, which it keeps for ttl unless that is 0. A modern server
-// decides for itself: if it has finished the call at once, the task has no ID, is completed,
-// and has the result. See [Session.CallTool] for the arguments.
+// BeginTask calls a tool and returns the task that the server has made of the call. A legacy server
+// is asked to keep the task for ttl; 0 leaves that to the server. A modern server need not make a
+// task: if it has finished the call at once, the returned task has no ID, is completed, and holds
+// the result. See [Session.CallTool] for the arguments.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true, begun: true, ttl: ttl}
 	text, d, err := s.requestResult(ctx, &q)
@@ -94,8 +94,8 @@ func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time
 	return &t, nil
 }
 
-// FinishTask waits until a task that was begun earlier has ended, and returns the result of
-// its call. When ctx ends, the task is cancelled, unless its options keep it.
+// FinishTask waits until a task that was begun earlier has ended, and returns the result of its
+// call. The end of ctx cancels the task, unless [RequestOptions.KeepTask] is set.
 func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
 	text, d, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
 	switch {
@@ -115,8 +115,8 @@ func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResul
 	return result, nil
 }
 
-// await waits for the end of a modern task, gives the server what it needs meanwhile, and
-// returns the result of the call.
+// await waits for the end of a modern task and returns the result of the call. Meanwhile it gives
+// the server the input that the task needs.
 func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 	t, err := readTask(created)
 	if err != nil {
@@ -151,8 +151,8 @@ func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 	return t.Result, nil
 }
 
-// awaitLegacy waits for the end of a legacy task. If the server needs something, it sends
-// requests of its own once the result is waited for.
+// awaitLegacy waits for the end of a legacy task. A server that needs input sends requests of its
+// own once the client waits for the result.
 func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) {
 	t, err := readTask(task)
 	w := s.watchTask(t.ID)
@@ -172,14 +172,14 @@ func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) 
 
 func taskParams(id string) map[string]any { return map[string]any{"taskId": id} }
 
-// taskWatch is how a caller waits for a task: it asks for the task now and then, and at once
-// when the server tells of it.
+// taskWatch lets a caller wait for a task. It polls the task now and then, and at once when the
+// server reports a change.
 type taskWatch struct {
 	session *Session
 	id      string
-	changed <-chan struct{} // has a token when the server has told of it
+	changed <-chan struct{} // has a token when the server has reported a change
 	over    func()
-	told    atomic.Bool // the server has agreed to tell of it
+	told    atomic.Bool // the server has agreed to report changes
 }
 
 func (s *Session) watchTask(id string) *taskWatch {
@@ -188,8 +188,8 @@ func (s *Session) watchTask(id string) *taskWatch {
 	return w
 }
 
-// poll asks for the task after the time that the server wants to pass. If the server has
-// agreed to tell of the task, it asks after the longest time only.
+// poll waits for the time between two polls, and asks for the task. The time is the server's wish,
+// or the longest if the server has agreed to report changes.
 func (w *taskWatch) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 	s, wait := w.session, usualPoll
 	switch {
@@ -199,7 +199,7 @@ func (w *taskWatch) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 		wait = time.Duration(min(t.PollInterval, longestPoll.Milliseconds())) * time.Millisecond
 	}
 	due, soonest := time.After(max(wait, shortestPoll)), time.After(shortestPoll)
-	var told <-chan struct{} // changed, once it is not too soon
+	var told <-chan struct{} // changed, but nil while it is too soon
 	for waits := true; waits; {
 		select {
 		case <-due:
@@ -224,12 +224,12 @@ func (w *taskWatch) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 	return next, nil
 }
 
-// maxTaskStreams is how many streams a session has open to hear of tasks. Further tasks are
-// only polled: the number of handles of a connection is limited, and calls need some.
+// maxTaskStreams is how many streams for the changes of tasks a session has open. Further tasks are
+// only polled: a connection has a limited number of handles, and calls need some.
 const maxTaskStreams = 8
 
-// stream asks a modern server to tell of a task that takes long, until ctx ends. After one
-// refusal, a server is not asked again on the same connection.
+// stream asks a modern server to report the changes of a long task, until ctx ends. After one
+// refusal, it does not ask again on the same connection.
 func (w *taskWatch) stream(ctx context.Context) {
 	s := w.session
 	select {
@@ -257,7 +257,7 @@ func (w *taskWatch) stream(ctx context.Context) {
 		return
 	}
 	defer u.Close()
-	for err == nil { // a notification wakes the poll by itself; u also tells that some were missed
+	for err == nil { // the notification itself wakes poll; u also says that some were missed
 		w.told.Store(true)
 		s.taskWaits.wake(w.id)
 		_, err = u.Next(ctx)
@@ -266,13 +266,13 @@ func (w *taskWatch) stream(ctx context.Context) {
 	s.taskWaits.wake(w.id)
 }
 
-// inform gives the server what a task needs, each thing once.
+// inform gives the server the input that a task needs, each item once.
 func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]bool) error {
 	w, err := readInputRequired(t.Raw)
 	if err != nil {
 		return err
 	}
-	w.state = nil // a task has no state of this kind
+	w.state = nil // a task has no such state
 	w.requests = slices.DeleteFunc(w.requests, func(a inputRequest) bool {
 		again := answered[a.key]
 		answered[a.key] = true
@@ -294,7 +294,7 @@ func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]b
 	return err
 }
 
-// abandon returns err, and cancels the task if the caller has left.
+// abandon returns err. If the caller has left, it also cancels the task.
 func (s *Session) abandon(ctx context.Context, t *mcp.Task, err error) error {
 	if ctx.Err() != nil && t.ID != "" && !t.Status.Final() && !optionsOf(ctx).KeepTask {
 		s.do(context.WithoutCancel(ctx), &request{method: mcp.MethodCancelTask, given: taskParams(t.ID), limit: goodbye})
@@ -302,14 +302,14 @@ func (s *Session) abandon(ctx context.Context, t *mcp.Task, err error) error {
 	return err
 }
 
-// taskWaits are the polls that wait until it is time to ask for a task, or until the server
-// tells of it.
+// taskWaits holds the polls that wait until it is time to ask for a task, or until the server
+// reports a change.
 type taskWaits struct {
 	mu      sync.Mutex
 	waiting map[string]map[chan struct{}]bool // by task
 }
 
-// add returns a channel that has a token when the server has told of a task.
+// add returns a channel that gets a token when the server reports a change of a task.
 func (w *taskWaits) add(id string) (changed <-chan struct{}, over func()) {
 	told := make(chan struct{}, 1)
 	w.mu.Lock()
@@ -330,8 +330,8 @@ func (w *taskWaits) add(id string) (changed <-chan struct{}, over func()) {
 	}
 }
 
-// wake makes the polls that wait for a task ask for it. They do not use what a notification
-// says of the task, since that may be late.
+// wake makes the polls that wait for a task ask for it. They do not use the contents of a
+// notification, which may be late.
 func (w *taskWaits) wake(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -354,7 +354,7 @@ func readTask(text []byte) (t mcp.Task, err error) {
 	return t, invalid(err)
 }
 
-// readFault reads the error that a task failed with.
+// readFault reads the error of a failed task.
 func readFault(text []byte) error {
 	fault := &rpc.Error{Code: mcp.CodeInternalError, Message: "the task failed"}
 	r := strictjson.Read(text)

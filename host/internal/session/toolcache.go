@@ -12,26 +12,25 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// toolCache is what a session remembers of the server's list of tools.
+// toolCache holds what a session remembers of the server's list of tools.
 //
-// Which arguments headers show is remembered longer than the list itself: a
-// server that finds the headers wrong says so, and then the list is asked for
-// again.
+// It remembers which arguments go into headers longer than the list itself. A server that finds the
+// headers wrong says so, and then the session asks for the list again.
 type toolCache struct {
 	listing ctxmutex.Mutex // held while tools are listed for their headers
 
 	listCache[mcp.Tool]
 
-	source   *listText          // the text of the newest list, also of one that listCache has refused
+	source   *listText          // of the newest list, also of one that listCache has refused
 	places   []toolPlace        // of the tools in source, sorted by hash
-	validate bool               // the tools of source are called with a look at their schemas
-	defs     map[string]toolDef // by tool, of those that were looked for
-	compiled compiled           // schemas, those of former lists among them
-	listings uint64             // counts lists; 0 means that nothing is known
+	validate bool               // the tools of source are checked against their schemas
+	defs     map[string]toolDef // by name, of the tools that were looked up
+	compiled compiled           // the compiled schemas, also of earlier lists
+	listings uint64             // the number of lists so far; 0 means that nothing is known
 }
 
-// toolPlace is where a tool is in the text of its list. Most tools are never called, and
-// nothing else is kept of them.
+// toolPlace says where a tool is in the text of its list. Nothing else is kept of most tools,
+// because they are never called.
 type toolPlace struct {
 	hash     uint32 // of its name
 	at       uint32 // a list has at most mcp.MaxListBytes
@@ -40,17 +39,17 @@ type toolPlace struct {
 
 func toolHash(name string) uint32 { return uint32(maphash.String(hashSeed, name)) }
 
-// toolDef is what calls of a tool have to know of its definition.
+// toolDef is what a call of a tool needs from its definition.
 type toolDef struct {
-	task         bool          // it has to be run as a task
-	mayTask      bool          // it can be
-	schemas      *toolSchemas  // nil where nothing is checked
-	overHTTP     bool          // what follows is known
-	paramHeaders []headerParam // the arguments that headers show
-	flaw         error         // why it must not be used
+	task         bool          // it has to run as a task
+	mayTask      bool          // it can run as a task
+	schemas      *toolSchemas  // nil if nothing is checked
+	overHTTP     bool          // the fields below are known
+	paramHeaders []headerParam // the arguments that go into headers
+	flaw         error         // why the tool must not be called
 }
 
-// store remembers a list; changesAtAsk is the count of changes from before it was asked for.
+// store remembers a list. changesAtAsk is the count of changes from before it was asked for.
 func (c *toolCache) store(list *toolList, changesAtAsk uint64) {
 	text := newListText(list.text(), c.latest())
 	slices.SortFunc(list.places, func(a, b toolPlace) int { return cmp.Compare(a.hash, b.hash) })
@@ -68,8 +67,7 @@ func (c *toolCache) store(list *toolList, changesAtAsk uint64) {
 	c.listings++
 }
 
-// defLocked returns the definition of a tool, which is zero if the newest list has no such
-// tool.
+// defLocked returns the definition of a tool, or zero if the newest list does not have it.
 func (c *toolCache) defLocked(name string) toolDef {
 	if def, ok := c.defs[name]; ok {
 		return def
@@ -92,10 +90,9 @@ func (c *toolCache) defLocked(name string) toolDef {
 	return toolDef{}
 }
 
-// find returns the definition of a tool, the number of the list that it is from, and whether
-// the definition is still valid. Which arguments headers show is valid until the next list.
-// All else, and that a tool is not in the list, is valid until the server says that the list
-// changed.
+// find returns the definition of a tool, the number of its list, and whether the definition is
+// still valid. The arguments that go into headers are valid until the next list. All else, also
+// that a tool is missing, is valid until the server says that the list changed.
 func (c *toolCache) find(tool string) (def toolDef, listing uint64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,9 +100,9 @@ func (c *toolCache) find(tool string) (def toolDef, listing uint64, known bool) 
 	return def, c.listings, def.overHTTP || c.listings > 0 && c.changesAtAsk == c.changes
 }
 
-// definition returns the definition of the tool of q, and asks for the list of tools
-// where it is not known. A server that has no list to give shows no arguments in headers
-// and runs no tools as tasks (2025-11-25/basic/utilities/tasks#tool-level-negotiation).
+// definition returns the definition of the tool of q. If it is not known, definition asks for the
+// list of tools. A server without a list has no arguments in headers and no tools that run as tasks
+// (2025-11-25/basic/utilities/tasks#tool-level-negotiation).
 func (s *Session) definition(ctx context.Context, q *request) (toolDef, error) {
 	def, listing, known := s.toolCache.find(q.name)
 	if !known {
@@ -118,8 +115,8 @@ func (s *Session) definition(ctx context.Context, q *request) (toolDef, error) {
 	return def, nil
 }
 
-// relist asks for the list of tools, unless that was done since the given listing. Warnings
-// come after the lock is released: the callback may call a tool.
+// relist asks for the list of tools, unless a newer one than listing is known. It warns after the
+// lock is released, because the callback may call a tool.
 func (s *Session) relist(ctx context.Context, listing uint64) error {
 	c := &s.toolCache
 	if err := c.listing.Lock(ctx); err != nil {

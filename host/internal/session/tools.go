@@ -8,9 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// ListTools returns all tools of the server, with schemas and metadata as the
-// server wrote them; see [list] for what lists have in common. A list that the
-// server said is still fresh is not asked for again.
+// ListTools returns all tools of the server, with schemas and metadata as the server wrote them;
+// [list] says what holds for every list. It returns a list that is still fresh without a request.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	if tools, ok := s.toolCache.fresh(); ok {
 		return tools, nil
@@ -23,7 +22,7 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	return list.items, nil
 }
 
-// list asks for the list, over a connection or nil for any, and remembers it.
+// list asks for the list over on, or over any connection if on is nil, and remembers it.
 func (s *Session) list(ctx context.Context, on *agreedConn) (*toolList, error) {
 	list, changesAtAsk := newToolList(!s.cfg.NoValidate), s.toolCache.count()
 	list.on = on
@@ -39,7 +38,7 @@ var toolKind = kind[mcp.Tool]{
 	method: mcp.MethodListTools, member: "tools", thing: "tool", key: "name", read: readTool,
 }
 
-// toolList is a list of tools that is being fetched.
+// toolList is a list of tools while it is fetched.
 type toolList struct {
 	list[mcp.Tool]
 
@@ -53,8 +52,8 @@ func newToolList(validate bool) *toolList {
 	return l
 }
 
-// note notes where the tool is, and reports whether it can be called. Over HTTP
-// a modern tool must not be called if it wants arguments in headers that cannot stand there.
+// note stores where the tool is, and reports whether it can be called. Over HTTP a modern tool must
+// not be called if it maps arguments to headers that cannot hold them.
 func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 	l.places = append(l.places, toolPlace{toolHash(tool.Name), uint32(l.size + len("[")), d.paramHeaders})
 	if !d.paramHeaders {
@@ -67,7 +66,7 @@ func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 	return flaw == nil
 }
 
-// newToolDef finds out how a tool has to be called.
+// newToolDef reads from a tool's definition how the tool has to be called.
 func newToolDef(tool *mcp.Tool, overHTTP, validate bool) toolDef {
 	def := toolDef{overHTTP: overHTTP}
 	def.task = tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired
@@ -81,12 +80,12 @@ func newToolDef(tool *mcp.Tool, overHTTP, validate bool) toolDef {
 	return def
 }
 
-// CallTool runs a tool. Args is anything that marshals to an object: a map, a
-// struct, a [json.RawMessage], or nil for none. An error means that there is
-// no result; that the tool did not succeed is in the result, as IsError.
+// CallTool runs a tool. args is nil or a value that marshals to an object: a map, a struct, a
+// [json.RawMessage]. An error means that there is no result. The result itself says, as IsError,
+// that the tool did not succeed.
 //
-// Where the newest list of tools has this one, both sides are checked: an
-// [ArgumentError] says that nothing was sent, a [ResultError] has the result.
+// If the newest list of tools has this tool, both sides are checked. An [ArgumentError] says that
+// nothing was sent; a [ResultError] holds the result.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true}
 	ctx, over := s.track(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Fault is one thing that is wrong with arguments or with a result.
+// Fault is one mismatch of arguments, or of a result, with a schema.
 type Fault = schema.Fault
 
 // ArgumentError says that the arguments of a call do not fit the input schema of
@@ -20,46 +20,46 @@ type Fault = schema.Fault
 type ArgumentError struct {
 	Tool   string
 	Faults []Fault // at least one; pointers begin at the arguments
-	More   int     // how many others there are
+	More   int     // the number of further faults
 }
 
 func (e *ArgumentError) Error() string {
 	return "arguments: " + (&schema.Mismatch{Faults: e.Faults, More: e.More}).Error()
 }
 
-// Is makes the error one of parameters that cannot be sent.
+// Is matches [rpc.ErrParams]: the parameters cannot be sent.
 func (e *ArgumentError) Is(target error) bool { return target == rpc.ErrParams }
 
-// ResultError says that the structured content of a result does not fit the output schema of
-// the tool, or is missing. The tool has done its work, and the error has the result for
-// callers that can still use it.
+// ResultError says that the structured content of a result is missing or does not fit the output
+// schema of the tool. The tool has done its work, and the error holds the result for callers that
+// can still use it.
 type ResultError struct {
 	Tool   string
 	Result *mcp.CallToolResult
 	Faults []Fault // at least one; pointers begin at the structured content
-	More   int     // how many others there are
+	More   int     // the number of further faults
 }
 
 func (e *ResultError) Error() string {
 	return "structured content: " + (&schema.Mismatch{Faults: e.Faults, More: e.More}).Error()
 }
 
-// Is makes the error one of a server that answers with what is no answer.
+// Is matches [ErrInvalidResult].
 func (e *ResultError) Is(target error) bool { return target == ErrInvalidResult }
 
-// toolSchemas is what the definition of a tool promises. It lives as long as the list
-// that the tool was in, or longer, if the next list says the same.
+// toolSchemas holds the schemas of a tool. It lives as long as the tool's list, or longer if the
+// next list has the same schemas.
 type toolSchemas struct {
 	input, output toolSchema
 }
 
-// same reports whether two definitions promise the same. Either may be nil.
+// same reports whether two definitions have the same schemas. Either may be nil.
 func (c *toolSchemas) same(other *toolSchemas) bool {
 	return c != nil && other != nil && c.input.text == other.input.text && c.output.text == other.output.text
 }
 
-// toolSchema is one of the two schemas of a tool. It is compiled when it is first
-// needed: most tools of a list never are, and have no more than the text.
+// toolSchema is one of the two schemas of a tool. It is compiled on first use. Most schemas are
+// never used and keep only their text.
 type toolSchema struct {
 	text string // the part of the server's text that a check needs; "" is none
 	read atomic.Pointer[reading]
@@ -68,28 +68,27 @@ type toolSchema struct {
 // reading is the outcome of compiling a toolSchema.
 type reading struct {
 	once sync.Once
-	made *schema.Schema // nil where there is nothing to check
+	made *schema.Schema // nil if there is nothing to check
 	flaw error          // why it could not be compiled
 
 	told atomic.Bool
 }
 
-// compiled are the compiled schemas, the oldest first. A compiled schema takes some twenty
-// times its text, so their number is bounded; the others are compiled anew when they are
-// needed.
+// compiled holds the compiled schemas, the oldest first. A compiled schema takes about twenty times
+// its text, so their bytes are bounded. The others are compiled anew when they are needed.
 type compiled struct {
 	mu      sync.Mutex
 	schemas []*toolSchema
-	sizes   []int // bytes, of each
-	bytes   int   // of all
+	sizes   []int // the bytes of each
+	bytes   int   // the sum of sizes
 }
 
-// maxCompiled bounds the bytes of the compiled schemas of a session. The last one is
-// always kept. A hundred ordinary tools have 2 MB.
+// maxCompiled bounds the bytes of the compiled schemas of a session. The newest is always kept. A
+// hundred ordinary tools take 2 MB.
 const maxCompiled = 12 << 20
 
-// add counts a toolSchema that has just been compiled, and forgets the oldest if there are
-// too many.
+// add counts a toolSchema that has just been compiled, and forgets the oldest while there are too
+// many bytes.
 func (k *compiled) add(c *toolSchema, bytes int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,7 +101,7 @@ func (k *compiled) add(c *toolSchema, bytes int) {
 	}
 }
 
-// forget has the toolSchema compiled again when it is needed next. Warnings about it are not
+// forget drops the compiled schema, which is compiled again on the next use. Its warnings are not
 // repeated.
 func (c *toolSchema) forget() {
 	r := new(reading)
@@ -129,9 +128,9 @@ func (c *toolSchema) reading(k *compiled) *reading {
 	return r
 }
 
-// check calls compare, which compares a value with the schema, and returns what does not fit.
-// What cannot be checked passes, with one warning for each tool. No lock is held during the
-// warning: its callback may call the same tool.
+// check calls compare, which compares a value with the schema, and returns the mismatch. A value
+// that cannot be checked passes, with one warning per tool. No lock is held during the warning,
+// because its callback may call the same tool.
 func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.Schema) error) *schema.Mismatch {
 	r := c.reading(&s.toolCache.compiled)
 	tell := func(what string, why error) {
@@ -150,7 +149,7 @@ func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.S
 	}
 	err := compare(r.made)
 	if err == nil {
-		return nil // before found is declared, which is on the heap
+		return nil // stays above the declaration of found, which is on the heap
 	}
 	var found *schema.Mismatch
 	if !errors.As(err, &found) {
@@ -159,9 +158,9 @@ func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.S
 	return found
 }
 
-// checkArguments finds an error in the arguments of a call before it is sent on l. It asks
-// for no list. A tool that is not in the newest list, or whose list is not from this
-// connection, may have changed, and is called unchecked.
+// checkArguments checks the arguments of a call before it is sent on l. It asks for no list. A tool
+// is called unchecked if it is not in the newest list, or if that list came over another
+// connection, because the tool may have changed.
 func (s *Session) checkArguments(q *request, l *agreedConn) error {
 	known := &s.toolCache
 	known.mu.Lock()
@@ -190,10 +189,9 @@ func (s *Session) checkArguments(q *request, l *agreedConn) error {
 	return nil
 }
 
-// checkResult finds an error in what a tool returned: clients should validate structured
-// results (2026-07-28/server/tools#output-schema). A caller that reads results by the schema
-// must not get one that does not fit, so this is an error and not a warning; the error has
-// the result.
+// checkResult checks the result of a tool: clients should validate structured results
+// (2026-07-28/server/tools#output-schema). A mismatch is an error and not a warning, because a
+// caller that reads results by the schema must not get another one. The error holds the result.
 func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult) error {
 	c := q.toolSchemas
 	if c == nil || c.output.text == "" || result.IsError || d.revision < mcp.Version20250618 {

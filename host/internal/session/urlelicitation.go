@@ -12,14 +12,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// A server of 2025-11-25 may refuse any request until the person has been to some
-// pages, which the error lists. The server has done nothing then, so the request
-// is sent again once the person agrees to go: as soon as the server says that a
-// page is done with, or now and then where it does not
+// A server of 2025-11-25 may refuse any request until the person has visited some web pages, which
+// the error lists. The server has done nothing then, so the request is sent again once the person
+// agrees to go. This happens when the server says that a page is done, or otherwise after a pause
 // (2025-11-25/client/elicitation#url-elicitation-required-error).
 
-// webPages are those that requests wait for at the moment, by their ids. Each is
-// shown once, however many requests are refused for it.
+// webPages holds the pages that requests wait for at present, by their ids. The person sees each
+// page once, however many requests wait for it.
 type webPages struct {
 	mu   sync.Mutex
 	open map[string]*webPage
@@ -27,22 +26,22 @@ type webPages struct {
 
 // webPage is one page of webPages.
 type webPage struct {
-	visits   int           // requests that wait for it; guarded by webPages.mu
-	cancel   func()        // takes the question back
+	visits   int           // the number of requests that wait for it; guarded by webPages.mu
+	cancel   func()        // takes back the question to the person
 	answered chan struct{} // closed when the person has answered
-	err      error         // why there will be no visit; set before answered is closed
-	complete chan struct{} // closed when the server says so
+	err      error         // why the person will not visit; set before answered is closed
+	complete chan struct{} // closed when the server says that the page is done
 	over     bool          // complete is closed; guarded by webPages.mu
 }
 
-// urlElicitation is one request on its way through pages.
+// urlElicitation is one request that waits for pages.
 type urlElicitation struct {
 	session *Session
 	held    map[string]*webPage
 }
 
-// elicitURLs goes on with a request that a legacy server has refused with an error, if
-// the error asks for pages and there is a person to show them to.
+// elicitURLs goes on with a request that a legacy server refused, if the error lists pages and
+// there is a callback that shows pages to a person.
 func (s *Session) elicitURLs(ctx context.Context, l *agreedConn, q *request, refusal error) ([]byte, error) {
 	if codeOf(refusal) != mcp.CodeURLElicitationRequired || !s.cfg.elicits(mcp.ElicitURL) {
 		return nil, refusal
@@ -53,7 +52,7 @@ func (s *Session) elicitURLs(ctx context.Context, l *agreedConn, q *request, ref
 		defer cancel()
 	}
 	v := urlElicitation{session: s, held: make(map[string]*webPage)}
-	defer func() { // others may still wait for the pages
+	defer func() { // other requests may still wait for the pages
 		s.pages.mu.Lock()
 		defer s.pages.mu.Unlock()
 		for id, p := range v.held {
@@ -82,7 +81,7 @@ func (s *Session) elicitURLs(ctx context.Context, l *agreedConn, q *request, ref
 	}
 }
 
-// begin has the pages of a refusal shown, and returns all of them.
+// begin has the pages of a refusal shown to the person, and returns all of them.
 func (v *urlElicitation) begin(refusal error) (asked []*webPage, err error) {
 	all, err := readPages(refusal)
 	for _, e := range all {
@@ -99,12 +98,11 @@ func (v *urlElicitation) begin(refusal error) (asked []*webPage, err error) {
 	return asked, err
 }
 
-// errPause ends a wait for a server that does not say when the person has been to
-// its pages.
+// errPause ends the wait for a server that does not say when a page is done.
 var errPause = errors.New("the pause is over")
 
-// await returns when the person has agreed to go to all pages, and has either been
-// there, as the server says, or the pause is over.
+// await returns when the person has agreed to visit all pages, and either the server says that all
+// are done or the pause is over.
 func (v *urlElicitation) await(ctx context.Context, asked []*webPage, pause time.Duration) error {
 	for _, p := range asked {
 		if err := v.wait(ctx, p.answered); err != nil {
@@ -137,7 +135,7 @@ func (v *urlElicitation) wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// show asks the person to go to a page, unless that was asked already.
+// show asks the person to visit a page, unless the person was asked already.
 func (s *Session) show(e mcp.Elicitation) *webPage {
 	s.pages.mu.Lock()
 	defer s.pages.mu.Unlock()
@@ -162,7 +160,7 @@ func (s *Session) show(e mcp.Elicitation) *webPage {
 	return p
 }
 
-// finish notes that a page is done, as the server says.
+// finish notes that the server says that a page is done.
 func (p *webPages) finish(params []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +170,7 @@ func (p *webPages) finish(params []byte) {
 	}
 }
 
-// readPages reads what the refusal of a request asks for.
+// readPages reads the pages that the refusal of a request lists.
 func readPages(refusal error) ([]mcp.Elicitation, error) {
 	var fault *rpc.Error
 	errors.As(refusal, &fault)
