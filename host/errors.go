@@ -206,8 +206,7 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
 }
 
-// unsigned returns the hint and the kind of an error that says why a provider has no
-// credentials.
+// unsigned returns the hint and the kind of an error that a provider has no credentials.
 func unsigned(server string, e *auth.Error) (hint string, kind error) {
 	switch e.Class {
 	case step.FailRetry:
@@ -236,8 +235,7 @@ func broken(_ string, err error) (hint string, kind error) {
 	return "", nil
 }
 
-// lost returns the hint and the kind of an error about a lost connection or a limit that was
-// reached.
+// lost returns the hint and the kind of an error about a lost connection or a reached limit.
 func lost(server string, err error) (hint string, kind error) {
 	var ended *guest.EndedError
 	var call *rpc.CallError

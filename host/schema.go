@@ -42,8 +42,7 @@ type ResultError = session.ResultError
 //	Near    string // the name that was probably meant, for Missing and Unknown; or ""
 type Fault = schema.Fault
 
-// The kinds of faults that have a name, see [Fault.Kind]. Any other fault is a value that does
-// not fit.
+// The kinds of faults with a name; see [Fault.Kind]. Any other is a value that does not fit.
 const (
 	FaultMissing = schema.Missing // a property that has to be there
 	FaultUnknown = schema.Unknown // a property that must not be there

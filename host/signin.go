@@ -73,8 +73,7 @@ func settle(ctx context.Context, a *connect.SharedAccount, err error, refused bo
 	return &hosterr.Error{Kind: errTypedRefused, Err: err}
 }
 
-// Logout makes the provider of a server revoke and forget everything that it has for that
-// server.
+// Logout makes the provider of a server revoke and forget all that it has for that server.
 func (h *Host) Logout(ctx context.Context, s Server) error {
 	return h.onAccount(ctx, "sign out of", s, func(ctx context.Context, a *connect.SharedAccount) error {
 		if a == nil {

@@ -45,8 +45,7 @@ func (q *warningQueue) run() {
 	}
 }
 
-// next takes the oldest warning. After the last one it returns how many were dropped, as a
-// warning.
+// next takes the oldest warning. The last warning says how many were dropped.
 func (q *warningQueue) next() (e Event, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,9 +7,9 @@
 //	{"version":1,"name":"files","info":{…},"lists":[{"kind":"tools","bytes":5120,"sha256":"…",…}]}
 //	[{"name":"read",…},{"name":"write",…}]
 //
-// The store is a cache. A file that cannot be used counts as missing, and the oldest are
-// removed where there are too many. What is read from it was said by a server: it is as
-// trustworthy as the server, and no more up to date than the file.
+// The store is a cache. A file that cannot be used counts as missing, and when there are too
+// many files the oldest are removed. Its contents are the words of a server: they deserve as
+// much trust as the server, and are no newer than the file.
 package catalogue
 
 import (
@@ -50,28 +50,27 @@ type Snapshot struct {
 
 // List is a list as a server gave it.
 type List struct {
-	// Items is a JSON array with the elements of all pages, each as it was written. It is
-	// never changed, so that it may be shared.
+	// Items is a JSON array with the elements of all pages, each as the server wrote it. It is
+	// never changed, and so may be shared.
 	Items json.RawMessage
 
 	Listed time.Time // when the server was asked
-	Until  time.Time // how long the server said that the list stays fresh; zero is not at all
+	Until  time.Time // the list stays fresh until then, as the server said; zero is not at all
 }
 
-// Hash returns the SHA-256 of the items in hexadecimal digits, by which two lists are
-// compared.
+// Hash returns the SHA-256 of the items in hexadecimal digits. Equal lists have equal hashes.
 func (l List) Hash() string {
 	sum := sha256.Sum256(l.Items)
 	return hex.EncodeToString(sum[:])
 }
 
-// Fresh reports whether the server said that the list can be used at that time without
-// asking again.
+// Fresh reports whether the list can be used at that time without asking again, as the server
+// said.
 func (l List) Fresh(now time.Time) bool { return now.Before(l.Until) }
 
-// Key names what is kept of one entry. It is a hash of all that decides which server
-// answers, so that an entry that was changed to another server starts without a
-// catalogue. Credentials are left out: a new token leads to the same server.
+// Key identifies the server of an entry. It is a hash of all that decides which server answers,
+// so an entry that was changed to another server starts without a catalogue. Credentials are
+// left out: a new token leads to the same server.
 type Key string
 
 // KeyOf returns the key of an entry whose variables have not been expanded.
@@ -92,7 +91,7 @@ type header struct {
 	Lists   []listEntry `json:"lists"`
 }
 
-// listEntry says where the next list ends, and what is known about it.
+// listEntry says where the next list ends, and describes it.
 type listEntry struct {
 	Kind   Kind      `json:"kind"`
 	Bytes  int       `json:"bytes"`
@@ -120,7 +119,7 @@ func encode(s *Snapshot) ([]byte, error) {
 	return append(append(text, '\n'), lists...), nil
 }
 
-// decode reads a file, strictly: what it accepts, encode has written, or could have.
+// decode reads a file, strictly: it accepts only what encode could have written.
 func decode(text []byte) (*Snapshot, error) {
 	line, rest, ok := bytes.Cut(text, []byte("\n"))
 	if !ok {

@@ -19,11 +19,11 @@ import (
 // Bounds of a store.
 const (
 	maxFile  = 40 << 20 // bytes of a file: four lists of 8 MiB, and what a server says of itself
-	maxFiles = 200      // servers; the one whose file was not written for longest is removed first
+	maxFiles = 200      // servers; the file that was written longest ago is removed first
 )
 
-// refresh is how old a file gets before it is written anew although the lists are the
-// same: a caller that shows their age may be wrong by so much.
+// refresh is the age at which a file is written anew although its lists are the same. The age
+// that a caller shows may be wrong by as much.
 const refresh = time.Hour
 
 // Store keeps snapshots in a folder. Its methods may be called from any goroutine and
@@ -40,9 +40,8 @@ func Open(dir string) *Store {
 
 const suffix = ".catalogue"
 
-// Load returns what is known of an entry. Where nothing is known, it returns an
-// [fs.ErrNotExist]. After another error the caller goes on as if nothing were known, and
-// may warn.
+// Load returns what is known of an entry. The error is [fs.ErrNotExist] if nothing is known.
+// After any other error the caller goes on as if nothing were known, and may warn.
 func (s *Store) Load(key Key) (*Snapshot, error) {
 	if s == nil {
 		return nil, fs.ErrNotExist
@@ -58,9 +57,9 @@ func (s *Store) Load(key Key) (*Snapshot, error) {
 	return snapshot, nil
 }
 
-// Save keeps a snapshot in place of the one that is there. It writes nothing if that one says
-// the same and is less than an hour old, or if the folder may not be written to, which is no error:
-// nothing is lost that a server does not say again.
+// Save writes a snapshot in place of the last one. It writes nothing if that one says the same
+// and is less than an hour old, or if the folder may not be written to. The latter is no error,
+// because the server will say it all again.
 func (s *Store) Save(key Key, snapshot *Snapshot) error {
 	if s == nil {
 		return nil
@@ -96,8 +95,8 @@ func (s *Store) Remove(key Key) error {
 	return err
 }
 
-// says reports whether a snapshot that was kept says what a newer one says, and was made
-// not long before.
+// says reports whether a saved snapshot says the same as a newer one, and is younger than
+// refresh.
 func (s *Snapshot) says(newer *Snapshot) bool {
 	said, err := json.Marshal(s.Info)
 	says, err2 := json.Marshal(newer.Info)
@@ -113,8 +112,8 @@ func (s *Snapshot) says(newer *Snapshot) bool {
 	return true
 }
 
-// maxWait is how long a snapshot waits for another process to be written. Nothing is kept
-// after it: the next session asks the server again.
+// maxWait bounds how long a snapshot waits until another process has written. After it the
+// snapshot is dropped: the next session asks the server again.
 const maxWait = 2 * time.Second
 
 // locked calls f while this process alone writes to the folder.

@@ -15,15 +15,15 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns text so that a person sees everything in it. A rune that could move the
-// cursor, reorder what is read, be drawn over another rune or take no room is an escape
-// instead, and so are line breaks, tabs and long runs of spaces. The result of Visible is
-// not changed by it.
+// Visible returns text so that a person sees everything in it. It replaces by an escape each
+// rune that could move the cursor, reorder what is read, be drawn over another rune or take no
+// room, and also line breaks, tabs and long runs of spaces. Applying Visible to its result
+// changes nothing.
 func Visible(text string) string { return escaped(text, isName) }
 
-// Readable is [Visible] for sentences. It keeps what languages need: line breaks (as
-// "\n"), letters that are written from right to left, and a few marks on a letter. Show
-// it so that a line of it cannot be mistaken for one of the program's: within bars, say.
+// Readable is [Visible] for sentences. It keeps what languages need: line breaks (as "\n"),
+// letters that are written from right to left, and a few marks on a letter. Show its lines so
+// that nobody takes them for the program's: within bars, for example.
 func Readable(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -72,9 +72,8 @@ func escaped(text string, shown func(rune) bool) string {
 	return b.String()
 }
 
-// isSeen reports whether a rune leaves something of its own on the screen.
-// strconv knows controls, formats and spaces; the tables know the letters and
-// marks that are drawn as nothing.
+// isSeen reports whether a rune leaves something of its own on the screen. strconv knows
+// controls, formats and spaces; the tables know the letters and marks that are drawn as nothing.
 func isSeen(r rune) bool {
 	const brailleBlank = '\u2800'
 	return strconv.IsPrint(r) && r != brailleBlank &&
@@ -85,15 +84,14 @@ func isSeen(r rune) bool {
 // drawn over what is before it, and letters from right to left change places.
 func isName(r rune) bool { return isSeen(r) && !unicode.In(r, unicode.M, rightToLeft) }
 
-// rightToLeft are the blocks whose letters are written from right to left, also those that
-// have no letter yet (Unicode Standard Annex 9, default classes R and AL).
+// rightToLeft holds the blocks whose letters are written from right to left, including those
+// without a letter so far (Unicode Standard Annex 9, default classes R and AL).
 var rightToLeft = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x0590, 0x08ff, 1}, {0xfb1d, 0xfdff, 1}, {0xfe70, 0xfeff, 1}},
 	R32: []unicode.Range32{{0x10800, 0x10fff, 1}, {0x1e800, 0x1efff, 1}},
 }
 
-// Word returns an argument as one word of a line: visible, and in quotes where it
-// would not read as one.
+// Word returns an argument as one visible word of a line, in quotes if it would not read as one.
 func Word(text string) string {
 	seen := Visible(text)
 	if text == "" || strings.ContainsAny(text, " '\"\\") || seen != text {

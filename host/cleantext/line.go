@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns text for an error or a log: on one line, at most limit bytes long, and
-// without what steers a terminal, turns the direction of writing or cannot be seen. Runs
-// of what is taken out become one space each. A text that is cut ends in "…".
+// Line returns text for an error or a log, on one line of at most limit bytes. It leaves out
+// characters that steer a terminal, turn the direction of writing or cannot be seen. Each run of
+// those becomes one space. A text that is cut ends in "…".
 func Line(text string, limit int) string {
 	const more = "…"
 	most := 4 * limit // of what is read: the rest may be long, and all of it taken out
@@ -32,12 +32,12 @@ func Cut(text string, limit int) string {
 	return text[:end]
 }
 
-// isUnfit reports whether a line leaves r out: white space, what leaves nothing of its own on
-// the screen, and what is not valid UTF-8.
+// isUnfit reports whether Line leaves r out: white space, a rune that leaves nothing of its own
+// on the screen, and a byte that is not valid UTF-8.
 func isUnfit(r rune) bool { return unicode.IsSpace(r) || !isSeen(r) || r == utf8.RuneError }
 
-// Mask returns text on one line: each white space becomes a space, and each character that
-// cannot be seen or steers a terminal, and each byte that is not UTF-8, becomes U+FFFD. It is
+// Mask returns text on one line. Each white space becomes a space. Each character that cannot be
+// seen or steers a terminal, and each byte that is not UTF-8, becomes U+FFFD. Mask replaces
 // [Line] for text that should keep its length, such as a message in a trace.
 func Mask(text string) string {
 	return strings.Map(func(r rune) rune {

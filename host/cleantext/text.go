@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns text of any length for a terminal. Every rune that [IsUnsafe] is an escape
-// instead, such as \x1b or \u202e. Newlines and tabs stay, and a CR before a newline
-// goes. What is not UTF-8 becomes U+FFFD.
+// Text returns text of any length for a terminal. It replaces every rune that [IsUnsafe] by an
+// escape, such as \x1b or \u202e. Newlines and tabs stay, and a CR before a newline is removed.
+// Bytes that are not UTF-8 become U+FFFD.
 func Text(text string) string {
 	return escapeUnsafe(strings.ReplaceAll(text, "\r\n", "\n"), func(out []byte, r rune) []byte {
 		switch {
@@ -22,8 +22,8 @@ func Text(text string) string {
 	})
 }
 
-// JSON returns a JSON text for a terminal: every rune that [IsUnsafe] is a JSON escape
-// instead, which means the same.
+// JSON returns a JSON text for a terminal. It replaces every rune that [IsUnsafe] by the JSON
+// escape that means the same.
 func JSON(text string) string {
 	return escapeUnsafe(text, func(out []byte, r rune) []byte {
 		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
@@ -56,8 +56,8 @@ func IsUnsafe(r rune) bool {
 		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// escapeUnsafe replaces the runes that [IsUnsafe], and bytes that are not UTF-8.
-// A text may be nothing but such runes, so an escape is appended and not returned.
+// escapeUnsafe replaces the runes that [IsUnsafe], and bytes that are not UTF-8. escape appends
+// to out because a text may consist of such runes alone.
 func escapeUnsafe(text string, escape func(out []byte, r rune) []byte) string {
 	escapes := 0
 	for _, r := range text {

@@ -14,7 +14,7 @@ const (
 	oauth    = "oauth" // what a table without a provider means
 )
 
-// Auth says how a server is signed in to. The zero value leaves it to the kind of server that
+// Auth says how to sign in to a server. The zero value leaves that to the kind of server that
 // the entry leads to.
 //
 //	auth = "oauth"
@@ -32,8 +32,8 @@ type Auth struct {
 	Command  []string // that the provider may run
 	Env      map[string]string
 
-	// Where a provider's material may go besides HTTP: into variables of the
-	// process, by name, or ahead of a byte stream, unread by its transport.
+	// Variables and Blob say where a provider's material may go besides HTTP: into variables of
+	// the process, by name, or ahead of a byte stream, unread by its transport.
 	Variables []string
 	Blob      bool
 
@@ -48,8 +48,8 @@ type Auth struct {
 // IsZero reports whether the entry says nothing about signing in.
 func (a Auth) IsZero() bool { return a.Provider == "" }
 
-// Reference is where a secret setting is found, so that it need not stand in the file. One of
-// the three fields is set; the secret is looked up when it is needed.
+// Reference says where a secret setting is found, so that the secret need not stand in the file.
+// One of the three fields is set. The secret is looked up when it is needed.
 type Reference struct {
 	Env    string // a variable of the host
 	File   string // without the end of its last line
@@ -133,7 +133,7 @@ func reference(fields map[string]string) (r Reference, ok bool) {
 	return r, len(fields) == 1 && r != Reference{}
 }
 
-// checkAuth refuses what contradicts itself or would silently do nothing.
+// checkAuth refuses settings that contradict each other or would silently do nothing.
 func (e *entry) checkAuth(s *Server) {
 	a := s.Auth
 	for name := range s.Headers {
@@ -186,8 +186,8 @@ func (x *expansion) auth(a Auth) Auth {
 	return a
 }
 
-// foreignAuth reads how other clients write it: the oauth table of many, the
-// auth of Cursor, the headersHelper of Claude Code, the variable of Codex.
+// foreignAuth reads how other clients say how to sign in: the oauth table of many, the auth of
+// Cursor, the headersHelper of Claude Code, the variable of Codex.
 func (e *entry) foreignAuth() Auth {
 	if variable := e.text(e.first(foreignKeys.bearer)); variable != "" {
 		return Auth{Provider: "bearer", Settings: map[string]any{"token": Reference{Env: variable}}}
@@ -228,8 +228,8 @@ func (e *entry) foreignProvider() Auth {
 }
 
 // oneCredential keeps one of the credentials of an entry that has an Authorization among its
-// headers and another way to sign in: as in Claude Code, the output of a helper takes
-// precedence over the header, and the header over OAuth.
+// headers and another way to sign in. As in Claude Code, the output of a helper takes precedence
+// over the header, and the header over OAuth.
 func (e *entry) oneCredential(s *Server) {
 	for name := range s.Headers {
 		switch {
@@ -251,8 +251,8 @@ var foreignOAuthKeys = map[string]string{
 	"oauthRedirectUrl": "redirect_uri", "oauth_redirect_url": "redirect_uri",
 }
 
-// foreignSettings are the keys of other clients and what the provider oauth
-// calls them.
+// foreignSettings maps the keys of other clients to the names that the provider oauth has for
+// them.
 var foreignSettings = map[string]string{
 	"clientId": "client_id", "client_id": "client_id", "CLIENT_ID": "client_id", "oauthClientId": "client_id",
 	"clientSecret": "client_secret", "client_secret": "client_secret", "CLIENT_SECRET": "client_secret",

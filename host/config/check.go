@@ -16,12 +16,12 @@ var (
 	framings  = []string{"ndjson", "content-length", "auto"}
 	protocols = []string{"auto", "legacy", modern}
 
-	// strategies are the ones that mcp-remote made known.
+	// strategies are the values of strategy, which mcp-remote made known.
 	strategies = []string{"http-first", "sse-first", "http-only", "sse-only"}
 )
 
-// names are what servers and plugins may be called: something that needs no
-// quotes in a shell and is no option.
+// names matches what servers and plugins may be called: a name that needs no quotes in a shell
+// and is no option.
 var names = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 func (e *entry) checkName(name string) {
@@ -38,8 +38,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// isShipped reports whether a transport comes with Wharf. Of such a transport it is known
-// what it needs: stdio a command, the others a url. Of other plugins that is not known.
+// isShipped reports whether a transport comes with Wharf. Wharf knows what those need: stdio a
+// command, the others a url. It does not know that of other plugins.
 func isShipped(transport string) bool {
 	return transport == "stdio" || isHTTP(transport)
 }
@@ -55,7 +55,7 @@ func (e *entry) check(s *Server) {
 	e.checkAuth(s)
 }
 
-// checkKeys looks at what becomes the name of a variable or header.
+// checkKeys checks the keys that become names of variables or headers.
 func (e *entry) checkKeys(s *Server) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
@@ -69,7 +69,7 @@ func (e *entry) checkKeys(s *Server) {
 	}
 }
 
-// token is what the name of an HTTP header consists of (RFC 9110, 5.6.2).
+// token matches the name of an HTTP header (RFC 9110, 5.6.2).
 var token = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // checkTarget makes sure that an entry grants what its transport needs.
@@ -90,7 +90,7 @@ func (e *entry) checkTarget(s *Server) {
 	}
 }
 
-// written is how a key and its text are written in the file.
+// written returns a key and its text as they are written in the file.
 func (e *entry) written(key, text string) string {
 	switch e.doc.format {
 	case formatJSON:
@@ -101,8 +101,8 @@ func (e *entry) written(key, text string) string {
 	return key + ` = "` + text + `"`
 }
 
-// checkCompanions refuses fields whose companion is missing: they would
-// silently do nothing.
+// checkCompanions refuses a field whose companion is missing, since it would silently do
+// nothing.
 func (e *entry) checkCompanions(s *Server) {
 	for _, c := range []struct {
 		field, companion string

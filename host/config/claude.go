@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// denial is a rule of permissions.deny in the settings of Claude Code, about tools of servers:
-// mcp__SERVER for all that a server has, and mcp__SERVER__TOOL, in which "*" stands for any
-// characters.
+// denial is a rule about tools of servers in the permissions.deny of Claude Code's settings.
+// mcp__SERVER means all that a server has, and mcp__SERVER__TOOL one tool, in which "*" stands
+// for any characters.
 type denial struct {
 	file, rule string
 	fits       bool // a server of the file that is read; later found out
 }
 
-// denials are what Claude Code's settings forbid to the servers of a file of it.
+// denials holds what Claude Code's settings forbid to the servers of one of its files.
 type denials struct {
 	rules    []*denial
 	warnings []string // for people: of settings that cannot be read
@@ -27,25 +27,24 @@ type denials struct {
 
 const keyDeny = "permissions.deny"
 
-// settingsOfClaude are where the settings of a project are, in its folder; those of the user are
-// in their home folder under the first name.
+// settingsOfClaude are the paths of a project's settings in its folder. The user's own settings
+// have the first of them in the home folder.
 var settingsOfClaude = []string{".claude/settings.json", ".claude/settings.local.json"}
 
-// managedByClaude are the settings of an administrator, which are about every file.
+// managedByClaude are the paths of an administrator's settings, which are about every file.
 var managedByClaude = []string{
 	"linux:/etc/claude-code/managed-settings.json", "darwin:/Library/Application Support/ClaudeCode/managed-settings.json",
 	"windows:C:/Program Files/ClaudeCode/managed-settings.json",
 }
 
-// hasDenials reports whether the settings of Claude Code are about the servers of a file.
+// hasDenials reports whether the settings of Claude Code apply to the servers of a file.
 func hasDenials(path string) bool {
 	c := clientOf(path)
 	return c != nil && c.id == "claude-code"
 }
 
-// denialsFor reads the settings of Claude Code that are about the servers of a file: those beside
-// it, those of the project that a program runs in, which has the folder cwd, and those of an
-// administrator.
+// denialsFor reads the settings of Claude Code that apply to the servers of a file: those beside
+// the file, those of the project with the working folder cwd, and those of an administrator.
 func denialsFor(path, cwd string) (d denials) {
 	if !hasDenials(path) {
 		return d
@@ -121,7 +120,7 @@ func (f *forbidden) claude(d denials) {
 	}
 }
 
-// noteDenied says which rules an entry has in disabled_tools, for each file of settings.
+// noteDenied notes which rules an entry has in disabled_tools, for each file of settings.
 func (e *entry) noteDenied(denied []*denial) {
 	for len(denied) > 0 {
 		file, rules := denied[0].file, []string(nil)
@@ -135,7 +134,7 @@ func (e *entry) noteDenied(denied []*denial) {
 	}
 }
 
-// untaken says which rules are not in any entry of a file.
+// untaken returns notes about the rules that no entry of the file has.
 func (d denials) untaken() (notes []string) {
 	for _, one := range d.rules {
 		switch {

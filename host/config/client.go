@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// client is a program whose files are read as they are: where they are, under which key
-// they keep their servers, and what their values mean where that is not common to all.
-// What its keys are called is in [foreignKeys]; clients agree on most of those.
+// client describes a program whose files Wharf reads as they are: where the files are, under
+// which key they keep their servers, and what their values mean where clients differ. The names
+// of their keys are in [foreignKeys], since most clients agree on them.
 type client struct {
 	id, name string // for a command line, and for people
 
-	// files are the user's own, and those that an administrator has put in place: "~" is the
-	// home folder, "{config}" the one for configuration that the system has, "$NAME" what a
-	// variable says. A name before a colon limits it to one system.
+	// files are the paths of the user's own files, and of those of an administrator. "~" is the
+	// home folder, "{config}" the system's folder for configuration, and "$NAME" the value of a
+	// variable. A name before a colon limits the path to one system.
 	files []string
 
-	// ends are how paths of its files end, those in projects included.
+	// ends are the ends of the paths of its files, including those in projects.
 	ends []string
 
-	// roots are the keys of the table of servers, a path each; nil is mcpServers.
+	// roots are the paths of the keys that hold the table of servers; nil is mcpServers.
 	roots [][]string
 
 	unit   time.Duration // of a number in timeout; 0 is not known: seconds below 1000, else milliseconds
@@ -37,8 +37,8 @@ var (
 	rootFlat       = []string{"mcp"}
 )
 
-// clients is the table of all that are known. For a file that is not recognised by its
-// path, the first one counts that has its root. The sources of each are in
+// clients is the table of all known clients. If the path of a file matches no client, the first
+// client counts whose root the file has. The sources of each entry are in
 // testdata/clients/README.md.
 var clients = []client{
 	{
@@ -191,7 +191,7 @@ var clients = []client{
 	},
 }
 
-// unknownClient reads a file that has no path of the table.
+// unknownClient stands for the client of a file whose path is not in the table.
 var unknownClient = client{name: "another client"}
 
 // userFiles returns the user's own files of a client. c may be nil.
@@ -209,8 +209,8 @@ func (c *client) rootPaths() [][]string {
 	return c.roots
 }
 
-// clientOf returns the client that keeps its servers in a file of that path, the one
-// with the longest end, or nil.
+// clientOf returns the client that keeps its servers in a file of that path, or nil. Of several
+// clients it is the one with the longest end.
 func clientOf(path string) (found *client) {
 	path = "/" + filepath.ToSlash(path)
 	longest := 0
@@ -225,12 +225,12 @@ func clientOf(path string) (found *client) {
 }
 
 // IsNamed reports whether a file is a configuration by its name: Wharf's own, or that of another
-// client where its folder says whose it is.
+// client, which the folder may tell.
 func IsNamed(path string) bool {
 	return filepath.Base(path) == "wharf.toml" || filepath.Base(path) == "mcp.json" || clientOf(path) != nil
 }
 
-// byID returns a client of the table.
+// byID returns the client of the table with that id.
 func byID(id string) *client {
 	return &clients[slices.IndexFunc(clients, func(c client) bool { return c.id == id })]
 }

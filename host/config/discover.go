@@ -16,9 +16,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// projectFiles are where projects keep their servers: Wharf's own file, and the
-// places that editors and agents have made usual. The first that has a name
-// counts.
+// projectFiles are the files in which projects keep their servers: Wharf's own, and those that
+// editors and agents use. If several define the same name, the first of them counts.
 var projectFiles = slices.Concat(
 	[]string{"wharf.toml", ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"},
 	[]string{".roo/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".air/mcp.json", ".amazonq/mcp.json", "config/mcporter.json"},
@@ -41,8 +40,8 @@ const (
 	maxProjectWarning = 60        // of all files
 )
 
-// Discovery is what the files of a project say. It is not approved yet: a
-// person has to see it and to be asked.
+// Discovery holds what the files of a project say. None of it is approved yet: a person has to
+// see it and be asked.
 type Discovery struct {
 	Files    []string // that were found, the nearest first
 	Servers  []Server // each name once, whatever its case
@@ -54,21 +53,21 @@ type Discovery struct {
 	skipped int // files that would have been too many bytes
 }
 
-// errSkipped says that a file is not read because others were.
+// errSkipped says that a file is not read because the files before it were too long together.
 var errSkipped = errors.New("too much was read before")
 
-// Discover reads the project files that concern a working folder: those in it,
-// and, where it is part of a repository, those in the folders above it up to
-// where the repository begins. The nearest folder goes first.
+// Discover reads the project files that concern a working folder: those in the folder and, if it
+// is part of a repository, those in the folders above it up to the root of the repository. The
+// nearest folder comes first.
 //
-// Nothing that stands in such a file can do harm by being read. Each is read
-// once, up to 128 KiB, as long as all have no more than 512 KiB, and only if it is a regular file that lies in its folder:
-// a link that leads out of it is not followed. One that cannot be used is left
-// out with a warning, as is an entry that wants more than it may have: a project
-// names a command, a url or an address, and the user grants it or not.
+// Reading such a file can do no harm. Each is read once, up to 128 KiB, as long as all together
+// have no more than 512 KiB. It must be a regular file in its folder: a link that leads out of
+// the folder is not followed. A file that cannot be used is left out with a warning. So is an
+// entry that wants more than a project may have: a project names a command, a url or an address,
+// and the user grants it or not.
 //
-// Of a repository only the presence of .git counts, which is never opened: what
-// it says came with the project too.
+// Of a repository only the presence of .git counts. It is never opened, because its contents
+// came with the project too.
 func Discover(dir string) *Discovery {
 	d := &Discovery{left: maxProjectBytes}
 	dir, err := realFolder(dir)
@@ -96,7 +95,7 @@ func Discover(dir string) *Discovery {
 	return d
 }
 
-// realFolder returns a folder as the approvals of its entries know it.
+// realFolder returns the path of a folder as approvals have it: absolute, without links.
 func realFolder(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -131,8 +130,8 @@ func projectFolders(dir, home string) []string {
 	return []string{dir}
 }
 
-// readFolder reads the project files of one folder. It opens them through an [os.Root],
-// so that no symbolic link leads out of the folder.
+// readFolder reads the project files of one folder through an [os.Root], so that no symbolic
+// link leads out of the folder.
 func (d *Discovery) readFolder(folder string) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -189,8 +188,8 @@ func (d *Discovery) denials(root *os.Root, p Project) (denied denials) {
 	return denied
 }
 
-// readWithin reads a file that lies below root. The checks are made on the open
-// file, so that they hold for what is read.
+// readWithin reads a file below root. It checks the open file, so that the checks hold for the
+// bytes that it reads.
 func (d *Discovery) readWithin(root *os.Root, name string) ([]byte, error) {
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not wait for its writer
 	if err != nil {
@@ -215,7 +214,7 @@ func (d *Discovery) readWithin(root *os.Root, name string) ([]byte, error) {
 	return data, err
 }
 
-// take adds what a file says, as far as a project may say it.
+// take adds the servers and settings of a file that a project may have.
 func (d *Discovery) take(p Project, f *File) {
 	d.Notes = append(d.Notes, f.Notes[:min(len(f.Notes), maxProjectWarned)]...)
 	d.Warnings = append(d.Warnings, f.Warnings[:min(len(f.Warnings), maxProjectWarned)]...)
@@ -253,10 +252,10 @@ func (d *Discovery) warn(format string, a ...any) {
 	d.Warnings = append(d.Warnings, fmt.Sprintf(format, a...))
 }
 
-// Beneath returns the servers of the project that can be used beside the user's own: an entry
-// of theirs takes precedence over one of the same name, which is not used, with a warning.
-// Names that differ only in their case count as the same: a person should see at once which
-// of two is meant.
+// Beneath returns the servers of the project that can be used beside the user's own. A user's
+// entry takes precedence over one of the same name, which is left out with a warning. Names that
+// differ only in their case count as the same, so that a person sees at once which of two is
+// meant.
 func (d *Discovery) Beneath(own []Server) (servers []Server, warnings []string) {
 	for _, s := range d.Servers {
 		if first, taken := sameName(own, s.Name); taken {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// document is a file as its format's parser left it: maps, lists and scalars,
-// and where each key stands. Both formats become one, so that what the keys
-// mean is written down only once for each.
+// document is a file as the parser of its format left it: maps, lists and scalars, and the line
+// of each key. All formats become this one, so that the meaning of the keys is written down
+// once.
 type document struct {
 	path string
 	root map[string]any
@@ -17,7 +17,7 @@ type document struct {
 	line func(keys ...string) int // of a key; 0 where it is not known
 
 	format format
-	twice  []Error // keys of JSON that were there before; of the other formats they are errors
+	twice  []Error // keys that a JSON file repeats; in other formats the parser refuses them
 }
 
 // format is how a file is written.
@@ -29,8 +29,8 @@ const (
 	formatYAML
 )
 
-// branch is the keys below a key. A file may have as many as it has room for, so
-// nothing here looks at all of them to find one.
+// branch holds the keys below a key. There may be as many as the file has room for, so no lookup
+// goes through all of them.
 type branch struct {
 	names []string // in the order of the file
 	below map[string]*branch
@@ -78,8 +78,8 @@ func (d *document) table(keys ...string) (t map[string]any, ok bool) {
 	return t, true
 }
 
-// under returns the keys of the table at a path, in the order of the file; or none if there
-// is no table.
+// under returns the keys of the table at a path, in the order of the file. It returns nil if
+// there is no table.
 func (d *document) under(keys ...string) []string {
 	if _, ok := d.table(keys...); !ok {
 		return nil
@@ -90,8 +90,8 @@ func (d *document) under(keys ...string) []string {
 	return nil
 }
 
-// lineOf returns the line of a key, or of the first key below it where it has
-// none of its own: [servers.x.env] without [servers.x].
+// lineOf returns the line of a key. A key without a line of its own has that of the first key
+// below it: [servers.x.env] without [servers.x].
 func (d *document) lineOf(keys []string) int {
 	path := slices.Clone(keys)
 	for b := d.keys.at(keys); ; b = b.below[b.names[0]] {
@@ -113,9 +113,9 @@ func (b *branch) lineAt(keys ...string) int {
 	return 0
 }
 
-// formatOf tells the format of a file by its name, or else by its first line that says
-// something: JSON begins with a brace, or with the slash of a comment; TOML begins with the
-// bracket of a table, or with a line that has "=", where YAML has ":".
+// formatOf returns the format of a file by its name, or else by its first line with content.
+// JSON begins with a brace, or with the slash of a comment. TOML begins with the bracket of a
+// table, or with a line that has "=", where YAML has ":".
 func formatOf(path string, text []byte) format {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".toml":

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// entry reads the values of one table and collects what is wrong with them. A
-// value that is wrong reads as its zero.
+// entry reads the values of one table and collects their mistakes. A value with a mistake reads
+// as its zero.
 type entry struct {
 	doc     *document
 	path    []string // of the table
@@ -22,8 +22,8 @@ type entry struct {
 	raw     []string // fields whose variables are written as Wharf does
 }
 
-// newEntry returns the entry at a path. What stands there may turn out not to
-// be a table; then it reads as an empty one.
+// newEntry returns the entry at a path. If the value there is no table, the entry reads as an
+// empty one.
 func newEntry(doc *document, subject string, path ...string) *entry {
 	e := &entry{doc: doc, path: path, subject: subject}
 	values, ok := doc.table(path...)
@@ -34,8 +34,8 @@ func newEntry(doc *document, subject string, path ...string) *entry {
 	return e
 }
 
-// newServer returns the entry of a server in the table at a path. If its command line or its url
-// stands in place of the entry, the mistake says how that is written.
+// newServer returns the entry of a server in the table at a path. If the file has a command line
+// or a url in place of the table, the mistake shows how to write that as an entry.
 func newServer(doc *document, name string, path ...string) *entry {
 	path = append(slices.Clone(path), name)
 	e := newEntry(doc, "server "+name, path...)
@@ -45,11 +45,11 @@ func newServer(doc *document, name string, path ...string) *entry {
 	return e
 }
 
-// maxExample is how long a command line may be that is shown as an entry, in bytes.
+// maxExample is the length in bytes up to which a command line is shown as an entry.
 const maxExample = 200
 
-// commandLine returns the words of a text or a list of texts; nil of anything else, and of what
-// is too long to be shown.
+// commandLine returns the words of a text or of a list of texts. It returns nil for any other
+// value, and for a command line that is too long to be shown.
 func commandLine(v any) (argv []string) {
 	switch v := v.(type) {
 	case string:
@@ -83,7 +83,7 @@ func (d *document) example(name string, argv []string) string {
 	return fmt.Sprintf(entry, name, fields)
 }
 
-// listOf is how a list of texts is written, in each format.
+// listOf returns a list of texts as every format writes it.
 func listOf(texts []string) string {
 	items := make([]string, len(texts))
 	for i, text := range texts {
@@ -92,7 +92,7 @@ func listOf(texts []string) string {
 	return "[" + strings.Join(items, ", ") + "]"
 }
 
-// nameless returns the mistake of a table of servers that has the keys of one server in place of
+// nameless returns the mistake of a table of servers whose keys are those of one server and not
 // names, or nil.
 func nameless(doc *document, path []string) *Error {
 	servers, _ := doc.table(path...)
@@ -111,7 +111,7 @@ func nameless(doc *document, path []string) *Error {
 	return nil
 }
 
-// within is the entry of a table in it, whose mistakes are those of a field of e.
+// within calls read with an entry for a table below e. Its mistakes count as mistakes of e.
 func (e *entry) within(key string, values map[string]any, read func(inner *entry)) {
 	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), key), subject: e.subject, values: values}
 	read(inner)
@@ -122,12 +122,12 @@ func (e *entry) within(key string, values map[string]any, read func(inner *entry
 	}
 }
 
-// fail notes a mistake in a field, which may be inside of a key: env.TOKEN.
+// fail records a mistake in a field. A field below a key has a dot: env.TOKEN.
 func (e *entry) fail(field, format string, a ...any) {
 	e.wrong = append(e.wrong, e.mistake(field, format, a...))
 }
 
-// note tells of something that does no harm.
+// note records a remark about something that does no harm.
 func (e *entry) note(field, format string, a ...any) {
 	e.noted = append(e.noted, e.mistake(field, format, a...))
 }
@@ -136,7 +136,7 @@ func (e *entry) mistake(field, format string, a ...any) *Error {
 	return &Error{File: e.doc.path, Line: e.lineOf(field), Subject: e.subject, Field: field, Problem: fmt.Sprintf(format, a...)}
 }
 
-// lines returns the line of each field.
+// lines returns the line of each field, by its name.
 func (e *entry) lines() map[string]int {
 	lines := make(map[string]int)
 	for key, value := range e.values {
@@ -149,7 +149,7 @@ func (e *entry) lines() map[string]int {
 	return lines
 }
 
-// lineOf returns the line of a field, or the nearest that is known.
+// lineOf returns the line of a field, or the nearest line that is known.
 func (e *entry) lineOf(field string) int {
 	key, inner, _ := strings.Cut(field, ".")
 	key, _, _ = strings.Cut(key, "[")
@@ -161,8 +161,8 @@ func (e *entry) lineOf(field string) int {
 	return 0
 }
 
-// valueOf reads a value of one kind. It returns zero for a value that is absent or of another
-// kind. expected is the mistake for the latter, with %s for the kind that it is.
+// valueOf reads a value of one type. It returns zero if the value is absent, or is of another
+// type. expected is the mistake in the latter case; %s stands for the type that the value has.
 func valueOf[T any](e *entry, key, expected string) T {
 	v, found := e.values[key]
 	value, ok := v.(T)
@@ -220,8 +220,8 @@ func (e *entry) list(key string) []string {
 // listInList is what YAML makes of two dashes.
 const listInList = "a list in the list; leave one dash out, or write the text in quotes"
 
-// texts reads a table of texts. Numbers, true and false are as good, since
-// there is only one way to write them as a text.
+// texts reads a table of texts. It also takes numbers, true and false, which have only one form
+// as a text.
 func (e *entry) texts(key string) map[string]string {
 	form := `{ NAME = "…" }`
 	if e.doc.format != formatTOML {
@@ -258,8 +258,8 @@ func asText(v any) (string, bool) {
 	return "", false
 }
 
-// duration reads a duration as Go writes it. To tell it from an absent one, 0 is read as a
-// negative duration.
+// duration reads a duration in the syntax of Go. It returns a negative duration for 0, to tell
+// it from an absent value.
 func (e *entry) duration(key string) time.Duration {
 	s := e.text(key)
 	if s == "" {
@@ -277,7 +277,7 @@ func (e *entry) duration(key string) time.Duration {
 	return d
 }
 
-// size units, the longest spelling first.
+// units are the units of sizes, the longest spelling first.
 var units = []struct {
 	name  string
 	bytes int64
@@ -310,7 +310,7 @@ func (e *entry) size(key string) int {
 	return int(n * factor)
 }
 
-// sort says what sort of value v is, for people.
+// sort returns the name that people know for the type of v.
 func sort(v any) string {
 	switch v.(type) {
 	case nil:

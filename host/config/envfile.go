@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// EnvPath returns where EnvFile is. A relative one counts from Dir, if that is absolute, and
-// else from the folder of the file that has the entry: never from the working folder, unless
-// a program has made the entry.
+// EnvPath returns the path of EnvFile. A relative one counts from Dir, if that is absolute, or
+// else from the folder of the file that has the entry. Only for an entry that a program has made
+// does it count from the working folder.
 func (s Server) EnvPath() string {
 	switch {
 	case filepath.IsAbs(s.EnvFile):
@@ -22,8 +22,8 @@ func (s Server) EnvPath() string {
 	return filepath.Join(filepath.Dir(s.file), s.EnvFile)
 }
 
-// EnvError adds to an error of reading EnvFile the path of that file and the key of the entry
-// that names it.
+// EnvError adds two facts to an error of reading EnvFile: the path of that file, and the key of
+// the entry that names it.
 func (s Server) EnvError(err error) error {
 	if of := (*fs.PathError)(nil); errors.As(err, &of) { // its path may be relative
 		err = fmt.Errorf("%s: %w", s.EnvPath(), of.Err)
@@ -31,9 +31,9 @@ func (s Server) EnvError(err error) error {
 	return fmt.Errorf("%s: %w", cmp.Or(s.envFile, "env_file"), err)
 }
 
-// ParseEnv reads a file of variables, as editors take them from .env files: NAME=value in
-// each line, perhaps after "export", with comments, and values in quotes. Values in double
-// quotes may hold \n, \", \\ and \$; in a value nothing is replaced. The path is for errors.
+// ParseEnv reads a file of variables such as editors' .env files. Each line is NAME=value,
+// perhaps after "export"; there may be comments, and values in quotes. Values in double quotes
+// may hold \n, \", \\ and \$. No variable is replaced in a value. The path is for errors.
 func ParseEnv(path, text string) (map[string]string, error) {
 	env := make(map[string]string)
 	line := 0

@@ -14,9 +14,9 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// Expand returns the server with the variables in its values replaced: in
-// command, args, env, dir, url, headers, auth, address and settings, and never in a
-// key. It leaves s as it is. lookup is [os.LookupEnv] or one like it.
+// Expand returns the server with the variables in its values replaced: in command, args, env,
+// dir, url, headers, auth, address and settings, and never in a key. It does not change s.
+// lookup is [os.LookupEnv] or a function like it.
 //
 //	${NAME}            the variable; an error where it is not set
 //	${NAME:-default}   the default where it is not set, or empty
@@ -26,12 +26,11 @@ import (
 //	${input:ID}        the answer to a question of the file, see [Input], as a secret
 //	$$                 a dollar sign
 //
-// A dollar sign before anything else stands for itself. What comes in with a
-// variable is not looked at again, neither here nor by Resolve. All that is wrong
-// is told at once, in an error that joins one [Error] for each.
+// A dollar sign before anything else stands for itself. The value of a variable is not searched
+// for variables, neither here nor by Resolve. The error joins one [Error] for each mistake.
 //
-// An entry that was expanded before, or is [Server.Literal], comes back as it is. So does
-// one of a project: nothing is looked up for it before the user has approved of it, see
+// An entry that was expanded before, or is [Server.Literal], comes back unchanged. So does an
+// entry of a project: its variables are looked up once the user has approved of it, see
 // [Server.Release].
 func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	if s.Project != nil || s.secrets != nil {
@@ -40,8 +39,8 @@ func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	return s.expand(lookup)
 }
 
-// Literal returns the server as one whose values hold no variables, as if it had been
-// expanded: an entry that a program or a person has made may have dollar signs in it.
+// Literal returns the server marked as expanded, so that a dollar sign in its values stands for
+// itself. It is for entries that a program or a person has made.
 func (s Server) Literal() Server {
 	s.secrets = map[string][]piece{}
 	return s
@@ -64,8 +63,8 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 	return s, join(x.wrong)
 }
 
-// Secrets returns where the secrets are found that the entry takes by ${secret:NAME},
-// ${file:PATH} and ${input:ID}, sorted. It may be called before and after Expand.
+// Secrets returns where to find the secrets that the entry takes by ${secret:NAME}, ${file:PATH}
+// and ${input:ID}, sorted. It may be called before and after Expand.
 func (s Server) Secrets() []Reference {
 	found := make(map[Reference]bool)
 	note := func(pieces []piece) {
@@ -86,7 +85,7 @@ func (s Server) Secrets() []Reference {
 	})
 }
 
-// pieces calls see with the parts of each value.
+// pieces calls see for each value, with the parts of that value.
 func (s Server) pieces(see func([]piece)) {
 	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
 		pieces, _ := split(value, vars{unset, s.Inputs})
@@ -96,9 +95,9 @@ func (s Server) pieces(see func([]piece)) {
 	x.all()
 }
 
-// Resolve returns the server with the values of its [Server.Secrets] in the places that
-// Expand found for them. Until then an entry holds no secret, and so may be shown, compared
-// and kept. A secret that is not in values is an error.
+// Resolve returns the server with the values of its [Server.Secrets] in the places that Expand
+// found for them. An entry before Resolve holds no secret, and so may be shown, compared and
+// kept. A secret that is not in values is an error.
 func (s Server) Resolve(values map[Reference]string) (Server, error) {
 	if len(s.secrets) == 0 {
 		return s, nil
@@ -128,9 +127,8 @@ func (s Server) Resolve(values map[Reference]string) (Server, error) {
 
 func unset(string) (string, bool) { return "", false }
 
-// Variables returns the names of the variables that the entry takes from the
-// environment, sorted: those that Expand looks up, and those in which a secret is
-// found later.
+// Variables returns the names of the variables that the entry takes from the environment,
+// sorted: those that Expand looks up, and those that hold a secret which is looked up later.
 func (s Server) Variables() []string {
 	names := make(map[string]bool)
 	note := func(name string) (string, bool) {
@@ -150,9 +148,9 @@ func (s Server) Variables() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// CheckVariables returns all that is wrong with the variables of an entry, also of a
-// project's: the errors that Expand returns for an entry of the user's own, and the variables
-// of auth that are not set. It opens nothing.
+// CheckVariables returns all mistakes in the variables of an entry, also of one of a project. It
+// finds the errors that Expand returns for an entry of the user's own, and the variables of auth
+// that are not set. It opens nothing.
 func (s Server) CheckVariables(lookup func(string) (string, bool)) error {
 	var errs []error
 	if s.secrets == nil {
@@ -169,8 +167,8 @@ func (s Server) CheckVariables(lookup func(string) (string, bool)) error {
 	return errors.Join(errs...)
 }
 
-// expansion replaces something in the values of one server, which is the
-// caller's own copy: its lists and tables are replaced, not changed.
+// expansion replaces text in the values of one server. The server is the caller's own copy: its
+// lists and tables are replaced and not changed.
 type expansion struct {
 	server  *Server
 	replace func(field, value string) (out string, errs []error)
@@ -178,7 +176,7 @@ type expansion struct {
 	wrong   []*Error
 }
 
-// all goes through every value in which a variable may stand.
+// all goes through every value that may hold a variable.
 func (x *expansion) all() {
 	s := x.server
 	s.Command = x.text("command", s.Command)
@@ -239,7 +237,7 @@ func (x *expansion) table(field string, values map[string]string) map[string]str
 	return out
 }
 
-// check looks at what only the expanded values show.
+// check checks values that are complete only after the expansion.
 func (x *expansion) check() {
 	s := x.server
 	if s.URL != "" {
@@ -257,8 +255,8 @@ func (x *expansion) check() {
 	}
 }
 
-// checkURL refuses what is no address of a server. The url itself is left out
-// of the message: it may carry a secret.
+// checkURL refuses a url that is no address of a server. Its error leaves out the url itself,
+// which may carry a secret.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
@@ -270,7 +268,7 @@ func checkURL(s string) error {
 		}
 		return errors.New(`is no url; write "https://host/path"`)
 	case u.Scheme == "unix":
-		return nil // the host looks at it where it opens it
+		return nil // the host checks the path when it opens the socket
 	case u.Scheme != "http" && u.Scheme != "https" && !isWebSocket(s):
 		return fmt.Errorf(`begins with %q; write "https://host/path"`, u.Scheme)
 	case u.Host == "":
@@ -284,7 +282,7 @@ func checkURL(s string) error {
 // isWebSocket reports whether a url asks for an upgrade from HTTP.
 func isWebSocket(s string) bool { return strings.HasPrefix(s, "ws:") || strings.HasPrefix(s, "wss:") }
 
-// piece is a part of an expanded value: a text, or a secret that is put in later.
+// piece is a part of an expanded value: a text, or a secret that Resolve puts in later.
 type piece struct {
 	text    string
 	secret  Reference
@@ -306,13 +304,13 @@ func joined(pieces []piece) string {
 	return b.String()
 }
 
-// vars is what stands for the names in a value.
+// vars says what replaces the names in a value.
 type vars struct {
 	lookup func(string) (string, bool)
 	inputs []Input
 }
 
-// split replaces the variables of one value; errs are all that is wrong.
+// split replaces the variables of one value. errs holds all mistakes in it.
 func split(value string, v vars) (pieces []piece, errs []error) {
 	text := func(s string) { pieces = append(pieces, piece{text: s}) }
 	for {
@@ -343,13 +341,13 @@ func split(value string, v vars) (pieces []piece, errs []error) {
 	}
 }
 
-// variable is a name in a reference. Windows has names with parentheses.
+// variable matches a name in a reference. Windows has names with parentheses.
 var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_()]*$`)
 
-// secretName is the name of a secret in a reference.
+// secretName matches the name of a secret in a reference.
 var secretName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.@/-]{0,127}$`)
 
-// substitute returns what stands for the inside of ${…}.
+// substitute returns the replacement for the inside of ${…}.
 func (v vars) substitute(inner string) (piece, error) {
 	if name, ok := strings.CutPrefix(inner, "secret:"); ok {
 		if !secretName.MatchString(name) {
@@ -385,7 +383,7 @@ func (v vars) substitute(inner string) (piece, error) {
 	return piece{text: text}, nil
 }
 
-// fileSecret returns what is in a file, which counts from the home folder if it begins with "~".
+// fileSecret returns the content of a file as a secret. "~" begins a path in the home folder.
 func fileSecret(path string) (piece, error) {
 	if path == "" {
 		return piece{}, errors.New("${file:} names no file; write ${file:PATH}")

@@ -28,9 +28,9 @@ func ClientIDs() (ids []string) {
 	return slices.Sorted(slices.Values(ids))
 }
 
-// FindClients reads the user's own files of the clients with these ids, or of all clients
-// if no id is given, for a program that runs in the folder cwd. Files without servers are
-// passed over. Reading starts and trusts nothing: an embedder asks the user first.
+// FindClients reads the user's own files of the clients with these ids, or of all clients if no
+// id is given. cwd is the folder that the calling program runs in. Files without servers are
+// left out. Reading a file starts and trusts nothing: an embedder asks the user first.
 //
 // The user's own files have no workspace: an entry that refers to one is left out.
 func FindClients(cwd string, ids ...string) (all []Found, err error) {
@@ -93,7 +93,7 @@ func find(c *client, path, cwd string) (f Found, there bool) {
 	return f, true
 }
 
-// expandPlace returns the path that an entry of the table means on a system.
+// expandPlace returns the path on a system that a path of the table stands for.
 func expandPlace(file, system string) (path string, ok bool) {
 	if only, rest, limited := strings.Cut(file, ":"); limited {
 		if only != system {

@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// forbidden is what a file of another client forbids outside of the entries of its servers.
-// No client uses another's keys for this in another meaning, so they count in a file of any
-// name.
+// forbidden holds what a file of another client forbids outside of the entries of its servers.
+// No two clients use the same key for this with different meanings, so the keys count in a file
+// of any name.
 type forbidden struct {
 	servers map[string]bool // by name, as foldName has it
 	all     bool            // every server
@@ -21,8 +21,8 @@ type forbidden struct {
 	work    int // of maxCompare: what is left
 }
 
-// Bounds of the rules of a file, which may come with a project. What is beyond them is not
-// compared, and forbids all.
+// Bounds of the rules of a file, which may come with a project. Rules beyond them are not
+// compared, and forbid everything.
 const (
 	maxRules   = 1000
 	maxPattern = 512     // bytes
@@ -50,7 +50,7 @@ var (
 	claudeTool   = []string{"mcp__%__"}
 )
 
-// forbiddenIn reads what a file forbids to the servers of a section, and what other files do.
+// forbiddenIn reads what a file, and others of its client, forbid to the servers of a section.
 func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f := &forbidden{
 		servers: make(map[string]bool),
@@ -116,8 +116,8 @@ func (d *document) texts(path ...string) (texts []string) {
 	return texts
 }
 
-// forbid adds the rules of a list. Names with a colon or a parenthesis are those of tools
-// that the client has itself.
+// forbid adds the rules of a list. A name with a colon or a parenthesis is one of the client's
+// own tools, and is passed over.
 func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 	for _, name := range doc.texts(path...) {
 		if !strings.ContainsAny(name, ":(") {
@@ -126,7 +126,7 @@ func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 	}
 }
 
-// opencode reads its tables of tools and of permissions: in the latter, "ask" permits.
+// opencode reads opencode's tables of tools and of permissions. In the latter, "ask" permits.
 func (f *forbidden) opencode(doc *document) {
 	add := func(key, pattern string, permits bool) {
 		if !permits { // "?" is one character: a wider pattern may forbid, but not permit
@@ -153,8 +153,8 @@ func (f *forbidden) opencode(doc *document) {
 	}
 }
 
-// amp reads the rules of Amp about tools, of which the first that fits counts, and those
-// about servers.
+// amp reads Amp's rules about tools and those about servers. The first rule that fits a tool
+// counts.
 func (f *forbidden) amp(doc *document) {
 	f.starts, _ = doc.root["amp.mcpPermissions"].([]any)
 	const key = "amp.permissions"
@@ -174,7 +174,7 @@ func (f *forbidden) amp(doc *document) {
 	}
 }
 
-// zed reads the permissions of tools in Zed, as far as they are not by arguments.
+// zed reads Zed's permissions of tools, except those that depend on arguments.
 func (f *forbidden) zed(doc *document) {
 	permissions := []string{"agent", "tool_permissions"}
 	add := func(pattern string, table []string) {
@@ -189,8 +189,8 @@ func (f *forbidden) zed(doc *document) {
 	}
 }
 
-// apply restricts a server to what its client lets it do. name is the name that the client
-// has for it.
+// apply restricts a server to what its client permits it. name is the client's name for the
+// server.
 func (f *forbidden) apply(e *entry, s *Server, name string) {
 	for _, r := range f.rules {
 		f.work -= len(r.pattern)
@@ -205,7 +205,7 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 		return
 	}
 	forbids := make(map[string]int) // the length of the longest pattern, by the part that the tool's own name has to fit
-	var permits []string            // tools, where all the others are forbidden
+	var permits []string            // tools that are permitted while all others are forbidden
 	var denied []*denial
 	for _, r := range f.rules {
 		rests := r.of(name)
@@ -242,7 +242,7 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 	}
 }
 
-// rejects reports whether Amp would not start a server, by what it is.
+// rejects reports whether Amp would refuse to start a server with this command or url.
 func (f *forbidden) rejects(s *Server) bool {
 	is := map[string]string{"command": s.Command, "args": strings.Join(s.Args, " "), "url": s.URL}
 	for _, item := range f.starts {
@@ -269,10 +269,10 @@ func (f *forbidden) rejects(s *Server) bool {
 	return false
 }
 
-// plainWord matches what opencode and others put "_" for in the name of a server.
+// plainWord matches what opencode and others replace by "_" in the name of a server.
 var plainWord = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
-// of returns what a rule says of the tools of a server: patterns of their own names.
+// of returns the patterns that a rule has for the tools' own names on a server.
 func (r toolRule) of(server string) (rests []string) {
 	for _, before := range r.before {
 		if before == "" && strings.HasPrefix(r.pattern, "mcp__") { // a rule about the tools of one server

@@ -17,8 +17,8 @@ type section struct {
 	folder string // of the project that it is for; "" is any
 }
 
-// parseForeign reads a file of another client. What such a client alone understands is no
-// mistake: it is left out with a warning, or a note where that does no harm.
+// parseForeign reads a file of another client. Values that only this client understands are no
+// mistake: they are left out with a warning, or with a note where that does no harm.
 func parseForeign(doc *document, at place) (*File, error) {
 	f := &File{Path: doc.path}
 	for _, w := range doc.twice {
@@ -157,8 +157,8 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 
 func (f *File) note(format string, a ...any) { f.Notes = append(f.Notes, fmt.Sprintf(format, a...)) }
 
-// rename returns what a server is called here: a name that needs no quotes in a shell. A
-// name that a person could not read is a mistake.
+// rename returns Wharf's name for a server: one that needs no quotes in a shell. A name that a
+// person could not read is a mistake.
 func (f *File) rename(e *entry, name string) string {
 	if names.MatchString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return name
@@ -194,7 +194,8 @@ func (d *document) at(path []string) any {
 	return v
 }
 
-// isForeignTOML tells a file of another client from Wharf's own, which has other keys.
+// isForeignTOML reports whether a file has a client's table of servers and no key of Wharf's
+// own.
 func isForeignTOML(doc *document) bool {
 	if doc.root["servers"] != nil || doc.root["plugins"] != nil || filepath.Base(doc.path) == "wharf.toml" {
 		return false
@@ -202,8 +203,8 @@ func isForeignTOML(doc *document) bool {
 	return len(sectionsOf(doc)) > 0
 }
 
-// isMisshapen tells a file in TOML that has the key of a client, and no tables of servers
-// under it, from one of Wharf's own with mistakes.
+// isMisshapen reports whether a file in TOML is a client's file with mistakes: it has the key of
+// a client, but no tables of servers under it.
 func isMisshapen(doc *document) bool {
 	if doc.root["servers"] != nil || doc.root["plugins"] != nil || filepath.Base(doc.path) == "wharf.toml" {
 		return false
@@ -216,8 +217,8 @@ func isMisshapen(doc *document) bool {
 	return false
 }
 
-// sectionsOf finds the tables of servers in a file: first those that its path announces, then
-// the others, and last those of the projects that Claude Code keeps in one file.
+// sectionsOf finds the tables of servers in a file. First come those that its path announces,
+// then the others, and last those of the projects that Claude Code keeps in one file.
 func sectionsOf(doc *document) (sections []section) {
 	owner := clientOf(doc.path)
 	var taken []string
@@ -248,8 +249,8 @@ func sectionsOf(doc *document) (sections []section) {
 	return sections
 }
 
-// ownerOf returns the client that a table belongs to, if several clients use its key: the
-// client of the path, or else the one whose entries look like those of the table.
+// ownerOf returns the client that a table belongs to, if several clients use its key. That is
+// the client of the path, or else the one whose entries look like those of the table.
 func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 	switch {
 	case slices.Equal(root, rootMCPServers) && doc.format == formatYAML:
@@ -268,8 +269,7 @@ func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 	return c
 }
 
-// ownerByMarks returns a client by a key that occurs in one of these entries, and that no
-// other client has.
+// ownerByMarks returns the client that alone has a key which occurs in one of these entries.
 func (d *document) ownerByMarks(root []string) *client {
 	gemini := d.anyEntry(root, func(t map[string]any) bool {
 		_, trusted := t["trust"].(bool)
@@ -371,9 +371,9 @@ func noServers(doc *document) error {
 	return e
 }
 
-// misplaced returns the mistake of a file whose servers are not where servers are looked for, or
-// nil: one server without a name, one without a table of servers around it, or such a table that
-// is in another or is none.
+// misplaced returns the mistake of a file that has servers in a place where Wharf does not look,
+// or nil. It knows a server without a name, one without a table of servers around it, and a
+// table of servers that is inside another table or is no table.
 func misplaced(doc *document) *Error {
 	e, root := newEntry(doc, ""), rootMCPServers[0]
 	if v, given := doc.root[root]; given {
@@ -401,7 +401,7 @@ func misplaced(doc *document) *Error {
 	return nil
 }
 
-// nearestProject returns the innermost folder of the sections that holds a folder, or "".
+// nearestProject returns the innermost folder of the sections that contains folder, or "".
 func nearestProject(sections []section, folder string) (nearest string) {
 	for _, s := range sections {
 		if holds(s.folder, folder) && len(s.folder) > len(nearest) {

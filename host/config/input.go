@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Input is a question of a file of VS Code, which the person is asked once: ${input:id}.
+// Input is a question in a file of VS Code, ${input:id}, which the person is asked once.
 type Input struct {
 	ID          string
 	Description string
@@ -53,7 +53,7 @@ func (f *File) inputs(doc *document) (inputs []Input) {
 	return inputs
 }
 
-// options reads what may be picked: texts, or tables with a value.
+// options reads the choices of a question: texts, or tables with a value.
 func (e *entry) options() (options []string) {
 	list, _ := e.values["options"].([]any)
 	for _, item := range list {
@@ -67,7 +67,7 @@ func (e *entry) options() (options []string) {
 	return options
 }
 
-// inputSecret names the secret in which the answer to a question of a file is kept.
+// inputSecret returns the name of the secret that holds the answer to a question of a file.
 func inputSecret(path, id string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -81,8 +81,8 @@ func inputSecret(path, id string) string {
 	return name + id
 }
 
-// takeInputs gives an entry the questions that its values hold. One that the file does
-// not describe is asked for by its name, and not shown.
+// takeInputs gives an entry the questions that occur in its values. A question that the file
+// does not describe is asked by its id, and its answer is not shown.
 func (s *Server) takeInputs(known []Input) {
 	x := &expansion{server: s, replace: func(_, value string) (string, []error) {
 		for _, id := range inputsIn(value) {
@@ -111,16 +111,16 @@ func inputsIn(value string) (ids []string) {
 	return ids
 }
 
-// SecretFlag reports whether a flag of a command line, or a variable, is called like a
-// secret, so that its value should not be shown.
+// SecretFlag reports whether the name of a flag or a variable sounds like a secret, so that its
+// value should not be shown.
 func SecretFlag(name string) bool { return secret.Flag(name) }
 
-// Adopt returns an entry of another client as one of the user's own file. Values of its
-// variables and headers that are secrets, by their names, are added to secrets, by the names
-// under which the vault must keep them; questions are those whose answers the vault must
-// have. The entry means all of them by ${secret:NAME}. answers has that name for each
-// [Input.Secret] of the entries that were adopted before: what several servers of a file ask
-// for is one secret. Adopt adds to it.
+// Adopt returns an entry of another client as an entry of the user's own file, in which
+// ${secret:NAME} stands for each secret. Adopt adds to secrets the values of variables and
+// headers whose names sound like secrets; the vault must keep them under these names. It returns
+// the questions whose answers the vault must have. answers maps each [Input.Secret] to its new
+// name, so that several servers of a file share one answer. Adopt adds to it, so pass the same
+// map for each of them.
 func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions []Input) {
 	inputs := slices.Clone(s.Inputs)
 	for i := range inputs {
@@ -151,7 +151,7 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 	return s, inputs
 }
 
-// secretWord makes a part of a secret's name of a word.
+// secretWord turns a word into a part of a secret's name.
 func secretWord(word string) string {
 	word = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)) {

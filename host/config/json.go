@@ -21,8 +21,8 @@ const (
 
 var errDepth = errors.New("it nests too deeply")
 
-// readJSON parses a file in JSON, with the comments and the commas before a
-// closing bracket that editors allow in it.
+// readJSON parses a file in JSON. It allows what editors allow: comments, and commas before a
+// closing bracket.
 func readJSON(path string, data []byte) (*document, error) {
 	data = strict(data)
 	w := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), keys: &branch{}, lines: 1}
@@ -49,7 +49,7 @@ func readJSON(path string, data []byte) (*document, error) {
 	return &document{path: path, root: table, keys: w.keys, line: w.keys.lineAt, format: formatJSON, twice: w.twice}, nil
 }
 
-// jsonReader reads values token by token, to know where each key stands.
+// jsonReader reads values token by token, to learn the line of each key.
 type jsonReader struct {
 	data []byte
 	dec  *json.Decoder
@@ -112,8 +112,7 @@ func (w *jsonReader) array(path []string) ([]any, error) {
 	return list, err
 }
 
-// remedy says what is usually wrong where the text is not JSON, by what stands there, and in
-// which line.
+// remedy says what is usually wrong at this point where the text is not JSON, and in which line.
 func (w *jsonReader) remedy(err error) (line int, text string) {
 	line = w.line()
 	if !errors.As(err, new(*json.SyntaxError)) {
@@ -147,7 +146,7 @@ var (
 	badEscape = lazyregexp.New(`^"(?:[^\\"]|\\["\\/bfnrtu])*\\[^"\\/bfnrtu]`)
 )
 
-// line returns the line of what was read last.
+// line returns the line of the token that was read last.
 func (w *jsonReader) line() int {
 	if to := int(w.dec.InputOffset()); to > w.offset {
 		w.lines += bytes.Count(w.data[w.offset:to], []byte("\n"))
@@ -156,7 +155,7 @@ func (w *jsonReader) line() int {
 	return w.lines
 }
 
-// strict blanks out comments and commas before a closing bracket, and leaves
+// strict replaces comments, and commas before a closing bracket, by spaces, and leaves
 // everything else where it is.
 func strict(data []byte) []byte {
 	out := bytes.Clone(data)

@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// meant are keys of other clients and what they are called here; comparing letters would not
-// find those.
+// meant maps keys of other clients to the keys that Wharf has for them. Comparing letters would
+// not find those.
 var meant = map[string]string{
 	"mcpServers": "servers", "mcp_servers": "servers", "context_servers": "servers", "server": "servers",
 	"cwd": "dir", "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command",
@@ -64,7 +64,7 @@ func parseNative(doc *document, at place) (*File, error) {
 	return f, nil
 }
 
-// onlyKeys refuses every key but the known ones. A hint says where else a key may belong.
+// onlyKeys refuses every key that is not in the table. hint says where else a key may belong.
 func (e *entry) onlyKeys(table keys, hint string) {
 	known := table.names()
 	for _, key := range slices.Sorted(maps.Keys(e.values)) {
@@ -86,7 +86,7 @@ func (e *entry) onlyKeys(table keys, hint string) {
 	}
 }
 
-// strayed says where a key belongs that was written in another table, or "".
+// strayed says to which table a key belongs that was written in another, or returns "".
 func (e *entry) strayed(key string) string {
 	inner, _ := e.values[key].(map[string]any)
 	isServer := inner["command"] != nil || inner["url"] != nil
@@ -117,7 +117,7 @@ func (e *entry) transport() string {
 	return cmp.Or(name, kind)
 }
 
-// tls reads how a server over TLS is known and what it is shown.
+// tls reads how a server over TLS proves its identity, and which certificate it is shown.
 func (e *entry) tls() TLS {
 	fields := e.texts("tls")
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -132,7 +132,7 @@ func (e *entry) tls() TLS {
 	return t
 }
 
-// registry reads where an entry was made from.
+// registry reads the version in a registry that an entry was made from.
 func (e *entry) registry() Registry {
 	fields := e.texts("registry")
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -254,8 +254,8 @@ func (e *entry) plugin(name string) Plugin {
 	return p
 }
 
-// isStricter reports whether an entry only says where a plugin runs, and so gives the plugin
-// nothing that it did not have.
+// isStricter reports whether an entry only says where a plugin runs. Such an entry gives the
+// plugin nothing that it did not have.
 func (p Plugin) isStricter() bool {
 	return p.Isolation != "" && p.File == "" && p.SHA256 == "" && len(p.Origins) == 0 && !p.Discover
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Project is where an entry comes from that the user did not write.
+// Project is the origin of an entry that the user did not write.
 type Project struct {
 	Folder string // absolute, without links
 	File   string // within the folder, with slashes: ".vscode/mcp.json"
@@ -19,10 +19,10 @@ type Project struct {
 // Path returns where the file is.
 func (p Project) Path() string { return filepath.Join(p.Folder, filepath.FromSlash(p.File)) }
 
-// Release returns an entry of a project as one that may be used, once the user has approved
-// of it: its variables are replaced, and only the named ones are looked up. lookup is
-// [os.LookupEnv] or one like it. What comes back runs the same command from the same folder,
-// whatever the working folder is. An entry that means a secret of the user is an error.
+// Release returns an entry of a project that may be used, once the user has approved of it. Its
+// variables are replaced, but only those in names are looked up. lookup is [os.LookupEnv] or a
+// function like it. The result runs the same command from the same folder, whatever the working
+// folder is. An entry that refers to a secret of the user is an error.
 func (s Server) Release(names []string, lookup func(string) (string, bool)) (Server, error) {
 	claim := s
 	out, err := s.expand(func(name string) (string, bool) {
@@ -38,7 +38,7 @@ func (s Server) Release(names []string, lookup func(string) (string, bool)) (Ser
 	return out, err
 }
 
-// Claim returns the entry of a project that s was released from.
+// Claim returns the project's entry that s was released from.
 func (s Server) Claim() (claim Server, released bool) {
 	if s.claim == nil {
 		return Server{}, false
@@ -50,9 +50,9 @@ func (s Server) Claim() (claim Server, released bool) {
 // can give.
 const grantsNothing = "a project file can grant nothing; write the entry into your own configuration if you want it"
 
-// secretOfUser says what is wrong with an entry that means a secret of the vault, or what is
-// in a file; "" is nothing. The person's answers to questions of its file are no such
-// secrets.
+// secretOfUser says what is wrong with an entry that refers to a secret of the vault, or to the
+// content of a file; "" is nothing. The person's answers to questions of the entry's file are no
+// such secrets.
 func (s Server) secretOfUser() (what string) {
 	s.pieces(func(pieces []piece) {
 		for _, p := range pieces {
@@ -68,8 +68,8 @@ func (s Server) secretOfUser() (what string) {
 	return what
 }
 
-// The settings of providers that a project may choose: they say how to sign in
-// to its own server, and lead to nothing that is kept for another.
+// projectAuth maps each provider to the settings that a project may choose. They say how to sign
+// in to the project's own server, and reach nothing that is kept for another.
 var projectAuth = map[string][]string{
 	"":       nil,
 	AuthNone: nil,
@@ -122,14 +122,13 @@ func (s *Server) refuse() []*Error {
 	return wrong
 }
 
-// isWithin reports whether a path lies in the folder of a project, by its name.
+// isWithin reports whether a path lies in the folder of a project. It compares names only.
 func isWithin(p *Project, path string) bool {
 	rel, err := filepath.Rel(p.Folder, path)
 	return err == nil && filepath.IsLocal(rel) && !strings.Contains(path, "$")
 }
 
-// authority is the part of a url that decides what is reached, and everything
-// before it.
+// authority returns the part of a url that decides which server is reached, and all before it.
 func authority(url string) string {
 	scheme, rest, found := strings.Cut(url, "://")
 	if !found {
@@ -144,9 +143,8 @@ func authority(url string) string {
 	return scheme + rest
 }
 
-// bind makes an entry of a project independent of the working folder: it replaces the words
-// by which editors mean the folder of the project, and resolves relative paths from that
-// folder.
+// bind makes an entry of a project independent of the working folder. It replaces the words by
+// which editors mean the folder of the project, and resolves relative paths from that folder.
 func (s *Server) bind(p Project) {
 	s.replaceWords(p.Folder)
 	s.Project = &p
@@ -164,8 +162,8 @@ func (s *Server) bind(p Project) {
 	}
 }
 
-// replaceWords puts a folder in the place of the words by which editors mean it, and the
-// home folder in that of theirs.
+// replaceWords replaces the words by which editors mean the workspace by folder, and those for
+// the home folder by its path.
 func (s *Server) replaceWords(folder string) {
 	separator := string(filepath.Separator)
 	words := []string{

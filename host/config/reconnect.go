@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// Reconnect says when a server that could not be reached, or whose connection was lost, is
-// tried again. Its zero value is the default: after 0.5, 1, 2 and 4 s, then after a minute
-// and more and more slowly up to 5 min. A server that fails 5 times in a minute is left alone
-// for a while, in which calls fail at once. All that is forgiven once a connection has lasted
-// a minute. A field that is zero has the default that is named beside it.
+// Reconnect says when to try a server again that could not be reached, or whose connection was
+// lost. Its zero value is the default: after 0.5, 1, 2 and 4 s, then after a minute, and more
+// and more slowly up to 5 min. A server that fails 5 times in a minute rests for a while, in
+// which calls fail at once. A connection that has lasted a minute clears these failures. A field
+// that is zero has the default that is named beside it.
 type Reconnect struct {
 	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s; an empty list has none
 	Slow    time.Duration   // the wait after them, which doubles: 60 s
 	SlowMax time.Duration   // up to this: 5 min
 
-	// Calm is how long a connection has to last before the failures before it are forgiven:
-	// 60 s. To have started well is no sign of health.
+	// Calm is how long a connection has to last until earlier failures are forgiven: 60 s. A
+	// good start alone is no sign of health.
 	Calm time.Duration
 
-	// Failures in a Window are too many: 5 in 60 s. Below zero they never are. Together with
-	// the backoff they also bound how often a server is started in any window, since every
-	// dial either fails or lasts.
+	// Failures is how many failures in a Window are too many: 5 in 60 s. Below zero there is no
+	// limit. Since every dial either fails or lasts, Failures and the backoff also bound how
+	// often a server is started in any window.
 	Failures int
 	Window   time.Duration
 }
 
-// maxFailures bounds what is remembered of a server.
+// maxFailures bounds how many failures of a server are remembered.
 const maxFailures = 1000
 
-// reconnect reads the table of that name.
+// reconnect reads the table reconnect.
 func (e *entry) reconnect() (r Reconnect) {
 	values := valueOf[map[string]any](e, "reconnect", "expected a table, not %s; write [reconnect]")
 	if values == nil {

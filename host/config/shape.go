@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Bounds of the shape of a file in TOML. The parser keeps the whole path of every
-// key, so that what nests costs the square of its size and more: eleven kilobytes
-// of inline tables within inline tables take more than four gigabytes.
+// Bounds of the shape of a file in TOML. The parser keeps the whole path of every key, so
+// nesting costs the square of its size and more. Eleven kilobytes of inline tables within inline
+// tables take more than four gigabytes.
 const (
 	maxNesting = 8   // brackets within brackets
 	maxDots    = 8   // in one key
@@ -16,9 +16,8 @@ const (
 
 var errShape = errors.New("it nests deeper, or has longer keys, than any configuration")
 
-// checkShape refuses a file that would cost more to parse than it can be worth. It knows no
-// more of the grammar than it has to: the parser reports all other mistakes, and stops at
-// them.
+// checkShape refuses a file that would cost too much to parse. It knows only the grammar that it
+// needs: the parser reports all other mistakes, and stops at them.
 func checkShape(text string) error {
 	s := shape{text: text}
 	for s.i < len(text) {
@@ -39,8 +38,7 @@ type shape struct {
 	head  bool // the line is the name of a table
 }
 
-// step takes in a character, a string or a comment, and reports whether all is
-// within bounds.
+// step takes in a character, a string or a comment. It reports whether all is within bounds.
 func (s *shape) step() (ok bool) {
 	c := s.text[s.i]
 	ok = true
@@ -80,8 +78,8 @@ func (s *shape) step() (ok bool) {
 // keyEnds reports whether a key that ends here is short enough.
 func (s *shape) keyEnds() bool { return s.i-s.start <= maxKey }
 
-// stringLength returns how many bytes the string takes that text begins with. One
-// in three quotes may hold line breaks, and end with up to five.
+// stringLength returns the length in bytes of the string at the beginning of text. A string in
+// three quotes may hold line breaks, and end with up to five quotes.
 func stringLength(text string, quote byte) int {
 	long := strings.Repeat(string(quote), 3)
 	if !strings.HasPrefix(text, long) {
@@ -94,8 +92,8 @@ func stringLength(text string, quote byte) int {
 	return end
 }
 
-// closing returns the offset behind the next end of a string, or of the line, for
-// a string that has to end in it.
+// closing returns the offset behind the next end of a string. For a string that must end in its
+// line, it may also be the end of the line.
 func closing(text string, i int, end string, escapes bool) int {
 	for i < len(text) {
 		switch {

@@ -18,5 +18,5 @@ func closest(typed string, candidates []string) string {
 	return nearest.Name(typed, names, 1+len(typed)/3)
 }
 
-// plain drops what spellings of the same word differ in.
+// plain removes the characters in which spellings of the same word differ.
 func plain(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(s) }

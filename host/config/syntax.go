@@ -8,11 +8,11 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// syntax turns the variables in the value of a field, as a client writes them, into those
-// of [Server.Expand]. An error says what cannot be turned, and what to do.
+// syntax turns a client's variables in the value of a field into those of [Server.Expand]. An
+// error says what cannot be turned, and what to do.
 type syntax func(field, value string) (string, error)
 
-// literal writes a text so that Expand returns it.
+// literal escapes a text so that Expand returns it unchanged.
 var literal = strings.NewReplacer("$$", "$$$$", "${", "$${").Replace
 
 // noSyntax is for clients that replace nothing in a value.
@@ -31,7 +31,7 @@ func shellSyntax(_, value string) (string, error) {
 	return shellVariable.ReplaceAllString(value, "$${$1}"), nil
 }
 
-// gooseSyntax is a shell's in headers, and nothing elsewhere.
+// gooseSyntax is the syntax of a shell in headers, and replaces nothing elsewhere.
 func gooseSyntax(field, value string) (string, error) {
 	if strings.HasPrefix(field, "headers.") {
 		return shellSyntax(field, value)
@@ -39,9 +39,9 @@ func gooseSyntax(field, value string) (string, error) {
 	return noSyntax(field, value)
 }
 
-// crushSyntax is the syntax of a shell. Commands are refused, except an echo as the documentation
-// of Crush shows it: of variables, and of words without a character that means more to a shell
-// or, as - does, to echo. That only prints them.
+// crushSyntax is the syntax of a shell. It refuses commands, except an echo as Crush's
+// documentation has it. The words of such an echo are variables, and words whose characters mean
+// nothing to a shell or, as - does, to echo; so echo only prints them.
 func crushSyntax(field, value string) (string, error) {
 	if m := echoed.FindStringSubmatch(value); m != nil && strings.Count(m[1], `"`)%2 == 0 {
 		value = strings.ReplaceAll(m[1][1:], `"`, "")

@@ -19,8 +19,8 @@ func readTOML(path, text string) (*document, error) {
 	var syntax toml.ParseError
 	switch {
 	case errors.As(err, &syntax):
-		// Counted here: the library's own line is the next one where it stops at the end of a line.
-		// Its offset is -1 for a file that begins with a control character.
+		// The line is counted here: the library's own is one too high where it stops at the end
+		// of a line. Its offset is -1 for a file that begins with a control character.
 		at := min(max(syntax.Position.Start, 0), len(text))
 		if brace := openBrace(text, at); brace >= 0 {
 			return nil, &Error{File: path, Line: 1 + strings.Count(text[:brace], "\n"), Problem: "is not TOML: the { of this line is not closed"}
@@ -36,9 +36,9 @@ func readTOML(path, text string) (*document, error) {
 	return d, nil
 }
 
-// openBrace returns the offset of the last { before at that nothing closes, or -1. It is -1
-// also where a string does not end, or a bracket is closed that is not open: then no pair is
-// certain.
+// openBrace returns the offset of the last { before at that nothing closes, or -1. It also
+// returns -1 if a string does not end, or if a bracket closes that did not open, since then no
+// pair of brackets is certain.
 func openBrace(text string, at int) int {
 	var open []int
 	for i := 0; i < len(text); i++ {
@@ -70,7 +70,7 @@ func openBrace(text string, at int) int {
 	return -1
 }
 
-// remedyInTOML says what is usually wrong with a line that is not TOML, by what stands in it.
+// remedyInTOML says what is usually wrong with a line that is not TOML, by the line's text.
 func remedyInTOML(text string, line int) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return "; this looks like JSON: name the file .json"
@@ -90,16 +90,15 @@ func remedyInTOML(text string, line int) string {
 	return ""
 }
 
-// How many lines of keys are found. Each costs a pass over the file, and a person
-// reads fewer errors.
+// Bounds of finding the lines of keys. Each line costs a pass over the file, and a person reads
+// fewer errors.
 const (
 	maxLines  = 200
 	maxPassed = 4 << 20 // bytes of all passes
 )
 
-// linesOfTOML returns a function that finds the line of a key. The library
-// tells positions only in its errors, so the value is decoded once more, in a
-// way that must fail.
+// linesOfTOML returns a function that finds the line of a key. The library tells positions only
+// in its errors, so the function decodes the value once more into a type that refuses it.
 func linesOfTOML(text string) func(keys ...string) int {
 	root := make(map[string]toml.Primitive)
 	meta, err := toml.Decode(text, &root)
@@ -129,7 +128,7 @@ func lineOfTOML(meta *toml.MetaData, table map[string]toml.Primitive, keys []str
 	return lineOfTOML(meta, inner, keys[1:])
 }
 
-// stop refuses any value.
+// stop is a type that refuses any value.
 type stop struct{}
 
 func (*stop) UnmarshalTOML(any) error { return errors.ErrUnsupported }

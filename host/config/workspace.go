@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// place says what relative paths, and words for a workspace, mean in a file.
+// place says what relative paths and words for a workspace stand for in a file.
 type place struct {
 	words  string // the absolute folder that is meant by the words of editors; "" leaves them as they are
 	folder string // the absolute folder of the file, from which files of secrets count; "" leaves them as they are
@@ -21,9 +21,9 @@ type place struct {
 	denied denials
 }
 
-// placeOf returns which folder the values of a file mean as their workspace, by the absolute
-// path of the file. A file in a project means the folder of the project, a user's own file of
-// a client has no workspace, and any other file means its own folder.
+// placeOf returns the folder that is the workspace of a file, by the absolute path of the file.
+// For a file in a project it is the folder of the project; a user's own file of a client has no
+// workspace; for any other file it is the file's folder.
 func placeOf(path, cwd string) place {
 	at := place{words: filepath.Dir(path), folder: filepath.Dir(path), cwd: cwd}
 	if at.isUser = isUserFile(path); at.isUser {
@@ -69,8 +69,8 @@ func isUserFile(path string) bool {
 // workspaceWords are the words by which editors and shells mean the folder of a workspace.
 var workspaceWords = lazyregexp.New(`\$\{(workspaceFolder(Basename)?|cwd|(env:)?PWD)(:-[^}]*)?\}`)
 
-// refuseWorkspace finds the values of an entry that mean a folder which its file does not
-// name. They would mean the folder that wharf is started in, with the code that lies there.
+// refuseWorkspace finds the values of an entry that refer to a workspace, where its file has
+// none. They would stand for the folder that wharf is started in, with the code that lies there.
 func (s Server) refuseWorkspace(e *entry) {
 	bound := isBound(s.Dir)
 	x := &expansion{server: &s, every: true}
@@ -93,8 +93,8 @@ func (s Server) refuseWorkspace(e *entry) {
 	x.all()
 }
 
-// assignedIn returns the value of a word of the form --flag=value, and any other word as it
-// is.
+// assignedIn returns the value of a word of the form --flag=value. It returns any other word as
+// it is.
 func assignedIn(word string) string {
 	if _, value, assigned := strings.Cut(word, "="); assigned && strings.HasPrefix(word, "-") {
 		return value
@@ -102,18 +102,18 @@ func assignedIn(word string) string {
 	return word
 }
 
-// isBound reports whether a path is the same from every folder. One that begins with a
+// isBound reports whether a path means the same from every folder. A path that begins with a
 // variable counts as such.
 func isBound(path string) bool { return filepath.IsAbs(path) || strings.HasPrefix(path, "$") }
 
-// startsHere reports whether a word is written as a path from the working folder.
+// startsHere reports whether a word is a path from the working folder, such as ./NAME.
 func startsHere(word string) bool {
 	word = filepath.ToSlash(word)
 	return word == "." || word == ".." || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 }
 
 // place replaces the words by which clients mean the folder of their workspace, and resolves
-// relative paths from it. Without a workspace, all stays as it is written.
+// relative paths from it. If there is no workspace, it changes nothing.
 func (s *Server) place(folder string) {
 	if folder == "" || strings.Contains(folder, "$") {
 		return
@@ -125,9 +125,9 @@ func (s *Server) place(folder string) {
 	s.settle(folder)
 }
 
-// settle resolves the relative paths of an entry from a folder, and its command from its dir.
-// A command without a separator is looked up in PATH. Arguments are the server's own: a word
-// among them need not be a path.
+// settle resolves the relative paths of an entry from folder, and its command from its dir. A
+// command without a separator is looked up in PATH. Arguments stay as they are: a word among
+// them need not be a path.
 func (s *Server) settle(folder string) {
 	if s.EnvFile != "" && !filepath.IsAbs(s.Dir) { // see EnvPath
 		s.EnvFile = within(folder, s.EnvFile)
@@ -146,9 +146,9 @@ func (s *Server) settle(folder string) {
 	}
 }
 
-// isPath reports whether a command is a path, which counts from a folder, and no name that is
-// looked up in PATH. Where its first word is a name, what follows are arguments that belong
-// elsewhere, unless there is such a file.
+// isPath reports whether a command is a path from a folder, and not a name that is looked up in
+// PATH. If its first word is a name, the rest counts as arguments, unless a file of the whole
+// text exists.
 func isPath(folder, command string) bool {
 	words := strings.Fields(command)
 	if len(words) == 0 || words[0] == command || filepath.Base(words[0]) != words[0] {
@@ -158,7 +158,7 @@ func isPath(folder, command string) bool {
 	return err == nil
 }
 
-// meantFile matches ${file:PATH} in a value, and a dollar sign that is escaped.
+// meantFile matches ${file:PATH} in a value, and an escaped dollar sign.
 var meantFile = lazyregexp.New(`\$\$|\$\{file:([^}]+)\}`)
 
 // settleSecrets resolves the relative paths of files with secrets or certificates from a
@@ -189,7 +189,7 @@ func (s *Server) settleSecrets(folder string) {
 	}
 }
 
-// script matches a word that looks like the file of a program, and does not begin as a path
+// script matches a word that looks like the file of a program, but does not begin as a path
 // does.
 var script = lazyregexp.New(`^[\w-][\w./\\-]*\.([cm]?[jt]s|py|rb|php|pl|lua|sh|ps1|jar|dll)$`)
 
@@ -198,8 +198,8 @@ var interpreters = []string{
 	"node", "bun", "deno", "tsx", "ts-node", "python", "python3", "py", "uv", "ruby", "php", "perl", "lua", "bash", "sh", "zsh", "pwsh", "powershell", "java", "dotnet",
 }
 
-// Script returns the index of a program among the arguments that is looked for in the folder
-// that wharf is started in, or -1. The user may mean that, and a word need not be a file.
+// Script returns the index of the argument that names a program in the folder that wharf is
+// started in, or -1. That may be what the user wants, and the word need not be a file.
 func (s Server) Script() int {
 	runs := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
 	if s.Dir != "" || !slices.Contains(interpreters, runs) {
@@ -214,7 +214,7 @@ func (s *Server) noteScript(e *entry) {
 	}
 }
 
-// within returns a path that counts from a folder, unless it begins with a variable.
+// within returns a path resolved from a folder. It leaves one that begins with a variable.
 func within(folder, path string) string {
 	if filepath.IsAbs(path) || strings.HasPrefix(path, "$") || strings.HasPrefix(path, "~") {
 		return path

@@ -13,8 +13,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Bounds of a file in YAML. Its parser keeps several hundred bytes for each of the file,
-// and goes as deep as the file does; an alias stands for as many values as what it names.
+// Bounds of a file in YAML. The parser keeps several hundred bytes for each byte of the file,
+// and recurses as deep as the file nests. An alias stands for all values that its anchor names.
 const (
 	maxYAML         = 1 << 20 // bytes
 	maxYAMLDepth    = 100     // brackets within brackets, or lists within lists on one line
@@ -22,8 +22,8 @@ const (
 	maxYAMLValues   = 100_000 // with each alias replaced
 )
 
-// readYAML parses a file in YAML: its one document. Tags mean nothing here, and merge keys
-// ("<<") do what they do in YAML 1.1. A key that stands twice is an error of the parser.
+// readYAML parses a file in YAML, which has one document. Tags mean nothing here, and merge keys
+// ("<<") do what they do in YAML 1.1. The parser refuses a key that stands twice.
 func readYAML(path string, text string) (*document, error) {
 	if len(text) > maxYAML {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("is larger than %d MiB, which is more than is read of YAML; is it a configuration?", maxYAML>>20)}
@@ -64,10 +64,10 @@ func readYAML(path string, text string) (*document, error) {
 	return &document{path: path, root: table, keys: r.keys, line: r.keys.lineAt, format: formatYAML}, nil
 }
 
-// tooDeepYAML returns the line at which a file nests deeper than any configuration, or 0,
-// and what is wrong with it. It also counts the brackets in texts and comments. A closing
-// one there hides the depth, so the number of opening ones is bounded as well: if they are
-// all within each other, the parser takes 86 MiB, since it keeps a path for each level.
+// tooDeepYAML returns the line at which a file nests deeper than any configuration, or 0, and
+// what is wrong with it. It also counts the brackets in texts and comments. A closing bracket
+// there hides the depth, so the number of opening ones is bounded as well. If all of them nest,
+// the parser takes 86 MiB, since it keeps a path for each level.
 func tooDeepYAML(text string) (line int, problem string) {
 	depth, brackets := 0, 0
 	for l := range strings.Lines(text) {
@@ -117,8 +117,8 @@ func (r *yamlReader) fail(n ast.Node, err error) any {
 	return nil
 }
 
-// value returns what a node stands for. depth counts the nodes above it, those that an
-// alias stands for included.
+// value returns the value of a node. depth counts the nodes above it, including those that an
+// alias stands for.
 func (r *yamlReader) value(n ast.Node, path []string, depth int) any {
 	if r.left--; r.err != nil || n == nil {
 		return nil
@@ -196,7 +196,7 @@ func (r *yamlReader) mapping(values []*ast.MappingValueNode, path []string, dept
 	return table
 }
 
-// merge adds the keys of a table, or of a list of them, of which the first takes precedence.
+// merge adds the keys of a table, or of a list of tables. The first of those takes precedence.
 func (r *yamlReader) merge(into map[string]any, v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -12,7 +12,7 @@ func (d *document) splice(at span, text string) error {
 	return d.become(slices.Concat(d.text[:at.start], []byte(text), d.text[at.end:]))
 }
 
-// add adds a table, or sets what is in one that is there.
+// add adds a table, or sets the values of one that is there.
 func (d *document) add(t Table, value map[string]any) error {
 	if _, found := at(d.values, t.Path); found || d.inlineAbove(t.Path) != nil {
 		return d.set(t.Path, value)
@@ -51,7 +51,7 @@ func (d *document) set(path []string, value any) error {
 	return d.insert(path, value)
 }
 
-// wrappedIn is the new text of a value: on one line inside of an inline table.
+// wrappedIn returns the text of a new value, on one line inside of an inline table.
 func (d *document) wrappedIn(s *statement, value any) string {
 	if d.inlineAbove(s.path) != nil {
 		return valueText(value)
@@ -59,7 +59,7 @@ func (d *document) wrappedIn(s *statement, value any) string {
 	return wrapped(dotted(s.path[s.depth:]), value, d.newline)
 }
 
-// setEach makes the values of a table those of another.
+// setEach gives the table at a path exactly the values of another.
 func (d *document) setEach(path []string, table map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		if err := d.set(append(slices.Clone(path), name), table[name]); err != nil {
@@ -78,7 +78,7 @@ func (d *document) setEach(path []string, table map[string]any) error {
 	return nil
 }
 
-// key returns the statement of exactly this key, inside of inline tables too.
+// key returns the statement of exactly this key. It also looks inside of inline tables.
 func (d *document) key(path []string) *statement { return keyIn(d.statements, path) }
 
 func keyIn(list []statement, path []string) *statement {
@@ -105,7 +105,7 @@ func (d *document) inlineAbove(path []string) (found *statement) {
 	return found
 }
 
-// insert adds a key that is not there: beside the keys that are nearest to it.
+// insert adds a new key beside the keys that are nearest to it.
 func (d *document) insert(path []string, value any) error {
 	above := path[:len(path)-1]
 	if s := d.inlineAbove(path); s != nil {
@@ -137,8 +137,8 @@ func (d *document) insert(path []string, value any) error {
 	return d.add(Table{Path: above, Keys: []Key{{path[len(above)], value}}}, map[string]any{path[len(above)]: value})
 }
 
-// lastBeside returns the last key that is directly in a table, or else the name of the table.
-// If the table has no name of its own, it is a key that is in the table by dots.
+// lastBeside returns the last key that is directly in a table, or else the name of the table. A
+// table without a name of its own exists by dotted keys: then it is the last of those.
 func (d *document) lastBeside(table []string) (found *statement) {
 	for i := range d.statements {
 		s := &d.statements[i]
@@ -153,16 +153,16 @@ func (d *document) lastBeside(table []string) (found *statement) {
 	return found
 }
 
-// insertAfter adds a line behind a statement of the same table, whose name has depth
-// names of the path.
+// insertAfter adds a line behind a statement of the same table. The table's name has the first
+// depth names of the path.
 func (d *document) insertAfter(s *statement, depth int, path []string, value any) error {
 	line := d.text[s.lines.start:s.lines.end]
 	indent := string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 	return d.splice(span{s.lines.end, s.lines.end}, d.ended(s.lines.end)+d.line(indent, path[depth:], value))
 }
 
-// insertTable adds a table that is too long for a line, behind the last key of the table
-// that it is in.
+// insertTable adds a table that is too long for one line, behind the last key of the table
+// around it.
 func (d *document) insertTable(s *statement, path []string, table map[string]any) error {
 	t := Table{Path: path}
 	for _, name := range slices.Sorted(maps.Keys(table)) {
@@ -176,7 +176,7 @@ func (d *document) insertTable(s *statement, path []string, table map[string]any
 	return d.splice(span{end, end}, text)
 }
 
-// ended is the line break that is missing before an offset, which begins a line.
+// ended returns the line break that is missing before an offset at which a line begins, or "".
 func (d *document) ended(at int) string {
 	if at > 0 && d.text[at-1] != '\n' {
 		return d.newline

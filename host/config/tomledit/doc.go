@@ -1,11 +1,10 @@
-// Package tomledit changes a file in TOML and leaves every byte alone that the change
-// is not about: comments, order, spaces, line ends and the way in which a person wrote
-// a value.
+// Package tomledit changes a file in TOML and leaves every byte alone that the change is not
+// about: comments, order, spaces, line ends and the spelling of values.
 //
-// [AddTables], [SetKey] and [Remove] go from bytes to bytes. Each decodes its result
-// again and compares all values with those that were asked for, so a file in a style
-// that an edit does not understand is refused with an [Error] and not damaged.
-// [File] is a configuration on disk: it is read strictly, and replaced as a whole.
+// [AddTables], [SetKey] and [Remove] go from bytes to bytes. Each decodes its result again and
+// compares all values with the expected ones. A file in a style that an edit does not understand
+// is therefore refused with an [Error] and not damaged. [File] is a configuration on disk: it is
+// read strictly, and replaced as a whole.
 package tomledit
 
 import (

@@ -14,7 +14,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// document is a file while it is edited. Every change of its text reads it anew.
+// document is a file that is being edited. After every change of its text it is parsed anew.
 type document struct {
 	text       []byte
 	newline    string // of the file
@@ -33,7 +33,7 @@ func read(text []byte) (*document, error) {
 	return d, d.become(text)
 }
 
-// become replaces the text of the document, and reads it.
+// become replaces the text of the document and parses it.
 func (d *document) become(text []byte) (err error) {
 	d.text, d.values = text, nil
 	if _, err := toml.Decode(string(text), &d.values); err != nil {
@@ -114,8 +114,8 @@ func put(values map[string]any, path []string, value any) {
 	values[name] = value
 }
 
-// prune removes the tables above a path that are empty: whether they are there depends
-// on how they were written.
+// prune removes the empty tables above a path. Whether an empty table exists depends only on how
+// the keys were written.
 func prune(values map[string]any, path []string) {
 	for n := len(path) - 1; n > 0; n-- {
 		if v, found := at(values, path[:n]); found {
@@ -127,7 +127,7 @@ func prune(values map[string]any, path []string) {
 	}
 }
 
-// equal compares decoded values. Not-a-number equals itself.
+// equal reports whether decoded values are equal. NaN equals itself.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -8,8 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// Server returns the table of an entry, in the order in which a person reads it. What is
-// zero is left out, and what an entry of a project alone has.
+// Server returns the table of an entry, in the order in which a person reads it. It leaves out
+// fields that are zero, and those that only an entry of a project has.
 func Server(s config.Server) Table {
 	t := Table{Path: []string{"servers", s.Name}}
 	add := func(name string, value any, there bool) {
@@ -51,7 +51,7 @@ func Server(s config.Server) Table {
 	return t
 }
 
-// duration is a timeout as the configuration has it: below zero is none.
+// duration returns a timeout as the configuration writes it: below zero is none.
 func duration(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -68,7 +68,7 @@ func tls(t config.TLS) map[string]string {
 	return table
 }
 
-// auth is the name of a provider, or its table where there is more to say.
+// auth returns the name of a provider, or its table if there are settings.
 func auth(a config.Auth) any {
 	table := map[string]any{"provider": a.Provider}
 	for key, value := range a.Settings {

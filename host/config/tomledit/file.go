@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
-// ErrChanged is returned by [File.Write] where the file is no longer what was read.
+// ErrChanged is returned by [File.Write] if the file has changed since it was read.
 var ErrChanged = errors.New("it was changed meanwhile; run the command again")
 
 // File is a configuration in TOML as it was read.
@@ -28,7 +28,7 @@ type File struct {
 	mode   fs.FileMode
 }
 
-// Open reads a configuration, strictly. One that is not there is empty.
+// Open reads a configuration, strictly. A file that does not exist reads as empty.
 func Open(path string) (*File, error) {
 	f := &File{Path: path, target: path, mode: 0o600}
 	if other := map[string]string{".json": "JSON", ".jsonc": "JSON", ".yaml": "YAML", ".yml": "YAML"}[strings.ToLower(filepath.Ext(path))]; other != "" {
@@ -58,10 +58,9 @@ func Open(path string) (*File, error) {
 	return f, err
 }
 
-// Write replaces the file as a whole, after its new text has been read as strictly as
-// the old one. It takes a lock that keeps other processes from writing it, and returns
-// [ErrChanged] where the file is no longer what was read. Links to it stay links, and
-// its mode stays.
+// Write replaces the file as a whole, after reading its new text as strictly as the old one. It
+// takes a lock that keeps other processes from writing the file. It returns [ErrChanged] if the
+// file has changed since it was read. Links to the file stay links, and it keeps its mode.
 func (f *File) Write(ctx context.Context, text []byte) error {
 	return f.locked(ctx, func() error {
 		current, err := os.ReadFile(f.target)
@@ -75,8 +74,8 @@ func (f *File) Write(ctx context.Context, text []byte) error {
 	})
 }
 
-// Rewrite is [File.Write] for a change of the file as it is once the lock is held: f becomes
-// that file, and change returns its new text.
+// Rewrite is [File.Write] for a change that depends on the newest text. It takes the lock, reads
+// the file into f, and calls change, which returns the new text.
 func (f *File) Rewrite(ctx context.Context, change func() ([]byte, error)) error {
 	return f.locked(ctx, func() error {
 		now, err := Open(f.Path)
@@ -112,9 +111,9 @@ func (f *File) locked(ctx context.Context, write func() error) error {
 	return write()
 }
 
-// replace writes the text under another name and renames it, so that a crash leaves the
-// old file or the new one. The caller holds the lock, so what has that name is left of a
-// process that was killed.
+// replace writes the text under another name and renames that file, so that a crash leaves the
+// old file or the new one. The caller holds the lock, so an existing file of the other name was
+// left by a process that was killed.
 func (f *File) replace(text []byte) error {
 	read, err := config.Parse(f.Path, text)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// remove removes what is at a path and below it, from the end of the file on, so that
-// the ranges of what is still to be removed stay right.
+// remove removes the statements at a path and below it. It goes from the end of the file to the
+// beginning, so that the ranges that it has yet to remove stay right.
 func (d *document) remove(path []string) error {
 	if s := d.inlineAbove(path); s != nil {
 		return d.removeInline(s, path)
@@ -42,8 +42,8 @@ func (d *document) merged(cuts []span) (out []span) {
 	return out
 }
 
-// block returns the lines of a table: from the comments directly above its name to its
-// last key, and the comments directly below that.
+// block returns the lines of a table, from the comments directly above its name to its last key
+// and the comments directly below that.
 func (d *document) block(i int) span {
 	s := d.statements[i]
 	end := s.lines.end
@@ -63,13 +63,13 @@ func (d *document) block(i int) span {
 		end += len(line)
 	}
 	start := d.commentsAbove(s.lines.start)
-	if start == 0 { // they speak of the file
+	if start == 0 { // these comments are about the file
 		start = s.lines.start
 	}
 	return span{start, end}
 }
 
-// commentsAbove returns where the comment lines begin that stand directly above a line.
+// commentsAbove returns the start of the comment lines that stand directly above a line.
 func (d *document) commentsAbove(start int) int {
 	for start > 0 {
 		above := bytes.LastIndexByte(d.text[:start-1], '\n') + 1
@@ -81,16 +81,16 @@ func (d *document) commentsAbove(start int) int {
 	return start
 }
 
-// isInside reports whether an offset is inside of a value that goes over several lines,
-// or is the line of a statement.
+// isInside reports whether an offset is inside of a value that takes several lines, or in the
+// line of a statement.
 func (d *document) isInside(offset int) bool {
 	return slices.ContainsFunc(d.statements, func(s statement) bool {
 		return s.lines.start <= offset && offset < s.lines.end
 	})
 }
 
-// withBlankLines widens a range by the blank lines behind it, where a blank line or
-// nothing is before it, or by those before it where nothing is behind it.
+// withBlankLines adds to a range the blank lines behind it, if a blank line or nothing is before
+// it. If nothing is behind it, it adds those before it.
 func (d *document) withBlankLines(cut span) span {
 	before := d.blankBefore(cut.start)
 	after := cut.end
@@ -130,8 +130,8 @@ func lineAt(text []byte, start int) []byte {
 
 func isComment(line []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("#")) }
 
-// removeInline removes the pairs of an inline table that are at a path or below it,
-// each with the comma that divides it from its neighbour.
+// removeInline removes the pairs at a path or below it from an inline table, each with the comma
+// that divides it from its neighbour.
 func (d *document) removeInline(s *statement, path []string) error {
 	text := d.text
 	for i, pair := range slices.Backward(s.inner) {

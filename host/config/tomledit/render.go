@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the length of a line above which a list or a table is written over
-// several lines.
+// maxLine is the length of a line, beyond which a list or a table is written over several lines.
 const maxLine = 80
 
 // normal turns a value into what a decoder would return for it.
@@ -80,8 +79,8 @@ func (t Table) value() (map[string]any, error) {
 	return table, nil
 }
 
-// text returns the lines of the table: tables in it that are too long for a line come
-// last, under names of their own. The values are known to be of a kind that is written.
+// text returns the lines of the table. Tables in it that are too long for a line come last,
+// under names of their own. Every value must be of a type that can be written.
 func (t Table) text(newline string) string {
 	var head, tail strings.Builder
 	for line := range strings.Lines(t.Comment) {
@@ -105,7 +104,7 @@ func (t Table) text(newline string) string {
 	return head.String() + tail.String()
 }
 
-// cleanComment is a line without what may not stand in a comment.
+// cleanComment returns a line without the characters that a comment may not have.
 func cleanComment(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || strconv.IsPrint(r) {
@@ -115,8 +114,8 @@ func cleanComment(line string) string {
 	}, strings.ToValidUTF8(line, ""))
 }
 
-// wrapped is the value of a key, a list with an item on each line where it is too
-// long for one.
+// wrapped returns the text of a value. A list that is too long for one line has each item on a
+// line of its own.
 func wrapped(name string, value any, newline string) string {
 	text := valueText(value)
 	list, isList := value.([]any)
@@ -131,7 +130,7 @@ func wrapped(name string, value any, newline string) string {
 	return b.String() + "]"
 }
 
-// valueText is a value on one line.
+// valueText returns the text of a value on one line.
 func valueText(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -176,7 +175,7 @@ func floatText(f float64) string {
 	return text
 }
 
-// keyText is a key, in quotes where it needs them.
+// keyText returns the text of a key, in quotes if it needs them.
 func keyText(key string) string {
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
@@ -186,7 +185,7 @@ func keyText(key string) string {
 	return key
 }
 
-// stringText is a string in quotes: in single ones where backslashes would have to be
+// stringText returns a string in quotes. They are single ones if backslashes would have to be
 // doubled, as in the paths of Windows.
 func stringText(s string) string {
 	if strings.Contains(s, `\`) && !strings.Contains(s, "'") && !strings.ContainsFunc(s, isEscaped) {
@@ -195,9 +194,9 @@ func stringText(s string) string {
 	return basicString(s)
 }
 
-// isEscaped reports whether a character is written as its number: control characters, which
-// may not stand in a string, and those that a person cannot see, such as the ones that turn
-// the direction of a text.
+// isEscaped reports whether a character is written as its number. That holds for control
+// characters, which may not stand in a string, and for those that a person cannot see, such as
+// the ones that turn the direction of a text.
 func isEscaped(r rune) bool { return !strconv.IsPrint(r) }
 
 func basicString(s string) string {

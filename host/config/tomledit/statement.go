@@ -10,8 +10,8 @@ import (
 // span is a range of bytes in a file.
 type span struct{ start, end int }
 
-// statement is the name of a table, or a key with its value. In a file each takes whole
-// lines; inside of an inline table it takes a part of one.
+// statement is the name of a table, or a key with its value. In the file it takes whole lines;
+// inside of an inline table it takes a part of a line.
 type statement struct {
 	isTable bool
 	path    []string // from the root of the file
@@ -22,8 +22,8 @@ type statement struct {
 	inline  bool // the value is an inline table
 }
 
-// unnamed begins the path of everything in an array of tables, which has no path of its own.
-// No path of a file begins like it, because it is not UTF-8.
+// unnamed begins the path of everything in an array of tables, which has no path of its own. It
+// is not UTF-8, so no path of a file begins like it.
 const unnamed = "\xff"
 
 // parse returns the statements of a file, and the paths of its arrays of tables.
@@ -64,7 +64,7 @@ func parse(text []byte) (statements []statement, arrays [][]string, err error) {
 	return statements, arrays, nil
 }
 
-// keyOf returns the names of a key and where it ends.
+// keyOf returns the names of a key, and the offset where the key ends.
 func keyOf(node *unstable.Node) (path []string, end int) {
 	for key := node.Key(); key.Next(); {
 		n := key.Node()
@@ -83,7 +83,7 @@ func firstOf(node *unstable.Node) int {
 	return int(key.Node().Raw.Offset)
 }
 
-// keyValue is a key with its value that stands in the table at a path.
+// keyValue returns the statement of a key with its value in the table at a path.
 func keyValue(p *unstable.Parser, node *unstable.Node, table []string) statement {
 	key, end := keyOf(node)
 	s := statement{path: slices.Concat(table, key), depth: len(table)}
