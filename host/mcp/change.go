@@ -3,8 +3,8 @@ package mcp
 // ChangeKind says what a [Change] is about.
 type ChangeKind string
 
-// The kinds of changes. The first three are about lists; Missed says that the
-// server was out of hearing for a while, or too fast, so that everything that the
+// The kinds of changes. The first three are about lists. Missed says that the client may have
+// missed changes, because the server was out of reach or too fast: everything that the
 // subscription is about may have changed.
 const (
 	ToolsChanged     ChangeKind = "tools"
@@ -15,10 +15,10 @@ const (
 	Missed           ChangeKind = "missed"
 )
 
-// Change is something that a server told of. It says that there is something new,
-// not what.
+// Change is a change that a server reported. It says what there is to read anew, and not the new
+// content.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
-	URI  string     `json:"uri,omitempty"`  // perhaps of a part of what was subscribed to
-	Task string     `json:"task,omitempty"` // the id of one
+	URI  string     `json:"uri,omitempty"`  // may be a part of the resource that was subscribed to
+	Task string     `json:"task,omitempty"` // the id of a task
 }

@@ -15,8 +15,7 @@ type ListRootsResult struct {
 	Roots []Root `json:"roots"`
 }
 
-// The modes of an elicitation. One without a mode is a form: that is how
-// servers spoke before 2025-11-25.
+// The modes of an elicitation. One without a mode is a form, as before 2025-11-25.
 const (
 	ElicitForm = "form" // Message, RequestedSchema
 	ElicitURL  = "url"  // Message, URL, ElicitationID
@@ -41,8 +40,8 @@ const (
 	ElicitCancel  = "cancel"
 )
 
-// ElicitResult is what the person did. Content is what was filled in: only with
-// [ElicitAccept], and only for a form.
+// ElicitResult is a person's answer to an [Elicitation]. Content is what they filled in: it is
+// there only with [ElicitAccept], and only for a form.
 type ElicitResult struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content,omitempty"`

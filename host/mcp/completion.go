@@ -10,32 +10,32 @@ type Ref struct {
 	URI  string `json:"uri,omitempty"`  // of a resource, or its template
 }
 
-// PromptRef is about an argument of the prompt of that name.
+// PromptRef refers to the prompt of that name, for a completion of one of its arguments.
 func PromptRef(name string) Ref { return Ref{Type: "ref/prompt", Name: name} }
 
-// ResourceRef is about a variable of a URI template, which is given as it is.
+// ResourceRef refers to a URI template, for a completion of one of its variables.
 func ResourceRef(uri string) Ref { return Ref{Type: "ref/resource", URI: uri} }
 
-// CompleteParams are those of [MethodComplete].
+// CompleteParams are the params of [MethodComplete].
 type CompleteParams struct {
 	Ref      Ref              `json:"ref"`
 	Argument Argument         `json:"argument"`
 	Context  *CompleteContext `json:"context,omitempty"`
 }
 
-// Argument is the one to complete: its name, and what there is of its value.
+// Argument is the argument to complete: its name, and the beginning of its value.
 type Argument struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// CompleteContext holds the arguments that are settled already.
+// CompleteContext holds the arguments that already have their values.
 type CompleteContext struct {
 	Arguments map[string]string `json:"arguments,omitempty"`
 }
 
-// Completion is what a server proposes, best first; it lists at most a hundred
-// values. Total is how many there are, where the server tells.
+// Completion is what a server proposes, best first; it lists at most a hundred values. Total is
+// the number of all matching values, if the server tells.
 type Completion struct {
 	Values  []string `json:"values"`
 	Total   *int64   `json:"total,omitempty"`

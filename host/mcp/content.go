@@ -19,13 +19,12 @@ const (
 	ContentResource     = "resource"      // Resource
 )
 
-// Content is one block of a result. Type says which of the other fields mean
-// something; the constants above name them.
+// Content is one block of a result. Type says which of the other fields are used; see the
+// constants above.
 //
-// Nothing of a block is lost: where it is of a type that this package does not
-// know, or has members beyond the fields, Raw holds the whole block as the
-// server wrote it, and it is Raw that is written when the block is marshalled.
-// A caller that changes the fields of such a block clears Raw.
+// No part of a block is lost. If this package does not know its type, or if it has members
+// beyond the fields, Raw holds the whole block as the server wrote it, and marshalling writes
+// Raw. A caller that changes the fields of such a block clears Raw.
 type Content struct {
 	Type string
 	Text string
@@ -47,8 +46,7 @@ type Content struct {
 	Raw json.RawMessage
 }
 
-// ResourceContents is what a resource holds, or a part of it: text, or bytes
-// in base64.
+// ResourceContents is the content of a resource, or of a part of it: text, or bytes in base64.
 type ResourceContents struct {
 	URI      string          `json:"uri"`
 	MIMEType string          `json:"mimeType,omitempty"`
@@ -57,8 +55,8 @@ type ResourceContents struct {
 	Meta     json.RawMessage `json:"_meta,omitempty"`
 }
 
-// wireContent is the order and the spelling of the members of a block. The
-// pointers are members that some types must have even when they are empty.
+// wireContent gives the members of a block their order and spelling. The pointers are members
+// that some types must have even when they are empty.
 type wireContent struct {
 	Type        string            `json:"type"`
 	Text        *string           `json:"text,omitempty"`
@@ -131,7 +129,7 @@ func (c *Content) UnmarshalJSON(block []byte) error {
 	return nil
 }
 
-// memberNames are the members that a block is read from, the type first.
+// memberNames are the members that a block is read from, "type" first.
 var memberNames = [...]string{
 	"type", "text", "data", "mimeType", "uri", "name", "title", "description", "size", "resource", "annotations", "_meta",
 }
@@ -144,7 +142,7 @@ func known(contentType string) bool {
 	return false
 }
 
-// fits reports whether r holds all that its JSON form says.
+// fits reports whether r has a field for every member of its JSON form.
 func (r *ResourceContents) fits(member []byte) bool {
 	if r == nil {
 		return true
@@ -154,8 +152,8 @@ func (r *ResourceContents) fits(member []byte) bool {
 	return d.Decode(new(ResourceContents)) == nil
 }
 
-// MarshalJSON writes the blob where there is one, and the text otherwise: a
-// resource has exactly one of them, and either may be empty.
+// MarshalJSON writes the blob if there is one, and the text otherwise. A resource has exactly
+// one of them, and either may be empty.
 func (r ResourceContents) MarshalJSON() ([]byte, error) {
 	w := struct {
 		URI      string          `json:"uri"`
@@ -172,9 +170,8 @@ func (r ResourceContents) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
-// marshal is json.Marshal without its rewriting of <, > and &, which would
-// make text unreadable for people. A caller that wants it sets it on its own
-// encoder, which is applied on top.
+// marshal is json.Marshal without escapes for <, > and &, which would make text unreadable for
+// people. A caller that wants these escapes sets them on its own encoder, which then adds them.
 func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -185,8 +182,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// KindOf names the kind of a JSON value by its first byte, as JSON Schema does: a value of no
-// other kind is a "number", and a text without a value is "nothing".
+// KindOf names the kind of a JSON value by its first byte, in the words of JSON Schema. It
+// returns "number" for a value of no other kind, and "nothing" for a text without a value.
 func KindOf(value []byte) string {
 	value = bytes.TrimLeft(value, " \t\r\n")
 	if len(value) == 0 {

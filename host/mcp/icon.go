@@ -6,9 +6,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Icon is a picture of a server, a tool, a prompt or a resource
-// (2025-11-25/basic#icons). The address is the server's word: who shows the picture
-// decides whether it is fetched, and from where.
+// Icon is a picture of a server, a tool, a prompt or a resource (2025-11-25/basic#icons). Its
+// address comes from the server: the program that shows the picture decides whether to fetch it,
+// and from where.
 type Icon struct {
 	Src      string   // https: or data:
 	MIMEType string   // "" where it is not given
@@ -16,14 +16,14 @@ type Icon struct {
 	Theme    string   // light or dark, the background that it is for; "" is any
 }
 
-// maxIcons and maxSizes are how many are read; a list in JSON may have more.
+// maxIcons and maxSizes bound how many are read; a list in JSON may have more.
 const (
 	maxIcons = 16
 	maxSizes = 16
 )
 
-// ReadIcons reads the member icons of a server, a tool, a prompt or a resource. What is
-// no icon is left out.
+// ReadIcons reads the member icons of a server, a tool, a prompt or a resource. It leaves out
+// elements that are no icons.
 func ReadIcons(icons json.RawMessage) []Icon {
 	var all []Icon
 	list := strictjson.Read(icons)

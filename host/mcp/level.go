@@ -2,7 +2,7 @@ package mcp
 
 import "encoding/json"
 
-// Level is how bad something is that a server logs, by RFC 5424
+// Level is the severity of a message that a server logs, by RFC 5424
 // (2026-07-28/server/utilities/logging#log-levels).
 type Level string
 
@@ -18,7 +18,7 @@ const (
 	LevelEmergency Level = "emergency"
 )
 
-// Levels are all of them, in that order.
+// Levels lists the levels in that order.
 var Levels = []Level{
 	LevelDebug, LevelInfo, LevelNotice, LevelWarning, LevelError, LevelCritical, LevelAlert, LevelEmergency,
 }

@@ -1,7 +1,7 @@
 package mcp
 
-// Keys of _meta that the modern era defines (2026-07-28/basic/index#meta). The
-// first two are required on every request, the third is expected there.
+// Keys of _meta that the modern era defines (2026-07-28/basic/index#meta). Every request must
+// have the first two, and should have the third.
 const (
 	MetaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -9,11 +9,11 @@ const (
 
 	MetaLogLevel       = "io.modelcontextprotocol/logLevel"       // on requests; a Level
 	MetaServerInfo     = "io.modelcontextprotocol/serverInfo"     // on results; for display only
-	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId" // on what a listen stream carries
+	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId" // on the messages of a listen stream
 )
 
-// MetaProgressToken is the key of _meta, in both eras, with which a request asks
-// to be told how far it is (2026-07-28/basic/patterns/progress).
+// MetaProgressToken is the key of _meta, in both eras, by which a request asks for notifications
+// of its progress (2026-07-28/basic/patterns/progress).
 const MetaProgressToken = "progressToken"
 
 // ExtensionTasks is the extension by which a modern server may answer a call

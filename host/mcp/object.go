@@ -10,12 +10,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Several types of this package have a Raw: the whole object as the server wrote it, members
-// included that the type has no field for. If it is set, Raw is marshalled, so that nothing
-// is lost between a server and a reader of the JSON of a host. Code that changes a field has
-// to clear Raw.
+// Several types of this package have a Raw. It is the whole object as the server wrote it, with
+// the members that the type has no field for. If Raw is set, it is what is marshalled, so that
+// nothing is lost between a server and a reader of the JSON of a host. Code that changes a field
+// has to clear Raw.
 
-// readWhole is readBounded, and returns the whole of the object.
+// readWhole decodes an object as readBounded does, and returns all of it.
 func readWhole(object []byte, array string, fields any) (json.RawMessage, error) {
 	if err := readBounded(object, fields, array); err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ func readWhole(object []byte, array string, fields any) (json.RawMessage, error)
 	return bytes.Clone(object), nil
 }
 
-// readBounded decodes an object into fields. Each member with the name of one of the arrays
-// may have at most [MaxElements] elements: they are counted before anything is made of them.
+// readBounded decodes an object into fields. A member with the name of one of the arrays may
+// have at most [MaxElements] elements, which are counted before any is decoded.
 func readBounded(object []byte, fields any, arrays ...string) error {
 	r := strictjson.Read(object)
 	for name := range r.Object() {

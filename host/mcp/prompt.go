@@ -15,7 +15,7 @@ type Prompt struct {
 	Raw json.RawMessage `json:"-"` // the whole object
 }
 
-// PromptArgument is a blank in a prompt. Its values are strings.
+// PromptArgument is an argument of a prompt. Its values are strings.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`

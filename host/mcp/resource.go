@@ -2,9 +2,8 @@ package mcp
 
 import "encoding/json"
 
-// Resource is something that a server lists for reading
-// (2026-07-28/server/resources). Title, description and the like are the
-// server's words, and so is the media type.
+// Resource is something that a server lists for reading (2026-07-28/server/resources). Title,
+// description, media type and the like are the server's words.
 type Resource struct {
 	URI         string          `json:"uri"`
 	Name        string          `json:"name"`
@@ -62,8 +61,8 @@ func (r *ResourceTemplate) UnmarshalJSON(object []byte) (err error) {
 	return err
 }
 
-// ReadResourceResult is the answer to [MethodReadResource]. One resource may
-// have several contents, as a folder has.
+// ReadResourceResult is the answer to [MethodReadResource]. One resource may have several
+// contents: a folder has, for example.
 type ReadResourceResult struct {
 	Contents []ResourceContents `json:"contents"`
 	Meta     json.RawMessage    `json:"_meta,omitempty"`

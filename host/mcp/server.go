@@ -2,8 +2,8 @@ package mcp
 
 import "encoding/json"
 
-// Implementation names a program: a client to its servers, or a server to its
-// clients. It is what the program says of itself, and so for display only.
+// Implementation names a program: a client to its servers, or a server to its clients. The
+// program itself chose the name, so use it for display only.
 type Implementation struct {
 	Name    string `json:"name"`
 	Title   string `json:"title,omitempty"`

@@ -1,6 +1,6 @@
 package mcp
 
-// Filter says which changes a client wants to hear of
+// Filter names the changes that a client wants to hear of
 // (2026-07-28/basic/patterns/subscriptions#notification-filter).
 type Filter struct {
 	Tools     bool     `json:"toolsListChanged,omitempty"`      // the list of tools

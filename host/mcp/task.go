@@ -2,13 +2,12 @@ package mcp
 
 import "encoding/json"
 
-// Task is work that a server goes on with after it has answered: in the
-// revision 2025-11-25 because the client asked for that
-// (2025-11-25/basic/utilities/tasks), in the modern era because the server chose
-// to, by [ExtensionTasks].
+// Task is work that a server goes on with after it has answered. In revision 2025-11-25 it does
+// so because the client asked for that (2025-11-25/basic/utilities/tasks). In the modern era the
+// server chooses to, by [ExtensionTasks].
 //
-// The eras spell two of the durations differently; both come out here, in
-// milliseconds. TTL is nil for a task that is kept without end.
+// The eras spell two of the durations differently; here both are in milliseconds. TTL is nil for
+// a task that is kept without end.
 type Task struct {
 	ID            string
 	Status        TaskStatus
@@ -16,18 +15,17 @@ type Task struct {
 	CreatedAt     string // ISO 8601, as is the next
 	LastUpdatedAt string
 	TTL           *int64
-	PollInterval  int64 // 0 where the server has no wish
+	PollInterval  int64 // 0 if the server does not tell
 
-	// Result is the outcome, in the modern era: with TaskCompleted the result of the request,
-	// with TaskFailed a JSON-RPC error. A legacy server tells it in the answer to
-	// MethodTaskResult.
+	// Result is the outcome of a modern task: with TaskCompleted the result of the request, with
+	// TaskFailed a JSON-RPC error. A legacy server sends it in the answer to MethodTaskResult.
 	Result json.RawMessage
 	Error  json.RawMessage
 
 	Raw json.RawMessage // the whole object
 }
 
-// TaskStatus is where a task is.
+// TaskStatus is the state of a task.
 type TaskStatus string
 
 // The states of a task. The last three are final.
@@ -59,8 +57,8 @@ type wireTask struct {
 	Error         json.RawMessage `json:"error,omitempty"`
 }
 
-// MarshalJSON writes Raw where it is set, and otherwise the fields, durations as
-// in the modern era.
+// MarshalJSON writes Raw if it is set, and otherwise the fields, with the durations as the
+// modern era spells them.
 func (t Task) MarshalJSON() ([]byte, error) {
 	return writeWhole(t.Raw, wireTask{
 		ID: t.ID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt,

@@ -2,10 +2,9 @@ package mcp
 
 import "encoding/json"
 
-// Tool is something that a server can do (2026-07-28/server/tools). The schemas
-// are JSON Schema 2020-12 unless they say otherwise, byte for byte as the
-// server sent them. A reference to the network inside one must not be followed
-// without being asked to.
+// Tool is an action that a server offers (2026-07-28/server/tools). The schemas are byte for
+// byte as the server sent them, and JSON Schema 2020-12 unless they say otherwise. Do not follow
+// a reference in them to the network unless the user has asked for that.
 type Tool struct {
 	Name         string           `json:"name"`
 	Title        string           `json:"title,omitempty"`
@@ -34,14 +33,14 @@ func (t *Tool) UnmarshalJSON(object []byte) (err error) {
 	return err
 }
 
-// ToolAnnotations are hints of the server about its tool. They are claims, and
-// nothing that matters may rest on them unless the server is trusted. A nil
-// hint was not given; the comments say what the specification assumes then.
+// ToolAnnotations are what a server claims about its tool. Do not let anything that matters
+// depend on them unless the server is trusted. A hint that was not given is nil; the comments
+// say what the specification then assumes.
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // false: it may change things
 	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // true: the change may destroy
-	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // false: twice is not the same as once
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // false: calling it twice differs from calling it once
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // true: it talks to the world outside
 }
 
@@ -58,9 +57,8 @@ const (
 	TaskRequired  = "required"
 )
 
-// CallToolResult is the answer to [MethodCallTool]. IsError says that the tool
-// ran and did not succeed: the content then tells a model what went wrong,
-// which is different from an error of the protocol.
+// CallToolResult is the answer to [MethodCallTool]. IsError says that the tool ran and failed;
+// the content then tells a model what went wrong. An error of the protocol is something else.
 type CallToolResult struct {
 	Content           []Content       `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"` // any JSON value

@@ -10,24 +10,24 @@ const (
 	Version20260728 = "2026-07-28"
 )
 
-// The newest revision of each era: what a client offers first.
+// The newest revision of each era, which a client offers first.
 const (
 	LatestLegacy = Version20251125
 	LatestModern = Version20260728
 )
 
-// Era is one of the two ways in which client and server begin.
+// Era is one of the two ways in which client and server begin to talk.
 type Era string
 
-// The eras. The zero value means that a revision is not known here.
+// The eras. The zero value stands for a revision that this package does not know.
 const (
 	Legacy Era = "legacy" // opens with initialize
 	Modern Era = "modern" // no handshake; _meta on every request
 )
 
-// EraOf returns the era that a revision belongs to, or "" for one that this
-// package does not know. An unknown later date is not assumed to be modern:
-// what it would ask of a client cannot be known.
+// EraOf returns the era that a revision belongs to, or "" for one that this package does not
+// know. It does not assume that an unknown later date is modern, since nobody knows what that
+// revision demands of a client.
 func EraOf(version string) Era {
 	switch version {
 	case Version20241105, Version20250326, Version20250618, Version20251125:

@@ -32,11 +32,10 @@ type Module struct {
 	Joined   int    // segments before joining
 }
 
-// Build builds the package in a folder and writes the module. It starts the go
-// command in that folder with the environment of this process, except for the variables
-// that make a build depend on the machine. Source that does not compile is a
-// [*CompileError], a toolchain that is not available a [*ToolchainError]; nothing is
-// written then. A module that has no go.sum yet gets one.
+// Build builds the package in a folder and writes the module. It starts the go command in that
+// folder, with the environment of this process except for the variables that make a build depend
+// on the machine. Source that does not compile is a [*CompileError], a toolchain that is not
+// available a [*ToolchainError]; then nothing is written. A module without a go.sum gets one.
 func Build(ctx context.Context, o Options) (*Module, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {

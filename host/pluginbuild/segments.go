@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// The sections of a module that matter here (WebAssembly 2.0, 5.5.2).
+// The sections of a module that Join reads (WebAssembly 2.0, 5.5.2).
 const (
 	sectionMemory    = 5
 	sectionData      = 11
@@ -19,8 +19,8 @@ const (
 	opEnd      = 0x0b
 )
 
-// maxGap is the longest run of zeros that is written out to join two segments.
-// A segment costs its host several times as much.
+// maxGap is the longest run of zeros that is written out to join two segments. A segment of its
+// own costs the host several times as much.
 const maxGap = 64
 
 var magic = []byte("\x00asm\x01\x00\x00\x00")
@@ -35,16 +35,16 @@ type segment struct {
 
 func (s segment) end() uint64 { return uint64(s.offset) + uint64(len(s.data)) }
 
-// Join returns a module of the Go toolchain with its data segments joined where at
-// most maxGap bytes lie between them, and how many there were before and after. A
-// gap is filled with the zeros that a fresh memory has there anyway, so the module
-// behaves as before; a second pass changes nothing. A module that could behave
-// differently is returned as it is: one with a data count section, whose code may refer
-// to segments; one without a memory of its own; and one whose segments overlap.
+// Join returns a module of the Go toolchain with its data segments joined where at most maxGap
+// bytes lie between them. It also returns the number of segments before and after. A gap is
+// filled with the zeros that a fresh memory has there anyway, so the module behaves as before,
+// and a second pass changes nothing. A module that could behave differently is returned
+// unchanged: one with a data count section, whose code may refer to segments; one without a
+// memory of its own; and one whose segments overlap.
 //
-// Go leaves out every run of zeros in the data of a program, which makes tens of
-// thousands of segments. A host keeps each of them as an object of its own; joined,
-// a plugin starts in half the time and takes half the memory.
+// Go leaves out every run of zeros in the data of a program, which makes tens of thousands of
+// segments. A host keeps an object for each of them. With joined segments, a plugin starts in
+// half the time and takes half the memory.
 func Join(module []byte) (out []byte, before, after int, err error) {
 	rest, ok := bytes.CutPrefix(module, magic)
 	if !ok {
@@ -89,8 +89,8 @@ func joinSection(body []byte) (out []byte, before, after int, err error) {
 	return out, before, len(joined), nil
 }
 
-// joinSegments sorts and joins. Segments that overlap are not ok: for them
-// alone the order counts.
+// joinSegments sorts and joins segments. ok is false if some overlap, since their order then
+// matters.
 func joinSegments(segments []segment) (joined []segment, ok bool) {
 	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.offset, b.offset) })
 	own := false // the bytes of the last one are a copy, and no view into the module
@@ -112,8 +112,8 @@ func joinSegments(segments []segment) (joined []segment, ok bool) {
 	return joined, true
 }
 
-// parse reads the segments of a data section. Only those that Go writes are
-// understood: active ones at a constant offset.
+// parse reads the segments of a data section. It understands only those that Go writes: active
+// ones at a constant offset.
 func parse(body []byte) ([]segment, error) {
 	count, rest, err := u32(body)
 	if err != nil {

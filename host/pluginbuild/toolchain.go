@@ -40,15 +40,15 @@ func (e *ToolchainError) Error() string {
 	return fmt.Sprintf("the toolchain %s is not available: %s", e.Want, e.Reason)
 }
 
-// gocmd is the go command, for a folder and as one toolchain.
+// gocmd runs the go command in a folder, with one toolchain.
 type gocmd struct{ dir, toolchain string }
 
-// flags make a module the same on every machine: no paths, no dates, no ids. environ
-// clears GOFLAGS, which could add to them.
+// flags make a module the same on every machine: without paths, dates or ids. environ clears
+// GOFLAGS, which could add to them.
 var flags = []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid="}
 
-// environ is the user's environment, with fixed values for what a build must not depend
-// on.
+// environ returns the user's environment, with fixed values for the variables that a build must
+// not depend on.
 func (g gocmd) environ() []string {
 	return append(os.Environ(), "GOTOOLCHAIN="+g.toolchain,
 		"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWASM=", "GOEXPERIMENT=")
@@ -62,8 +62,8 @@ func (g gocmd) run(ctx context.Context, args ...string) (*process.Output, error)
 	return p.RunWithin(ctx, goTimeout)
 }
 
-// version returns the version of the toolchain. The go command fetches a pinned one if
-// it has to; an old go command cannot, and reports its own version.
+// version returns the version of the toolchain. The go command fetches a pinned toolchain if it
+// has to. An old go command cannot, and reports its own version.
 func (g gocmd) version(ctx context.Context) (string, error) {
 	out, err := g.run(ctx, "version")
 	if err != nil {
@@ -104,8 +104,8 @@ func (g gocmd) build(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// lacksSums reports whether the module of the folder has no go.sum: a new one,
-// whose first build may write it.
+// lacksSums reports whether the module of the folder has no go.sum. The first build of a new
+// module may write it.
 func (g gocmd) lacksSums() bool {
 	for dir := g.dir; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
@@ -118,9 +118,9 @@ func (g gocmd) lacksSums() bool {
 	}
 }
 
-// compilerOutput returns the output of `go build -json`: that of the compiler, which is
-// on stdout, one piece a line, and the errors of the go command itself, which are on
-// stderr. Of stderr only the last lines are kept.
+// compilerOutput returns the output of `go build -json`. The compiler's is on stdout, one piece
+// a line. The errors of the go command itself are on stderr, of which only the last lines are
+// kept.
 func compilerOutput(out *process.Output) string {
 	var said strings.Builder
 	for line := range bytes.Lines(out.Stdout) {

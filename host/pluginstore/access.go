@@ -10,11 +10,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-// Discover is the access of an auth provider to every public https origin that it
-// learns of. Its other accesses are origins, by their names.
+// Discover is an auth provider's access to every public https origin that it learns of. Its
+// other accesses are origins, by their names.
 const Discover = "discover"
 
-// What an auth provider wants that no access bounds, and that cannot be taken from it.
+// The wants of an auth provider that no access bounds. A user cannot take them from the plugin.
 const (
 	WantsBrowser  = "browser"  // to open pages to sign in at
 	WantsPrompt   = "prompt"   // to ask the person for secrets
@@ -25,7 +25,7 @@ const (
 	WantsMaterial = "material" // to hand credentials to the server as variables or a blob
 )
 
-// wants are all of these, in order.
+// wants are all wants, sorted.
 var wants = []string{WantsBody, WantsBrowser, WantsKeys, WantsMaterial, WantsPrompt, WantsRequests, WantsRun}
 
 // checkWants says what is wrong with the wants of an entry.
@@ -38,8 +38,8 @@ func (e *Installed) checkWants() error {
 	return nil
 }
 
-// transportAccesses are what a server entry may give a transport: the kinds of things that
-// it may open. What exactly it opens is for the entry to say.
+// transportAccesses are the kinds of things that a server entry may let a transport open. The
+// entry says which one exactly.
 var transportAccesses = []string{"process", "stream", "http"}
 
 func (e *Installed) checkAccesses(accesses []string) error {
@@ -77,15 +77,15 @@ func checkAccess(kind Kind, access string) error {
 	return nil
 }
 
-// sorted returns accesses as an entry has them.
+// sorted returns accesses sorted, each once, as an entry has them.
 func sorted(accesses ...[]string) []string {
 	all := slices.Concat(accesses...)
 	slices.Sort(all)
 	return append([]string{}, slices.Compact(all)...)
 }
 
-// askedFor says why an access would be of no use to a plugin. A provider that wants every
-// origin that it learns of may be granted any origin by its name, also one that is not
+// askedFor returns nil if a plugin can use an access, and else an error that says why not. A
+// provider that wants [Discover] may be granted any origin by its name, even one that is not
 // public.
 func askedFor(p Installed, access string) error {
 	if slices.Contains(p.Asked, access) {
@@ -106,7 +106,7 @@ func askedFor(p Installed, access string) error {
 	}
 }
 
-// listed is a list for people.
+// listed returns words as a list for people.
 func listed(words []string) string {
 	if len(words) == 0 {
 		return "nothing"

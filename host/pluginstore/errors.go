@@ -8,8 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-// lockError says that the lockfile cannot be read, or is not what this program wrote.
-// err says what to do.
+// lockError says that the lockfile cannot be read, or that this program did not write it. err
+// says what to do.
 func lockError(err error) error {
 	return &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("installed plugins: %w", err)}
 }
@@ -23,7 +23,7 @@ func missing(name string) error {
 	}
 }
 
-// taken says that a name is that of another plugin.
+// taken says that a name belongs to another plugin.
 func taken(name string) error {
 	return &hosterr.Error{
 		Kind: hosterr.ErrConfig,
@@ -37,7 +37,7 @@ func unsigned(problem, hint string) error {
 	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: errors.New(problem), Hint: hint}
 }
 
-// unreachable says that a source did not return what it was asked for.
+// unreachable says that a source did not return the file that was asked for.
 func unreachable(err error) error {
 	kind := hosterr.ErrUnreachable
 	if errors.Is(err, context.DeadlineExceeded) {

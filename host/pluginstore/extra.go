@@ -13,8 +13,7 @@ import (
 // ExtraScheme is what the source of an extra begins with; its name follows.
 const ExtraScheme = "extra://"
 
-// Extra is a plugin that the program knows by its name and its hash, and is not a part of
-// the host.
+// Extra is a plugin outside of the host that the program knows by its name and its hash.
 type Extra struct {
 	Name   string
 	SHA256 string // lower-case hex
@@ -22,7 +21,7 @@ type Extra struct {
 	Module []byte // nil for one that is fetched
 }
 
-// readExtra returns an extra, whose hash is the one that the program knows.
+// readExtra returns an extra, after comparing its hash with the one that the program knows.
 func (s *Store) readExtra(ctx context.Context, name string) (*download, error) {
 	at := slices.IndexFunc(s.config.Extras, func(e Extra) bool { return e.Name == name })
 	if at < 0 {

@@ -47,8 +47,8 @@ type Installed struct {
 	Key       string `json:"key,omitempty"`
 	Signature string `json:"signature,omitempty"`
 
-	// Records names this installation, in hex. What an auth provider stores in the vault
-	// is bound to it, and an update keeps it. It is "" for a transport, and for plugins
+	// Records names this installation, in hex. The records that an auth provider stores in the
+	// vault are bound to it, and an update keeps it. It is "" for a transport, and for plugins
 	// that were installed by versions without it.
 	Records string `json:"records,omitempty"`
 
@@ -58,7 +58,7 @@ type Installed struct {
 	Time    time.Time `json:"time"`            // of the last change
 }
 
-// Grants reports whether an entry has an access.
+// Grants reports whether the user gave the plugin an access.
 func (e *Installed) Grants(access string) bool { return slices.Contains(e.Granted, access) }
 
 // Clone returns a copy that shares nothing.
@@ -70,10 +70,10 @@ func (e Installed) Clone() Installed {
 // hashPattern matches a SHA-256, which also names a file.
 var hashPattern = lazyregexp.New(`^[0-9a-f]{64}$`)
 
-// recordsPattern is what [newRecords] returns.
+// recordsPattern matches the names that [newRecords] returns.
 var recordsPattern = lazyregexp.New(`^[0-9a-f]{16}$`)
 
-// newRecords returns a name for the records of an installation, unlike any other.
+// newRecords returns a new, random name for the records of an installation.
 func newRecords() string {
 	var id [8]byte
 	rand.Read(id[:]) // which never fails
@@ -110,12 +110,11 @@ func (e *Installed) check() error {
 	return errors.Join(e.checkAccesses(e.Asked), e.checkAccesses(e.Granted), e.checkWants())
 }
 
-// devices are no names of files on Windows, whatever follows their dot.
+// devices matches names that Windows reserves for devices, whatever follows their dot.
 var devices = lazyregexp.New(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 
-// checkName says what is wrong with the name of a plugin. There is one alphabet:
-// no name can be a path, an option or a device, and no two differ only in their
-// case.
+// checkName says what is wrong with the name of a plugin. All names have one alphabet: no name
+// can be a path, an option or a device, and no two differ only in their case.
 func checkName(name string) error {
 	switch {
 	case !plugin.ValidName(name):
@@ -126,5 +125,5 @@ func checkName(name string) error {
 	return nil
 }
 
-// quote returns the beginning of a text that is to be read as data.
+// quote returns the beginning of a text in quotes, for a message.
 func quote(text string) string { return strconv.Quote(cleantext.Line(text, 80)) }

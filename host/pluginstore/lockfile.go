@@ -19,7 +19,7 @@ const (
 	flockName = "plugins.flock"
 	suffix    = ".wasm"
 
-	// poll is how often a lock is tried that another process has: no system call both
+	// poll is how often a lock that another process holds is tried again. No system call both
 	// waits for a lock and can be cancelled.
 	poll = 5 * time.Millisecond
 )
@@ -117,9 +117,9 @@ func (s *Store) add(ctx context.Context, e Installed, binary []byte) error {
 	})
 }
 
-// replace installs another version of a plugin that must still be as it was seen. The
-// file of the old version stays until the next change of this plugin, for hosts that
-// have read the lockfile before and load plugins when they need them.
+// replace installs another version of a plugin, which must be the same as seen. The file of the
+// old version stays until the next change of this plugin: hosts that read the lockfile before
+// may still load it.
 func (s *Store) replace(ctx context.Context, seen, e Installed, binary []byte) error {
 	return s.change(ctx, func(entries []Installed) ([]Installed, error) {
 		i, err := same(entries, seen)
@@ -188,7 +188,7 @@ func (e Installed) now() Installed {
 	return e
 }
 
-// keep writes the file of a plugin. The caller holds the lock.
+// keep writes the file of a plugin. The caller holds the lock of all writers.
 func (s *Store) keep(e Installed, binary []byte) error {
 	if got := plugin.Hash(binary); got != e.SHA256 || int64(len(binary)) != e.Size {
 		return fmt.Errorf("the bytes have sha256 %s, and not that of the entry", got)
@@ -199,8 +199,7 @@ func (s *Store) keep(e Installed, binary []byte) error {
 	return s.files.Write(e.SHA256+suffix, binary)
 }
 
-// change edits the entries under the lock of all writers. An edit that fails changes
-// nothing.
+// change edits the entries under the lock of all writers. If edit fails, nothing changes.
 func (s *Store) change(ctx context.Context, edit func([]Installed) ([]Installed, error)) error {
 	if err := s.dir.Claim(); err != nil {
 		return lockError(err)
@@ -227,8 +226,8 @@ func (s *Store) change(ctx context.Context, edit func([]Installed) ([]Installed,
 	return nil
 }
 
-// sweep removes the files that no entry names. A file that cannot be removed is tried
-// again after the next change. The caller holds the lock.
+// sweep removes the files that no entry names. It tries a file that cannot be removed again
+// after the next change. The caller holds the lock.
 func (s *Store) sweep(entries []Installed) {
 	files, err := os.ReadDir(s.files.Dir)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// manifestType is the one kind of manifest that is read. An index, which lists
-// manifests for several machines, has no place here: a module runs on all of them.
+// manifestType is the one type of manifest that is read. An index, which lists manifests for
+// several machines, is not needed: a module runs on all of them.
 const manifestType = "application/vnd.oci.image.manifest.v1+json"
 
-// artifact is a file in a registry (OCI distribution specification 1.1): the only
-// layer of a manifest. It is read without signing in.
+// artifact is a file in a registry (OCI distribution specification 1.1): the only layer of a
+// manifest, which can be read without signing in.
 type artifact struct {
 	registry  string // host, with a port if need be
 	name      string // "owner/pigeon"
@@ -47,8 +47,8 @@ type descriptor struct {
 	Size   int64  `json:"size"`
 }
 
-// pull fetches the manifest, and the layer that it names. Each must have the digest that
-// it is named by.
+// pull fetches the manifest, and the layer that the manifest names. Each must have the digest in
+// its name.
 func (a *artifact) pull(ctx context.Context) (*download, error) {
 	web, err := newWeb(&url.URL{Scheme: "https", Host: a.registry})
 	if err != nil {
@@ -83,8 +83,8 @@ func (r *registry) request(path string) egress.FetchRequest {
 	}
 }
 
-// manifest returns the only layer of the artifact. A registry that wants a token,
-// as most do for what is public too, is asked again with one.
+// manifest returns the only layer of the artifact. If the registry wants a token, as most do
+// even for public artifacts, manifest gets one and asks again.
 func (r *registry) manifest(ctx context.Context) (descriptor, error) {
 	path := "/manifests/" + r.reference
 	answer, err := r.web.Fetch(ctx, r.request(path))
@@ -129,7 +129,7 @@ func onlyLayer(text []byte) (descriptor, error) {
 	return m.Layers[0], nil
 }
 
-// blob fetches a layer. Registries redirect to where the bytes are.
+// blob fetches a layer. Registries redirect it to the place of the bytes.
 func (r *registry) blob(ctx context.Context, layer descriptor) ([]byte, error) {
 	answer, err := r.web.Download(ctx, r.request("/blobs/"+layer.Digest), layer.Size)
 	switch {
@@ -143,8 +143,8 @@ func (r *registry) blob(ctx context.Context, layer descriptor) ([]byte, error) {
 	return answer.Body, nil
 }
 
-// admit gets an anonymous token from where the registry says. It asks for the right to
-// read this artifact, whatever the challenge names.
+// admit gets an anonymous token from the address that the registry names. It asks for the right
+// to read this artifact only, whatever the challenge names.
 func (r *registry) admit(ctx context.Context, challenge string) error {
 	scheme, rest, _ := strings.Cut(challenge, " ")
 	values := map[string]string{}

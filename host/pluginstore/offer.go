@@ -24,7 +24,7 @@ type Request struct {
 	SHA256    string // what the file must hash to; "" for any
 }
 
-// Info is what was found in a plugin file.
+// Info is what an inspection found in a plugin file.
 type Info struct {
 	Path      string
 	SHA256    string         // lower-case hex
@@ -40,8 +40,8 @@ type Info struct {
 	Warnings  []string // parts that will not work as they are meant to
 }
 
-// Offer is a plugin that was fetched and can be used, and is not installed yet: what a
-// person is asked about. It is for one Install at most.
+// Offer is a plugin that was fetched and can be used, but is not installed yet. A person is
+// asked about it. It may be installed once at most.
 type Offer struct {
 	Plugin   Installed  // as it would be installed, with all that it asks for
 	Was      *Installed // what it would replace; nil for a new plugin
@@ -51,14 +51,14 @@ type Offer struct {
 
 	// Unexpected has a line for each change that a later version of the same plugin would not
 	// make: another name for itself, or a version that is not later. The user is asked about
-	// these, also if the plugin is signed.
+	// these even if the plugin is signed.
 	Unexpected []string
 
 	binary []byte
 }
 
-// More returns what the plugin asks for and did not ask for before: accesses, and those wants
-// of a provider that no access bounds.
+// More returns what the plugin asks for and did not ask for before: accesses, and those wants of
+// a provider that no access bounds.
 func (o *Offer) More() []string {
 	more := slices.Concat(o.Plugin.Asked, o.Plugin.Wants)
 	if o.Was == nil {
@@ -67,19 +67,19 @@ func (o *Offer) More() []string {
 	return slices.DeleteFunc(more, func(a string) bool { return slices.Contains(o.Was.Asked, a) || slices.Contains(o.Was.Wants, a) })
 }
 
-// Same reports whether what is installed is this very file.
+// Same reports whether the installed file is this very file.
 func (o *Offer) Same() bool {
 	return o.Was != nil && o.Was.SHA256 == o.Plugin.SHA256 && o.Was.Key == o.Plugin.Key
 }
 
-// Vouched reports whether the user need not be asked: its publisher, whom they have accepted
-// before, signed it, it is a later version of the same plugin, and it asks for nothing new.
+// Vouched reports whether the user need not be asked: a publisher that they have accepted signed
+// the plugin, it is a later version of the same one, and it asks for nothing new.
 func (o *Offer) Vouched() bool {
 	return o.Was != nil && o.Was.Key != "" && o.Was.Key == o.Plugin.Key && len(o.More()) == 0 && len(o.Unexpected) == 0
 }
 
-// Offer fetches a plugin and looks at it. The error for a plugin that cannot be used is an
-// ErrPluginRefused, and for one that is not what it should be an ErrDenied.
+// Offer fetches a plugin and inspects it. The error is an ErrPluginRefused if the plugin cannot
+// be used, and an ErrDenied if it is not the expected one.
 func (s *Store) Offer(ctx context.Context, r Request) (*Offer, error) {
 	if r.Name != "" { // before anything is fetched
 		if err := s.free(r.Name); err != nil {
@@ -101,7 +101,7 @@ func (s *Store) Offer(ctx context.Context, r Request) (*Offer, error) {
 	return o, s.compare(o)
 }
 
-// free says why a new plugin cannot have a name.
+// free returns why a new plugin cannot have a name, or nil.
 func (s *Store) free(name string) error {
 	err := checkName(name)
 	if err == nil && slices.Contains(s.config.Reserved, name) {
@@ -117,9 +117,9 @@ func (s *Store) free(name string) error {
 	return err
 }
 
-// Update fetches an installed plugin again from where it came from. A plugin that was signed
-// stays with its key: without a signature, or with a signature of another key, it is refused.
-// A plugin that was not signed may come with a key now.
+// Update fetches an installed plugin again from its source. A signed plugin stays with its key:
+// without a signature, or with that of another key, it is refused. A plugin without a signature
+// may now come with one.
 func (s *Store) Update(ctx context.Context, name string, r Request) (*Offer, error) {
 	was, err := s.Find(name)
 	if err != nil {
@@ -152,8 +152,8 @@ func (s *Store) Install(ctx context.Context, o *Offer) error {
 	return s.add(ctx, o.Plugin, o.binary)
 }
 
-// fetch reads a plugin and finds out who signed it and what it is, in this order:
-// a stranger's bytes are only looked at once they are known to be the right ones.
+// fetch reads a plugin, and finds out who signed it and what it is. The order matters: the bytes
+// are inspected only once they are known to be the right ones.
 func (s *Store) fetch(ctx context.Context, r Request, was *Installed) (*Offer, error) {
 	source, err := parseSource(r.Source)
 	if err != nil {
@@ -206,9 +206,9 @@ func (s *Store) inspect(ctx context.Context, path string, binary []byte) (*Info,
 	return info, nil
 }
 
-// vouch checks the signature, if there is one or there has to be one. The key is the one that
-// was accepted before, else the one that the user names, else the one that lies beside the
-// plugin. This last is trust on first use, and the user is told of it.
+// vouch checks the signature, if there is one or must be one. The key is the one that was
+// accepted before, else the one that the user names, else the one beside the plugin. The last
+// case is trust on first use, and the user is told of it.
 func (o *Offer) vouch(r Request, fetched *download) error {
 	signature := cmp.Or(r.Signature, fetched.Signature)
 	known := ""
@@ -286,8 +286,8 @@ func (o *Offer) describe() {
 	p.Granted = slices.Clone(p.Asked)
 }
 
-// compare checks what cannot be kept, and warns where others know the publisher by
-// another key.
+// compare refuses accesses that the lockfile cannot hold. It warns if plugins from the same host
+// are signed by another key.
 func (s *Store) compare(o *Offer) error {
 	for _, access := range o.Plugin.Asked {
 		if err := checkAccess(o.Plugin.Kind, access); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// parseKey returns a publisher's key as an entry has it, from what minisign writes
-// to minisign.pub or from the last line of that alone.
+// parseKey returns a publisher's key as an entry has it. text is what minisign writes to
+// minisign.pub, or the last line of that.
 func parseKey(text string) (string, error) {
 	var key minisign.PublicKey
 	if err := key.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil || len(text) > maxText {
@@ -21,21 +21,21 @@ func parseKey(text string) (string, error) {
 	return key.String(), nil
 }
 
-// keyShape is what is meant to be a key, also one that was not copied whole: every key
-// of minisign begins with RW.
+// keyShape matches a text that is meant to be a key, even one that was not copied whole. Every
+// key of minisign begins with RW.
 var keyShape = lazyregexp.New(`^RW[A-Za-z0-9+/=]{38,}$`)
 
-// IsPublisherKey reports whether a text is meant to be a publisher's key, as in
-// minisign.pub or the last line of that alone, and not the name of a file: a key on a
-// command line is never read from a file of that name.
+// IsPublisherKey reports whether a text is meant to be a publisher's key and not the name of a
+// file: it is like minisign.pub or the last line of that. A key on a command line is never read
+// from a file of that name.
 func IsPublisherKey(text string) bool {
 	_, err := parseKey(text)
 	return err == nil || keyShape.MatchString(text)
 }
 
-// comment is what the publisher says of a plugin in the trusted comment of its
-// signature: words such as "timestamp:1700000000" and "file:pigeon.wasm", which
-// minisign writes by itself, or "plugin:pigeon" and "version:1.2.0".
+// comment holds what the publisher says of a plugin in the trusted comment of its signature.
+// minisign writes words such as "timestamp:1700000000" and "file:pigeon.wasm" by itself; the
+// publisher may add "plugin:pigeon" and "version:1.2.0".
 type comment struct {
 	Plugin  string // the name in the manifest
 	Version string // the one in the manifest
@@ -43,8 +43,8 @@ type comment struct {
 	Signed  int64  // when, in seconds since 1970; 0 where it does not say
 }
 
-// readComment reads a trusted comment. The first of several words with one key counts.
-// What is missing or malformed stays empty.
+// readComment reads a trusted comment. If a key occurs several times, its first word counts.
+// Missing and malformed words leave their fields empty.
 func readComment(text string) comment {
 	words := make(map[string]string)
 	for word := range strings.FieldsSeq(text) {
@@ -59,8 +59,8 @@ func readComment(text string) comment {
 	return c
 }
 
-// commentOf reads the trusted comment of a signature that was checked before. What it
-// returns is fit to be shown.
+// commentOf reads the trusted comment of a signature that was checked before. Its result is safe
+// to show.
 func commentOf(signature string) comment {
 	var s minisign.Signature
 	if s.UnmarshalText([]byte(signature)) != nil {
@@ -69,12 +69,11 @@ func commentOf(signature string) comment {
 	return readComment(cleantext.Line(s.TrustedComment, maxText))
 }
 
-// checkSignature finds out whether the owner of a key signed a file, and returns
-// the comment that they signed with it.
+// checkSignature checks that the owner of a key signed a file, and returns the trusted comment
+// of the signature.
 //
-// Only signatures of the hash are taken, which minisign has made for years. The
-// older ones are of the file itself, and nothing in a signature vouches for which
-// of the two it is.
+// Only signatures of the hash are accepted, which minisign has made for years. The older kind
+// signs the file itself, and nothing in a signature vouches for its kind.
 func checkSignature(key, signature string, binary []byte) (comment string, err error) {
 	var public minisign.PublicKey
 	var s minisign.Signature

@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
 
-// What lies beside a file.
+// The files that may lie beside a plugin.
 const (
 	signatureSuffix = ".minisig"
 	keyFile         = "minisign.pub"
@@ -34,8 +34,8 @@ type source struct {
 	extra string // the name, of an extra
 }
 
-// download is what a source returned: the plugin, and what lies beside it. The caller
-// owns the bytes. Nothing in it has been checked.
+// download is what a source returned: the plugin, and the files beside it. The caller owns the
+// bytes. Nothing in it has been checked.
 type download struct {
 	Binary    []byte
 	Signature string // "" for none
@@ -44,7 +44,7 @@ type download struct {
 	known bool // its hash is that of an extra
 }
 
-// parseSource reads what a user calls a source. A path becomes absolute.
+// parseSource reads a source as the user wrote it. A path becomes absolute.
 func parseSource(text string) (source, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
@@ -68,7 +68,7 @@ func parseSource(text string) (source, error) {
 	return source{Text: text, url: u}, nil
 }
 
-// Read fetches a plugin, once, and what lies beside it. Extras are for [Store.readExtra].
+// Read fetches a plugin, once, and the files beside it. Extras are read by [Store.readExtra].
 func (s source) Read(ctx context.Context) (*download, error) {
 	switch {
 	case s.url != nil:
@@ -118,8 +118,8 @@ func (s source) download(ctx context.Context) (*download, error) {
 	return p, err
 }
 
-// newWeb returns what fetches from an origin that the user named. It is led on to
-// public https origins only.
+// newWeb returns a fetcher for an origin that the user named. It follows redirects to public
+// https origins only.
 func newWeb(to *url.URL) (*egress.Fetcher, error) {
 	return egress.NewFetcher(egress.Policy{Origins: []string{to.Scheme + "://" + to.Host}, Discover: true})
 }

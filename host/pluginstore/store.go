@@ -29,30 +29,29 @@ type Config struct {
 	// Extras are the plugins that [Request] may name as [ExtraScheme] and a name.
 	Extras []Extra
 
-	// VaultDir is the vault of the host. What a plugin keeps in it is removed with the
-	// plugin; "" is no vault.
+	// VaultDir is the vault of the host; "" is no vault. Removing a plugin removes its records
+	// there.
 	VaultDir string
 
 	// Inspector is needed by [Store.Offer] and [Store.Update] only.
 	Inspector Inspector
 }
 
-// Inspector looks at a module without trusting it, and asks it what it is. A host is
-// one. A module that would be refused is no error: the findings of its Info say why.
-// source is where the module comes from, for errors.
+// Inspector inspects a module that is not trusted, and has it describe itself. A host is one. A
+// module that would be refused is no error: the findings of its Info say why. source is where
+// the module comes from, for errors.
 type Inspector interface {
 	Inspect(ctx context.Context, source string, module []byte) (*Info, error)
 }
 
-// Store is the plugins that a user installed. Its methods may be called at any time
-// from any goroutine, also in several processes. Between two calls it holds nothing
-// open.
+// Store holds the plugins that a user installed. Its methods may be called at any time from any
+// goroutine, also in several processes. It holds nothing open between two calls.
 type Store struct {
 	config     Config
 	dir, files *securedir.Folder
 }
 
-// Open returns the store of a configuration. It touches nothing: the folders are made
+// Open returns the store of a configuration. It does not touch the disk: the folders are made
 // when the first plugin is installed.
 func Open(c Config) *Store { return &Store{c, securedir.In(c.Dir), securedir.In(c.Files)} }
 
@@ -66,8 +65,8 @@ func DefaultDirs() (dir, files string, err error) {
 	return filepath.Join(dir, "wharf", "plugins"), filepath.Join(data, "wharf", "plugins"), err
 }
 
-// dataDir returns where programs of the user keep their data. On most systems that is
-// the folder of their configuration.
+// dataDir returns the folder in which programs of the user keep their data. On most systems that
+// is the folder of their configuration.
 func dataDir(config string) (string, error) {
 	switch runtime.GOOS {
 	case "windows":
@@ -91,7 +90,7 @@ func (s *Store) Lockfile() string { return s.dir.Path(lockName) }
 // Path returns the file of a plugin.
 func (s *Store) Path(p Installed) string { return s.files.Path(p.SHA256 + suffix) }
 
-// Find returns the plugin of a name. A name without a plugin is an ErrConfig.
+// Find returns the plugin of that name. The error is an ErrConfig if there is none.
 func (s *Store) Find(name string) (Installed, error) {
 	all, err := s.List()
 	if err != nil {
@@ -104,8 +103,8 @@ func (s *Store) Find(name string) (Installed, error) {
 	return all[i], nil
 }
 
-// Files returns what is installed as a host takes it: pinned by hash, and bounded by
-// what was granted. It leaves out [Store.Outranked].
+// Files returns the installed plugins as a host takes them: pinned by hash, and bounded by their
+// grants. It leaves out those of [Store.Outranked].
 func (s *Store) Files() (map[string]config.Plugin, error) {
 	installed, err := s.List()
 	files := make(map[string]config.Plugin, len(installed))
@@ -129,8 +128,8 @@ func installation(p Installed) *config.Installed {
 	return &config.Installed{Plugin: cmp.Or(p.Plugin, p.Name), Source: p.Source, Key: p.Key, Asked: p.Asked, Records: p.Records}
 }
 
-// Outranked returns the installed plugins that are not used, because a plugin that is
-// part of the program has their name. A later version of the program may bring one.
+// Outranked returns the installed plugins that are not used, because a plugin of the program has
+// the same name. A later version of the program may bring such a plugin.
 func (s *Store) Outranked() ([]Installed, error) {
 	installed, err := s.List()
 	return slices.DeleteFunc(installed, func(p Installed) bool { return !s.outranked(p) }), err
@@ -138,8 +137,8 @@ func (s *Store) Outranked() ([]Installed, error) {
 
 func (s *Store) outranked(p Installed) bool { return slices.Contains(s.config.Reserved, p.Name) }
 
-// Verify reads the file of a plugin again, and compares it with the lockfile and with
-// the signature, if there is one. A difference is an ErrDenied.
+// Verify reads the file of a plugin again. It compares the file with the lockfile, and with the
+// signature if there is one. A difference is an ErrDenied.
 func (s *Store) Verify(p Installed) error {
 	err := s.verify(p)
 	if err == nil {
@@ -151,9 +150,9 @@ func (s *Store) Verify(p Installed) error {
 	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: plugin.ReinstallHint(p.Name, installation(p))}
 }
 
-// Grant gives a plugin accesses, or takes them with give == false. To give one that
-// the plugin cannot use, because it does not ask for it, is an ErrConfig and changes
-// nothing.
+// Grant gives a plugin accesses, or takes them away if give is false. Giving an access that the
+// plugin does not ask for is an ErrConfig and changes nothing, because the plugin could not use
+// it.
 func (s *Store) Grant(ctx context.Context, name string, give bool, accesses ...string) (p Installed, err error) {
 	err = s.editGrants(ctx, name, func(e Installed) ([]string, error) {
 		for _, access := range accesses {
@@ -175,10 +174,10 @@ func (s *Store) Grant(ctx context.Context, name string, give bool, accesses ...s
 	return p, err
 }
 
-// Remove forgets a plugin, and deletes its files and its records in the vault. Its
-// publisher's key is no longer trusted because of it. Where the vault cannot be changed,
-// that is the error, and the plugin is removed nevertheless: its records are bound to
-// this installation, and no other plugin gets them.
+// Remove forgets a plugin, and deletes its files and its records in the vault. The plugin no
+// longer counts as a reason to trust its publisher's key. If the vault cannot be changed, Remove
+// returns that error, but the plugin is removed all the same: no other plugin gets its records,
+// which are bound to this installation.
 func (s *Store) Remove(ctx context.Context, name string) error {
 	p, err := s.Find(name)
 	if err != nil {

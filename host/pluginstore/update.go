@@ -7,8 +7,8 @@ import (
 )
 
 // unexpectedChanges says why an update is not a later version of the installed plugin. The
-// web space that a plugin comes from can offer any file that its publisher has ever signed:
-// an older one with a hole in it, or another plugin.
+// server that it comes from can offer any file that its publisher has ever signed: an older
+// version with a hole in it, or another plugin.
 func unexpectedChanges(was, now Installed) []string {
 	if was.SHA256 == now.SHA256 {
 		return nil
@@ -40,7 +40,7 @@ func unexpectedChanges(was, now Installed) []string {
 
 func moment(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.DateTime) }
 
-// unversioned is the name of a file without the version in it, which an update changes.
+// unversioned returns the name of a file without the version in it, which an update changes.
 func unversioned(file, version string) string {
 	return strings.ReplaceAll(file, strings.TrimPrefix(version, "v"), "")
 }

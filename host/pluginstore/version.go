@@ -7,14 +7,14 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// versionPattern is a version of semver.org 2.0.0, where a "v" may stand before it.
+// versionPattern matches a version of semver.org 2.0.0, perhaps after a "v".
 var versionPattern = lazyregexp.New(`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 	`(?:-((?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?` +
 	`(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$`)
 
-// CompareVersions compares two versions by the precedence of semver.org 2.0.0,
-// section 11: -1 where a is the older one, 0 where neither is. ok is false where
-// one of them is not such a version.
+// CompareVersions compares two versions by the precedence of semver.org 2.0.0, section 11. order
+// is -1 if a is the older one, 1 if b is, and 0 if neither is. ok is false if one of them is not
+// such a version.
 func CompareVersions(a, b string) (order int, ok bool) {
 	x, y := versionPattern.FindStringSubmatch(a), versionPattern.FindStringSubmatch(b)
 	if x == nil || y == nil {
@@ -33,8 +33,8 @@ func compareNumbers(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// comparePreReleases compares what follows the "-". The empty text is the release
-// itself, which comes after all of them.
+// comparePreReleases compares the texts after the "-". "" stands for the release itself, which
+// comes after all pre-releases.
 func comparePreReleases(a, b string) int {
 	if a == "" || b == "" {
 		return cmp.Compare(len(b), len(a))

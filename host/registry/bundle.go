@@ -35,11 +35,11 @@ const (
 	maxManifest = 1 << 20   // bytes
 )
 
-// manifestFile says in a bundle how its server is run.
+// manifestFile is the file in a bundle that says how its server is run.
 const manifestFile = "manifest.json"
 
-// Bundle is what an option needs before it can be used: an archive (mcpb) that is
-// downloaded, verified and unpacked, see [Client.Unpack].
+// Bundle is an archive (mcpb) that an option needs. It must be downloaded, verified and unpacked
+// before the option can be used, see [Client.Unpack].
 type Bundle struct {
 	URL, SHA256 string
 }
@@ -60,10 +60,10 @@ func (p *Package) bundle(o *Option) {
 	}
 }
 
-// Unpack makes an option that is a bundle usable: it downloads the archive, unless it is
-// unpacked in the folder already, compares its hash, unpacks it into a folder of the name of
-// the hash, and reads how it is run. Nothing of it is started. The archive comes from the
-// public network, or from where the registry is.
+// Unpack makes an option that is a bundle usable. Unless the folder has the bundle already, it
+// downloads the archive, compares its hash, and unpacks it into a folder that is named by the
+// hash. Then it reads how the server is run. Nothing of it is started. The archive comes from
+// the public network, or from the place of the registry.
 func (c *Client) Unpack(ctx context.Context, o *Option, dir string) error {
 	b := o.Bundle
 	at := filepath.Join(dir, b.SHA256)
@@ -123,7 +123,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// unpack unpacks an archive into a folder, which has its name only once it is whole.
+// unpack unpacks an archive into a folder, which gets its name only once it is whole.
 func unpack(archive []byte, dir, to string) error {
 	if err := checkListing(archive); err != nil {
 		return err
@@ -157,8 +157,8 @@ func unpack(archive []byte, dir, to string) error {
 	return err
 }
 
-// checkListing bounds the list of files of an archive before it is read. What it says of its
-// own length may be wrong, so all that can be an entry of it counts, wherever it stands.
+// checkListing bounds the list of files of an archive before it is read. Its declared length may
+// be wrong, so checkListing counts every place that can be an entry of it.
 func checkListing(archive []byte) error {
 	const signature, fixed = "PK\x01\x02", 46 // of an entry, and its bytes without texts
 	count, size := 0, 0
@@ -205,9 +205,8 @@ func checkNames(files []*zip.File) error {
 	return nil
 }
 
-// unpackFile writes one file of an archive below a folder, and returns how many bytes it
-// has. A link, a device, a path that leads elsewhere and a file that is there twice are
-// errors.
+// unpackFile writes one file of an archive below a folder, and returns its size in bytes. A
+// link, a device, a path that leads elsewhere and a file that is there twice are errors.
 func unpackFile(f *zip.File, dir string, limit int64) (n int64, err error) {
 	name := filepath.FromSlash(f.Name)
 	mode := f.Mode()
@@ -238,7 +237,7 @@ func unpackFile(f *zip.File, dir string, limit int64) (n int64, err error) {
 	return n, errors.Join(err, out.Close())
 }
 
-// bundlePrograms are what the server of a bundle may be run by, beside a program in it.
+// bundlePrograms are the programs outside of a bundle that may run its server.
 var bundlePrograms = []string{"node", "python", "python3", "uv", "bun", "deno", "java", "dotnet"}
 
 // isInside reports whether a path is below a folder.

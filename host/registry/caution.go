@@ -16,8 +16,8 @@ import (
 // maxCautions is how many cautions there are of one entry: more would not be read.
 const maxCautions = 12
 
-// Cautions returns what a person should look at before they approve of an entry of this
-// option. The words of the registry in them are harmless to show.
+// Cautions returns what a person should look at before they approve an entry of this option. It
+// quotes the registry in a form that is safe to show.
 func (o *Option) Cautions(s config.Server) []string {
 	cautions := slices.Clone(o.notes)
 	if missing := o.Missing(); missing != "" {
@@ -54,7 +54,7 @@ func (o *Option) Cautions(s config.Server) []string {
 	return cautions
 }
 
-// Missing says that the program of a package is not on this machine, or is "".
+// Missing says that the program of a package is not on this machine, or returns "".
 func (o *Option) Missing() string {
 	if o.program == "" {
 		return ""
@@ -65,8 +65,8 @@ func (o *Option) Missing() string {
 	return ""
 }
 
-// notOfCargo says that the program of a package of cargo is not where cargo installs
-// programs, so that it may be another one, or is "".
+// notOfCargo says that the program of a package of cargo is not where cargo installs programs,
+// so that it may be another one. It returns "" otherwise.
 func (o *Option) notOfCargo() string {
 	if o.Kind != "cargo" {
 		return ""
@@ -86,8 +86,8 @@ func (o *Option) notOfCargo() string {
 	return fmt.Sprintf("the program %s is %s; cargo installs programs into %s, so it may be another program of that name", o.program, found, places[0])
 }
 
-// packageAt is where the package stands among the arguments: those before it are for the
-// program that runs it.
+// packageAt returns the index of the package among the arguments. Those before it are for the
+// program that runs the package.
 func (o *Option) packageAt(args []string) int {
 	for i, arg := range args {
 		if arg == escaped(o.Runs) {
@@ -97,7 +97,7 @@ func (o *Option) packageAt(args []string) int {
 	return len(args)
 }
 
-// loads tells the variables by which programs load code before their own.
+// loads reports whether a variable can have programs load other code.
 func loads(name string) bool {
 	name = strings.ToUpper(name)
 	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_") || strings.HasSuffix(name, "_OPTIONS") ||
@@ -111,7 +111,7 @@ func appendUnseen(cautions []string, where, text string) []string {
 	return append(cautions, where+" has characters that cannot be seen, or that change how text is read")
 }
 
-// shellCharacters lists the characters of an argument that mean something to a shell.
+// shellCharacters returns the characters of an argument that mean something to a shell.
 func shellCharacters(arg string) string {
 	var found []string
 	for _, c := range ";|&`<>\n" {

@@ -16,7 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-// Bounds of what is read of a registry.
+// Bounds of the answers of a registry.
 const (
 	pageSize   = 100 // servers that are asked for at once, the most that the official one returns
 	maxPages   = 100
@@ -38,9 +38,9 @@ type Client struct {
 	token string // "" until the registry wanted one
 }
 
-// New returns a client of the registry at an address: https, or http on this machine. A
-// registry that wants a sign-in gets a token: the user's secret of the name "registry:HOST".
-// No other host sees it. secret returns a secret of the user, "" for none; nil has none.
+// New returns a client of the registry at an address: https, or http on this machine. If the
+// registry wants a token, it gets the user's secret "registry:HOST", which no other host sees.
+// secret returns a secret of the user by its name, "" for none; a nil secret has none.
 func New(address string, secret func(ctx context.Context, name string) (string, error)) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -54,15 +54,15 @@ func New(address string, secret func(ctx context.Context, name string) (string, 
 	return &Client{base: strings.TrimSuffix(base, "/v0.1"), fetcher: fetcher, secret: secret, named: "registry:" + u.Host}, nil
 }
 
-// Address is where the registry is.
+// Address returns the address of the registry.
 func (c *Client) Address() string { return c.base }
 
 // Close closes the connections.
 func (c *Client) Close() { c.fetcher.Close() }
 
-// Version returns one version of a server; "latest" is the newest. The hash of a version
-// covers all that the registry says of it except _meta and $schema, so it changes with
-// everything that decides what runs.
+// Version returns one version of a server; "latest" is the newest. Its hash covers all that the
+// registry says of the version except _meta and $schema, and so changes with everything that
+// decides what runs.
 func (c *Client) Version(ctx context.Context, name, version string) (*Listing, error) {
 	if !IsName(name) {
 		return nil, configError("names are like io.github.user/weather; `wharf search WORD` lists them", "%q is no name of a server in a registry", cleantext.Line(name, 200))
@@ -85,7 +85,7 @@ func (c *Client) Version(ctx context.Context, name, version string) (*Listing, e
 	return l, nil
 }
 
-// notThere is the error for a version that is not in the registry.
+// notThere returns the error for a version that is not in the registry.
 func (c *Client) notThere(ctx context.Context, name, version string) error {
 	hint := "`wharf search WORD` lists what there is"
 	if version != "latest" {
@@ -101,7 +101,7 @@ func (c *Client) notThere(ctx context.Context, name, version string) error {
 	return configError(hint, "the registry has no %s", label(name, version))
 }
 
-// Versions returns the versions of a server that can be read, the newest first.
+// Versions returns those versions of a server that can be read, the newest first.
 func (c *Client) Versions(ctx context.Context, name string) ([]Listing, error) {
 	var page struct {
 		Servers []answer `json:"servers"`
@@ -125,16 +125,16 @@ func label(name, version string) string {
 	return cleantext.Line(name+" "+version, 300)
 }
 
-// Found is what a search found.
+// Found is the result of a search.
 type Found struct {
 	Servers []Listing
 	More    bool // there are more than were asked for
-	Skipped int  // that could not be read
+	Skipped int  // servers that could not be read
 }
 
-// Search returns the newest versions of at most limit servers that have the first of the
-// words in their names, and the others there or in their titles and descriptions. The
-// registry searches names only, so a word of a description finds nothing by itself.
+// Search returns the newest versions of at most limit servers. A server is found if its name has
+// the first word, and its name, title or description has each of the others. The registry
+// searches names only, so a word of a description finds nothing by itself.
 func (c *Client) Search(ctx context.Context, words []string, limit int) (*Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -186,7 +186,7 @@ func (c *Client) Search(ctx context.Context, words []string, limit int) (*Found,
 	}
 }
 
-// has reports whether a server has all words in what it says of itself.
+// has reports whether the name, title and description of a server have all words.
 func (s *Server) has(words []string) bool {
 	text := strings.ToLower(s.Name + "\n" + s.Title + "\n" + s.Description)
 	for _, w := range words {
@@ -229,8 +229,8 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 	return nil
 }
 
-// exchange makes one request, and another one with the token of the registry where it wants
-// one. Whether there is a token is found out once.
+// exchange makes one request, and repeats it with the user's token if the registry wants one. It
+// looks up the token once.
 func (c *Client) exchange(ctx context.Context, r egress.FetchRequest) (*egress.FetchResponse, error) {
 	c.mu.Lock()
 	token := c.token
@@ -252,7 +252,7 @@ func (c *Client) exchange(ctx context.Context, r egress.FetchRequest) (*egress.F
 	return c.fetcher.Download(ctx, r, maxAnswer)
 }
 
-// failed says that there was no answer.
+// failed returns the error for a request without an answer.
 func (c *Client) failed(ctx context.Context, err error) error {
 	kind := hosterr.ErrUnreachable
 	switch {

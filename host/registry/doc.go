@@ -1,5 +1,5 @@
-// Package registry finds MCP servers in a registry and says how they are run: the
-// official one at [Official], or another that has the same API, version 0.1
+// Package registry finds MCP servers in a registry and says how to run them. It reads the
+// official registry at [Official], and others with the same API, version 0.1
 // (https://registry.modelcontextprotocol.io/docs).
 //
 // A [Client] asks the registry. What it returns describes a server (server.json, as in
@@ -8,10 +8,10 @@
 // and becomes an entry of the configuration by [Option.Entry]. [Merge] brings an entry
 // to another version of its server and keeps what the user changed in it.
 //
-// Nothing that a registry says is trusted. Answers are bounded in bytes, number and
-// time; a name of a package cannot become an option of the program that runs it, and a
-// dollar sign in a text of the registry never becomes a reference to a variable or a
-// secret. What remains, a command line, is for a person to see and approve.
+// The package trusts nothing that a registry says. Answers are bounded in bytes, number and
+// time. A name of a package cannot become an option of the program that runs it. A dollar sign
+// in a text of the registry never becomes a reference to a variable or a secret. The resulting
+// command line is for a person to see and approve.
 package registry
 
 import (
@@ -32,7 +32,7 @@ func denied(hint, format string, args ...any) error {
 	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// protocolError says that a registry does not answer as its API has it.
+// protocolError returns the error for an answer that does not fit the registry's API.
 func protocolError(format string, args ...any) error {
 	return &hosterr.Error{Kind: hosterr.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }

@@ -18,9 +18,9 @@ type MissingError struct{ Input Input }
 
 func (e *MissingError) Error() string { return fmt.Sprintf("%s is missing", e.Input.Of) }
 
-// Entry returns the entry of an option, with what was answered and nothing expanded. An
-// input that is required and has neither an answer nor a default is a [*MissingError].
-// The entry is not checked as the configuration checks it.
+// Entry returns the entry of an option with these answers, and with its variables not yet
+// expanded. An input that is required and has neither an answer nor a default is a
+// [*MissingError]. Entry does not check the entry as the configuration does.
 func (o *Option) Entry(answers Answers) (config.Server, error) {
 	var s config.Server
 	if o.Unusable != "" || o.Bundle != nil && o.program == "" {
@@ -46,7 +46,7 @@ func (o *Option) Entry(answers Answers) (config.Server, error) {
 	return s, o.checkFilled(s.URL, f)
 }
 
-// checkFilled looks at a url whose host was filled in. A user may have a server in their own
+// checkFilled checks a url whose host was filled in. The user may choose a server in their own
 // network; the registry must not lead there.
 func (o *Option) checkFilled(text string, f filler) error {
 	if own, _ := (filler{o, nil}).fill(o.url); own == text {
@@ -71,8 +71,8 @@ type filler struct {
 	answers Answers
 }
 
-// host is the host of the url with its answers. registrys reports whether the registry has
-// a say in it: by its text, or by a default.
+// host returns the host of the url with its answers. registrys reports whether a part of it
+// comes from the registry, as text or as a default.
 func (f filler) host() (host string, registrys bool) {
 	var text string
 	var theirs []bool // of each byte
@@ -98,7 +98,7 @@ func (f filler) host() (host string, registrys bool) {
 	return text[start:end], slices.Contains(theirs[start:end], true)
 }
 
-// of returns the answers to an input, or its default.
+// of returns the answers to an input, or else its default.
 func (f filler) of(id string) []string {
 	if a := f.answers[id]; len(a) > 0 {
 		return a
@@ -128,8 +128,8 @@ func (f filler) fill(t template) (text string, whole bool) {
 	return text, whole
 }
 
-// table fills variables or headers. One that lacks an answer is left out, unless the
-// registry requires it.
+// table fills variables or headers. It leaves out those that lack an answer, unless the registry
+// requires them.
 func (f filler) table(words []word) map[string]string {
 	table := make(map[string]string)
 	for _, w := range words {
@@ -173,8 +173,8 @@ func (f filler) word(w word) (texts []string) {
 	return texts
 }
 
-// Check says what is wrong with an answer that a person gives, or "". A reference to a
-// variable is not looked at.
+// Check says what is wrong with an answer that a person gives, or returns "". It does not judge
+// a reference to a variable.
 func (in *Input) Check(answer string) string {
 	_, err := strconv.ParseFloat(answer, 64)
 	switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// manifest is what a bundle says of how it is run, as
-// https://github.com/modelcontextprotocol/mcpb describes it, in its versions up to 0.4.
+// manifest is the manifest.json of a bundle, which says how to run it. See
+// https://github.com/modelcontextprotocol/mcpb, versions up to 0.4.
 type manifest struct {
 	Server struct {
 		Type       string    `json:"type"`
@@ -24,7 +24,7 @@ type manifest struct {
 	UserConfig map[string]bundleInput `json:"user_config"`
 }
 
-// bundleRun is the command of a bundle. Platforms has what differs on some of them.
+// bundleRun is the command of a bundle. Platforms has the differences on some systems.
 type bundleRun struct {
 	Command   string               `json:"command"`
 	Args      []string             `json:"args"`
@@ -32,7 +32,7 @@ type bundleRun struct {
 	Platforms map[string]bundleRun `json:"platform_overrides"`
 }
 
-// bundleInput is what the user of a bundle gives.
+// bundleInput is an input that the user of a bundle gives.
 type bundleInput struct {
 	Type        string `json:"type"` // "string", "number", "boolean", "directory", "file"
 	Title       string `json:"title"`
@@ -98,7 +98,7 @@ func (m *manifest) compile(o *Option, dir string) error {
 	return nil
 }
 
-// places are the folders that a manifest names.
+// places returns the folders that a manifest may name.
 func places(dir string) map[string]string {
 	known := map[string]string{"__dirname": dir, "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator)}
 	if home, err := os.UserHomeDir(); err == nil {

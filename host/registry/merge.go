@@ -10,10 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// Merge brings an entry from one version of its server to another, given answers to the
-// inputs that are new. What the user changed in the entry stays, and kept says what that is.
-// If nothing is known of the old version, old is nil, and everything except the version of
-// the package stays.
+// Merge brings an entry from one version of its server to another, given answers to the inputs
+// that are new. The user's changes to the entry stay, and kept describes them. If nothing is
+// known of the old version, old is nil, and everything except the version of the package stays.
 //
 // A [*MissingError] asks for an input that the old version did not have.
 func Merge(old, fresh *Option, now config.Server, answers Answers) (s config.Server, kept []string, err error) {
@@ -55,8 +54,8 @@ func Merge(old, fresh *Option, now config.Server, answers Answers) (s config.Ser
 	return s, kept, nil
 }
 
-// mergeTable merges variables or headers. matched are those entries of now that are as the
-// old version made them.
+// mergeTable merges variables or headers. matched names those of now that are as the old version
+// made them.
 func mergeTable(old []word, matched map[string]bool, now, want map[string]string, keep func(name string)) map[string]string {
 	merged := maps.Clone(now)
 	if merged == nil {
@@ -86,7 +85,7 @@ func mergeTable(old []word, matched map[string]bool, now, want map[string]string
 	return merged
 }
 
-// withVersion returns arguments with this version of the package in the place of another.
+// withVersion returns the arguments with the version of the package replaced by this one.
 func (o *Option) withVersion(args []string) []string {
 	out := slices.Clone(args)
 	name, version := splitVersion(o.Runs)
@@ -106,8 +105,8 @@ func splitVersion(spec string) (name, version string) {
 	return spec, ""
 }
 
-// matched says which parts of an entry are as an option makes them, and which answers are in
-// them.
+// matched says which parts of an entry are as an option makes them, and which answers they
+// contain.
 type matched struct {
 	answers            Answers
 	command, args, url bool
@@ -143,8 +142,8 @@ func (o *Option) match(s config.Server) matched {
 // ended ends each text in what is matched; no text of an entry has it.
 const ended = "\x00"
 
-// read matches texts, and takes the answers that are in them. An answer that was taken
-// from another place has to be the same.
+// read matches texts with templates, and takes the answers from them. If an input has an answer
+// from another place already, the two must be the same.
 func (m matched) read(templates []template, texts []string) bool {
 	var p pattern
 	p.add(templates)
@@ -188,7 +187,7 @@ type pattern struct {
 	repeats []int // of a group: how many texts there are for each answer; 0 is no repeated one
 }
 
-// isFlag marks a group whose text only says that a flag is there.
+// isFlag marks a group that says whether a flag is there and holds no answer.
 const isFlag = -1
 
 func (p *pattern) add(templates []template) {
@@ -218,7 +217,7 @@ func (p *pattern) plain(t template) {
 	p.text += ended
 }
 
-// Bounds of what an entry is compared with, as the description makes a pattern of it.
+// Bounds of matching an entry with a pattern, which is made of the registry's description.
 const (
 	maxMatched = 64 << 10 // bytes of an entry
 	maxGroups  = 600      // of a pattern: more than the places and the arguments of an option
@@ -267,9 +266,9 @@ func (m matched) take(p pattern, texts []string) bool {
 	return true
 }
 
-// Successor returns the option of another version with which an entry of this option goes on,
-// or nil. It has the same kind, because another kind would run another program. The two kinds
-// of remotes count as one.
+// Successor returns the option of another version that can replace this one in an entry, or nil.
+// It has the same kind, because another kind would run another program. The two kinds of remotes
+// count as one.
 func (o *Option) Successor(options []*Option, s config.Server) *Option {
 	of := func(fits func(other *Option) bool) (list []*Option) {
 		for _, other := range options {
@@ -290,8 +289,8 @@ func (o *Option) Successor(options []*Option, s config.Server) *Option {
 	return found
 }
 
-// Find returns the option that an entry was made from: the option that would make it, or else
-// one that runs the same package, or else one that runs the same program, or nil.
+// Find returns the option that an entry was made from, or nil. It prefers the option that would
+// make the entry, then one that runs the same package, then one that runs the same program.
 func Find(options []*Option, s config.Server) *Option {
 	for _, fits := range []func(o *Option) bool{
 		func(o *Option) bool { m := o.match(s); return m.args || m.url },

@@ -16,7 +16,7 @@ type Option struct {
 	Runs     string // the package with its version, or the url
 	Unusable string // why it cannot be used; "" is usable
 
-	// Bundle is what has to be unpacked first, see [Client.Unpack]; nil is nothing.
+	// Bundle is an archive to unpack first, see [Client.Unpack]; nil is none.
 	Bundle *Bundle
 
 	inputs inputs
@@ -30,11 +30,11 @@ type Option struct {
 	headers []word
 }
 
-// Inputs are what a person has to give, or may give.
+// Inputs returns what a person has to give, or may give.
 func (o *Option) Inputs() []Input { return slices.Clone(o.inputs) }
 
-// Options returns the ways to run the server: packages before remotes, or the other way
-// round, bundles after the other packages, and otherwise in the order of the registry.
+// Options returns the ways to run the server, in the order of the registry. Packages come before
+// remotes, or after them if remotesFirst, and bundles come last among the packages.
 func (s *Server) Options(remotesFirst bool) []*Option {
 	var packages, remotes []*Option
 	for i := range s.Packages {
@@ -51,7 +51,7 @@ func (s *Server) Options(remotesFirst bool) []*Option {
 	return slices.Concat(packages, remotes)
 }
 
-// option reads a remote into a way to reach it.
+// option returns the way to reach a remote.
 func (r *Remote) option() *Option {
 	o := &Option{Kind: "http", Runs: r.URL}
 	o.url = o.inputs.template(r.URL, "the url", "", r.Variables)
@@ -81,8 +81,8 @@ func (r *Remote) option() *Option {
 	return o
 }
 
-// checkParts bounds how many places of an option an answer is put into: an entry is matched
-// with all of them.
+// checkParts bounds how many places of an option hold an answer, since an entry is matched with
+// all of them.
 func (o *Option) checkParts() error {
 	places := 0
 	count := func(t template) {
@@ -104,7 +104,7 @@ func (o *Option) checkParts() error {
 	return nil
 }
 
-// checkURL refuses the url of a remote that leads into the network that it is read in.
+// checkURL refuses the url of a remote that leads into the network of this machine.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

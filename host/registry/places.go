@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// right says what a flag of the program can do that is not harmless, or "".
+// right says what harm a flag of the program can do, or returns "".
 func (r runner) right(flag string) string {
 	if scoped := strings.HasPrefix(flag, "--@") && strings.HasSuffix(flag, ":registry"); scoped {
 		flag = "--@:registry"
@@ -24,15 +24,15 @@ func (r runner) takesValue(flag string) bool {
 	return slices.Contains(r.options, flag) || r.right(flag) != "" && !r.isSwitch(flag)
 }
 
-// checkPlaces refuses arguments of the program that make it take another word for the
-// package: a word that is no value, and a flag that takes the package for its value.
+// checkPlaces refuses arguments that make the program take another word for the package. They
+// are a word that is no value, and a flag that takes the package for its value.
 func (o *Option) checkPlaces(r runner, own []word) error {
 	open := "" // the flag whose value is the next word
 	for _, w := range own {
 		text := w.texts[0][0].text
 		flag, value, joined := strings.Cut(text, "=")
 		isFlag := strings.HasPrefix(text, "-")
-		// What may be left out, or be there twice, moves the words behind it.
+		// An argument that may be left out, or repeated, moves the words behind it.
 		always := w.flag == "" && w.repeated == "" && (w.required || !w.hasInputs())
 		switch {
 		case open != "" && (isFlag || !always):
@@ -64,7 +64,7 @@ func (w word) hasInputs() bool {
 	})
 }
 
-// placeCautions says what arguments in front of the package can do.
+// placeCautions says what harm the arguments before the package can do.
 func (o *Option) placeCautions(args []string) (cautions []string) {
 	r, at := runners[o.Kind], o.packageAt(args)
 	isValue := false

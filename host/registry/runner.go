@@ -24,8 +24,8 @@ type runner struct {
 	rights     map[string]string  // what else flags do; they take a value, unless in switches
 }
 
-// The versions that are one version. The program would take "1" for a range, and a word
-// for a tag.
+// The patterns that match exactly one version. The program would read "1" as a range, and a word
+// as a tag.
 var (
 	semantic = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
 	numbered = lazyregexp.New(`^[0-9]+(\.[0-9]+)*([0-9A-Za-z.+_-]*)$`)
@@ -40,9 +40,8 @@ const (
 	container = "gives the container more of this machine"
 )
 
-// runners are the types of packages that can be run: npx -y ID@VERSION, uvx
-// ID@VERSION, dnx ID@VERSION --yes -- ARGUMENTS, docker run -i --rm IMAGE, and a program
-// of cargo in PATH.
+// runners maps each type of package to the way to run it: npx -y ID@VERSION, uvx ID@VERSION, dnx
+// ID@VERSION --yes -- ARGUMENTS, docker run -i --rm IMAGE, and for cargo a program in PATH.
 var runners = map[string]runner{
 	"npm": {
 		[]string{"npx", "bunx"}, []string{"registry.npmjs.org"}, lazyregexp.New(`^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`), semantic, []string{"NPM_CONFIG_", "BUN_CONFIG_"},
@@ -81,7 +80,7 @@ var runners = map[string]runner{
 	"cargo": {nil, []string{"crates.io"}, lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]*$`), semantic, nil, nil, nil, nil},
 }
 
-// option reads a package into a way to run it.
+// option returns the way to run a package.
 func (p *Package) option() *Option {
 	kind := strings.ToLower(p.RegistryType)
 	o := &Option{Kind: kind, Runs: p.Identifier}
@@ -101,8 +100,8 @@ func (p *Package) option() *Option {
 	return o
 }
 
-// compile makes the command of a package: the program, its own arguments, the package,
-// and the arguments of the package.
+// compile makes the command of a package: the program, the program's own arguments, the package,
+// and the package's arguments.
 func (p *Package) compile(o *Option, r runner) error {
 	spec, err := p.spec(o.Kind, r)
 	if err != nil {
@@ -143,7 +142,7 @@ func (p *Package) compile(o *Option, r runner) error {
 	return cmp.Or(o.checkPlaces(r, own), o.checkParts())
 }
 
-// spec is what names the package to its program: with its version, which is exact.
+// spec returns the name of the package for its program, with an exact version.
 func (p *Package) spec(kind string, r runner) (string, error) {
 	id := p.Identifier
 	if kind == "oci" {
@@ -167,8 +166,8 @@ func (p *Package) spec(kind string, r runner) (string, error) {
 	return id + "@" + p.Version, nil
 }
 
-// image is the name of an image. Descriptions for schemas before 2025-12-11 have the host
-// and the tag of it beside it.
+// image returns the name of an image. In descriptions for schemas before 2025-12-11, other
+// fields hold its host and its tag.
 func (p *Package) image() string {
 	id := p.Identifier
 	base, err := url.Parse(p.RegistryBaseURL)
@@ -181,8 +180,8 @@ func (p *Package) image() string {
 	return id
 }
 
-// program is what runs the package. A hint at a program that is not known for the type
-// is not followed: the arguments that go with it could be anything.
+// program returns the program that runs the package. A hint at a program that is not known for
+// the type is ignored, because the arguments that go with it could be anything.
 func (p *Package) program(o *Option, r runner) (string, error) {
 	switch {
 	case o.Kind == "cargo" && runsArguments(p.Identifier):
@@ -199,7 +198,7 @@ func (p *Package) program(o *Option, r runner) (string, error) {
 	return r.programs[0], nil
 }
 
-// runsArguments reports whether a program is known to run what its arguments name.
+// runsArguments reports whether a program is known to run code that its arguments name.
 func runsArguments(program string) bool {
 	program = strings.ToLower(program)
 	for _, r := range runners {
@@ -210,7 +209,7 @@ func runsArguments(program string) bool {
 	return trust.RunsOthers(program) || slices.Contains(bundlePrograms, program)
 }
 
-// arguments reads arguments: the program's own ones are joined with their values.
+// arguments reads arguments. The program's own ones are joined with their values.
 func (o *Option) arguments(list []Argument, own bool) (words []word, err error) {
 	for i, a := range list {
 		w, err := o.inputs.argument(a, i+1, own)
@@ -229,7 +228,7 @@ func (o *Option) fixed(texts ...string) (words []word) {
 	return words
 }
 
-// before is what stands before the program's own arguments.
+// before returns the words before the program's own arguments.
 func (o *Option) before() (words []word) {
 	switch {
 	case o.program == "npx":
@@ -244,5 +243,5 @@ func (o *Option) before() (words []word) {
 	return words
 }
 
-// given are words that before has already, or that a server on stdio cannot have.
+// given are words that before adds already, or that a server on stdio cannot have.
 var given = []string{"-y", "--yes", "run", "-i", "--interactive", "--rm", "-it", "-t", "--tty"}

@@ -40,7 +40,7 @@ type Package struct {
 	Environment      []Variable `json:"environmentVariables,omitempty"`
 }
 
-// Transport is what a package speaks.
+// Transport is the transport of a package.
 type Transport struct {
 	Type string `json:"type"`
 }
@@ -53,7 +53,7 @@ type Remote struct {
 	Variables map[string]Value `json:"variables,omitempty"`
 }
 
-// Value is a text that the registry has, or that a person gives.
+// Value is a text that comes from the registry or from a person.
 type Value struct {
 	Value       string   `json:"value,omitempty"`
 	Description string   `json:"description,omitempty"`
@@ -69,7 +69,7 @@ type Value struct {
 type Variable struct {
 	Value
 	Name      string           `json:"name"`
-	Variables map[string]Value `json:"variables,omitempty"` // in the braces of its value
+	Variables map[string]Value `json:"variables,omitempty"` // that occur in braces in its value
 }
 
 // Argument is a word of a command line, or a flag with its value.
@@ -118,13 +118,13 @@ type answer struct {
 	} `json:"_meta"`
 }
 
-// names is what a server is called (the pattern of the schema).
+// names matches the name of a server (the pattern of the schema).
 var names = lazyregexp.New(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 // IsName reports whether text can be the name of a server in a registry.
 func IsName(text string) bool { return len(text) <= 200 && names.MatchString(text) }
 
-// tags is what can be the tag of an image.
+// tags matches the tag of an image.
 var tags = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`)
 
 func isTag(text string) bool { return tags.MatchString(text) && text != "latest" }
@@ -147,8 +147,8 @@ func (a *answer) listing() (*Listing, error) {
 	return l, err
 }
 
-// check bounds a description, and refuses a name or version that is not one: they become
-// part of urls and of the configuration.
+// check bounds a description, and refuses a malformed name or version, since both become parts
+// of urls and of the configuration.
 func (s *Server) check() error {
 	if !IsName(s.Name) || s.Version == "" || len(s.Version) > 255 {
 		return protocolError("%.80q and %.80q are not the name and version of a server", s.Name, s.Version)
@@ -166,9 +166,9 @@ func (s *Server) check() error {
 	return nil
 }
 
-// fingerprint hashes what the registry says of a version, in whatever order and with
-// whatever spaces it says it. What its tools note for themselves is left out: the schema
-// that the description was written for, and _meta.
+// fingerprint hashes what the registry says of a version, whatever its order and its spaces. It
+// leaves out what tools note for themselves: _meta, and the schema that the description was
+// written for.
 func fingerprint(text []byte) (string, error) {
 	var members map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(text))

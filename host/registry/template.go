@@ -12,15 +12,15 @@ import (
 
 // Input is what a person has to give, or may give, before a server runs.
 type Input struct {
-	ID       string // what its answer is kept by
+	ID       string // the key of its answer in [Answers]
 	Of       string // what it is: "the argument target_dir", "the variable API_KEY", "tenant (for the url)"
 	Repeated bool   // may have several answers
 	Flag     bool   // an argument without a value of its own: the answer "true" gives it
 	Value
 }
 
-// Answers are the answers to inputs by their IDs, as texts of the configuration: ${NAME}
-// is a variable and ${secret:NAME} a secret of the vault. An input without one has its
+// Answers maps the ID of each input to its answers. They are texts of the configuration: ${NAME}
+// is a variable and ${secret:NAME} a secret of the vault. An input without an answer has its
 // default, if there is any.
 type Answers map[string][]string
 
@@ -30,10 +30,9 @@ type part struct{ text, input string }
 // template is a value with its inputs.
 type template []part
 
-// word is an argument, a variable or a header: texts that are there together or not at
-// all.
+// word is an argument, a variable or a header. Its texts are all there or all left out.
 type word struct {
-	name     string     // of a variable or a header
+	name     string     // of a variable or a header; "" for an argument
 	texts    []template // one of a variable; one or two of an argument
 	required bool
 	repeated string // the input whose answers it is repeated for
@@ -44,8 +43,8 @@ type word struct {
 // inputs collects the inputs of an option.
 type inputs []Input
 
-// add adds an input, or finds the same one. Two that share an ID and are not the same
-// are told apart by what they are for.
+// add adds an input, or finds the same one, and returns its ID. Different inputs with the same
+// ID get IDs that name their purpose.
 func (list *inputs) add(in Input) string {
 	for {
 		i := slices.IndexFunc(*list, func(other Input) bool { return other.ID == in.ID })
@@ -62,8 +61,8 @@ func (list *inputs) add(in Input) string {
 
 var braces = lazyregexp.New(`\{[^{}]*\}`)
 
-// template splits a value at the braces of its variables. Other braces are text. A
-// variable without a description of its own gets that of the value.
+// template splits a value at its variables in braces. Other braces are text. A variable without
+// a description of its own gets that of the value.
 func (list *inputs) template(value, of, about string, variables map[string]Value) (t template) {
 	at := 0
 	for _, b := range braces.FindAllStringIndex(value, -1) {
@@ -84,7 +83,7 @@ func (list *inputs) template(value, of, about string, variables map[string]Value
 	return append(t, part{text: value[at:]})
 }
 
-// variable reads a variable or a header. kind is what it is.
+// variable reads a variable or a header; kind says which.
 func (list *inputs) variable(v Variable, kind string) word {
 	of := "the " + kind + " " + v.Name
 	w := word{name: v.Name, required: v.IsRequired}
@@ -96,9 +95,8 @@ func (list *inputs) variable(v Variable, kind string) word {
 	return w
 }
 
-// argument reads an argument. A named one and its value are two words, or one with an
-// equals sign, which is what makes sure that a program does not take the value for
-// something else.
+// argument reads an argument. A named one and its value are two words, or one with an equals
+// sign. The latter makes sure that a program does not take the value for something else.
 func (list *inputs) argument(a Argument, number int, joined bool) (w word, err error) {
 	id := strings.TrimLeft(a.Name, "-")
 	if a.Type == "positional" {
@@ -156,6 +154,6 @@ func (w word) text() (text string) {
 	return text
 }
 
-// escaped is a text of the registry as the configuration has it: a dollar sign in it
+// escaped escapes a text of the registry for the configuration, so that a dollar sign in it
 // begins no reference.
 func escaped(text string) string { return strings.ReplaceAll(text, "$", "$$") }

@@ -1,5 +1,5 @@
-// Package status has the states of the servers of a host, the reasons for them, and
-// what a server says of itself.
+// Package status defines the states of the servers of a host, the reasons for them, and what a
+// server says of itself.
 package status
 
 import (
@@ -40,16 +40,16 @@ func (s State) String() string {
 // MarshalText returns the text of the state.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Reason is why a server is in its state, and also why a dial failed. Its text is stable.
+// Reason says why a server is in its state, or why a dial failed. Its text is stable.
 type Reason uint8
 
-// The reasons for a state. Those from Unreachable to PluginRefused, and SignIn,
-// are also reasons for which a dial fails.
+// The reasons for a state. Those from Unreachable to PluginRefused, and SignIn, are also reasons
+// of a failed dial.
 const (
 	NotStarted    Reason = iota // not wanted yet
 	Wanted                      // it was asked for
 	Ready                       // the connection stands
-	Lost                        // the connection ended by itself
+	Lost                        // the connection ended unasked
 	Unreachable                 // the dial failed, and may go better next time
 	BadConfig                   // its entry cannot work
 	Denied                      // a grant or an approval is missing
@@ -76,19 +76,19 @@ func (r Reason) String() string {
 // MarshalText returns the text of the reason.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Status is what is known of one server at a moment.
+// Status describes one server at a moment.
 type Status struct {
-	ID     uint64 // tells sessions apart, of the same name too
+	ID     uint64 // tells sessions apart, even those of the same name
 	Name   string
 	State  State
 	Reason Reason
 	Since  time.Time // when the state began
 
-	Err     error     // the newest one; it stays when all is well again
-	Attempt int       // how often it was dialled since it was last well
-	Next    time.Time // when it is next dialled by itself; zero is never
+	Err     error     // the newest one; it stays when the server works again
+	Attempt int       // how many dials since the server last worked
+	Next    time.Time // when it is next dialled without being asked; zero is never
 
-	// What the newest connection was like.
+	// The newest connection.
 	Era       string
 	Protocol  string // the revision
 	Transport string // the plugin
@@ -98,8 +98,8 @@ type Status struct {
 	Stale   bool          // that list is from an earlier connection or run
 }
 
-// Info is what a server said of itself in the newest handshake, and how it is spoken
-// to. Strings and capabilities are the server's words.
+// Info is what a server said of itself in the newest handshake, and the protocol and transport
+// in use. Strings and capabilities are the server's words.
 type Info struct {
 	Server       mcp.Implementation // what the server calls itself
 	Protocol     string             // the revision in use
@@ -111,7 +111,7 @@ type Info struct {
 	Raw json.RawMessage `json:"-"` // the whole answer to the handshake
 }
 
-// Known is what a server was last known to list.
+// Known holds the lists that a server was last known to have.
 type Known struct {
 	Tools     Listed[mcp.Tool]
 	Prompts   Listed[mcp.Prompt]
@@ -119,12 +119,12 @@ type Known struct {
 	Templates Listed[mcp.ResourceTemplate]
 }
 
-// Listed is a list as it was last known.
+// Listed is a list with the time at which it was read.
 type Listed[T any] struct {
 	Items []T
 	At    time.Time // when the server was asked; zero is never
 
-	// Stale says that the server may list others by now: it was not asked since it was last
+	// Stale says that the list may have changed: the server was not asked since it was last
 	// connected, or has said that its list changed.
 	Stale bool
 }
@@ -136,9 +136,9 @@ type Update struct {
 	Status
 }
 
-// Watch is one reader's view of the status of all servers, which Host.Watch begins. It begins
-// with every server that there is. A slow reader holds nothing up: it gets only the newest update
-// of each server.
+// Watch reads the status of all servers. Host.Watch begins one, and its first updates are one
+// for each server that there is. A slow reader delays nothing: it gets only the newest update of
+// each server.
 type Watch interface {
 	// Next waits for an update. After Close of the watch, and after the last update of a host
 	// that was closed, the error is ErrClosed of package host.

@@ -6,11 +6,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 )
 
-// entry is what the message path leaves for the writer: as little as a line can be made
-// from later.
+// entry is what the message path leaves for the writer: the least from which a line can be made
+// later.
 type entry struct {
 	connection *Connection
-	kind       Kind // "" for a message that the writer has yet to look at
+	kind       Kind // "" for a message that the writer has not classified yet
 	sent       bool
 	at         time.Time
 	version    string // the protocol revision that is settled
@@ -24,8 +24,8 @@ type entry struct {
 type span struct{ from, to int }
 
 const (
-	messageCap = 64 << 10 // bytes of a message that a file has
-	tailCap    = 256      // bytes at the end of a longer message, which may have its id
+	messageCap = 64 << 10 // bytes of a message that the file keeps
+	tailCap    = 256      // bytes at the end of a longer message that are kept too: they may have its id
 	queueCap   = 16 << 20 // bytes that wait to be written
 	entryCost  = 256      // bytes that each entry counts for beside its message
 )

@@ -1,6 +1,6 @@
-// Package trace shows what passes between a host and its servers. A [Printer] prints it
-// for a person, layer by layer. A [Recorder] writes every message to a file, which [Read]
-// reads again. Secrets are left out of both.
+// Package trace shows the traffic between a host and its servers. A [Printer] prints it for a
+// person, layer by layer. A [Recorder] writes every message to a file, which [Read] reads again.
+// Both leave out secrets.
 package trace
 
 import (
@@ -23,7 +23,7 @@ type layer uint8
 const (
 	layerRPC layer = 1 << iota // every JSON-RPC message, in both directions
 	layerABI                   // every event and host call of a plugin
-	layerIO                    // the payloads of those
+	layerIO                    // the payloads of events and host calls
 )
 
 var layers = map[string]layer{"rpc": layerRPC, "abi": layerABI, "io": layerIO}
@@ -31,7 +31,7 @@ var layers = map[string]layer{"rpc": layerRPC, "abi": layerABI, "io": layerIO}
 // Printer writes lines for some layers. A nil Printer prints nothing. It may be used from
 // any goroutine.
 type Printer struct {
-	layers  layer // that are on
+	layers  layer // the layers that are printed
 	secrets redact.Set
 	mu      sync.Mutex
 	w       io.Writer
@@ -72,7 +72,7 @@ func (p *Printer) Secrets() *redact.Set {
 // payloadCap is how much of a payload or message is printed, in bytes.
 const payloadCap = 2 << 10
 
-// ABI returns a function that prints the events and host calls of one connection, or nil
+// ABI returns a function that prints the events and host calls of one connection. It returns nil
 // if neither layer "abi" nor "io" is on. line is a line of a call trace, see package abi.
 func (p *Printer) ABI(server string) func(line, payload []byte) {
 	if !p.on(layerABI) && !p.on(layerIO) {
@@ -93,11 +93,11 @@ func (p *Printer) ABI(server string) func(line, payload []byte) {
 
 const (
 	maxStreams = 64      // of a guest, that are searched across pieces
-	carried    = 8 << 10 // bytes at the end of a piece that are searched with the next
+	carried    = 8 << 10 // bytes at the end of a piece that are searched again with the next
 )
 
-// piece returns what is printed of a payload: its beginning, without secrets. The
-// payloads of one stream are the pieces of one text.
+// piece returns the printed part of a payload: its beginning, without secrets. The payloads of
+// one stream are the pieces of one text.
 func (p *Printer) piece(streams map[string]*redact.Stream, line, payload []byte) []byte {
 	key := streamOf(line)
 	s := streams[key]
@@ -115,8 +115,8 @@ func (p *Printer) piece(streams map[string]*redact.Stream, line, payload []byte)
 	return out
 }
 
-// streamOf returns the part of a line that identifies the stream of its payload, the kind
-// and the number: "--> event(DATA, 257" or "<-- write(257".
+// streamOf returns the part of a line that identifies the stream of its payload by kind and
+// number: "--> event(DATA, 257" or "<-- write(257".
 func streamOf(line []byte) string {
 	end := bytes.IndexByte(line, ',')
 	if next := bytes.IndexByte(line[end+1:], ','); end >= 0 && next >= 0 && bytes.HasPrefix(line, []byte("--> event(")) {
@@ -125,7 +125,7 @@ func streamOf(line []byte) string {
 	return string(line[:max(end, 0)])
 }
 
-// RPC returns a function that prints the messages of one connection, or nil if layer
+// RPC returns a function that prints the messages of one connection. It returns nil if layer
 // "rpc" is off. sent is true for messages of the host.
 func (p *Printer) RPC(server string) func(sent bool, message []byte) {
 	if !p.on(layerRPC) {
@@ -140,7 +140,7 @@ func (p *Printer) RPC(server string) func(sent bool, message []byte) {
 	}
 }
 
-// Dropped returns a function that prints received messages that were discarded, or nil
+// Dropped returns a function that prints received messages that were discarded. It returns nil
 // if layer "rpc" is off.
 func (p *Printer) Dropped(server string) func(why error, message []byte) {
 	if !p.on(layerRPC) {
@@ -151,9 +151,8 @@ func (p *Printer) Dropped(server string) func(why error, message []byte) {
 	}
 }
 
-// shown returns a message, or its beginning, as part of a line, without secrets. A server
-// must neither begin a line of its own nor steer the terminal, so only printable
-// characters stay.
+// shown returns a message, or its beginning, without secrets, as part of a line. Only printable
+// characters stay, so that a server can neither begin a line nor steer the terminal.
 func (p *Printer) shown(message []byte) string {
 	var begin []byte
 	if len(message) > payloadCap {
@@ -175,8 +174,8 @@ var (
 	targetQuery   = lazyregexp.New(`([A-Z] "(?:[^"\\?]|\\.)*\?)(?:[^"\\]|\\.)*"`)
 )
 
-// withoutSession takes session identifiers out of the line of an open; other lines stay as they
-// are. It is not for layer "io", whose payloads are printed whole but for secrets of the
+// withoutSession removes session identifiers from the line of an open, and returns any other
+// line unchanged. Layer "io" does not use it: that prints whole payloads, without secrets of the
 // configuration.
 func withoutSession(line []byte) []byte {
 	if !bytes.HasPrefix(line, []byte("<-- open(")) {

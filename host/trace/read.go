@@ -18,7 +18,7 @@ var (
 	errLong    = errors.New("it is longer than a line of a trace can be")
 )
 
-// LineError is the error for a line that is not a line of a trace.
+// LineError says that a line is not a line of a trace.
 type LineError struct {
 	Line int // from 1
 	Err  error
@@ -33,9 +33,9 @@ type Line struct {
 	Raw []byte // as it is written, without the line break; valid until the next line is read
 }
 
-// Read reads what a [Recorder] has written, and keeps one line at a time in memory. For
-// a line that is not of a trace it yields a [*LineError], and continues behind it. Any
-// other error is that of in, and ends the sequence. Blank lines are skipped.
+// Read reads what a [Recorder] has written, and keeps one line at a time in memory. For a line
+// that is not of a trace it yields a [*LineError], and goes on with the next. Any other error
+// comes from in, and ends the sequence. Read skips blank lines.
 func Read(in io.Reader) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		lines := jsonl.NewLines(in, maxLine)
@@ -64,8 +64,8 @@ func Read(in io.Reader) iter.Seq2[Line, error] {
 	}
 }
 
-// parse reads a line, of any bytes. The record aliases the line. Members that it does not
-// know are ignored, so that later versions may add some.
+// parse reads a line of any bytes. The record aliases the line. Unknown members are ignored, so
+// that later versions may add some.
 func parse(line []byte) (r Record, err error) {
 	if err := jsonl.Read(line, r.members); err != nil {
 		return r, fmt.Errorf("%w: %w", errForeign, err)
@@ -73,7 +73,7 @@ func parse(line []byte) (r Record, err error) {
 	return r, r.check()
 }
 
-// check tells a line of a trace from other JSON.
+// check refuses JSON that is not a line of a trace.
 func (r *Record) check() error {
 	switch {
 	case !slices.Contains(kinds, r.Kind):

@@ -17,7 +17,7 @@ const (
 	End   Kind = "end"   // the last line: how many are missing in all
 
 	Opened Kind = "opened"
-	Lost   Kind = "lost"   // it ended, and the host did not close it
+	Lost   Kind = "lost"   // it ended without the host closing it
 	Closed Kind = "closed" // the host closed it
 
 	Request      Kind = "request"
@@ -36,7 +36,7 @@ const (
 	Received = "received" // by the host
 )
 
-// Format is what the first line of a trace file says.
+// Format is the format that the first line of a trace file names.
 const Format = "wharf-trace/1"
 
 // Record is one line of a trace file. Members that the line does not have are zero.
@@ -67,7 +67,7 @@ type Record struct {
 	Text    string // instead of Message: the beginning of a message that was cut or is not JSON
 }
 
-// members lists the members of a line.
+// members writes the members of a line.
 func (r *Record) members(l *jsonl.Line) {
 	l.Text("kind", (*string)(&r.Kind))
 	l.Text("format", &r.Format)

@@ -10,14 +10,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// Recorder writes every message between hosts and their servers to a file, one
-// [Record] a line, without the secrets that it knows of. Several hosts may share one.
-// A nil Recorder records nothing. It may be used from any goroutine. The program
-// that created it closes it, after the hosts.
+// Recorder writes every message between hosts and their servers to a file, one [Record] a line,
+// without the secrets that it knows of. Several hosts may share one. A nil Recorder records
+// nothing. It may be used from any goroutine. The program that created it closes it, after the
+// hosts.
 //
-// Recording never blocks a message: it copies the first 64 KiB, and one goroutine does
-// the rest. Where a disk falls behind by 16 MiB, messages are left out, and the file
-// says how many, and where.
+// Recording never blocks a message: it copies the first 64 KiB, and one goroutine does the rest.
+// If the disk falls behind by 16 MiB, messages are left out, and the file says how many, and
+// where.
 type Recorder struct {
 	secrets redact.Set
 	queue   jsonl.Writer[entry]
@@ -26,10 +26,10 @@ type Recorder struct {
 	numbers map[string]int // of connections so far, by server
 }
 
-// Create creates a trace file that only the user can read. It replaces an older trace;
-// any other file at path is an error. A file that reaches 128 MiB is renamed to path.1,
-// replacing the one before, and a new file continues at path: the newest lines are
-// kept, in two files at most.
+// Create creates a trace file that only the user can read. It replaces an older trace; any other
+// file at path is an error. When the file reaches 128 MiB it is renamed to path.1, in place of
+// the one before, and a new file begins at path. So the newest lines are kept, in two files at
+// most.
 func Create(path string) (*Recorder, error) { return create(path, fileCap) }
 
 func create(path string, most int64) (*Recorder, error) {
@@ -52,8 +52,8 @@ func newRecorder(w *writer) *Recorder {
 	return r
 }
 
-// Close writes what is left and closes the file. What is recorded later is discarded.
-// An error says that the file is not complete.
+// Close writes what is left and closes the file. It discards what is recorded later. An error
+// says that the file is not complete.
 func (r *Recorder) Close() error {
 	if r == nil {
 		return nil

@@ -16,9 +16,9 @@ const fileCap = 128 << 20
 // traces is the kind of file that a [Recorder] writes.
 var traces = jsonl.Kind{Noun: "trace", Prefix: `{"kind":"start","format":"wharf-trace/`}
 
-// rotatingFile is a trace on disk. A full file is renamed to path.1, replacing the one
-// before, and a new file continues at path. People look at the end of a trace for what
-// went wrong, so the newest lines are kept, in two files at most.
+// rotatingFile is a trace on disk. A full file is renamed to path.1, in place of the one before,
+// and a new file begins at path. So the newest lines are kept, in two files at most: people look
+// for the cause of a failure at the end of a trace.
 type rotatingFile struct {
 	path string // absolute
 	most int64  // bytes of a file
@@ -43,8 +43,8 @@ func (f *rotatingFile) Close() error                { return f.file.Close() }
 func (f *rotatingFile) name() string     { return filepath.Base(f.path) }
 func (f *rotatingFile) previous() string { return f.name() + ".1" }
 
-// blocked says why the file cannot be renamed, or is nil. The recorder must not move a file
-// that another program has put in its place, and replaces only traces.
+// blocked returns why the file cannot be renamed, or nil. The recorder must not move a file that
+// another program has put in its place, and replaces only traces.
 func (f *rotatingFile) blocked() error {
 	mine, err := f.file.Stat()
 	if err != nil {

@@ -77,8 +77,8 @@ func (w *writer) append(r *Record) {
 	w.out.Write(line)
 }
 
-// rotate continues in another file. Each of the two files names the other. A file that
-// cannot be renamed says why it is the last.
+// rotate continues in another file. Each of the two files names the other. If the file cannot be
+// renamed, its last line says why it is the last.
 func (w *writer) rotate() {
 	if why := w.file.blocked(); why != nil {
 		why = fmt.Errorf("the file is full: %w", why)
@@ -125,7 +125,7 @@ func (w *writer) entry(b *batch, e *entry) {
 // droppedCap is how much of a dropped message a line has; another line has all of it.
 const droppedCap = 1 << 10
 
-// message adds what a message says, without its secrets.
+// message adds the facts about a message, without its secrets.
 func (w *writer) message(r *Record, b *batch, e *entry) {
 	text := e.text.of(b)
 	if e.kind == Dropped {
@@ -157,9 +157,9 @@ func (w *writer) message(r *Record, b *batch, e *entry) {
 	e.connection.pending.match(r)
 }
 
-// read finds out what a message is. If it was cut, the id or even the method may be in
-// the part that is gone. Without a method it counts as a response, because responses are
-// the messages that get long.
+// read finds out what kind of message msg is. If msg was cut, the id or even the method may be
+// missing. A message without a method counts as a response, because responses are the messages
+// that get long.
 func (r *Record) read(msg []byte, cut bool) {
 	in := strictjson.Read(msg)
 	switch in.Kind() {
@@ -202,8 +202,8 @@ func (r *Record) read(msg []byte, cut bool) {
 // maxToken is the longest method or id that is recorded, in bytes.
 const maxToken = 1 << 10
 
-// pendingRequests are the requests of a connection without a response yet. When there
-// are too many it forgets the oldest, since some are never answered.
+// pendingRequests holds the requests of a connection that have no response yet. Beyond a bound
+// it forgets the oldest, since some are never answered.
 type pendingRequests struct {
 	open  map[string]pendingRequest // by direction and id
 	order []string                  // the keys, the oldest first; also of answered requests
@@ -216,7 +216,7 @@ type pendingRequest struct {
 
 const maxPending = 10_000
 
-// match remembers a request, and completes a response with what it answers.
+// match remembers a request. To a response it adds what is known of its request.
 func (p *pendingRequests) match(r *Record) {
 	switch r.Kind {
 	case Request:

@@ -20,7 +20,7 @@ const (
 	// settle is how long files must be left alone before a change is reported.
 	settle = 200 * time.Millisecond
 
-	// longest is when a change is reported although files are still written to.
+	// longest bounds how long a change waits while files are still being written to.
 	longest = 2 * time.Second
 )
 
@@ -95,8 +95,8 @@ func (f *Files) Set(paths ...string) error {
 	return f.watch()
 }
 
-// watch makes the notifier watch the folders of all places, and no others. If one cannot be
-// watched, the others still are. The caller holds mu.
+// watch makes the notifier watch the folders of all places, and no others. A folder that cannot
+// be watched does not keep it from watching the rest. The caller holds mu.
 func (f *Files) watch() error {
 	wanted := make(map[string]bool)
 	for _, p := range f.places {
@@ -106,8 +106,8 @@ func (f *Files) watch() error {
 	}
 	var errs []error
 	for dir := range wanted {
-		// Also if it is watched already: the kernel forgets a folder that was moved or
-		// removed, and its name may belong to another by now. Adding twice does nothing.
+		// A watched folder is added again: the kernel forgets a folder that was moved or
+		// removed, and its name may belong to another by now. Adding one twice does nothing.
 		if err := f.notifier.Add(dir); err != nil {
 			errs = append(errs, fmt.Errorf("follow %s: %w", dir, err))
 			delete(wanted, dir)
@@ -122,7 +122,7 @@ func (f *Files) watch() error {
 	return errors.Join(errs...)
 }
 
-// run waits for events, and checks the files once there are no more for a moment.
+// run waits for events, and checks the files once no more have come for a moment.
 func (f *Files) run(ctx context.Context, events <-chan fsnotify.Event, lost <-chan error) {
 	defer close(f.ended)
 	quiet := time.NewTimer(settle)
@@ -165,9 +165,9 @@ func (f *Files) matters(e fsnotify.Event) bool {
 	return f.dirs[name]
 }
 
-// check finds the files that have changed. Their links may have changed too, so it chooses
-// the folders to watch anew, and then checks once more: there are no events for changes
-// from before a folder was watched.
+// check finds the files that have changed. Their links may have changed too, so it chooses the
+// folders to watch anew. Then it checks once more, since there are no events for changes before
+// a folder was watched.
 func (f *Files) check() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 // maxLinks is how many links a path may have, as in most kernels.
 const maxLinks = 40
 
-// place is what a path leads to at a moment, and the names on the way whose change would
-// lead it elsewhere.
+// place describes where a path leads at a moment, and the names on the way that could lead it
+// elsewhere if they changed.
 type place struct {
 	names map[string]struct{} // absolute paths
 	info  os.FileInfo         // nil if there is no file
