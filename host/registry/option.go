@@ -104,7 +104,7 @@ func (o *Option) checkParts() error {
 	return nil
 }
 
-// checkURL refuses the url of a remote that leads into the network of this machine.
+// checkURL refuses the url of a remote that leads to this machine or into its network.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// surface returns the host calls with the prices of a host and the results of a recording.
+// surface returns the host calls at a host's prices. A replay answers them from the recording.
 func surface() wasm.ABI {
 	s := guest.ABI()
 	for i, op := range abi.Calls() {
@@ -86,15 +86,15 @@ func (p *player) payload() []byte {
 	return p.step.bytes
 }
 
-// errStopped stops a guest where the recorded one was stopped.
+// errStopped stops a guest at the call in which the recorded guest was stopped.
 var errStopped = errors.New("it was stopped here when it was recorded")
 
-// lookAhead is how many recorded calls are searched for one that the guest makes.
+// lookAhead bounds how many recorded calls are searched for a call of the guest.
 const lookAhead = 64
 
-// match compares a call with those of the recording, and sets its result: the result of the
-// same call, now or further on; otherwise the result of the next call, if it calls the same
-// function with other arguments; otherwise a likely result.
+// match compares a call with those of the recording, and sets its result. That is the result of
+// the same call, now or further on, or else of the next call, if only its arguments differ. A
+// call that the recording lacks gets a likely result.
 func (p *player) match(got *call) {
 	if p.step == nil || !p.compares(got.op) {
 		p.makeUp(got)
@@ -122,15 +122,15 @@ func (p *player) match(got *call) {
 	}
 }
 
-// adopt sets the recorded result. A call that reads the payload has its own.
+// adopt sets the recorded result, except for a call that reads the payload: that has its own.
 func (c *call) adopt(from *call) {
 	if !reads(c.op) {
 		c.result = from.result
 	}
 }
 
-// makeUp gives a call that is not in the recording a likely result: a message completes
-// a request, and nothing can be opened.
+// makeUp gives a call that the recording lacks a likely result: a message completes a request,
+// and nothing can be opened.
 func (p *player) makeUp(got *call) {
 	switch got.op {
 	case abi.CallDeliver, abi.CallDeliverMem:

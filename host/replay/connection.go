@@ -12,9 +12,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// Connection records one connection. It is the clock, the randomness and the observer of
-// the guest, and like the guest belongs to one goroutine at a time. It never blocks. A
-// nil Connection records nothing, but cannot be a clock.
+// Connection records one connection. It serves as the clock, the randomness and the observer of
+// the guest, and belongs to one goroutine at a time, as the guest does. It never blocks. A nil
+// Connection records nothing, but cannot be a clock.
 type Connection struct {
 	queue   *jsonl.Writer[line]
 	number  int
@@ -28,8 +28,8 @@ type Connection struct {
 
 var _ guest.Observer = (*Connection)(nil)
 
-// Now is the clock of the guest. It begins with the system's clock and is monotonic from
-// then on, so that its readings are enough to replay both clocks of a guest.
+// Now is the clock of the guest. It starts at the time of the system and is monotonic from then
+// on, so that its readings are enough to replay both clocks of a guest.
 func (c *Connection) Now() time.Time {
 	now := c.began.Add(time.Since(c.began)).Round(0)
 	if !c.cut {
@@ -71,7 +71,7 @@ func (c *Connection) Call(op abi.Call, args []uint32, carried []byte, result int
 	}
 }
 
-// Return ends the event, which is recorded as a whole.
+// Return ends the event and records it as a whole.
 func (c *Connection) Return(result int32, err error) {
 	if c.cut {
 		return
@@ -106,8 +106,8 @@ const (
 	stepCap  = 32 << 20 // bytes of one event and everything that belongs to it
 )
 
-// add leaves a line of that many bytes for the writer, and never waits for the file. If
-// there is no room it leaves a cut in its place. After a cut there are no more lines.
+// add passes a line of that weight in bytes to the writer, and never waits for the file. If
+// there is no room, add passes a cut instead, after which the connection has no more lines.
 func (c *Connection) add(o line, weight int) {
 	if b := c.queue.Acquire(); b != nil {
 		defer c.queue.Release()

@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// Ways in which a plugin can differ from a recording.
+// The ways in which a plugin can differ from a recording.
 const (
 	Changed = "changed" // a host call has other arguments or bytes
 	Extra   = "extra"   // a host call is not in the recording
@@ -19,8 +19,8 @@ const (
 	Stopped = "stopped" // an event returns in only one of the two
 )
 
-// Difference is one place where a plugin behaves differently than recorded. Its texts are
-// lines of a call trace, see package abi.
+// Difference is one place where a plugin behaves differently than in the recording. Its texts
+// are lines of a call trace, see package abi.
 type Difference struct {
 	Server     string   `json:"server"`
 	Connection int      `json:"connection"`
@@ -31,7 +31,7 @@ type Difference struct {
 	Before     []string `json:"before"` // up to eight lines that led to it
 }
 
-// Summary is how often something differs.
+// Summary counts one kind of difference.
 type Summary struct {
 	Kind  string `json:"kind"`
 	What  string `json:"what"` // the host call, or the event
@@ -98,8 +98,8 @@ func sameBytes(a, b []byte, masked bool) bool {
 	return true
 }
 
-// sameManifest compares manifests without the texts for people, since every build has
-// another version.
+// sameManifest compares manifests without the texts for people, which have another version in
+// every build.
 func sameManifest(a, b []byte) bool {
 	x, errX := abi.DecodeManifest(a)
 	y, errY := abi.DecodeManifest(b)
@@ -115,7 +115,7 @@ func sameManifest(a, b []byte) bool {
 	return bytes.Equal(abi.AppendManifest(nil, &x), abi.AppendManifest(nil, &y))
 }
 
-// shownBytes is how many bytes of a call are shown.
+// shownBytes bounds how many bytes of a call are shown.
 const shownBytes = 160
 
 // line returns a call as a line of a call trace.
@@ -128,7 +128,7 @@ func (c *call) line() string {
 	return string(abi.AppendCall(nil, c.op, c.params(), c.result))
 }
 
-// lines returns a call trace line, and behind it the bytes of the call from an offset on.
+// lines returns a line of the call trace, followed by the bytes of the call from an offset on.
 func (c *call) lines(from int) string {
 	text := c.line()
 	if len(c.bytes) == 0 || c.op == abi.CallOpen {

@@ -1,8 +1,7 @@
-// Package replay records what passes between transport plugins and their host, and runs
-// it again. A plugin is a state machine: given the same events, the same results of its
-// host calls, the same clock and the same randomness, it does the same. A file with those
-// is enough to run a session again without its server, and to see where another build of
-// the plugin behaves differently.
+// Package replay records the events and host calls of transport plugins, and runs them again. A
+// plugin is a state machine: given the same events, the same results of its host calls, the same
+// clock and the same randomness, it behaves the same. With a file of those, a session can run
+// again without its server, which shows where another build of the plugin behaves differently.
 //
 // # The file
 //
@@ -29,13 +28,13 @@
 // at that pointer, and result. The request of an open is a block, encoded anew.
 //
 // Bytes are the member text if they are UTF-8, and otherwise base64. If both are missing,
-// size says how many bytes were left out: those of a sealed payload, and, with hidden
-// true, those that may contain a secret in some other form. An OPEN repeats its settings
-// and grants for people.
-//
+// Bytes are the member text if they are UTF-8, and otherwise base64. If both are missing, size
+// says how many bytes were left out. Those are a sealed payload, or, with hidden true, bytes
+// that may contain a secret in some other form. An OPEN repeats its settings and grants for
+// people.
 // clock is the readings in order, in nanoseconds since 1970, of a monotonic clock. random
-// is the bytes that the guest took, in order, in base64.
-//
+// clock has the readings of a monotonic clock in order, in nanoseconds since 1970. random has
+// the bytes that the guest took, in order, in base64.
 // A flow has everything in one line, which ends with its SHA-256: the provider, and for each
 // step the event and the actions that answered it. Each text that may be a secret has a
 // stand-in, also where the provider computes with it: see "A sign-in" in docs/PLUGINS.md.

@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Format is what the first line of a recording says.
+// Format is the format that the first line of a recording names.
 const Format = "wharf-record/1"
 
 // Kinds of lines.
@@ -29,8 +29,7 @@ const (
 	kindFlow       = flowrecord.Kind
 )
 
-// line is a line of a recording: what a connection leaves for the writer, and what Run
-// reads.
+// line is a line of a recording: a connection leaves it for the writer, and Run reads it.
 type line struct {
 	kind       string
 	format     string // of the start
@@ -47,7 +46,7 @@ var (
 	errShort   = errors.New("it is damaged: something is missing")
 )
 
-// flowBegins is the beginning of a line that is a sign-in.
+// flowBegins is the beginning of the line of a sign-in.
 var flowBegins = []byte(`{"kind":"` + kindFlow + `"`)
 
 // parse reads a line. The result does not alias it.
@@ -62,7 +61,7 @@ func parse(text []byte) (*line, error) {
 	return o, o.check()
 }
 
-// members lists the members of a line.
+// members writes the members of a line.
 func (o *line) members(l *jsonl.Line) {
 	l.Text("kind", &o.kind)
 	l.Text("format", &o.format)
@@ -115,7 +114,7 @@ func (s *step) members(l *jsonl.Line) {
 	}
 }
 
-// members lists the bytes as text or as base64, whichever is shorter.
+// members writes the bytes as text or as base64, whichever is shorter.
 func (c *content) members(l *jsonl.Line) {
 	switch from := len(l.Out); {
 	case l.Reads("text"):
@@ -140,7 +139,7 @@ func (c *content) members(l *jsonl.Line) {
 	l.Flag("hidden", &c.hidden)
 }
 
-// describeSettings repeats the block of an OPEN for people.
+// describeSettings repeats the settings and grants of an OPEN for people.
 func describeSettings(l *jsonl.Line, block []byte) {
 	s, err := abi.DecodeSettings(block)
 	if err != nil {
@@ -166,8 +165,7 @@ func describeSettings(l *jsonl.Line, block []byte) {
 	l.Raw("grants", &grants)
 }
 
-// element is a call in the list of an event. The request of an open is in another form
-// than the guest wrote it in.
+// element writes a call into the list of an event. The request of an open is encoded anew.
 func (c *call) element(l *jsonl.Line) {
 	var args []uint32
 	known := l.Writing()
@@ -202,7 +200,7 @@ func (c *call) element(l *jsonl.Line) {
 	}
 }
 
-// check completes a call that was read, and compares its bytes with their length.
+// check completes a call that was read, and refuses one whose bytes have a wrong length.
 func (c *call) check() error {
 	at := guest.PointerArg(c.op)
 	if at >= 0 {
@@ -228,7 +226,7 @@ func (c *call) check() error {
 	return nil
 }
 
-// check tells a line of a recording from other JSON, and completes it.
+// check refuses JSON that is not a line of a recording, and completes one that is.
 func (o *line) check() error {
 	switch s := o.step; o.kind {
 	case kindStart:

@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// player replays one connection: the recording answers what the guest asks for, and what
-// the guest does is compared with the recording. It belongs to one goroutine.
+// player replays one connection: it answers the guest from the recording, and compares the
+// guest's behaviour with the recording. It belongs to one goroutine.
 type player struct {
 	connection int
 	opening    *opening
@@ -33,7 +33,7 @@ type player struct {
 	step     *step    // the current event
 	want     []call   // the calls of step that are compared
 	next     int      // index in want of the next call
-	halted   bool     // the guest was stopped where the recorded one was
+	halted   bool     // the guest was stopped at the same point as the recorded guest
 	manifest []byte   // reported by the guest
 	context  []string // the latest lines of the call trace
 }
@@ -70,8 +70,8 @@ func (p *player) note(line string) {
 	p.context = append(p.context, line)
 }
 
-// run passes an event to the guest and compares everything that it does. A trap of the
-// guest is a part of that, and not an error.
+// run passes an event to the guest and compares its behaviour with the recording. A trap of the
+// guest counts as behaviour, and not as an error.
 func (p *player) run(s *step) error {
 	if p.dead {
 		p.report.Skipped++
@@ -143,7 +143,7 @@ func (p *player) compares(op abi.Call) bool {
 	return true
 }
 
-// differs counts a difference between a recorded call and one of the guest, of which one
+// differs counts a difference between a recorded call and a call of the guest. One of the two
 // may be nil.
 func (p *player) differs(kind string, want, got *call) {
 	var a, b string
@@ -171,8 +171,8 @@ func (p *player) count(kind, what, want, got string) {
 	}
 }
 
-// clock returns the readings of a recording. Behind the last it advances by a microsecond
-// with each reading.
+// clock returns the readings of a recording. After the last it advances by a microsecond with
+// each reading.
 type clock struct {
 	given []int64
 	last  int64
@@ -186,7 +186,7 @@ func (c *clock) now() time.Time {
 	return time.Unix(0, c.last)
 }
 
-// random returns the bytes of a recording, and behind them fixed pseudo-random bytes.
+// random returns the bytes of a recording, and after them fixed pseudo-random bytes.
 type random struct {
 	given []byte
 	more  *rand.ChaCha8

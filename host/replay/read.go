@@ -31,7 +31,7 @@ var (
 	errLong  = errors.New("it is longer than a line of a recording can be")
 )
 
-// next returns the next line of a recording of any bytes, or io.EOF behind the last.
+// next returns the next line of a recording of any bytes, or io.EOF after the last.
 func next(in *jsonl.Lines) (*line, error) {
 	text, err := in.Next()
 	switch {

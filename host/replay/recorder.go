@@ -11,10 +11,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// Recorder writes what passes between transport plugins and their hosts to a file: every
-// event, every host call with its result, the clock and the randomness. Secrets are
-// overwritten. For messages alone there is package trace. A nil Recorder records nothing.
-// It may be used from any goroutine. The program that created it closes it, after the hosts.
+// Recorder writes to a file what transport plugins do: every event, every host call with its
+// result, the clock and the randomness. It overwrites secrets. Package trace records the
+// messages alone. A nil Recorder records nothing. It may be used from any goroutine. The program
+// that created it closes it, after the hosts.
 type Recorder struct {
 	secrets redact.Set
 	queue   jsonl.Writer[line]
@@ -45,8 +45,8 @@ func newRecorder(w io.WriteCloser, most int64) *Recorder {
 	return r
 }
 
-// Close writes what is left and closes the file. What is recorded later is discarded.
-// An error says that the file is not complete.
+// Close writes what is left and closes the file. It discards what is recorded later. An error
+// says that the file is not complete.
 func (r *Recorder) Close() error {
 	if r == nil {
 		return nil

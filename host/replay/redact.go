@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// redactor takes the secrets out of the steps of one connection, in order. It belongs to
-// one goroutine.
+// redactor overwrites the secrets in the steps of one connection, in order. It belongs to one
+// goroutine.
 type redactor struct {
 	secrets   *redact.Set
 	received  map[uint32]*redact.Masker // by handle
@@ -39,7 +39,7 @@ func (r *redactor) redact(s *step) {
 	s.trap = string(trap)
 }
 
-// stream returns the masker of one of many streams.
+// stream returns the masker of the stream with that number.
 func (r *redactor) stream(of map[uint32]*redact.Masker, number uint32) *redact.Masker {
 	m := of[number]
 	if m == nil {
@@ -65,18 +65,18 @@ func (r *redactor) payload(s *step) ([]byte, bool) {
 	return r.secrets.Mask(s.bytes)
 }
 
-// blockAndBody overwrites the secrets in a block of size bytes and in what follows it.
+// blockAndBody overwrites the secrets in a block of size bytes and in the body behind it.
 func (r *redactor) blockAndBody(p []byte, size int, mask func([]byte) []byte, rest *redact.Masker) ([]byte, bool) {
 	head, masked := r.block(p[:size], mask)
 	body, also := rest.Mask(p[size:])
 	return append(bytes.Clone(head), body...), masked || also
 }
 
-// block overwrites the secrets in a block, in which all lengths stay.
+// block overwrites the secrets in a block, and changes no length in it.
 func (r *redactor) block(p []byte, mask func([]byte) []byte) ([]byte, bool) {
 	out := mask(p)
 	if len(out) != len(p) {
-		out = bytes.Clone(p) // the block was encoded otherwise
+		out = bytes.Clone(p) // the block was not encoded as this program does
 	}
 	for _, span := range r.secrets.Spans(p) {
 		redact.Overwrite(out[span[0]:span[1]])
@@ -84,7 +84,7 @@ func (r *redactor) block(p []byte, mask func([]byte) []byte) ([]byte, bool) {
 	return out, !bytes.Equal(out, p)
 }
 
-// call overwrites the secrets in what a guest passed. raw is the payload of the event,
+// call overwrites the secrets in the bytes that a guest passed. raw is the payload of the event,
 // and shown is the same payload redacted.
 func (r *redactor) call(k *call, raw, shown []byte) {
 	switch k.op {
@@ -112,12 +112,12 @@ func (r *redactor) call(k *call, raw, shown []byte) {
 	}
 }
 
-// harmless is the most bytes that are too few for a secret.
+// harmless is the greatest number of bytes that is too short for a secret.
 const harmless = 7
 
-// written overwrites the secrets in what a guest writes from its memory. Once the guest has
-// seen a secret, it may have encoded it in any way; so written drops the bytes, unless they
-// are a part of the event.
+// written overwrites the secrets in bytes that a guest writes from its memory. A guest that has
+// seen a secret may have encoded it in any way. So after that, written keeps only bytes that are
+// a part of the event.
 func (r *redactor) written(k *call, raw, shown []byte) {
 	at := bytes.Index(raw, k.bytes)
 	switch {
@@ -134,8 +134,8 @@ func (r *redactor) written(k *call, raw, shown []byte) {
 // inAddress matches the members of a query, where HTTP+SSE has the session identifier.
 var inAddress = lazyregexp.New(`[?&]([A-Za-z0-9_.-]{1,64})=([^&#\s"\\]+)`)
 
-// learn adds settings that are called secrets, and session identifiers, to the secrets,
-// before anything of the step is redacted.
+// learn adds secrets before anything of the step is redacted: session identifiers, and settings
+// whose names sound like secrets.
 func (r *redactor) learn(s *step) {
 	if s.kind == abi.EventOpen {
 		if settings, err := abi.DecodeSettings(s.bytes); err == nil {
@@ -181,7 +181,7 @@ func starred(text string) string {
 	return string(p)
 }
 
-// maskPairs overwrites values that are called secrets.
+// maskPairs overwrites the values whose names sound like secrets.
 func maskPairs(pairs []abi.Pair) {
 	for i := range pairs {
 		if private(pairs[i].Key) {
@@ -190,7 +190,7 @@ func maskPairs(pairs []abi.Pair) {
 	}
 }
 
-// masked returns a block in which mask has overwritten something, or nil where the block
+// masked returns a block in which mask has overwritten something. It returns nil if the block
 // does not decode.
 func masked[B any](p []byte, decode func([]byte) (B, error), encode func([]byte, *B) []byte, mask func(*B)) []byte {
 	b, err := decode(p)
@@ -228,7 +228,7 @@ func maskOpen(p []byte) []byte {
 	})
 }
 
-// openRequest returns a request in the encoding of this program.
+// openRequest returns a request encoded as this program does.
 func openRequest(p []byte) []byte {
 	r, err := abi.DecodeOpenRequest(p)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// Options are what a replay compares, and how it runs. The zero value compares what a
-// plugin does to the world, and neither what it logs nor how it reads payloads.
+// Options say what a replay compares, and how it runs. The zero value compares a plugin's
+// effects on the world, and neither its logs nor its ways of reading payloads.
 type Options struct {
 	Logs  bool // also compare what the plugin logs
 	Reads bool // also compare how it reads payloads
@@ -32,10 +32,10 @@ type Options struct {
 	Worker []string
 }
 
-// Run replays the connections of a recording with plugin as their transport, without any
-// server, and reports where it behaves differently. It runs the connections of plugins
-// with the same name. A recording that cannot be replayed is a [*FileError]; a plugin that
-// cannot be run is an error of kind host.ErrPluginRefused.
+// Run replays the connections of a recording with plugin as their transport, without any server.
+// It reports where the plugin behaves differently. Connections of plugins with another name are
+// left out. A recording that cannot be replayed is a [*FileError]; a plugin that cannot be run
+// is an error of kind host.ErrPluginRefused.
 func Run(ctx context.Context, recording io.Reader, plugin []byte, o Options) (*Report, error) {
 	if wasm.HasExport(plugin, authabi.ExportStep) {
 		return nil, &hosterr.Error{
@@ -115,8 +115,8 @@ func (r *replay) compile(binary []byte) (m *wasm.Module, err error) {
 	return r.engine.Load(r.ctx, name, binary)
 }
 
-// failed returns the error for a plugin that did not start: that of the context if it is
-// done, and otherwise a refusal.
+// failed returns the error for a plugin that did not start: the cause of the context if that has
+// ended, and otherwise a refusal.
 func (r *replay) failed(err error) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)

@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 )
 
-// source is what a guest took besides its events: clock readings, in nanoseconds since 1970,
-// and random bytes.
+// source holds the input that a guest took besides its events: clock readings, in nanoseconds
+// since 1970, and random bytes.
 type source struct {
 	clock  []int64
 	random []byte
@@ -23,7 +23,7 @@ type opening struct {
 	source // taken while the guest was started
 }
 
-// step is one event, the host calls that the guest made in it, and its end.
+// step is one event, with the host calls that the guest made in it and how it ended.
 type step struct {
 	number      int // from 1, in its connection
 	at          time.Duration
@@ -37,12 +37,12 @@ type step struct {
 	lied   bool   // the guest was stopped in a host call
 }
 
-// content is bytes as they are in the file.
+// content holds bytes in the form in which the file has them.
 type content struct {
 	bytes  []byte
-	size   int  // of the original bytes
+	size   int  // bytes of the original
 	masked bool // some are overwritten
-	hidden bool // they were dropped; bytes is nil
+	hidden bool // the bytes were dropped and are nil
 }
 
 // call is a host call that was answered.

@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// fileCap is how large a recording gets, apart from its last lines.
+// fileCap is the largest size of a recording in bytes, not counting its last lines.
 const fileCap = 256 << 20
 
 // writer redacts lines and writes them. It belongs to one goroutine.
@@ -58,7 +58,7 @@ func (w *writer) encode(o *line) []byte {
 
 func (w *writer) Flush() { w.out.Flush() }
 
-// redact takes the secrets out of a line.
+// redact overwrites the secrets in a line.
 func (w *writer) redact(o *line) {
 	switch o.kind {
 	case kindConnection:
@@ -73,7 +73,7 @@ func (w *writer) redact(o *line) {
 	}
 }
 
-// add writes a line if there is room for it, and otherwise a cut of all connections.
+// add writes a line if there is room for it, and otherwise a cut that ends all connections.
 func (w *writer) add(o *line) {
 	text := w.encode(o)
 	if o.kind != kindCut {

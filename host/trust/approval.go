@@ -36,14 +36,14 @@ const (
 	Unseen State = "not looked at"
 )
 
-// Approval is what a person is asked about a server of a project: what exactly would
-// be started or reached. The decision is for exactly that.
+// Approval describes a server of a project to a person: what exactly would be started or
+// reached. A decision is for exactly that.
 type Approval struct {
 	Entry
 	State    State
 	Hash     string       // of the entry
 	Command  string       // the path of the program that would be started; "" for none
-	Warnings []string     // what the facts do not say by themselves
+	Warnings []string     // facts that are easy to miss in the others
 	Changes  []Difference // since Decided
 	Decided  time.Time    // zero where there is no decision
 
@@ -61,10 +61,10 @@ type Looked struct {
 // Path returns the file that has the server.
 func (e Entry) Path() string { return filepath.Join(e.Project, filepath.FromSlash(e.File)) }
 
-// Lines returns the approval as text. No line can steer a terminal, and none is cut
-// short: lines can be long. A program that asks on a terminal should break long lines
-// itself and mark their rows, so that no row looks like its own, and should repeat
-// next to the answer what a yes allows.
+// Lines returns the approval as text. No line can steer a terminal. Lines are never cut, and can
+// be long. A program that asks on a terminal should break long lines itself and mark the rows,
+// so that no row looks like one of its own. Next to the answer, it should repeat what a yes
+// allows.
 func (a Approval) Lines() []string {
 	lines := []string{fmt.Sprintf("%s is a server of the project %s, from %s:",
 		cleantext.Visible(a.Server), cleantext.Visible(a.Project), cleantext.Visible(a.File))}
@@ -83,8 +83,8 @@ func (a Approval) Lines() []string {
 	return lines
 }
 
-// Names reports whether a person who writes down a hash means this approval. The hash
-// may lack its prefix, and may be in either case.
+// Names reports whether a person who writes down a hash means this approval. The hash may lack
+// its prefix, and its letters may be in either case.
 func (a Approval) Names(hash string) bool {
 	return hash != "" && strings.EqualFold(strings.TrimPrefix(a.Hash, prefix), strings.TrimPrefix(strings.ToLower(hash), prefix))
 }

@@ -11,28 +11,26 @@ import (
 	"time"
 )
 
-// Bounds of what is read of a project's own files.
+// Bounds of reading a project's own files.
 const (
-	maxBytes    = 256 << 20 // bytes that one command line, or those of one file, may have read
+	maxBytes    = 256 << 20 // bytes that one command line, or all of one file, may have read
 	maxTime     = 15 * time.Second
 	maxFiles    = 64       // files that one command line names
 	maxNames    = 8 << 10  // names that are looked up for one command line, those that links lead over among them
-	maxAllNames = 64 << 10 // and for all of a budget: a second, about
+	maxAllNames = 64 << 10 // the same for all of a budget, which takes about a second
 	maxMain     = 1 << 20  // bytes of a package.json in which "main" is looked for
 	maxLinks    = 64       // links behind one name; no system follows more
 
-	// An overview of servers must cost next to nothing, whatever lies in the
-	// folder.
+	// Listing servers must cost next to nothing, whatever lies in the folder.
 	listBytes = 64 << 20
 	listTime  = 2 * time.Second
 )
 
-// errBudget ends a look that would cost too much.
+// errBudget ends a look at a server that would cost too much.
 var errBudget = errors.New("the project's files are too large, or too many, to be looked at each time")
 
-// budget bounds what reading the files of projects may cost. It is for one goroutine,
-// and for one question or one list: a file that several command lines name is read
-// once.
+// budget bounds the cost of reading the files of projects. It belongs to one goroutine, and to
+// one question or one list. A file that several command lines name is read once.
 type budget struct {
 	ctx   context.Context
 	bytes int64 // that may still be read
@@ -44,19 +42,19 @@ type budget struct {
 	tries int               // names, for all
 }
 
-// questionBudget is for servers that a person is asked about, or has asked to see. Its time
-// starts now, and so does the time of a listBudget.
+// questionBudget returns the budget for servers that a person is asked about, or has asked to
+// see. Its time starts now, as does that of a listBudget.
 func questionBudget(ctx context.Context) *budget { return newBudget(ctx, maxBytes, maxTime) }
 
-// listBudget is for an overview.
+// listBudget returns the budget for an overview of servers.
 func listBudget(ctx context.Context) *budget { return newBudget(ctx, listBytes, listTime) }
 
 func newBudget(ctx context.Context, bytes int64, takes time.Duration) *budget {
 	return &budget{ctx: ctx, bytes: bytes, limit: bytes, time: takes, until: time.Now().Add(takes), known: make(map[string]string)}
 }
 
-// spend takes n bytes. It returns an error once no bytes or no time are left, and the
-// cause of the context once that has ended.
+// spend takes n bytes from the budget. It returns an error if no bytes or no time are left, or
+// the cause of the context if that has ended.
 func (b *budget) spend(n int64) error {
 	if b.ctx.Err() != nil {
 		return context.Cause(b.ctx)
@@ -84,10 +82,10 @@ func (b *budget) try() error {
 	return b.spend(0)
 }
 
-// real returns where the links of an absolute path lead. The system follows them without a
-// bound on what lies between, so each name on the way is tried, except those of from, a
-// folder without links. A name that does not exist counts as no link. A path with more links
-// than a system follows leads to "".
+// real returns an absolute path with its links resolved. The system would follow links without a
+// bound, so real counts each name on the way, except those of from, a folder without links. A
+// name that does not exist counts as no link. For a path with more links than a system follows,
+// real returns "".
 func (b *budget) real(from, path string) (string, error) {
 	at, rest := rootOf(path)
 	if inside, below := strings.CutPrefix(path, from+string(filepath.Separator)); below {
@@ -101,7 +99,7 @@ func (b *budget) real(from, path string) (string, error) {
 		if err := b.try(); err != nil {
 			return "", err
 		}
-		next := filepath.Join(at, name) // ".." is that of where a link has led
+		next := filepath.Join(at, name) // ".." is the parent of the folder that a link led to
 		target, err := os.Readlink(next)
 		if errors.Is(err, fs.ErrNotExist) && !strings.Contains(rest, "..") {
 			return filepath.Join(next, rest), nil
@@ -122,7 +120,7 @@ func (b *budget) real(from, path string) (string, error) {
 	return at, nil
 }
 
-// rootOf cuts an absolute path behind its root.
+// rootOf splits an absolute path behind its root.
 func rootOf(path string) (root, rest string) {
 	root = filepath.VolumeName(path) + string(filepath.Separator)
 	return root, strings.TrimPrefix(path, root)

@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// How programs find code: the endings that they try behind a word that is no file, and
-// the files that a folder is run by.
+// How programs find code: the endings that they add to a word that names no file, and the files
+// that run when a folder is named.
 var (
 	endings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".json", ".node", ".wasm", ".py", ".rb", ".pl", ".php", ".lua", ".class"}
 	indexes = []string{"index.js", "index.mjs", "index.cjs", "index.ts", "index.mts", "index.tsx", "index.jsx", "index.json", "index.node", "__main__.py", "__init__.py", "main.lua", "init.lua"}
 )
 
-// run pins the code of a program, as far as it is understood. Of an interpreter, each
-// word that names code is pinned: an argument to the code too many is better than the
-// code too few.
+// run pins the code of a program, as far as this package understands the program. For an
+// interpreter it pins each word that names code: to pin an argument needlessly is better than to
+// miss code.
 func (s *scan) run(r run) {
 	s.above(strings.Fields(r.reads))
 	if r.odd != "" {
@@ -35,7 +35,7 @@ func (s *scan) run(r run) {
 		s.modules(r)
 	case unknown:
 		names := s.named(r.args)
-		if !strings.ContainsAny(r.command, `/\`) || s.word(r.command) != aFile { // else it is the project's, and pinned
+		if !strings.ContainsAny(r.command, `/\`) || s.word(r.command) != aFile { // else the command is a file of the project, and pinned
 			s.unpin(names...)
 		}
 	case builder, carrier:
@@ -43,7 +43,7 @@ func (s *scan) run(r run) {
 	}
 }
 
-// interpreted pins what an interpreter makes of its words.
+// interpreted pins the code that an interpreter finds by its words.
 func (s *scan) interpreted(r run) {
 	for _, word := range r.args {
 		if word = valueOf(word); !strings.HasPrefix(word, "-") {
@@ -68,8 +68,8 @@ func (s *scan) interpreted(r run) {
 	}
 }
 
-// main pins the code that an interpreter is given, and reports whether it was found. Java
-// finds it in folders and archives.
+// main pins the main code of an interpreter, and reports whether it was found. Java finds it in
+// folders and archives.
 func (s *scan) main(r run) (found bool) {
 	found = s.code(r.rest[0], true)
 	if paths := r.paths; strings.Contains(r.program.args, "="+aPath) {
@@ -87,8 +87,8 @@ func (s *scan) main(r run) (found bool) {
 	return found
 }
 
-// code pins what an interpreter runs for a word: the file, the one with an ending to it,
-// or that of a folder. It reports whether there is one.
+// code pins what an interpreter runs for a word: the file of that name, one with an ending
+// added, or one of the folder of that name. It reports whether there is such a file.
 func (s *scan) code(word string, isPackage bool) (found bool) {
 	what := s.word(word)
 	if what == aFile || s.err != nil || word == "" {
@@ -111,12 +111,12 @@ func (s *scan) code(word string, isPackage bool) (found bool) {
 	return found
 }
 
-// mains returns the files that a package.json says a folder is run by.
+// mains returns the files that run for a folder, according to its package.json.
 func (s *scan) mains(manifest string) (files []string) {
 	p := s.find(s.from(manifest))
 	f, _, _, _ := s.open(p.path)
 	if f == nil {
-		return nil // it was pinned: if it is gone now, so is the approval
+		return nil // it was pinned: if it is gone now, the approval no longer holds
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxMain))
@@ -136,7 +136,7 @@ func (s *scan) mains(manifest string) (files []string) {
 	return files
 }
 
-// module pins what python -m runs from the folder it runs in.
+// module pins the files that python -m runs from its working folder.
 func (s *scan) module(name string) {
 	at := ""
 	for part := range strings.SplitSeq(name, ".") {
@@ -147,8 +147,8 @@ func (s *scan) module(name string) {
 	s.word(path.Join(at, "__main__.py"))
 }
 
-// named pins what lies in the folder by a name that is in the words, or that a program
-// may make of one: server.py of server:app. It returns the names that lead anywhere.
+// named pins the files that the words name, or that a program may derive from them: server.py
+// from server:app. It returns the names that lead anywhere.
 func (s *scan) named(words []string) (names []string) {
 	for _, word := range words {
 		parts := append([]string{word}, strings.FieldsFunc(word, isBetweenWords)...)
@@ -171,11 +171,11 @@ func (s *scan) named(words []string) (names []string) {
 	return names
 }
 
-// isBetweenWords reports whether a letter ends a name in a line of shell, or in a
-// language of a program's own.
+// isBetweenWords reports whether a letter ends a name in a line of shell, or in a program's own
+// language.
 func isBetweenWords(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()<>{}'\"`$=:,@", r) }
 
-// modules pins what is run in place of a package of a registry.
+// modules pins the files of the project that run in place of a package of a registry.
 func (s *scan) modules(r run) {
 	if !r.modules {
 		return
@@ -190,8 +190,8 @@ func (s *scan) modules(r run) {
 	}
 }
 
-// above pins files of a folder or those above it, up to that of the project. Above that
-// are files that cannot be pinned, those of the user's home folder aside.
+// above pins files of those names in the working folder and the folders above it, up to that of
+// the project. Further up it notes them as unpinned, until it reaches the user's home folder.
 func (s *scan) above(names []string) {
 	if len(names) == 0 || s.err != nil {
 		return

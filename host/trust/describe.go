@@ -17,8 +17,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-// describe fills in all that the use of a server depends on, and reads the project's
-// files for it within a budget. The order of the facts is part of their hash.
+// describe adds all facts that the use of a server depends on. It reads the project's files for
+// them within a budget. The order of the facts is part of their hash.
 func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b *budget) error {
 	a.Entry = Entry{Project: s.Project.Folder, File: s.Project.File, Server: s.Name}
 	a.add("grants", grantOf(s))
@@ -43,7 +43,7 @@ func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b
 	a.signIn(s.Auth)
 	a.list("settings", slices.Sorted(maps.Keys(s.Settings))...)
 	a.hidden("setting", s.Settings)
-	var options []string // without timeouts: they grant nothing, and the user's own --timeout stands in their place
+	var options []string // no timeouts: they grant nothing, and the user's own --timeout takes their place
 	for _, o := range [][2]string{{"protocol", s.Protocol}, {"framing", s.Framing}} {
 		if o[1] != "" {
 			options = append(options, o[0]+"="+o[1])
@@ -71,7 +71,7 @@ func (a *Approval) list(name string, values ...string) {
 	}
 }
 
-// hidden adds a fact for each value of a table, which may be secret.
+// hidden adds a fact for each value of a table, as a digest: the values may be secret.
 func (a *Approval) hidden(name string, table map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		a.Facts = append(a.Facts, Fact{
@@ -148,9 +148,9 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 const maxEnvFile = 64 << 10
 
 // envFile reads the file of variables of an entry into FileEnv, and returns its pin, which is
-// empty if there is no file. The file has to lie in the project. The file is read once, so
-// the variables are from the bytes that are pinned. It is pinned as a script is: it may set
-// what decides which code a program loads.
+// empty if there is no file. The file has to lie in the project. It is read once, so that the
+// variables come from the bytes that are pinned. It is pinned like a script, since its variables
+// may decide which code a program loads.
 func (a *Approval) envFile(s config.Server, b *budget) (pin fileHash, err error) {
 	if s.EnvFile == "" {
 		return fileHash{}, nil
@@ -168,7 +168,7 @@ func (a *Approval) envFile(s config.Server, b *budget) (pin fileHash, err error)
 	return pin, b.spend(int64(len(text)))
 }
 
-// readWithin reads a small file by its name below a folder, out of which no link leads.
+// readWithin reads a small file below a folder. It follows no link out of the folder.
 func readWithin(folder, name string) (string, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -194,10 +194,10 @@ func readWithin(folder, name string) (string, error) {
 	return string(text), err
 }
 
-// argsOf returns the arguments as the command will get them, if lookup is [os.LookupEnv]:
-// what a default or a variable leads to is what runs. An argument with a variable that is not
-// set stays as it is, and the entry cannot be used. Of the arguments' values only the names
-// of the project's own files are shown.
+// argsOf returns the arguments that the command will get, with the variables and defaults
+// replaced, if lookup is [os.LookupEnv]. An argument with a variable that is not set stays as it
+// is; such an entry cannot be used. Of the values, only the names of the project's own files are
+// shown.
 func argsOf(s config.Server, lookup func(string) (string, bool)) []string {
 	args := slices.Clone(s.Args)
 	for i, arg := range args {
@@ -209,8 +209,8 @@ func argsOf(s config.Server, lookup func(string) (string, bool)) []string {
 	return args
 }
 
-// signIn describes how the server would be signed in to: what it may ask for, and
-// as which client, is not secret.
+// signIn adds the facts about the sign-in to the server. The scopes and the client are not
+// secret.
 func (a *Approval) signIn(auth config.Auth) {
 	secret := make(map[string]string)
 	for _, key := range slices.Sorted(maps.Keys(auth.Settings)) {
@@ -228,7 +228,7 @@ func (a *Approval) signIn(auth config.Auth) {
 	a.hidden("sign-in", secret)
 }
 
-// inputsOf returns the questions of an entry, whose answers it gets.
+// inputsOf returns the ids of the questions whose answers an entry gets.
 func inputsOf(s config.Server) (ids []string) {
 	for _, in := range s.Inputs {
 		ids = append(ids, in.ID)
@@ -256,7 +256,7 @@ func (a *Approval) remote(s config.Server) {
 	}
 }
 
-// grantOf says in a line what an approval allows.
+// grantOf says in one line what an approval allows.
 func grantOf(s config.Server) string {
 	switch {
 	case s.Command != "":

@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of an entry: more is too much for a person to look through.
+// Bounds of an entry. A person could not look through a larger one.
 const (
 	maxFacts = 4096
 	maxEntry = 64 << 10 // bytes of all texts together
 )
 
-// Fact is one thing that is known of a server before it is used.
+// Fact is one known property of a server before it is used.
 type Fact struct {
 	Name   string   `json:"name"` // for people: "command", "arguments"
 	Values []string `json:"values"`
@@ -33,16 +33,16 @@ type Entry struct {
 	Facts   []Fact `json:"facts"` // always in the same order
 }
 
-// key identifies what a decision is about. What it resolves to may change.
+// key identifies the server that a decision is about, whatever its entry says now.
 type key struct{ Project, File, Server string }
 
 func (e Entry) key() key { return key{e.Project, e.File, e.Server} }
 
-// prefix begins every hash, to tell it from other digests.
+// prefix begins every hash of an entry, and no other digest.
 const prefix = "sha256:"
 
-// hash returns "sha256:" and 64 hex digits that no other entry has. It is part of the
-// file format: an entry must have the same hash in every version of this program.
+// hash returns the hash of an entry: "sha256:" and 64 hex digits. It is part of the file format:
+// an entry must have the same hash in every version of this program.
 func (e Entry) hash() string {
 	h := hasher{sha256.New()}
 	h.texts("wharf trust 1", e.Project, e.File, e.Server)
@@ -67,14 +67,14 @@ func (h hasher) texts(list ...string) {
 	}
 }
 
-// digestOf returns what is stored in place of a text that may be secret.
+// digestOf returns the digest that is stored in place of a text that may be secret.
 func digestOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return prefix + hex.EncodeToString(sum[:])
 }
 
-// check refuses an entry that a person cannot decide about: one that is too large to
-// look through, or that would not survive being written to a file and read back.
+// check refuses an entry that a person cannot decide about: one that is too large to look
+// through, or that a file could not hold unchanged.
 func (e Entry) check() error {
 	size, seen := 0, make(map[string]bool)
 	texts := []string{e.Project, e.File, e.Server}
@@ -99,7 +99,7 @@ func (e Entry) check() error {
 	return nil
 }
 
-// Difference is a fact that is not as it was when the person last decided.
+// Difference is a fact that has changed since the person last decided.
 type Difference struct {
 	Was, Is *Fact // nil for a fact that was not there, or is gone; never both
 }

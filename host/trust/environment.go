@@ -10,14 +10,14 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// worstLoaders are the variables that most directly have a program load other code. They
-// are named first in a warning: a project may set many of the other loaders to hide one.
+// worstLoaders matches the variables that most directly make a program load other code. A
+// warning names them first, because a project may set many of the other loaders to hide one.
 var worstLoaders = lazyregexp.New(`^(LD_(PRELOAD|AUDIT|LIBRARY_PATH)|DYLD_(INSERT_LIBRARIES|LIBRARY_PATH|FRAMEWORK_PATH)|PATH|ENV|BASH_ENV|NODE_(OPTIONS|PATH|COMPILE_CACHE)|` +
 	`BUN_OPTIONS|PYTHON(PATH|HOME|STARTUP)|PERL5(OPT|LIB)|RUBY(OPT|LIB)|PHPRC|LUA_INIT|_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|DOTNET_STARTUP_HOOKS|GIT_SSH_COMMAND|HOME)$`)
 
-// loaders are the variables that change which code programs load, or whom they
-// talk to and believe, by the program or library that reads them. Where one looks
-// for its configuration is such a variable too: configuration names plugins,
+// loaders matches the variables that change which code programs load, or whom they connect to
+// and trust. They are sorted by the program or library that reads them. A variable that says
+// where a program looks for its configuration is one too: configuration names plugins,
 // registries and helpers.
 var loaders = lazyregexp.New(`^(` +
 	// the loader, the C library, and the shell
@@ -43,7 +43,7 @@ var loaders = lazyregexp.New(`^(` +
 	`(PYENV|RBENV|NODENV|PLENV|JENV|ASDF|MISE|VOLTA|NVM|SDKMAN|RTX|FNM|GOENV)_.*|` +
 	`(GNU)?MAKEFLAGS|MAKEFILES|RUSTC.*|RUST(DOC)?FLAGS|RUSTUP_.*|CARGO_.*|CC|CXX|LD)$`)
 
-// Loaders, by how bad they are.
+// Kinds of loaders, by how bad they are.
 const (
 	worstLoader = iota
 	aLoader
@@ -65,7 +65,7 @@ func byLoading(names []string) []string {
 	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(loading(a), loading(b)) })
 }
 
-// environment warns of the variables that an entry sets, with the beginnings of the
+// environment warns of the variables that an entry sets. It quotes the beginnings of their
 // values.
 func (w *warnings) environment(env map[string]string, f findings) {
 	for _, name := range byLoading(slices.Sorted(maps.Keys(env))) {

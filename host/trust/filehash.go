@@ -13,27 +13,27 @@ import (
 	"syscall"
 )
 
-// fileHash is a file of the project that a command names, and what was in it.
+// fileHash is a file of the project that a command names, with the hash of its content.
 type fileHash struct {
 	path string // from the folder of the project, with slashes
-	hash string // "sha256:…", or where a link leads that goes out of the project
+	hash string // "sha256:…", or the target of a link that leads out of the project
 }
 
-// findings are what a look at the code behind a command line has found.
+// findings are the results of looking at the code behind a command line.
 type findings struct {
-	found     []fileHash // pinned
-	unpinned  []string   // arguments by which other code can run; "" is the lack of an argument
+	found     []fileHash // the files that are pinned
+	unpinned  []string   // arguments that can run other code; "" stands for a missing argument
 	local     []string   // programs that take a package from the project
 	variables []string   // variables whose values name something of the project
 }
 
-// code returns the files below a project's folder that a command names, as the command
-// itself or in its arguments: what is approved is the script's content, not its name. They
-// include the file that an interpreter finds by a word that is no file name, and what it
-// reads by itself. args are those that the command will get; relative paths in them, and
-// in env, count from dir.
+// code returns the files below a project's folder that a command names, as the command itself or
+// in its arguments. A person approves the content of a script and not its name. The files
+// include those that an interpreter finds by a word that is no file name, and those that it
+// reads by itself. args are the arguments that the command will get; relative paths in args and
+// env count from dir.
 //
-// A file that cannot be read, or is too large to be read each time, is an error: it
+// A file that cannot be read, or is too large to be read each time, is an error, because it
 // could not be compared later.
 func (b *budget) code(project, dir, command string, args []string, env map[string]string) (findings, error) {
 	root, err := os.OpenRoot(project)
@@ -73,7 +73,7 @@ type scan struct {
 
 func (s *scan) unpin(words ...string) { s.unpinned = append(s.unpinned, words...) }
 
-// valueOf returns the value of a word of the form --flag=value, and any other word as it is.
+// valueOf returns the value of a word of the form --flag=value, and any other word whole.
 func valueOf(word string) string {
 	if _, value, assigned := strings.Cut(word, "="); assigned && strings.HasPrefix(word, "-") {
 		return value
@@ -90,9 +90,9 @@ const (
 	aFolder
 )
 
-// word pins what a word names below the project, if that is a file. Behind a link, ".."
-// is one folder for the system, and another for a program that shortens paths first:
-// both are pinned.
+// word pins the file below the project that a word names, if any. Behind a link, ".." is one
+// folder for the system, and another for a program that first shortens the path: both files are
+// pinned.
 func (s *scan) word(word string) kind {
 	if word == "" || strings.Contains(word, "\x00") || s.err != nil {
 		return nothing
@@ -110,10 +110,10 @@ func (s *scan) from(word string) string {
 	if word = filepath.FromSlash(word); filepath.IsAbs(word) {
 		return word
 	}
-	return s.dir + string(filepath.Separator) + word // and not cleaned: ".." counts where it stands
+	return s.dir + string(filepath.Separator) + word // not cleaned, so that ".." counts where it stands
 }
 
-// path is word for an absolute path.
+// path does the work of word for an absolute path.
 func (s *scan) path(path string) kind {
 	what, known := s.known[path]
 	if known {
@@ -136,7 +136,7 @@ func (s *scan) path(path string) kind {
 	return what
 }
 
-// find returns where a path leads below the project, or out of it by a link.
+// find returns where a path leads: a file below the project, or the target of a link out of it.
 func (s *scan) find(path string) fileHash {
 	if s.err != nil {
 		return fileHash{}
@@ -156,8 +156,8 @@ func (s *scan) find(path string) fileHash {
 	return fileHash{}
 }
 
-// below returns a path from the folder of a project, or "" for one that is not
-// below it.
+// below returns a path from the folder of a project. It returns "" for a path that is not below
+// the folder.
 func below(project, path string) string {
 	name, err := filepath.Rel(project, path)
 	if err != nil || !filepath.IsLocal(name) {
@@ -179,8 +179,8 @@ func (s *scan) isPath(word string) bool {
 // readStep is how many bytes are read between two looks at the budget.
 const readStep = 1 << 20
 
-// contents returns the digest of a regular file, whose size it takes from the budget
-// before it reads, or "" for anything else.
+// contents returns the digest of a regular file, or "" for anything else. It takes the size of
+// the file from the budget before it reads.
 func (s *scan) contents(name string) (is string, what kind) {
 	path := filepath.Join(s.project, name)
 	if is, known := s.budget.known[path]; known {
@@ -225,5 +225,5 @@ func (s *scan) open(name string) (f *os.File, size int64, what kind, err error) 
 		return f, info.Size(), aFile, nil
 	}
 	f.Close()
-	return nil, 0, aFolder, err // or a pipe: no name leads anywhere below either
+	return nil, 0, aFolder, err // or a pipe: a name below it cannot exist either
 }

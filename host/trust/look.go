@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// Look returns what a server of a project is, and whether it is approved. Nothing is
-// started, and no value of a variable is shown or sent anywhere. Of the project's
-// files, those that the command names are read, see [Store.LookAll].
+// Look describes a server of a project, and says whether it is approved. It starts nothing, and
+// neither shows nor sends any value of a variable. Of the project's files it reads those that
+// the command names, within the bounds of [Store.LookAll].
 func (s *Store) Look(ctx context.Context, server config.Server) (Approval, error) {
 	if server.Project == nil {
 		return Approval{}, fmt.Errorf("server %s is your own, and needs no approval", server.Name)
@@ -22,21 +22,21 @@ func (s *Store) Look(ctx context.Context, server config.Server) (Approval, error
 	return s.compare(server, records, questionBudget(ctx))
 }
 
-// LookAll is Look for several servers that a person decides about at once. It reads at
-// most 256 MiB of the project's files for all of them together, in 15 seconds.
+// LookAll is Look for several servers that a person decides about at once. It reads at most 256
+// MiB of the project's files for all of them together, in at most 15 seconds.
 func (s *Store) LookAll(ctx context.Context, servers []config.Server) []Looked {
 	return s.survey(servers, questionBudget(ctx), false)
 }
 
-// List returns the state of servers of a project, for an overview. For servers without
-// a decision it reads nothing of the project, and returns no hash and no facts. For
-// all others together it reads at most 64 MiB, in two seconds. A server beyond that is
-// [Unseen], and its Err says so.
+// List returns the state of servers of a project, for an overview. For a server without a
+// decision it reads nothing of the project, and returns no hash and no facts. For all others
+// together it reads at most 64 MiB, in at most two seconds. A server beyond that is [Unseen],
+// and its Err says so.
 func (s *Store) List(ctx context.Context, servers []config.Server) []Looked {
 	return s.survey(servers, listBudget(ctx), true)
 }
 
-// survey looks at servers within one budget; with decided, only at those that have a
+// survey looks at servers within one budget. If decided is set, it looks only at those with a
 // decision.
 func (s *Store) survey(servers []config.Server, b *budget, decided bool) []Looked {
 	records, err := s.Records()

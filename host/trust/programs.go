@@ -11,11 +11,11 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// What a program does with its arguments.
+// The kinds of programs, by what they do with their arguments.
 const (
 	wrapper     = "wrapper"     // runs the program that its first operand names
 	interpreter = "interpreter" // runs the code that its first operand names
-	shell       = "shell"       // is one too, whose code is more than a file
+	shell       = "shell"       // is an interpreter whose code is more than a file
 	fetcher     = "fetcher"     // downloads the package that its first operand names, and runs it
 	container   = "container"   // runs an image
 	builder     = "builder"     // runs what files of the folder say
@@ -23,20 +23,20 @@ const (
 	unknown     = ""
 )
 
-// The meanings of the values of flags. Beside these, a flag with the meaning "value" has a
-// value, and a flag without a meaning has none; neither of the two decides what runs.
+// The meanings of the values of flags. Two more exist: a flag with the meaning "value" has a
+// value, and a flag without a meaning has none. Neither of these decides what runs.
 const (
-	aDoubt   = "doubt"   // decides what runs, in a way that is not followed
+	aDoubt   = "doubt"   // decides what runs, in a way that this package does not follow
 	aCode    = "file"    // the name of code that runs as well
 	aMain    = "main"    // the name of the code; what follows is the code's own
 	aModule  = "module"  // what python -m takes
 	aPath    = "path"    // where code is looked for
 	aText    = "inline"  // code
-	aLine    = "line"    // a command line, which what follows goes on with
+	aLine    = "line"    // a command line that the following arguments continue
 	aPackage = "package" // of a registry
 )
 
-// program is a line of the table. Whatever argument is not in args is not understood.
+// program is a line of the table. An argument that is not in args is not understood.
 type program struct {
 	is, args, reads                string
 	assigns, skips, verbs, modules bool
@@ -45,7 +45,7 @@ type program struct {
 //go:embed programs.txt
 var table string
 
-// programs returns those of the table by their names.
+// programs returns the programs of the table by their names.
 var programs = sync.OnceValue(func() map[string]program {
 	all := make(map[string]program)
 	for line := range strings.Lines(table) {
@@ -83,7 +83,7 @@ var programs = sync.OnceValue(func() map[string]program {
 // run is a program that a command line starts, with its arguments as the program reads them.
 type run struct {
 	program
-	name    string   // without its folder and the ending that Windows gives it, and with the words that count as one
+	name    string   // without the folder and the ending that Windows adds, and with the words that count as one name
 	command string   // as it is written
 	args    []string // all of them
 
@@ -96,17 +96,17 @@ type run struct {
 	rest     []string // from the first operand on
 }
 
-// RunsOthers reports whether a program is known to run what its arguments or the files of
-// its folder say: a shell, an interpreter, a fetcher of packages and the like.
+// RunsOthers reports whether a program is known to run what its arguments or the files of its
+// folder say. Such programs are shells, interpreters, fetchers of packages and the like.
 func RunsOthers(program string) bool { return read(program, nil).is != unknown }
 
 const (
-	maxWrapped = 4 // programs that are looked through because they run another
+	maxWrapped = 4 // bounds how many programs are looked through because each runs another
 	maxLetters = 8 // flags in one argument
 )
 
-// runs returns the programs that a command line starts: the command itself, and those
-// that it is told to run. The last one runs another if there are too many.
+// runs returns the programs that a command line starts: the command itself, and those that it is
+// told to run. If there are too many, the last of them runs another that is not returned.
 func runs(command string, args []string) []run {
 	all := []run{read(command, args)}
 	for len(all) <= maxWrapped {
@@ -119,10 +119,10 @@ func runs(command string, args []string) []run {
 	return all
 }
 
-// versioned is a name with the version of a program at its end: python3.12.
+// versioned matches a name that ends in the version of a program: python3.12.
 var versioned = lazyregexp.New(`^([a-z]+)-?[0-9][0-9.]*[a-z]?$`)
 
-// read returns a program with its arguments as it reads them.
+// read returns a program with its arguments, as the program would read them.
 func read(command string, args []string) run {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	for _, end := range []string{".exe", ".cmd", ".bat", ".ps1"} {
@@ -195,7 +195,7 @@ func (r *run) parse(args []string) {
 	}
 }
 
-// flag returns what an argument means to a program, with the value that is in it.
+// flag returns the meaning of an argument for a program, and the value inside of the argument.
 func (r *run) flag(arg string) (means, value string, attached, known bool) {
 	if r.is == shell {
 		arg = strings.ToLower(arg)

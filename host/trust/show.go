@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Shown returns the facts that say something to a person. Of the variables, those that
-// have programs load code go first: what is shown of a list may be cut.
+// Shown returns the facts that mean something to a person. Variables that make programs load
+// code come first, because a long list may be cut.
 func (e Entry) Shown() []Fact {
 	facts := slices.DeleteFunc(slices.Clone(e.Facts), func(f Fact) bool { return f.Hidden })
 	for i, f := range facts {
@@ -21,8 +21,8 @@ func (e Entry) Shown() []Fact {
 	return facts
 }
 
-// lines returns [Entry.Shown] and the hash as text, a line each. Nothing is cut, and
-// nothing in them can move a cursor.
+// lines returns [Entry.Shown] and the hash as text, one fact a line. Nothing is cut, and nothing
+// in the lines can move a cursor.
 func (e Entry) lines() []string {
 	facts := append(e.Shown(), Fact{Name: "hash", Values: []string{e.hash()}})
 	width := 0
@@ -36,16 +36,15 @@ func (e Entry) lines() []string {
 	return lines
 }
 
-// text returns the values, so that they can be told apart where they are words.
+// text returns the values as one text, in which words can be told apart.
 func (f Fact) text() string {
 	text, _ := f.Text(0)
 	return text
 }
 
-// Text returns the values as one line that is safe to show: words in quotes where
-// they would not read as one. Of each value there are at most limit bytes, and of
-// all together four times as many; left is how many bytes are missing. 0 cuts
-// nothing.
+// Text returns the values as one line that is safe to show, with quotes around those that would
+// not read as one word. It has at most limit bytes of each value, and four times as many of all
+// together. left is the number of bytes that are missing. A limit of 0 cuts nothing.
 func (f Fact) Text(limit int) (text string, left int) {
 	values := make([]string, 0, len(f.Values))
 	room := 4 * limit
@@ -70,7 +69,7 @@ func (f Fact) Text(limit int) (text string, left int) {
 	return cleantext.Visible(strings.Join(values, " ")), left
 }
 
-// String says what has changed, in a line that is safe to show.
+// String describes the change in a line that is safe to show.
 func (d Difference) String() string {
 	name := cleantext.Visible(d.Name())
 	hidden := d.Was != nil && d.Was.Hidden || d.Is != nil && d.Is.Hidden

@@ -22,7 +22,7 @@ const (
 	maxFile    = 4 << 20
 	maxRecords = 1024
 
-	// poll is how often a lock is tried that another process has: no system call both
+	// poll is how often a lock that another process holds is tried again. No system call both
 	// waits for a lock and can be cancelled.
 	poll = 5 * time.Millisecond
 )
@@ -35,17 +35,17 @@ type Record struct {
 	Decided time.Time `json:"decided"` // for people
 }
 
-// Store is the decisions of a user, in a file that processes share. It is the user's
-// alone: no file of a project can read or write it. Its methods may be called at any
-// time from any goroutine. Between two calls it holds nothing open.
+// Store holds the decisions of a user, in a file that processes share. Only the user may open
+// the file: no project file names it. Its methods may be called at any time from any goroutine.
+// It holds nothing open between two calls.
 type Store struct {
 	folder  *securedir.Folder
 	plugins map[string]config.Plugin
 }
 
-// Open returns the decisions in a folder, see [DefaultDir]. It touches nothing; the
-// folder is made when the first decision is stored. plugins are the plugin files of
-// the user's own configuration, by name.
+// Open returns the decisions in a folder, see [DefaultDir]. It does not touch the disk: the
+// folder is made when the first decision is stored. plugins are the plugin files of the user's
+// own configuration, by name.
 func Open(dir string, plugins map[string]config.Plugin) *Store {
 	return &Store{securedir.In(dir), plugins}
 }
@@ -88,8 +88,8 @@ func (s *Store) Records() ([]Record, error) {
 	return nil, fmt.Errorf("trust: %w", err)
 }
 
-// Decide stores a decision about what was shown, and returns once it would survive a
-// loss of power. [NotNow] and [JustOnce] are not stored.
+// Decide stores a decision about an approval that was shown. When it returns, the decision
+// survives a loss of power. [NotNow] and [JustOnce] are not stored.
 func (s *Store) Decide(ctx context.Context, a Approval, d Decision) error {
 	switch d {
 	case Always:
@@ -116,7 +116,7 @@ func (s *Store) decide(ctx context.Context, e Entry, v State) error {
 	return err
 }
 
-// Revoke removes the decisions for which the function is true, and returns how many.
+// Revoke removes the decisions for which which returns true. It returns how many it removed.
 func (s *Store) Revoke(ctx context.Context, which func(Record) bool) (removed int, err error) {
 	if records, err := s.Records(); err == nil && records == nil {
 		return 0, nil // change would make the folder
@@ -124,8 +124,8 @@ func (s *Store) Revoke(ctx context.Context, which func(Record) bool) (removed in
 	return s.change(ctx, func(records []Record) []Record { return slices.DeleteFunc(records, which) })
 }
 
-// change edits the records under the lock of all writers, and returns how many fewer
-// records there are then.
+// change edits the records under the lock of all writers. It returns by how many their number
+// fell.
 func (s *Store) change(ctx context.Context, edit func([]Record) []Record) (fewer int, err error) {
 	if err := s.folder.Claim(); err != nil {
 		return 0, fmt.Errorf("trust: %w", err)
@@ -157,7 +157,7 @@ type fileV1 struct {
 	Records []Record `json:"records"`
 }
 
-// format returns the text of records, for parse. There can be too many of them.
+// format returns the text of records, which parse reads again. Too many records are an error.
 func format(records []Record) ([]byte, error) {
 	slices.SortFunc(records, func(a, b Record) int { return compare(a.key(), b.key()) })
 	text, err := securedir.Format(fileV1{version, append([]Record{}, records...)})
@@ -174,8 +174,7 @@ func compare(a, b key) int {
 	return slices.Compare([]string{a.Project, a.File, a.Server}, []string{b.Project, b.File, b.Server})
 }
 
-// parse reads the text of a file, and accepts only what this program could have
-// written.
+// parse reads the text of a file, and accepts only what this program could have written.
 func parse(text []byte) ([]Record, error) {
 	var f fileV1
 	if err := securedir.Parse(text, &f); err != nil {

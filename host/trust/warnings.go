@@ -11,12 +11,12 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// A warning is never a verdict: any command can do what its user can, and a list
-// of good ones would only teach to trust the wrong thing. Warnings say what a look
-// at a line of arguments does not.
+// A warning is never a verdict. Any command can do whatever its user can, and a list of good
+// commands would only teach people to trust the wrong thing. Warnings tell what the arguments do
+// not show at a glance.
 
-// warnings are what a person should know before they agree: the worst first, since a
-// question shows only so many.
+// warnings are for a person who decides. The worst come first, since a question shows only a
+// few.
 type warnings struct{ worst, others []string }
 
 func (w *warnings) worse(format string, a ...any) {
@@ -27,8 +27,8 @@ func (w *warnings) add(format string, a ...any) {
 	w.others = append(w.others, fmt.Sprintf(format, a...))
 }
 
-// command warns of a command. args are what it would get with no variables set, and f is
-// what [budget.code] found for it. Of what the variables lead to, nothing is quoted.
+// command warns of a command. args are the arguments that it would get with no variables set,
+// and f is the result of [budget.code] for it. The values that variables lead to are not quoted.
 func (w *warnings) command(command string, args []string, f findings) {
 	if len(f.unpinned) > 0 {
 		which := ""
@@ -80,7 +80,7 @@ func (w *warnings) run(r run) {
 	}
 }
 
-// ofMachine are the options that give a container some of the machine it runs on.
+// ofMachine matches the options that give a container access to the machine it runs on.
 var ofMachine = lazyregexp.New(`(^| )(-v|--(volume|volumes-from|mount|privileged|pid|device|cap-add)\b|--net(work)?[= ].*host)`)
 
 func (w *warnings) container(name, args string) {
@@ -93,15 +93,15 @@ func (w *warnings) container(name, args string) {
 	}
 }
 
-// pinned are packages that are named with one version: name@1.2.3 or name==1.2.3, or the
-// commit of a repository. A folder never is, whatever its name.
+// pinned matches packages that are named with one version: name@1.2.3 or name==1.2.3, or the
+// commit of a repository. A folder is never pinned, whatever its name.
 var pinned = lazyregexp.New(`^(@[\w.-]+/)?\w[\w.-]*(\[[\w,.-]+\])?(@v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?|==[0-9][0-9A-Za-z.+-]*)$|` +
 	`^(git\+https|git\+ssh|github|gitlab|bitbucket):[^.].*[#@][0-9a-f]{40}$`)
 
-// maxWord is how much of a word of a project stands within a warning, in letters.
+// maxWord bounds how much of a project's word a warning quotes, in letters.
 const maxWord = 100
 
-// short cuts a word to what fits into a warning.
+// short cuts a word to maxWord.
 func short(word string) string {
 	if letters := []rune(word); len(letters) > maxWord {
 		return string(letters[:maxWord-1]) + "…"
@@ -109,8 +109,8 @@ func short(word string) string {
 	return word
 }
 
-// foreign returns the letters of a text beyond ASCII, as escapes: some look like
-// others.
+// foreign returns the letters of a text beyond ASCII as escapes, since some look like other
+// letters.
 func foreign(text string) string {
 	var found []string
 	for _, r := range text {

@@ -1,5 +1,5 @@
-// Package vault keeps the records of auth providers: encrypted, on disk, shared
-// by all processes of a user.
+// Package vault keeps the records of auth providers on disk. They are encrypted, and shared by
+// all processes of a user.
 //
 // # Files
 //
@@ -11,19 +11,18 @@
 //	*.new           a write that is under way, or that was killed
 //
 // vault.json is only ever replaced as a whole: written beside, synced, renamed,
-// and the folder synced, by one process at a time. So readers take no lock, and
-// what a crash leaves is the old file or the new one. A file that is damaged, of
-// a later version, a link, or open to others is an error that says what to do; it
-// is never read, repaired or written over.
-//
+// One process at a time replaces vault.json as a whole: it writes a new file beside it, syncs
+// and renames that, and syncs the folder. So readers take no lock, and a crash leaves the old
+// file or the new one. A file that is damaged, of a later version, a link, or open to others is
+// an error that says what to do. Such a file is never read, repaired or written over.
 // # The key
 //
 // 32 random bytes, made with the file and named by its id in the keyring of the
-// operating system. Only where there is no keyring when a vault is first made does
-// the key go into a file, with a warning. From then on vault.json says where its
-// key is, and the vault looks nowhere else: a keyring that is locked or gone is an
-// error, not a reason to begin again.
-//
+// The key is 32 random bytes. It is made with the file, and the keyring of the operating system
+// holds it under the id of the file. The key goes into a file, with a warning, only if there is
+// no keyring when a vault is first made. From then on vault.json says where its key is, and the
+// vault looks nowhere else: a keyring that is locked or gone is an error, and no reason to begin
+// again.
 // # What is sealed
 //
 // Each value is sealed by XChaCha20-Poly1305 with a random nonce. Its additional

@@ -12,11 +12,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
-// version of the format. A file of another one is left alone.
+// version is that of the format. A file of another version is left alone.
 const version = 1
 
-// Bounds of a vault. They are far above what logins need, and keep what a damaged
-// file can cost within reason.
+// Bounds of a vault. They are far above what logins need, and limit the cost of a damaged file.
 const (
 	maxFile    = 16 << 20 // bytes of vault.json
 	maxRecords = 1024
@@ -30,7 +29,7 @@ type fileV1 struct {
 	ID        []byte  `json:"id"`     // random; names the key, and binds records to this vault
 	KeySource string  `json:"keeper"` // where the key is
 	Check     []byte  `json:"check"`  // nothing, sealed: tells the right key from another
-	Last      uint64  `json:"last"`   // the highest generation that was given out, to any record
+	Last      uint64  `json:"last"`   // a sealed empty text, which only the right key opens
 	Records   records `json:"records"`
 }
 
@@ -42,8 +41,8 @@ type record struct {
 	Sealed     []byte    `json:"sealed"` // nonce, then ciphertext
 }
 
-// records is a list that is bounded while it is read: three bytes of JSON would
-// make a record of 200.
+// records is a list that is bounded while it is read: three bytes of JSON would become a record
+// of 200.
 type records []record
 
 func (rs *records) UnmarshalJSON(text []byte) error {
@@ -67,7 +66,7 @@ func (rs *records) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// parse reads a file and believes nothing: what it returns could have been written by this
+// parse reads a file and trusts nothing in it. Its result could have been written by this
 // program, except for the seals, which only the key can check.
 func parse(text []byte) (*fileV1, error) {
 	b := new(fileV1)
@@ -123,7 +122,7 @@ func (b *fileV1) admit(r record) error {
 	return r.check()
 }
 
-// text returns what parse reads, or says that the vault is full.
+// text returns the text that parse reads. It is an error if the vault is full.
 func (b *fileV1) text() ([]byte, error) {
 	text, err := json.MarshalIndent(b, "", "\t")
 	text = append(text, '\n')
@@ -137,13 +136,13 @@ func (b *fileV1) text() ([]byte, error) {
 	return text, nil
 }
 
-// find returns where the record of a key is, or -1.
+// find returns the index of the record of a key, or -1.
 func (b *fileV1) find(key Key) int {
 	return slices.IndexFunc(b.Records, func(r record) bool { return r.Key == key })
 }
 
-// next gives out a generation. It counts for the whole file, and goes on after a Forget: if
-// it began again, a flow could forget a newer record in place of the one that it has seen.
+// next returns a new generation. It counts for the whole file, and goes on after a Forget. If it
+// began again, a flow could forget a newer record instead of the one that it has seen.
 func (b *fileV1) next() (uint64, error) {
 	if b.Last == math.MaxUint64 {
 		return 0, errors.New("the file has no generation left, which no use of it can bring about")

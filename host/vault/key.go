@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxName bounds a part of a key: URLs are the longest.
+// maxName bounds a part of a key, in bytes. URLs are the longest parts.
 const maxName = 4 << 10
 
-// Key names a record. Provider and Name are never empty; the others are where the record is
-// bound to nothing of that kind. Every part is authenticated with the value: a value that was
-// stored under one key opens under no other.
+// Key names a record. Provider and Name are never empty. Each other part is empty if the record
+// is bound to nothing of that kind. Every part is authenticated with the value: a value that was
+// stored under one key cannot be opened under another.
 type Key struct {
-	Provider string `json:"provider"`           // that the record belongs to: it is given no other's
+	Provider string `json:"provider"`           // the record belongs to it, and no other provider gets the record
 	Issuer   string `json:"issuer,omitempty"`   // the authorization server
 	Resource string `json:"resource,omitempty"` // the server: its URL as in RFC 8707, or "origin …", "socket …", "entry …"; "" for a registration that serves all
 	Client   string `json:"client,omitempty"`   // the client id
@@ -39,8 +39,8 @@ func (k Key) parts() [5]string {
 	return [5]string{k.Provider, k.Issuer, k.Resource, k.Client, k.Name}
 }
 
-// check refuses a key that would not come out of the file as it went in: JSON
-// replaces bytes that are no UTF-8, and two keys could become one.
+// check refuses a key that the file would not keep unchanged. JSON replaces bytes that are not
+// UTF-8, and two keys could become one.
 func (k Key) check() error {
 	if k.Provider == "" || k.Name == "" {
 		return errors.New("a key needs a provider and a name")
@@ -68,8 +68,8 @@ func appendText(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
 
-// bucket says which lock of the processes stands for the record. It is part of
-// the format: programs of different versions must agree on it.
+// bucket returns the number of the lock that stands for the record between processes. It is part
+// of the format: programs of different versions must agree on it.
 func (k Key) bucket() int {
 	h := fnv.New64a()
 	_, _ = h.Write(k.append(nil))

@@ -12,21 +12,21 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// ErrNotFound is what a [Keyring] says of a secret that it does not have.
+// ErrNotFound is the error of a [Keyring] for a secret that it does not have.
 var ErrNotFound = keyring.ErrNotFound
 
-// service is the name under which the keyring shows what is of this program.
+// service is the name under which the keyring shows the secrets of this program.
 const service = "wharf"
 
-// patience is how long one call of a keyring may take. A keyring that is locked
-// asks the person, who may not be at the screen.
+// patience bounds one call of a keyring. A locked keyring asks the person, who may not be at the
+// screen.
 const patience = 3 * time.Second
 
 var errSilent = fmt.Errorf("no answer in %v", patience)
 
-// Keyring keeps small secrets for the user. Its methods may hang, for as long as
-// a dialog is open, or forever: the vault calls them on a goroutine of their own
-// and waits a bounded time. Get says [ErrNotFound] for what it does not have.
+// Keyring keeps small secrets for the user. Its methods may hang while a dialog is open, or
+// forever. So the vault calls them on a goroutine of their own and waits a bounded time. Get
+// returns [ErrNotFound] for a secret that the keyring does not have.
 type Keyring interface {
 	Get(service, user string) (string, error)
 	Set(service, user, text string) error
@@ -49,9 +49,8 @@ func (platform) Set(service, user, text string) error {
 	return keyring.Set(service, user, text)
 }
 
-// keyringClient asks a keyring without being blocked by it. One call is under way at a
-// time, so a keyring that never answers costs one goroutine and not one for each
-// time it is asked.
+// keyringClient calls a keyring without being blocked by it. It makes one call at a time, so
+// that a keyring that never answers costs only one goroutine.
 type keyringClient struct {
 	keyring Keyring
 	busy    ctxmutex.Mutex // held during a call
@@ -68,8 +67,7 @@ func (r *keyringClient) get(ctx context.Context, user string) (secret.Secret, er
 	return r.ask(ctx, func() (string, error) { return r.keyring.Get(service, user) })
 }
 
-// keep stores a text and reads it back: there are keyrings that take what they
-// do not keep.
+// keep stores a text and reads it back, since some keyrings accept a text and do not keep it.
 func (r *keyringClient) keep(ctx context.Context, user string, text secret.Secret) error {
 	_, err := r.ask(ctx, func() (string, error) { return "", r.keyring.Set(service, user, text.Reveal()) })
 	if err != nil {
@@ -82,8 +80,8 @@ func (r *keyringClient) keep(ctx context.Context, user string, text secret.Secre
 	return err
 }
 
-// ask runs a call on its own, and leaves it behind when it takes too long. Who
-// calls finds out by context.Cause whether it was the caller that gave up.
+// ask makes a call on a goroutine of its own, and stops waiting when it takes too long.
+// context.Cause tells the caller whether their own context ended.
 func (r *keyringClient) ask(ctx context.Context, call func() (string, error)) (secret.Secret, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
 	defer cancel()

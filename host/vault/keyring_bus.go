@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// reachable says whether there is a session bus. Without one the D-Bus library
-// would run dbus-launch, which leaves a daemon behind that has no keyring either.
+// reachable returns an error if there is no session bus. The D-Bus library would then run
+// dbus-launch, which leaves a daemon behind that has no keyring either.
 func reachable() error {
 	if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" && a != "autolaunch:" {
 		return nil

@@ -2,5 +2,5 @@
 
 package vault
 
-// reachable says yes: asking the keyring starts nothing.
+// reachable returns nil: asking the keyring starts nothing.
 func reachable() error { return nil }

@@ -16,11 +16,11 @@ import (
 // maxKeyFile bounds vault.key, which has one line of base64.
 const maxKeyFile = 256
 
-// startOver is the way out when a key is lost for good.
+// startOver is the advice for a key that is lost for good.
 const startOver = "or move %s away and sign in again"
 
-// cipherOf returns the cipher of a file, from where the file says its key is and
-// from nowhere else. It is kept: the keyring is asked once per process.
+// cipherOf returns the cipher of a file. It takes the key only from where the file says it is,
+// and keeps the cipher, so that a process asks the keyring once.
 func (v *Vault) cipherOf(ctx context.Context, b *fileV1) (cipher.AEAD, error) {
 	v.mu.Lock()
 	id, aead := v.id, v.aead
@@ -74,8 +74,8 @@ func (v *Vault) readKey() (secret.Secret, error) {
 	return secret.New(strings.TrimSuffix(string(text), "\n")), err
 }
 
-// create makes an empty file and its key. The caller holds the write lock and has seen
-// that there is no file: a key is never made over records that another key seals.
+// create makes an empty file and its key. The caller holds the write lock and has seen that
+// there is no file, so that no new key meets records that another key seals.
 func (v *Vault) create(ctx context.Context) (*fileV1, cipher.AEAD, error) {
 	b := &fileV1{Version: version, ID: make([]byte, idSize), KeySource: KeyInKeyring, Records: records{}}
 	_, _ = rand.Read(b.ID)
@@ -98,9 +98,9 @@ func (v *Vault) create(ctx context.Context) (*fileV1, cipher.AEAD, error) {
 	return b, aead, nil
 }
 
-// keyInFile returns the key in vault.key, and makes it. One that is there already
-// was left by a file that has been removed, or by a process that was killed before
-// it could write one.
+// keyInFile returns the key in vault.key, which it makes if there is none. An existing key was
+// left by a vault file that has been removed, or by a process that was killed before it wrote
+// one.
 func (v *Vault) keyInFile(why error) (secret.Secret, error) {
 	v.warn("no keyring can be used (%v), so the key of the saved logins lies in %s: who can read your files can read them", why, v.folder.Path(keyFile))
 	line, err := v.readKey()
@@ -111,8 +111,8 @@ func (v *Vault) keyInFile(why error) (secret.Secret, error) {
 	return line, v.folder.Write(keyFile, []byte(line.Reveal()+"\n"))
 }
 
-// ringUser names the key of a file: each vault has its own, so a folder that is
-// copied, or one more of them, takes nothing from another.
+// ringUser names the key of a file in the keyring. Each vault has a key of its own, so a second
+// vault, or a copied folder, never takes over the key of another.
 func ringUser(b *fileV1) string { return "vault " + hex.EncodeToString(b.ID) }
 
 func (v *Vault) place(b *fileV1) string {

@@ -12,17 +12,17 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
-// buckets is how many locks all records share between processes. It is part of
-// the format, as [Key.bucket] is.
+// buckets is the number of locks that all records share between processes. It is part of the
+// format, as [Key.bucket] is.
 const buckets = 64
 
-// poll is how often a lock is tried that another process has: no system call both waits
+// poll is how often a lock that another process holds is tried again. No system call both waits
 // for a lock and can be cancelled.
 const poll = 2 * time.Millisecond
 
-// locks are what one vault has locked and waits for. A lock has two parts: a procLock,
-// by name, keeps out other goroutines of this process; a fileLock, by file, keeps out
-// other processes, and the operating system releases it when this process ends.
+// locks holds the locks that one vault has taken or waits for. A lock has two parts. A procLock,
+// by name, keeps out other goroutines of this process. A fileLock, by file, keeps out other
+// processes, and the operating system releases it when this process ends.
 //
 // A fileLock is shared by the records of its bucket: this process holds it once for all
 // of them. So only procLocks can make two flows of one process wait for each other, and
@@ -59,7 +59,7 @@ func (l *locks) take(ctx context.Context, name, file string) (func(), error) {
 	}), nil
 }
 
-// procLock is held by one flow of this process. Others wait.
+// procLock is a lock that one flow of this process holds while others wait.
 type procLock struct {
 	mutex ctxmutex.Mutex
 	users int // that hold it or wait for it; guarded by locks.mu
@@ -109,8 +109,8 @@ func (l *locks) file(name string) *fileLock {
 	return d
 }
 
-// fileLock is a lock file. The kernel's lock belongs to the open file, and this process
-// has one: its holders are counted here.
+// fileLock is a lock file. The kernel's lock belongs to the open file, which this process opens
+// once, so its holders are counted here.
 type fileLock struct {
 	mutex   ctxmutex.Mutex // guards what follows; held while the file is waited for
 	file    *flock.Flock
@@ -131,8 +131,8 @@ func (d *fileLock) lock(ctx context.Context) error {
 	return nil
 }
 
-// unlock does not wait long for the mutex: another goroutine holds it while it waits for
-// the file only if there are no holders.
+// unlock does not wait long for the mutex. Another goroutine that waits for the file holds the
+// mutex, but only while there are no holders.
 func (d *fileLock) unlock() {
 	_ = d.mutex.Lock(context.Background()) // does not fail
 	defer d.mutex.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// userSecrets is the provider under which the user's own secrets are stored. No
-// provider can have a name with a slash.
+// userSecrets is the provider under which the user's own secrets are stored. A provider's name
+// never has a slash.
 const userSecrets = "user/secret"
 
 // DefaultDir returns the folder of the user's configuration for the vault of Wharf.
@@ -21,8 +21,8 @@ func DefaultDir() (string, error) {
 	return filepath.Join(dir, "wharf", "vault"), nil
 }
 
-// Entries returns what auth providers have stored, under their names: [Vault.List]
-// without the user's own secrets. It needs no key, and shows no secret.
+// Entries returns the entries that auth providers have stored, with the providers' names:
+// [Vault.List] without the user's own secrets. It needs no key, and shows no secret.
 func (v *Vault) Entries(ctx context.Context) ([]Entry, error) {
 	entries, err := v.List(ctx)
 	if err != nil {
@@ -57,12 +57,12 @@ func (v *Vault) StoreSecret(ctx context.Context, name, value string) error {
 	return err
 }
 
-// ForgetSecret removes a secret of the user. That it does not exist is no error.
+// ForgetSecret removes a secret of the user. It is no error if there is none.
 func (v *Vault) ForgetSecret(ctx context.Context, name string) error {
 	return v.Forget(ctx, secretKey(name), 0)
 }
 
-// LoadSecret returns a secret of the user, and whether there is one.
+// LoadSecret returns a secret of the user. found is false if there is none.
 func (v *Vault) LoadSecret(ctx context.Context, name string) (value string, found bool, err error) {
 	r, found, err := v.Load(ctx, secretKey(name))
 	return r.Value.Reveal(), found, err

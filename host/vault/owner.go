@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Owner returns the provider under which the records of an auth provider are stored:
-// its name and, where it was installed, the installation. So a plugin that is installed
-// later under the same name never gets them. No name has an @.
+// Owner returns the name under which the records of an auth provider are stored: its name and,
+// if it was installed, the installation. So a plugin that is installed later under the same name
+// never gets them. No name has an @.
 func Owner(name, installation string) string {
 	if installation == "" {
 		return name
@@ -18,14 +18,13 @@ func Owner(name, installation string) string {
 	return name + "@" + installation
 }
 
-// ProviderOf returns the name of the auth provider that an owner is.
+// ProviderOf returns the name of the auth provider in an owner.
 func ProviderOf(owner string) string {
 	name, _, _ := strings.Cut(owner, "@")
 	return name
 }
 
-// Scope is a vault as one owner has it: the provider of every key is the owner,
-// whatever the key says.
+// Scope is a vault for one owner, which takes the place of the provider in every key.
 type Scope struct {
 	Vault *Vault
 	Owner string

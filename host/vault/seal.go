@@ -16,13 +16,13 @@ import (
 // sealSize is how many bytes a sealed value is longer than the value.
 const sealSize = chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
 
-// The first part of the additional data: it tells the kinds of sealed values apart.
+// The first part of the additional data. It differs between the kinds of sealed values.
 const (
 	sealsRecord = "wharf vault record"
 	sealsCheck  = "wharf vault check"
 )
 
-// newKey returns a key as the keeper of it stores it: a line of base64.
+// newKey returns a new key as a line of base64, the form in which it is stored.
 func newKey() secret.Secret {
 	key := make([]byte, chacha20poly1305.KeySize)
 	_, _ = rand.Read(key) // never fails: it ends the program instead
@@ -38,7 +38,7 @@ func openKey(line secret.Secret) (cipher.AEAD, error) {
 	return chacha20poly1305.NewX(key)
 }
 
-// seal needs no counter: nonces of 24 random bytes do not come twice.
+// seal encrypts a value. It needs no counter: nonces of 24 random bytes do not repeat.
 func seal(aead cipher.AEAD, value string, data []byte) []byte {
 	nonce := make([]byte, chacha20poly1305.NonceSizeX, sealSize+len(value))
 	_, _ = rand.Read(nonce)
@@ -60,7 +60,7 @@ func (b *fileV1) about(what string) []byte {
 	return appendText(data, string(b.ID))
 }
 
-// aboutRecord returns the additional data of a record: all that is not sealed and
+// aboutRecord returns the additional data of a record: all its parts that are not sealed and
 // that a reader relies on.
 func (b *fileV1) aboutRecord(key Key, generation uint64) []byte {
 	data := key.append(b.about(sealsRecord))
@@ -70,7 +70,7 @@ func (b *fileV1) aboutRecord(key Key, generation uint64) []byte {
 func (b *fileV1) aboutCheck() []byte { return appendText(b.about(sealsCheck), b.KeySource) }
 
 // proves reports whether the cipher has the key of this file. A cipher with another key must
-// seal nothing: else records of two keys would be in one file.
+// seal nothing, since one file would then hold records of two keys.
 func (b *fileV1) proves(aead cipher.AEAD) bool {
 	_, err := unseal(aead, b.Check, b.aboutCheck())
 	return err == nil

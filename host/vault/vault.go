@@ -22,25 +22,25 @@ const (
 	queueLock   = "queue.lock"
 )
 
-// Where the key of a vault is.
+// The places where the key of a vault may be.
 const (
 	KeyInKeyring = "keyring"
 	KeyInFile    = "file"
 )
 
-// Record is what a key stands for.
+// Record is the value that is stored under a key.
 type Record struct {
 	Value      secret.Secret
 	Generation uint64 // never 0; a later Store in the same file has a higher one
 }
 
-// Entry is what can be said of a record without the key.
+// Entry holds the parts of a record that can be read without the key.
 type Entry struct {
 	Key
 	Stored time.Time // by the clock of the process that stored it; not authenticated
 }
 
-// Status is how a vault is kept, for people.
+// Status says how a vault is kept, for people.
 type Status struct {
 	KeySource string // [KeyInKeyring] or [KeyInFile]: where the key is, or would be; "" if the file cannot be read
 	Path      string // of the file of records, whether or not it exists
@@ -56,15 +56,14 @@ type Config struct {
 	// Keyring keeps the key; nil is that of the operating system.
 	Keyring Keyring
 
-	// Warn gets a line for the person if the key has to lie in a file. It is
-	// called at most once, from within any method, and must not call the
-	// vault; nil drops the line.
+	// Warn gets one line for the person if the key has to lie in a file. It is called at most
+	// once, from within any method, and must not call the vault. nil drops the line.
 	Warn func(string)
 }
 
-// Vault is a file of encrypted records that processes share. Its methods may be
-// called at any time from any goroutine, also on several vaults of one folder.
-// It holds nothing open between two calls but the locks that were asked for.
+// Vault is a file of encrypted records that processes share. Its methods may be called at any
+// time from any goroutine, also on several vaults of one folder. Between two calls it holds
+// nothing open except the locks that a caller took.
 type Vault struct {
 	folder *securedir.Folder
 	locks  *locks
@@ -78,16 +77,15 @@ type Vault struct {
 	aead cipher.AEAD
 }
 
-// Open returns the vault in a folder. It touches nothing: neither disk nor
-// keyring is asked for anything before a method needs it.
+// Open returns the vault in a folder. It touches neither disk nor keyring: methods do so when
+// they need to.
 func Open(cfg Config) *Vault {
 	f := securedir.In(cfg.Dir)
 	return &Vault{folder: f, locks: newLocks(f), ring: newKeyringClient(cfg.Keyring), tell: cfg.Warn}
 }
 
-// Load returns the record of a key, and whether there is one. It waits for no
-// lock: what it returns is a record that was once stored completely, and the
-// newest at some time during the call.
+// Load returns the record of a key, and whether there is one. It waits for no lock. The record
+// is one that was stored completely, and was the newest at some time during the call.
 func (v *Vault) Load(ctx context.Context, key Key) (Record, bool, error) {
 	r, err := v.load(ctx, key)
 	if err != nil {
@@ -117,9 +115,9 @@ func (v *Vault) load(ctx context.Context, key Key) (Record, error) {
 	return Record{Value: value, Generation: r.Generation}, nil
 }
 
-// Store writes a record in place of the one of the same key, and returns once it
-// would outlive a loss of power. After an error either record may be there; the
-// file is whole in any case. It needs no lock of the record.
+// Store writes a record in place of the one of the same key. When it returns, the record
+// survives a loss of power. After an error either record may be there, but the file is whole.
+// Store needs no lock of the record.
 func (v *Vault) Store(ctx context.Context, key Key, value secret.Secret) (generation uint64, err error) {
 	err = v.change(ctx, key, func(b *fileV1) (*fileV1, error) {
 		if len(value.Reveal()) > maxValue {
@@ -153,9 +151,9 @@ func (v *Vault) Store(ctx context.Context, key Key, value secret.Secret) (genera
 	return generation, nil
 }
 
-// Forget removes the record of a key if it still has that generation; 0 stands
-// for any. It is no error that the record is missing or was replaced. Forget
-// needs no key of the vault, so that a login can be dropped that cannot be read.
+// Forget removes the record of a key if it still has that generation; 0 stands for any. It is no
+// error if the record is missing or was replaced. Forget needs no key of the vault, so it can
+// drop a login that cannot be read.
 func (v *Vault) Forget(ctx context.Context, key Key, generation uint64) error {
 	if b, err := v.read(); err == nil && b == nil {
 		return nil // and no folder is made for it
@@ -177,9 +175,9 @@ func (v *Vault) Forget(ctx context.Context, key Key, generation uint64) error {
 	return nil
 }
 
-// change reads the file, lets edit change it, and writes what edit returned, all
-// under the lock that every writer takes. A nil file is one that is not there;
-// edit returns nil when there is nothing to write.
+// change reads the file, lets edit change it, and writes the result, all under the lock that
+// every writer takes. edit gets nil if there is no file, and returns nil if there is nothing to
+// write.
 func (v *Vault) change(ctx context.Context, key Key, edit func(*fileV1) (*fileV1, error)) error {
 	if err := key.check(); err != nil {
 		return err
@@ -203,8 +201,8 @@ func (v *Vault) change(ctx context.Context, key Key, edit func(*fileV1) (*fileV1
 	return v.folder.Write(recordsFile, text)
 }
 
-// lockWrites locks the file. A process looks whether the file is free every [poll], and holds
-// the queue lock meanwhile: so the process that had the file last does not get it again first.
+// lockWrites locks the file. A process that waits tries the file every [poll], and holds the
+// queue lock meanwhile. So the process that had the file last does not get it again first.
 func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
 	leave, err := v.locks.take(ctx, queueLock, queueLock)
 	if err != nil {
@@ -214,7 +212,7 @@ func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
 	return v.locks.take(ctx, writeLock, writeLock)
 }
 
-// read returns the file, or nil without one.
+// read returns the file, or nil if there is none.
 func (v *Vault) read() (*fileV1, error) {
 	text, err := v.folder.Read(recordsFile, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -231,13 +229,13 @@ func (v *Vault) read() (*fileV1, error) {
 	return b, nil
 }
 
-// Lock waits until no other caller, in this process or another, has the record locked. It
+// Lock waits until no other caller, in this process or another, has the record locked. It then
 // locks the record until unlock is called or the process ends in any way. It excludes other
-// calls of Lock only: Load and Store do not take it. unlock may be called more than once.
+// calls of Lock only: Load and Store do not take the lock. unlock may be called more than once.
 //
-// Hold one lock at a time. Between processes records share a bounded number of
-// locks, so that two flows that hold one each and want another may wait for each
-// other even if they mean four different records; ctx is what ends that.
+// Hold one lock at a time. Between processes, records share a bounded number of locks. Two flows
+// that each hold one and want another may wait for each other, even if they mean four different
+// records. Only the end of ctx ends that.
 func (v *Vault) Lock(ctx context.Context, key Key) (unlock func(), err error) {
 	if err = key.check(); err == nil {
 		file := fmt.Sprintf("record-%02d.lock", key.bucket())
@@ -249,8 +247,8 @@ func (v *Vault) Lock(ctx context.Context, key Key) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// List returns what is in the vault, in the order of the keys. It needs no key of
-// the vault and proves nothing: names are authenticated when a record is opened.
+// List returns the entries of the vault, in the order of the keys. It needs no key of the vault
+// and proves nothing: names are authenticated when a record is opened.
 func (v *Vault) List(_ context.Context) ([]Entry, error) {
 	b, err := v.read()
 	if err != nil {
@@ -267,8 +265,8 @@ func (v *Vault) List(_ context.Context) ([]Entry, error) {
 	return entries, nil
 }
 
-// Has reports whether a provider has a record for a resource, as far as can be
-// told without the key. A file that cannot be read has none.
+// Has reports whether a provider has a record for a resource, without proof by the key. It is
+// false if the file cannot be read.
 func (v *Vault) Has(provider, resource string) bool {
 	entries, _ := v.List(context.Background())
 	return slices.ContainsFunc(entries, func(e Entry) bool {
@@ -276,8 +274,8 @@ func (v *Vault) Has(provider, resource string) bool {
 	})
 }
 
-// Status says where the key is and whether it can be had. It asks the keyring
-// and may take as long as one call of it may.
+// Status says where the key is and whether it can be read. It asks the keyring, and may take as
+// long as one call of that.
 func (v *Vault) Status() Status {
 	s := Status{Path: v.folder.Path(recordsFile)}
 	b, err := v.read()
