@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// ABI is what a transport plugin may import and must export.
+// ABI returns the imports that a transport plugin may have, and the exports that it must have.
 func ABI() wasm.ABI {
 	s := wasm.ABI{
 		Module: abi.Module,
@@ -32,8 +32,8 @@ func ABI() wasm.ABI {
 	return s
 }
 
-// calls are the host calls: how each is answered, and its price in fuel. The price is what
-// the call costs the host, without the bytes: these are charged as they are moved.
+// calls holds the answer of each host call and its price in fuel. The price pays for the work of
+// the host, except for the bytes that are moved: these are charged as they are moved.
 var calls = [...]struct {
 	price int64
 	run   func(*Instance, args) int32
@@ -52,21 +52,21 @@ var calls = [...]struct {
 	abi.CallLog:        {10_000, (*Instance).callLog},
 }
 
-// Price is what a host call costs beside the bytes it moves.
+// Price returns the fuel of a host call, without that for the bytes that it moves.
 func Price(c abi.Call) int64 { return calls[c].price }
 
-// DecodePrice is the fuel for each byte of a block that becomes fields of its own.
+// DecodePrice is the fuel for each byte of a block that the host decodes into fields.
 const DecodePrice = 8
 
 // args are the arguments of a host call, as the guest passed them.
 type args [5]uint32
 
-// answer returns the host side of a call.
+// answer returns the function that answers a host call.
 func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 	n, hasResult, call := c.Params(), c.HasResult(), calls[c].run
 	return func(in *wasm.Instance, stack []uint64) {
 		i := in.Owner().(*Instance)
-		if i.caller == nil { // it is called in _initialize, before New has it
+		if i.caller == nil { // the guest calls in _initialize, before New has set the caller
 			i.caller = in
 		}
 		var a args
@@ -81,8 +81,8 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 	}
 }
 
-// window returns n bytes of the current payload from off on; a range outside
-// it ends the guest.
+// window returns n bytes of the current payload from offset off. A range outside the payload ends
+// the guest.
 func (i *Instance) window(off, n uint32) []byte {
 	p := i.current.payload
 	if uint64(off)+uint64(n) > uint64(len(p)) {
@@ -92,10 +92,11 @@ func (i *Instance) window(off, n uint32) []byte {
 	return p[off : off+n : off+n]
 }
 
-// memory returns a view of the guest's memory; a range outside it ends the guest.
+// memory returns a view of n bytes of the guest's memory. A range outside the memory ends the
+// guest.
 func (i *Instance) memory(ptr, n uint32) []byte { return Bytes(i.caller, ptr, n) }
 
-// needOpen ends a guest that makes a call before OPEN, when it can have no handles yet.
+// needOpen ends a guest that calls before OPEN, when it can have no handles yet.
 func (i *Instance) needOpen() {
 	if i.host == nil {
 		i.caller.Trap(errBeforeOpen)
@@ -140,10 +141,10 @@ func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 	end := a[3]&abi.End != 0
 	switch {
 	case i.current.sealed() && a[0] != i.current.handle:
-		return int32(abi.Denied) // a sealed payload is for its own handle alone
+		return int32(abi.Denied) // only its own handle may get a sealed payload
 	case i.current.sealed():
 		i.current.forwarded = i.current.forwarded || len(p) > 0
-		i.write(h, p, end) // where it lies: a copy in the stash would stay there
+		i.write(h, p, end) // from its place: a copy in the stash would stay there
 	case i.current.msg == nil:
 		i.write(h, i.stash(p), end)
 	default:
@@ -237,8 +238,7 @@ func (i *Instance) reportManifest(block []byte) int32 {
 	return int32(abi.OK)
 }
 
-// reportFailed ends an exchange; the failure of exchange 0 is the failure of
-// the connection.
+// reportFailed ends an exchange with a failure. For exchange 0 it ends the connection.
 func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string) int32 {
 	cause := i.current.cause
 	if cause == nil {
@@ -273,9 +273,9 @@ func (i *Instance) callLog(a args) int32 { // level, ptr, len
 	return 0
 }
 
-// connectError says whose fault it is that there is no connection: the other
-// side's, if something came from there, and otherwise the plugin's. If a process is
-// gone and the plugin says why, its words count: it may know what the exit code means.
+// connectError returns the error of a connection that was not made. It blames the other side if
+// something came from there, otherwise the plugin. If a process has ended and the plugin says why,
+// the plugin's text is used: the plugin may know what the exit code means.
 func (i *Instance) connectError(err error, status abi.Status, text string) error {
 	switch {
 	case i.current.kind == abi.EventExit && text != "":
@@ -290,9 +290,8 @@ func (i *Instance) connectError(err error, status abi.Status, text string) error
 	return i.pluginError(op, err)
 }
 
-// open opens something for the guest. A refusal is kept for the user: it is the cause of the
-// failure that the guest is about to report. If an essential handle is refused, the
-// connection cannot go on.
+// open opens a handle for the guest. It keeps a refusal for the user, as the cause of the failure
+// that the guest is about to report. If an essential handle is refused, the connection ends.
 func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
 	n := slices.IndexFunc(i.handles, func(h handle) bool { return h.stream == nil })
 	if n < 0 && len(i.handles) == abi.MaxHandles {

@@ -41,9 +41,9 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	return i.deliverWhole(exchange, whole.data, false)
 }
 
-// expected is how long the message of an exchange will be. It is known if the message is the
-// HTTP body that is being read and the server gave its length; else it is 0. It is a hint: a
-// server may lie, and a guest may deliver something else.
+// expected returns the length that the message of an exchange will have, or 0 if unknown. It is
+// known if the message is the HTTP body that is being read and the server gave its length. It is
+// only a hint: a server may lie, and a guest may deliver other bytes.
 func (i *Instance) expected(exchange uint32) int {
 	if i.current.kind != abi.EventHead && i.current.kind != abi.EventData {
 		return 0
@@ -55,7 +55,7 @@ func (i *Instance) expected(exchange uint32) int {
 	return int(min(max(h.length, 0), int64(i.config.Limits.MessageCap)))
 }
 
-// deliverWhole passes a whole message on.
+// deliverWhole passes a complete message to the receiver.
 func (i *Instance) deliverWhole(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	v := i.receiver.Deliver(exchange, msg, owned)
 	if v == abi.VerdictAnswer {

@@ -23,10 +23,10 @@ var (
 	errServerClosed = errors.New("the server closed the connection")
 )
 
-// PluginError says that a plugin did what it must not, or could not go on.
+// PluginError says that a plugin broke a rule or could not go on.
 type PluginError struct {
 	Plugin string
-	Op     string // what it was doing: "start", "DATA", "open"; "" where that does not matter
+	Op     string // its activity: "start", "DATA", "open"; "" if that does not matter
 	Err    error
 	Stderr string // the last lines it wrote to its standard error
 
@@ -47,10 +47,9 @@ func (e *PluginError) Error() string {
 
 func (e *PluginError) Unwrap() error { return e.Err }
 
-// Crashed reports whether err, the error of a connection that has ended, says that the guest
-// was stopped in the middle of its work: it trapped, used up its budget, or lost the process
-// that it ran in. A guest that said itself that it could not go on has not crashed, and
-// neither has one whose server left.
+// Crashed reports whether err, the error of a connection that has ended, says that the guest was
+// stopped during its work: it trapped, used up its budget, or lost its process. A guest that
+// reported that it could not go on has not crashed. Neither has one whose server left.
 func Crashed(err error) bool {
 	var fault *PluginError
 	return errors.As(err, &fault) && fault.crashed
@@ -59,9 +58,9 @@ func Crashed(err error) bool {
 // StatusError is a failure that a guest reported.
 type StatusError struct {
 	Status abi.Status
-	HTTP   int    // the status of the HTTP response that it is about, or 0
+	HTTP   int    // the status of the HTTP response that the failure is about, or 0
 	Text   string // the guest's words
-	Err    error  // the end of the process that it is about, or nil
+	Err    error  // the end of the process that the failure is about, or nil
 }
 
 func (e *StatusError) Error() string {
@@ -74,7 +73,7 @@ func (e *StatusError) Error() string {
 
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// Final reports whether it takes a person to mend it.
+// Final reports whether only a person can remove the cause.
 func (e *StatusError) Final() bool {
 	return e.Status == abi.Unauthorized || e.Status == abi.Malformed
 }
@@ -86,9 +85,8 @@ func (e *EndedError) Error() string { return e.Cause.Error() }
 
 func (e *EndedError) Unwrap() error { return e.Cause }
 
-// UnsentError says that a message was still in the mailbox when the guest was
-// gone, or came later: the server has certainly not seen it. Cause is why the
-// guest is gone.
+// UnsentError says that a message was in the mailbox when the guest ended, or came later. The
+// server has certainly not seen it. Cause is why the guest ended.
 type UnsentError struct{ Cause error }
 
 func (e *UnsentError) Error() string { return e.Cause.Error() }
@@ -99,7 +97,7 @@ func (e *UnsentError) Unwrap() error { return e.Cause }
 type ExitError struct {
 	Code   int
 	Detail string
-	Unread bool // it certainly read nothing of what it was sent
+	Unread bool // it certainly read nothing of its input
 }
 
 func (e *ExitError) Error() string {
@@ -109,8 +107,8 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("server exited with code %d", e.Code)
 }
 
-// stderrTail keeps the last bytes that were written to it. A Go guest that panics
-// says why on its standard error.
+// stderrTail keeps the last bytes that a guest writes to its standard error. A Go guest that panics
+// gives the reason there.
 type stderrTail struct {
 	mu   sync.Mutex
 	data []byte
@@ -127,8 +125,7 @@ func (t *stderrTail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// lines returns the first lines of what is kept, on one line: of a stack
-// trace they are the ones that say something.
+// lines returns the first kept lines, joined into one. They tell most about a stack trace.
 func (t *stderrTail) lines() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,5 +133,5 @@ func (t *stderrTail) lines() string {
 	return cleantext.Line(strings.Join(lines[:min(3, len(lines))], "; "), maxWords)
 }
 
-// maxWords is how much of a plugin's text is in an error or a log, in bytes.
+// maxWords is the most bytes of a plugin's text in an error or a log.
 const maxWords = 1 << 10

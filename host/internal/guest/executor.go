@@ -12,62 +12,60 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// Caller is a guest in the middle of a host call. Only the function that answers the call
-// uses it, and only until the answer.
+// Caller is a guest during a host call. Only the function that answers the call uses it, and only
+// until the answer.
 type Caller interface {
-	// Memory returns a view of size bytes at ptr, or false when they are not all
-	// inside. It is valid until the call is answered.
+	// Memory returns a view of size bytes at ptr, or false if they are not all inside the memory.
+	// The view is valid until the call is answered.
 	Memory(ptr, size uint32) ([]byte, bool)
 
-	// Charge takes fuel for work that is about to be done. Without enough fuel it does not
-	// return.
+	// Charge takes fuel for work that comes next. If there is not enough fuel, it does not return.
 	Charge(units int64)
 
 	// Trap ends the guest. It does not return.
 	Trap(err error)
 }
 
-// Executor is what a guest runs on: native code in this process, or a process of its own. It
-// belongs to the owner of the instance, except for the [Callbacks] that its program was
-// given.
+// Executor runs a guest: as native code in this process, or in a process of its own. The owner of
+// the instance makes all calls, except those of the [Callbacks].
 type Executor interface {
 	Caller
 
-	// Run lets the guest have an event, and returns when it is done with it. If the guest
-	// does not return, Run returns an error, which is a [*wasm.Trap] if the guest itself was
-	// the cause, and the guest runs no more.
+	// Run passes an event to the guest, and returns when the guest has handled it. If the guest
+	// does not return, Run returns an error, and the guest never runs again. The error is a
+	// [*wasm.Trap] if the guest itself was the cause.
 	Run(budget int64, e Event) (result int32, err error)
 
-	Used() int64   // fuel that the last event took, host prices included
-	Pages() uint32 // of memory, 64 KiB each
-	Rest() error   // gives back what the next event makes anew
+	Used() int64   // the fuel of the last event, prices of host calls included
+	Pages() uint32 // of the guest's memory, 64 KiB each
+	Rest() error   // frees what the next event can make again
 	Close() error
 }
 
-// Event is an event as it comes to an executor.
+// Event is an event as an executor gets it.
 type Event struct {
 	Kind        abi.Kind
 	Handle, Arg uint32
 	Size        uint32
-	Payload     []byte // Size bytes, valid while the event runs; nil where it is sealed
+	Payload     []byte // Size bytes, valid during the event; nil if sealed
 }
 
 // Program is a plugin that runs outside of this process.
 type Program interface {
-	// Start runs the plugin up to its first event. It returns early when ctx is
-	// done, which ends nothing that was started.
+	// Start runs the plugin up to its first event. It returns early when ctx is done, but what it
+	// has started goes on.
 	Start(ctx context.Context, b Callbacks) (Executor, error)
 }
 
-// Callbacks is what the executor of a guest outside of this process needs of this side. Its
-// functions are called by the goroutine that starts it or runs it, except Lost.
+// Callbacks are what the executor of a guest in another process calls in this one. The goroutine
+// that starts or runs the guest calls them, except Lost.
 type Callbacks struct {
 	MemoryPages uint32
-	Stderr      io.Writer        // gets what it writes to its standard error
-	Now         func() time.Time // its clock; nil = the real one
-	Random      io.Reader        // its randomness; nil = the real one
+	Stderr      io.Writer        // gets the standard error of the guest
+	Now         func() time.Time // the guest's clock; nil = the real one
+	Random      io.Reader        // the guest's randomness; nil = the real one
 
-	// Answer answers a host call of m, and charges and traps through m.
+	// Answer answers a host call of m. It charges and traps through m.
 	Answer func(m Executor, c abi.Call, args []uint32) (result int32)
 
 	// Observed hears of a take or a scan, which are answered where the guest is; nil
@@ -91,8 +89,8 @@ func (l *local) Run(budget int64, e Event) (int32, error) {
 	return int32(result), err
 }
 
-// Bytes returns the bytes that a guest names in its memory, and charges for them; a range
-// outside it ends the guest.
+// Bytes returns n bytes at ptr in the memory of a guest, and charges for them. A range outside the
+// memory ends the guest.
 func Bytes(m Caller, ptr, n uint32) []byte {
 	b, ok := m.Memory(ptr, n)
 	if !ok {
@@ -102,7 +100,7 @@ func Bytes(m Caller, ptr, n uint32) []byte {
 	return b
 }
 
-// Payload is what a guest may look into while its event runs.
+// Payload is the payload of an event, which a guest may read while the event runs.
 type Payload []byte
 
 // Take answers the host call take.
@@ -126,12 +124,12 @@ func (p Payload) Scan(m Caller, from, needles uint32) int32 {
 	return int32(from) + int32(at)
 }
 
-// scanStep is how many bytes are searched for one needle before they are searched for
-// the next: a guest pays up to the first match, so a search goes not much farther.
+// scanStep is how many bytes are searched for one needle before the next needle. A guest pays only
+// up to the first match, so the search must not go much farther.
 const scanStep = 4 << 10
 
-// scan returns where the first of the packed needles is in p, or -1, and how
-// many bytes of p it has looked at.
+// scan returns the index of the first packed needle in p, or -1, and the number of bytes of p that
+// it has read.
 func scan(p []byte, needles uint32) (at, looked int) {
 	c := [4]byte{byte(needles), byte(needles >> 8), byte(needles >> 16), byte(needles >> 24)}
 	if c[1] == c[0] && c[2] == c[0] && c[3] == c[0] {
@@ -148,7 +146,7 @@ func scan(p []byte, needles uint32) (at, looked int) {
 				continue
 			}
 			if k := bytes.IndexByte(step, needle); k >= 0 {
-				at, step = k, step[:k] // only what is before it can be the first
+				at, step = k, step[:k] // an earlier match can only be before this one
 			}
 		}
 		if at >= 0 {

@@ -1,30 +1,26 @@
-// Package guest drives one transport plugin by the ABI of package abi: it
-// carries events in, answers host calls, and makes sure that whatever the
-// guest does, only its own connection ends.
+// Package guest drives one transport plugin by the ABI of package abi. It passes events to the
+// guest and answers its host calls. Whatever the guest does, only its own connection can end.
 //
 // # Who runs the guest
 //
-// An instance has one owner at a time. A goroutine that brings an event and finds the
-// guest free becomes its owner, runs the event, runs whatever others left in
-// the mailbox meanwhile, flushes what the guest wrote, and lets go. So in the
-// common case a caller's message goes from its own goroutine through the guest
-// into the kernel without a hand-over, and under load the messages of many
-// callers leave in one system call.
+// An instance has at most one owner at a time. A goroutine with an event that finds the guest free
+// becomes its owner. It runs the event and the events that others have put into the mailbox
+// meanwhile, flushes what the guest wrote, and stops being the owner. So a message usually goes on
+// its caller's goroutine through the guest into the kernel. Under load, one system call sends the
+// messages of many callers.
 //
 // # What waits for what
 //
-// The mailbox has two lanes. Outgoing messages wait in one of them, bounded by
-// bytes, until the guest reported that it is up and the server takes what was
-// written before. Everything else (replies, cancellations, timers, what comes
-// from handles) travels in the other and is never held back, so an instance
-// cannot wait on its own mailbox. A handle has one chunk under way: its reader
-// waits until the guest has looked at it, which is all the backpressure there
-// is. Nothing above Deliver waits.
+// The mailbox has two lanes. Outgoing messages wait in the normal lane, bounded by bytes, until the
+// guest has reported that it is up and the server takes what was written before. All other events
+// (replies, cancellations, timers, events of handles) use the urgent lane and are never held back,
+// so an instance cannot wait for its own mailbox. A handle has one chunk in transit: its reader
+// waits until the guest has handled it. There is no other backpressure. Nothing above Deliver
+// waits.
 //
 // A caller that waits for an answer may run the exchange that brings it ([hostio.InlineIO]), and
-// then brings the HEAD itself. Nothing else holds such a caller up: a guest that is
-// busy finds a last HEAD in the mailbox, and an owner goes on in another goroutine
-// after a turn.
+// then posts the HEAD itself. Nothing else holds such a caller up: if the guest is busy, the last
+// HEAD goes into the mailbox, and an owner continues on another goroutine after a turn.
 package guest
 
 import (
@@ -39,8 +35,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// New instantiates the guest and asks it to describe itself. It returns
-// early when ctx is done. The caller owns the instance and calls Close.
+// New instantiates the guest and reads its manifest. It returns early when ctx is done. The caller
+// owns the instance and must call Close.
 func New(ctx context.Context, c Config) (*Instance, error) {
 	c.Limits = c.Limits.withDefaults()
 	i := &Instance{
@@ -50,7 +46,7 @@ func New(ctx context.Context, c Config) (*Instance, error) {
 	switch err := c.startExecutor(ctx, i); {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, wasm.ErrClosed), errors.Is(err, context.Canceled):
-		return nil, fmt.Errorf("start plugin %s: %w", i.config.Plugin, err) // no fault of the plugin
+		return nil, fmt.Errorf("start plugin %s: %w", i.config.Plugin, err) // the plugin is not at fault
 	default:
 		return nil, i.pluginError("start", err)
 	}
@@ -61,15 +57,15 @@ func New(ctx context.Context, c Config) (*Instance, error) {
 	return i, nil
 }
 
-// guestEnv keeps the heap of a Go guest small; others ignore it.
+// guestEnv keeps the heap of a Go guest small. Other guests ignore it.
 var guestEnv = []string{"GOGC=25"}
 
-// Manifest returns what the guest said of itself.
+// Manifest returns what the guest has declared about itself.
 func (i *Instance) Manifest() abi.Manifest { return i.manifest }
 
-// Open starts the connection: the guest is told its settings and may from now
-// on reach the host. It does not wait: the receiver is told when the connection is
-// up, and when it ends. saved is a state that an earlier instance saved, or nil.
+// Open starts the connection. It gives the guest its settings, and from now on the guest may reach
+// the host. saved is a state that an earlier instance saved, or nil. Open does not wait: the
+// receiver learns when the connection is up, and when it ends.
 func (i *Instance) Open(s *abi.Settings, saved []byte, h hostio.Host, r Receiver) {
 	i.host, i.receiver = h, r
 	i.timers = h.Timers(i.fire)
@@ -82,9 +78,9 @@ func (i *Instance) Open(s *abi.Settings, saved []byte, h hostio.Host, r Receiver
 	}
 }
 
-// Close ends the connection: the guest hears CLOSE and has a grace to finish, then its
-// handles are closed and it is gone. Close returns after that, or when ctx is done, which
-// cuts the grace short. It may be called more than once, from any goroutine but the owner's.
+// Close ends the connection. The guest gets CLOSE and a grace to finish; then its handles are
+// closed and it ends. Close returns after that, or when ctx is done, which ends the grace. It may
+// be called more than once, from any goroutine except the owner's.
 func (i *Instance) Close(ctx context.Context) error {
 	if i.host == nil {
 		i.Leave()
@@ -103,18 +99,18 @@ func (i *Instance) Close(ctx context.Context) error {
 	return nil
 }
 
-// Leave ends the connection without a CLOSE event, so that the guest sends nothing to its
-// server: another instance goes on from the state that it saved. Leave returns when the guest
-// is gone. It may be called as Close may.
+// Leave ends the connection without a CLOSE event, so that the guest sends nothing to its server:
+// another instance goes on from the saved state. Leave returns when the guest has ended. It may be
+// called under the same conditions as Close.
 func (i *Instance) Leave() {
 	i.stop()
 	<-i.done
 }
 
-// Done is closed when the guest is gone.
+// Done is closed when the guest has ended.
 func (i *Instance) Done() <-chan struct{} { return i.done }
 
-// startExecutor starts what the guest runs on.
+// startExecutor starts the executor of the guest.
 func (c *Config) startExecutor(ctx context.Context, i *Instance) error {
 	if c.Remote != nil {
 		b := Callbacks{
@@ -138,9 +134,9 @@ func (c *Config) startExecutor(ctx context.Context, i *Instance) error {
 	return nil
 }
 
-// answer is the host side of the call of a guest that runs elsewhere.
+// answer answers the host call of a guest that runs elsewhere.
 func (i *Instance) answer(m Executor, c abi.Call, passed []uint32) int32 {
-	i.caller = m // which is needed before New has it
+	i.caller = m // New sets it only later
 	var a args
 	copy(a[:], passed)
 	result := calls[c].run(i, a)
@@ -148,8 +144,8 @@ func (i *Instance) answer(m Executor, c abi.Call, passed []uint32) int32 {
 	return result
 }
 
-// lostRemote ends the guest because its process is gone. A guest that has no connection
-// yet finds out at its next event, which has a caller to tell.
+// lostRemote ends the guest because its process has ended. A guest without a connection learns that
+// at its next event, whose caller gets the error.
 func (i *Instance) lostRemote(err error) {
 	i.mu.Lock()
 	i.lostCause = i.crashed("run", err)
@@ -160,8 +156,8 @@ func (i *Instance) lostRemote(err error) {
 	}
 }
 
-// fire is what a timer does when it runs out.
+// fire posts the event of a timer.
 func (i *Instance) fire(id uint32) { i.post(item{kind: abi.EventTimer, handle: id}) }
 
-// Environ is the environment of every guest.
+// Environ returns the environment of every guest.
 func Environ() []string { return slices.Clone(guestEnv) }

@@ -12,11 +12,11 @@ type handle struct {
 	kind          abi.OpenKind
 	generation    uint32
 	exchange      uint32
-	queued        int   // bytes written that the system has not taken, as of the last flush and after
-	callerBytes   int   // of them, those that callers answer for
-	status        int   // of the HTTP response, once there is one
-	length        int64 // what its body is said to be long
+	queued        int   // bytes written that the system has not taken; updated by writes and flushes
+	callerBytes   int   // the part of queued that belongs to messages of callers
+	status        int   // of the HTTP response; 0 before it has come
+	length        int64 // the length of its body as the server gave it
 	essential     bool  // its end is the end of the connection
-	backpressured bool  // more is queued than the high-water mark
-	unsent        bool  // written to since the last flush
+	backpressured bool  // queued is above the high-water mark
+	unsent        bool  // bytes were written since the last flush
 }

@@ -13,49 +13,49 @@ import (
 type Instance struct {
 	config   Config
 	executor Executor
-	caller   Caller // the same in the middle of a host call
+	caller   Caller // the guest during a host call
 	manifest abi.Manifest
 	host     hostio.Host
 	receiver Receiver
 	timers   hostio.Timers
-	done     chan struct{} // closed by the owner that ended the guest
+	done     chan struct{} // closed by the owner when the guest has ended
 	stderr   stderrTail
-	answers  atomic.Pointer[hostio.AnswerReader] // what ReadFor reads; nil for nothing
+	answers  atomic.Pointer[hostio.AnswerReader] // for ReadFor; nil for none
 
-	mu            sync.Mutex // guards what follows, never held while anything else is called
+	mu            sync.Mutex // guards the fields below; released before any call to others
 	owned         bool       // a goroutine runs the guest
-	finished      bool       // nothing is accepted any more
-	begun         bool       // there is a receiver
-	up            bool       // messages may pass
-	closing       bool       // CLOSE was said
-	stopped       bool       // the end is next, whatever waits
-	lostCause     error      // why, unless Close is the reason
-	opened        int        // handles
+	finished      bool       // no more events are accepted
+	begun         bool       // Open was called: there is a receiver
+	up            bool       // the guest takes messages
+	closing       bool       // CLOSE was posted
+	stopped       bool       // the owner ends the guest next, whatever waits
+	lostCause     error      // why the connection ends; nil if Close is the reason
+	opened        int        // the number of open handles
 	backpressured int        // handles with more unsent bytes than the high-water mark
 	urgent        queue
 	normal        queue
 	waiting       int          // bytes in normal
-	room          ctxcond.Cond // normal has shrunk
+	room          ctxcond.Cond // signals that normal has shrunk
 	idle          idleState
 
 	// What follows belongs to the owner.
 	current     item      // the event that runs
-	batch       []Message // handed over, to be freed after the next flush
+	batch       []Message // passed to the guest; freed after the next flush
 	stashed     []byte    // written bytes that must stay until the next flush
 	handles     []handle
-	request     abi.OpenRequest // the one decoded last: the next is much the same
+	request     abi.OpenRequest // decoded last, and reused because the next is much the same
 	queued      int             // bytes written that the system has not taken, of all handles
-	callerBytes int             // of them, those that callers answer for
-	forwarded   int             // bytes of the current message that were forwarded for its caller
-	answered    int             // callers that have had an answer since and may be about to send
-	unsent      bool            // some handle was written to since the last flush
+	callerBytes int             // the part of queued that belongs to messages of callers
+	forwarded   int             // bytes of the current message that were forwarded and belong to its caller
+	answered    int             // callers that got an answer since the last yield and may send soon
+	unsent      bool            // some handle has bytes written since the last flush
 	inbound     partials
 	fuel        fuelBucket
-	closeHeard  bool  // the guest has heard CLOSE
+	closeHeard  bool  // the guest has got CLOSE
 	failure     error // why the guest must end; set once
 }
 
-// tookLocked accounts for n bytes that left the normal lane.
+// tookLocked subtracts n bytes that left the normal lane.
 func (i *Instance) tookLocked(n int) {
 	i.waiting -= n
 	i.room.Broadcast()
@@ -71,25 +71,25 @@ func (i *Instance) crashed(op string, err error) error {
 	return e
 }
 
-// Up reports whether the guest has said that messages may pass.
+// Up reports whether the guest has reported that it takes messages.
 func (i *Instance) Up() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.up
 }
 
-// fail marks the guest as lost. The first reason stays.
+// fail stores why the guest must end. The first reason stays.
 func (i *Instance) fail(err error) {
 	if i.failure == nil {
 		i.failure = err
 	}
 }
 
-// Status returns the status of the HTTP response to an exchange, or 0. Only the
-// receiver may call it, while it is called itself.
+// Status returns the status of the HTTP response of an exchange, or 0. Only the receiver may call
+// it, while one of its methods runs.
 func (i *Instance) Status(exchange uint32) int {
 	for n := range i.handles {
-		if h := &i.handles[n]; h.exchange == exchange && h.status != 0 { // else it is not open
+		if h := &i.handles[n]; h.exchange == exchange && h.status != 0 { // else the handle is not open
 			return h.status
 		}
 	}

@@ -22,8 +22,8 @@ func (i *Instance) post(it item) error {
 	return nil
 }
 
-// SendClose tells the guest, once, that its connection is not wanted any more. It
-// is the first half of Close, for a caller that ends the guest in its own way.
+// SendClose posts CLOSE once, to tell the guest that its connection is no longer wanted. It is the
+// first half of Close, for a caller that ends the guest in another way.
 func (i *Instance) SendClose() {
 	i.mu.Lock()
 	again := i.closing
@@ -34,8 +34,8 @@ func (i *Instance) SendClose() {
 	}
 }
 
-// stop makes the owner end the guest, before anything that waits: a guest that is slow with
-// each event may have many of them.
+// stop makes the owner end the guest before it handles the events that wait: a guest that is slow
+// may have many of them.
 func (i *Instance) stop() {
 	i.mu.Lock()
 	if i.finished {
@@ -46,10 +46,9 @@ func (i *Instance) stop() {
 	i.runUnlock()
 }
 
-// runOrPost runs an urgent event at once if the guest is free, and leaves it to the
-// owner if not. If seen is not nil, the payload stays the caller's: runOrPost returns when
-// the guest is done with it or gone. It makes the channel in *seen when it first has to
-// wait for an owner.
+// runOrPost runs an urgent event at once if the guest is free, otherwise it leaves the event to the
+// owner. If seen is not nil, the payload stays the caller's, and runOrPost returns when the guest
+// has handled it or ended. It makes the channel in *seen when it first has to wait for an owner.
 func (i *Instance) runOrPost(it item, seen *chan struct{}) {
 	i.mu.Lock()
 	if i.freeLocked() {
@@ -69,9 +68,8 @@ func (i *Instance) runOrPost(it item, seen *chan struct{}) {
 	<-it.seen
 }
 
-// Send hands m to the guest and takes it over. It waits only while the
-// mailbox is full, until ctx is done. An error means that the message was
-// certainly not sent.
+// Send gives m to the guest and takes ownership of it. It waits only while the mailbox is full,
+// until ctx is done. An error means that m was certainly not sent.
 func (i *Instance) Send(ctx context.Context, m Message) error {
 	payload, start := m.Payload()
 	it := item{kind: abi.EventMessage, handle: uint32(start), arg: m.Exchange(), payload: payload, msg: m}
@@ -101,17 +99,17 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 	return nil
 }
 
-// ReadFor is described at [hostio.AnswerReader]. The other side is the process that the guest
-// has started last; without one there is nothing to read.
+// ReadFor implements [hostio.AnswerReader] for the process that the guest has started last. Without
+// a process there is nothing to read.
 func (i *Instance) ReadFor(w hostio.Waiter) {
 	if r := i.answers.Load(); r != nil {
 		(*r).ReadFor(w)
 	}
 }
 
-// Cancel tells the guest that the caller of the exchange no longer waits. It
-// reports whether its message was still in the mailbox: then it is gone, the
-// server will never see it, and nothing needs to be said.
+// Cancel tells the guest that the caller of the exchange no longer waits. It returns true if the
+// message was still in the mailbox: then it is dropped, the server will never see it, and the guest
+// is told nothing.
 func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 	i.mu.Lock()
 	it, unsent := i.normal.remove(exchange)
@@ -127,9 +125,9 @@ func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 	return unsent
 }
 
-// nextLocked takes the next event, the n-th since the owner took over. Urgent events go
-// first, except that every flushEvery-th time a message does: a server that sends
-// without end would otherwise hold messages up for ever.
+// nextLocked takes the next event, the n-th of the present owner. Urgent events go first, except
+// that every flushEvery-th event is a message: otherwise a server that sends without end could hold
+// messages up for ever.
 func (i *Instance) nextLocked(n int) (it item, ok bool) {
 	if i.stopped {
 		return item{kind: eventStop, cause: i.lostCause}, true
@@ -146,7 +144,7 @@ func (i *Instance) nextLocked(n int) (it item, ok bool) {
 	return it, ok
 }
 
-// messageLocked takes the next message, if the guest may have it.
+// messageLocked takes the next message, if the guest may get one.
 func (i *Instance) messageLocked() (item, bool) {
 	if !i.passableLocked() {
 		return item{}, false
@@ -158,28 +156,28 @@ func (i *Instance) messageLocked() (item, bool) {
 	return it, ok
 }
 
-// passableLocked reports whether the guest may have a message now.
+// passableLocked reports whether the guest may get a message now.
 func (i *Instance) passableLocked() bool {
 	return i.up && i.backpressured == 0 && i.opened <= abi.MaxHandles-spareHandles
 }
 
-// freeLocked reports whether an event may be run at once: no goroutine runs the
-// guest, and nothing waits that has to come first.
+// freeLocked reports whether an event may be run at once: the guest has no owner, and no urgent
+// event waits.
 func (i *Instance) freeLocked() bool { return !i.owned && !i.finished && i.urgent.empty() }
 
-// An owner lets others have a turn after this many events: its caller waits
-// for an answer of its own. Writes are flushed at least this often.
+// After this many events an owner hands over to another goroutine, because its caller waits for an
+// answer of its own. Writes are flushed at least this often.
 const (
 	ownerTurn  = 64
 	flushEvery = 64
 )
 
-// spareHandles are kept free of messages: a guest may need a handle for itself,
-// to listen, to resume, to say goodbye.
+// spareHandles is how many handles messages must leave free. A guest may need one for itself: to
+// listen, to resume, to end its session.
 const spareHandles = 8
 
-// runUnlock makes this goroutine the owner unless there is one, and runs what
-// is in the mailbox. It is called with mu held and returns without it.
+// runUnlock makes this goroutine the owner if there is none, and runs the mailbox. It is called
+// with mu held and returns without it.
 func (i *Instance) runUnlock() {
 	if i.owned {
 		i.mu.Unlock()
@@ -189,8 +187,8 @@ func (i *Instance) runUnlock() {
 	i.runOwned()
 }
 
-// runNow makes this goroutine the owner and runs it, past the mailbox, and then
-// the mailbox. It is called with mu held and returns without it.
+// runNow makes this goroutine the owner, runs it ahead of the mailbox, and then runs the mailbox.
+// It is called with mu held and returns without it.
 func (i *Instance) runNow(it *item) {
 	i.owned = true
 	i.mu.Unlock()
@@ -236,10 +234,9 @@ func (i *Instance) runOwned() {
 	}
 }
 
-// yieldOnce lets other goroutines run before the flush, if answers have come since it last
-// did. Callers whose answers came together can then put their next messages into the
-// mailbox, and one system call sends all of them. It reports whether it yielded, which
-// it never does for a caller that is alone.
+// yieldOnce lets other goroutines run before the flush, if answers have come since it last yielded.
+// Callers whose answers came together can then post their next messages, and one system call sends
+// all of them. It reports whether it yielded. It never yields if only one caller waits.
 func (i *Instance) yieldOnce() bool {
 	if i.answered <= 0 {
 		return false
@@ -249,15 +246,15 @@ func (i *Instance) yieldOnce() bool {
 	return true
 }
 
-// resume goes on as the owner on a goroutine of its own; it ends when the
-// mailbox is empty or the guest is gone.
+// resume continues as the owner on a goroutine of its own, which ends when the mailbox is empty or
+// the guest has ended.
 func (i *Instance) resume() {
 	i.mu.Lock()
 	i.runOwned()
 }
 
-// watchIdleLocked arms the timer that finds out whether the guest is idle. The
-// owner calls it when it lets go; on the way of a message it is one comparison.
+// watchIdleLocked arms the timer that detects an idle guest. The owner calls it last. For most
+// messages it costs one comparison.
 func (i *Instance) watchIdleLocked() {
 	r := &i.idle
 	if r.armed || i.config.SingleThreaded || r.events == r.rested {
@@ -271,14 +268,14 @@ func (i *Instance) watchIdleLocked() {
 	r.timer.Reset(idleAfter)
 }
 
-// checkIdle runs when the timer does. If an event ran meanwhile it arms the timer again;
-// if not, it becomes the owner and puts the guest to rest. What comes meanwhile waits in
-// the mailbox, for less than a millisecond.
+// checkIdle runs when the timer fires. If an event ran meanwhile, it arms the timer again.
+// Otherwise it becomes the owner and lets the guest rest. Events wait in the mailbox for that time,
+// less than a millisecond.
 func (i *Instance) checkIdle() {
 	i.mu.Lock()
 	r := &i.idle
 	r.armed = false
-	if i.owned || i.finished { // the owner arms the timer when it lets go
+	if i.owned || i.finished { // the owner arms the timer at its end
 		i.mu.Unlock()
 		return
 	}
@@ -298,7 +295,7 @@ func (i *Instance) checkIdle() {
 	i.resume()
 }
 
-// releaseBuffers gives back what the next event makes anew. The owner calls it.
+// releaseBuffers frees the buffers that the next event makes again. The owner calls it.
 func (i *Instance) releaseBuffers() {
 	i.inbound.spare, i.stashed, i.batch = nil, nil, nil
 	if err := i.executor.Rest(); err != nil {

@@ -1,41 +1,41 @@
 package guest
 
-// headSize is how much of a message over the cap is kept, to find the call that it would have
-// answered.
+// headSize is how many bytes of the beginning of a message over the cap are kept, to find the call
+// that it would have answered.
 const headSize = 4 << 10
 
 // partial collects a message that arrives in parts.
 type partial struct {
 	data    []byte
-	dropped int    // bytes let go since it went over the cap; data is then its beginning
-	tail    []byte // and this its end
+	dropped int    // bytes dropped since the message exceeded the cap; data is then its beginning
+	tail    []byte // and tail is its end
 }
 
-// tailEnd is how much of the end of a message over the cap is kept: many servers write the
+// tailEnd is how many bytes of the end of a message over the cap are kept: many servers write the
 // id of an answer last.
 const tailEnd = 256
 
-// end keeps the end of a message that is dropped.
+// end keeps the end of a message that is being dropped.
 func (m *partial) end(p []byte) {
 	m.tail = append(m.tail, p[max(0, len(p)-tailEnd):]...)
 	m.tail = append(m.tail[:0], m.tail[max(0, len(m.tail)-tailEnd):]...)
 }
 
-// maxOverrun is how many message caps of one message are let go before the
-// connection is given up: such a message may never end.
+// maxOverrun is the length, in message caps, after which a message that is being dropped ends the
+// connection: such a message may never end.
 const maxOverrun = 32
 
-// partials are the messages under way: nearly always none or one, on the
-// shared channel, which therefore has a place of its own.
+// partials holds the messages of which a part was delivered. There is nearly always none or one, on
+// the shared channel, which therefore has a field of its own.
 type partials struct {
 	shared  partial
 	private map[uint32]*partial
 	total   int    // bytes of memory held, see Instance.space
 	spare   []byte // a buffer for the next message that is cut by the end of a chunk
-	usual   int    // the room for a long message, by the one before
+	usual   int    // the capacity to reserve for a long message, from the length of the last one
 }
 
-// open returns the assembly of an exchange, made if need be; nil means that
+// open returns the partial message of an exchange, and makes it if there is none. It returns nil if
 // there are too many.
 func (a *partials) open(exchange uint32) *partial {
 	if exchange == 0 {
@@ -55,15 +55,15 @@ func (a *partials) open(exchange uint32) *partial {
 	return m
 }
 
-// started reports whether a message of the exchange is under way.
+// started reports whether a part of a message of the exchange was delivered.
 func (a *partials) started(exchange uint32) bool {
 	if exchange == 0 {
-		return len(a.shared.data) > 0 // of what is dropped there is a head
+		return len(a.shared.data) > 0 // data is not empty while a message is being dropped
 	}
 	return a.private[exchange] != nil
 }
 
-// forget drops what was collected for an exchange.
+// forget drops the partial message of an exchange.
 func (a *partials) forget(exchange uint32) {
 	if exchange == 0 {
 		a.total -= cap(a.shared.data)
@@ -74,9 +74,8 @@ func (a *partials) forget(exchange uint32) {
 	}
 }
 
-// add appends p to m. Past the cap, or if there is not enough space, it drops all but the
-// head. whole is how long the message is said to become, or 0; space is how many more bytes
-// may be held.
+// add appends p to m. Past limit, or without enough space, it drops all but the head. whole is the
+// length that the message is said to have, or 0. space is how many more bytes may be held.
 func (a *partials) add(m *partial, p []byte, whole, limit, space int) {
 	if m.dropped > 0 {
 		m.dropped += len(p)
@@ -99,14 +98,13 @@ func (a *partials) add(m *partial, p []byte, whole, limit, space int) {
 	a.total += cap(m.data)
 }
 
-// announced bounds the memory that is reserved because a server announced a long message: at
-// most so many times the bytes of it that have come.
+// announced bounds the memory that is reserved for the announced length of a message: at most this
+// many times the bytes that have come.
 const announced = 16
 
-// grow returns data with room for n more bytes: in the spare buffer, if there
-// is one and it will do. Doubling, where append would add a quarter, copies a
-// long message twice instead of four times; where its length is known, or the one before
-// was as long, it is hardly copied at all.
+// grow returns data with room for n more bytes: in the spare buffer, if there is one that is large
+// enough. It doubles where append would add a quarter, and so copies a long message twice and not
+// four times. If the length is known, or the last message was as long, it hardly copies at all.
 func (a *partials) grow(data []byte, n, whole, limit int) []byte {
 	need := len(data) + n
 	if need <= cap(data) {
@@ -126,7 +124,7 @@ func (a *partials) grow(data []byte, n, whole, limit int) []byte {
 	return append(make([]byte, 0, room), data...)
 }
 
-// learn takes the length of a long message, and an eighth more, for that of the next.
+// learn stores the length of a long message, and an eighth more, as the capacity for the next one.
 func (a *partials) learn(size int) { a.usual = size + size/8 }
 
 // keep takes back the buffer of a message that the receiver has copied.

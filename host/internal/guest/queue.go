@@ -6,11 +6,11 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// eventStop is no event of the ABI: it has the owner end the guest.
+// eventStop is not an event of the ABI. It makes the owner end the guest.
 const eventStop abi.Kind = 0
 
-// eventDrained is not an event of the ABI. It tells the owner that a handle can take
-// more again.
+// eventDrained is not an event of the ABI. It tells the owner that a handle can take more bytes
+// again.
 const eventDrained abi.Kind = 1 << 30
 
 // item is an event on its way to the guest.
@@ -21,15 +21,15 @@ type item struct {
 	payload []byte
 	msg     Message       // of a MESSAGE
 	seen    chan struct{} // gets a token when the guest is done with the payload
-	cause   error         // of an ERROR or EXIT, for the user; of the end, unless Close is the reason
-	length  int64         // of a HEAD: of the body
-	buffer  *[]byte       // where the payload of a HEAD is, unless a Head waits for it
+	cause   error         // for the user: of an ERROR or EXIT, or of the end of the connection; nil if Close is the reason
+	length  int64         // of a HEAD: the length of the body
+	buffer  *[]byte       // the buffer that holds the payload of a HEAD, unless a Head waits for it
 
-	essential bool // it may end the connection, whatever the guest makes of it
-	forwarded bool // the guest has forwarded of its sealed payload
+	essential bool // the event may end the connection, whatever the guest does
+	forwarded bool // the guest has forwarded part of its sealed payload
 }
 
-// drop lets go of an event that will not run.
+// drop releases an event that will not run.
 func (it *item) drop() {
 	if it.msg != nil {
 		it.msg.Free()
@@ -37,7 +37,7 @@ func (it *item) drop() {
 	it.release()
 }
 
-// release gives the payload of an event back.
+// release frees the payload of an event.
 func (it *item) release() {
 	if it.seen != nil {
 		it.seen <- struct{}{}
@@ -47,12 +47,12 @@ func (it *item) release() {
 	}
 }
 
-// sealed reports whether the payload is not for the guest to see.
+// sealed reports whether the guest must not see the payload.
 //
-// A sealed payload holds the credentials for the server of a stream, and comes with the
-// OPENED of that stream. The guest calls forward to say where in the stream they go. Every
-// other host call that reaches a payload keeps it from the guest. Nothing writes it anywhere
-// else: not to the trace, not into an error, not into the memory that the next event may use.
+// A sealed payload holds the credentials for the server of a stream, and comes with the OPENED of
+// that stream. The guest calls forward to say where in the stream they go. Every other host call
+// keeps the payload from the guest. The bytes are written nowhere else: not to the trace, not into
+// an error, not into memory that the next event may use.
 func (it *item) sealed() bool { return it.kind == abi.EventOpened && it.arg&abi.Sealed != 0 }
 
 // queue is a first-in, first-out list that reuses its memory.
@@ -84,7 +84,7 @@ func (q *queue) pop() (item, bool) {
 	return it, true
 }
 
-// remove takes out the MESSAGE of an exchange.
+// remove removes and returns the MESSAGE of an exchange.
 func (q *queue) remove(exchange uint32) (item, bool) {
 	for n := q.head; n < len(q.items); n++ {
 		if q.items[n].arg == exchange {
@@ -98,7 +98,7 @@ func (q *queue) remove(exchange uint32) (item, bool) {
 	return item{}, false
 }
 
-// heads are buffers for a head and the body that comes with it.
+// heads holds buffers, each for one head and the body that comes with it.
 var heads = sync.Pool{New: func() any { return new([]byte) }}
 
 func freeHead(b *[]byte) {

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// run lets the guest have one event. The owner calls it.
+// run passes one event to the guest. The owner calls it.
 func (i *Instance) run(it *item) {
 	i.idle.events++
 	if it.kind == eventStop {
@@ -30,11 +30,11 @@ func (i *Instance) run(it *item) {
 	i.finishEvent(it)
 }
 
-// gaveUpError is the error of a result below zero.
+// gaveUpError returns the error for a result below zero.
 func gaveUpError(result int32) error { return fmt.Errorf("the plugin gave up: %v", abi.Status(result)) }
 
-// admit drops events of handles that are closed and adjusts the state that an
-// event brings with it, before the guest hears of it.
+// admit drops events of closed handles. For other events it updates the state of the instance
+// before the guest gets them.
 func (i *Instance) admit(it *item) bool {
 	switch it.kind {
 	case abi.EventOpened, abi.EventHead, abi.EventData, abi.EventEnd, abi.EventError,
@@ -60,8 +60,7 @@ func (i *Instance) admit(it *item) bool {
 	return true
 }
 
-// enter calls the guest with the event and its payload, within a budget that
-// grows with the payload.
+// enter calls the guest with an event and its payload. The budget grows with the payload.
 func (i *Instance) enter(it *item) (int32, error) {
 	i.current, i.forwarded = *it, 0
 	if it.kind == abi.EventData {
@@ -82,9 +81,8 @@ func (i *Instance) enter(it *item) (int32, error) {
 	return result, err
 }
 
-// finishEvent does what is left to do when the guest is done with an event: the
-// reader of a chunk goes on, a message waits for the flush, and the end of an
-// essential handle is the end of the connection.
+// finishEvent completes an event that the guest has handled. The reader of a chunk goes on, a
+// message waits for the flush, and the end of an essential handle ends the connection.
 func (i *Instance) finishEvent(it *item) {
 	it.release()
 	if it.msg != nil {
@@ -108,8 +106,8 @@ func (i *Instance) finishEvent(it *item) {
 	}
 }
 
-// flush hands the written bytes to the kernel, and frees the messages that they belong to.
-// The owner calls it without mu.
+// flush passes the written bytes to the kernel, and frees the messages that they belong to. The
+// owner calls it without mu.
 func (i *Instance) flush() {
 	if i.unsent {
 		i.unsent = false
@@ -124,8 +122,8 @@ func (i *Instance) flush() {
 	i.batch, i.stashed = i.batch[:0], i.stashed[:0]
 }
 
-// finish ends the guest for good. The owner calls it once, without mu, and
-// remains the owner forever, so the guest never runs again.
+// finish ends the guest for good. The owner calls it once, without mu, and stays the owner for
+// ever, so that the guest never runs again.
 func (i *Instance) finish() {
 	i.mu.Lock()
 	i.finished = true
@@ -159,7 +157,7 @@ func (i *Instance) finish() {
 	close(i.done)
 }
 
-// describe runs DESCRIBE, before anything else has an instance to call.
+// describe runs DESCRIBE. No other goroutine has the instance yet.
 func (i *Instance) describe() error {
 	result, err := i.enter(&item{kind: abi.EventDescribe})
 	switch {
@@ -174,5 +172,5 @@ func (i *Instance) describe() error {
 	return i.pluginError("describe", err)
 }
 
-// sealedUnused is written after the name of the plugin.
+// sealedUnused follows the name of the plugin in an error.
 const sealedUnused = "it opened a stream and did not forward what signs in to the server: the blob of the auth provider was dropped"

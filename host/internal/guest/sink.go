@@ -5,7 +5,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// sink posts what happens to one handle.
+// sink posts the events of one handle.
 type sink struct {
 	inst   *Instance
 	handle uint32
@@ -14,21 +14,20 @@ type sink struct {
 
 func (s *sink) Opened() { s.inst.post(item{kind: abi.EventOpened, handle: s.handle}) }
 
-// Sealed is described at [hostio.Sink].
+// Sealed implements [hostio.Sink].
 func (s *sink) Sealed(blob []byte) {
 	s.inst.post(item{kind: abi.EventOpened, handle: s.handle, arg: abi.Sealed, payload: blob})
 }
 
-// OfferInline implements [hostio.InlineSink]. It is called within a flush, so by the
-// owner.
+// OfferInline implements [hostio.InlineSink]. It is called within a flush, and so by the owner.
 func (s *sink) OfferInline(x hostio.InlineIO) bool {
 	h := s.inst.lookup(s.handle)
 	return h != nil && s.inst.receiver.OfferInline(h.exchange, x)
 }
 
-// Head returns when the guest is done with body, or is gone. With last it returns at
-// once: it may run on the goroutine of a caller, who must not be held up. length is
-// that of the whole body, or below zero.
+// Head returns when the guest has handled body, or has ended. If last is true, it returns at once,
+// because it may run on the goroutine of a caller, who must not be held up. length is that of the
+// whole body, or below zero if unknown.
 func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
 	b := heads.Get().(*[]byte)
 	*b = append(abi.AppendHead((*b)[:0], &abi.Head{Headers: headers}), body...)
@@ -43,7 +42,7 @@ func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, l
 	freeHead(b)
 }
 
-// Data returns when the guest is done with p, or is gone.
+// Data returns when the guest has handled p, or has ended.
 func (s *sink) Data(p []byte, last bool) {
 	for first := true; first || len(p) > 0; first = false {
 		it := item{kind: abi.EventData, handle: s.handle, payload: p[:min(len(p), pieceSize)]}

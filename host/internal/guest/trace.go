@@ -6,7 +6,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// observeEvent shows an event to the trace and the observer.
+// observeEvent passes an event to the trace and the observer.
 func (i *Instance) observeEvent(e Event) {
 	if i.config.Trace != nil {
 		i.config.Trace(abi.AppendEvent(nil, e.Kind, e.Handle, e.Arg, e.Size), e.Payload)
@@ -29,8 +29,8 @@ func (i *Instance) observeReturn(result int32, err error) {
 	}
 }
 
-// observeCall shows a host call after it was answered. Bytes that a guest passed
-// are still where they were.
+// observeCall passes an answered host call to the trace and the observer. The bytes that the guest
+// passed are still in place.
 func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
 	if i.config.Trace == nil && i.config.Observer == nil {
 		return
@@ -50,12 +50,12 @@ func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
 		i.config.Trace(line, payload)
 	}
 	if i.config.Observer != nil {
-		i.config.Observer.Call(c, slices.Clone(a), carried, result) // a itself stays on the stack of every call
+		i.config.Observer.Call(c, slices.Clone(a), carried, result) // a copy, so that a itself stays on the stack in every call
 	}
 }
 
-// PointerArg returns which argument of a host call is an address in the guest's
-// memory, or -1; the next one is how many bytes lie there.
+// PointerArg returns the index of the argument that is an address in the guest's memory, or -1. The
+// argument after it is the number of bytes there.
 func PointerArg(c abi.Call) int {
 	switch c {
 	case abi.CallSave:

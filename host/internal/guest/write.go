@@ -20,15 +20,15 @@ func (i *Instance) lookup(number uint32) *handle {
 	return h
 }
 
-// countOpen keeps the number of open handles, which holds messages back when it
-// comes near to what a guest may have.
+// countOpen adds change to the number of open handles. Messages wait while that number is close to
+// the limit.
 func (i *Instance) countOpen(change int) {
 	i.mu.Lock()
 	i.opened += change
 	i.mu.Unlock()
 }
 
-// release closes a handle; its number means nothing from now on.
+// release closes a handle. Its number names no handle from now on.
 func (i *Instance) release(h *handle) {
 	i.flushHandle(h)
 	h.stream.Close()
@@ -39,19 +39,19 @@ func (i *Instance) release(h *handle) {
 	*h = handle{generation: (h.generation + 1) & abi.MaxGeneration}
 }
 
-// write queues bytes to a handle. They must stay as they are until the next
-// flush: those of a message do, others go through stash.
+// write queues bytes to a handle. They must not change until the next flush. Those of a message do
+// not; others go through stash.
 func (i *Instance) write(h *handle, p []byte, end bool) {
 	h.stream.Write(p, end)
 	i.wrote(h, len(p))
 }
 
-// borrowSize is the length from which a copy costs more than to keep count.
+// borrowSize is the length from which a copy costs more than a reference.
 const borrowSize = 64 << 10
 
-// chargeCaller counts n bytes of the current message, which are about to be queued to h,
-// for the caller that sent it: each byte of a message once. What a guest queues more
-// than once counts for the guest.
+// chargeCaller counts n bytes of the current message, which are about to be queued to h, for the
+// caller that sent it. It counts each byte of a message once. Bytes that a guest queues again count
+// for the guest.
 func (i *Instance) chargeCaller(h *handle, n int) {
 	n = min(n, len(i.current.payload)-i.forwarded)
 	i.forwarded += n
@@ -70,15 +70,15 @@ func (i *Instance) wrote(h *handle, n int) {
 	}
 }
 
-// space is how many more bytes the messages under way may hold, in both directions: the
-// messages that the guest collects, and the bytes that it has queued and that are no message
-// of a caller. It is below zero when they hold too many.
+// space returns how many more bytes the messages in transit may hold, in both directions: the
+// messages that the guest collects, and the queued bytes that belong to no caller's message. It is
+// below zero if they hold too many.
 func (i *Instance) space() int {
 	return i.config.Limits.Quota - i.inbound.total - (i.queued - i.callerBytes)
 }
 
-// recountQueued asks how many of the bytes written to h are still here. Bytes that a caller
-// answers for are taken to leave last.
+// recountQueued updates how many bytes written to h are still here. It assumes that the bytes of
+// callers' messages leave last.
 func (i *Instance) recountQueued(h *handle) {
 	i.queued -= h.queued
 	i.callerBytes -= h.callerBytes
@@ -88,9 +88,9 @@ func (i *Instance) recountQueued(h *handle) {
 	i.callerBytes += h.callerBytes
 }
 
-// stash copies bytes to a place where they stay until the next flush. What does not fit there
-// gets another place: what was copied before is not moved, since the streams refer to it, and
-// each move would keep another copy alive.
+// stash copies bytes to memory that does not change until the next flush. If they do not fit, it
+// takes new memory. It does not move earlier bytes, since streams refer to them, and each move
+// would keep another copy alive.
 func (i *Instance) stash(p []byte) []byte {
 	if len(p) > cap(i.stashed)-len(i.stashed) {
 		if len(p) > keepStash/4 {
@@ -104,7 +104,7 @@ func (i *Instance) stash(p []byte) []byte {
 }
 
 func (i *Instance) flushHandle(h *handle) {
-	if !h.unsent { // nothing was written, or the handle is not open
+	if !h.unsent { // nothing was written, or the handle is closed
 		return
 	}
 	h.unsent = false
@@ -114,7 +114,7 @@ func (i *Instance) flushHandle(h *handle) {
 	}
 }
 
-// setBackpressured holds messages back while a handle cannot take more.
+// setBackpressured makes messages wait while a handle cannot take more.
 func (i *Instance) setBackpressured(h *handle, choked bool) {
 	if h.backpressured == choked {
 		return
@@ -129,10 +129,10 @@ func (i *Instance) setBackpressured(h *handle, choked bool) {
 	i.mu.Unlock()
 }
 
-// markEnding notes what the event that is about to run ends. A handle that takes no more
-// bytes holds no messages back. The end of an essential handle is the end of the connection,
-// also if the guest closes it during the event. A process is over when it has exited,
-// anything else when its data are.
+// markEnding notes what the event that runs next ends. A handle that takes no more bytes holds no
+// messages back. The end of an essential handle ends the connection, also if the guest closes the
+// handle during the event. A process ends with its exit, every other handle with the end of its
+// data.
 func (i *Instance) markEnding(h *handle, it *item) {
 	over := it.kind == abi.EventExit || it.kind == abi.EventError
 	last := it.kind == abi.EventEnd ||
@@ -144,13 +144,13 @@ func (i *Instance) markEnding(h *handle, it *item) {
 	it.essential = h.essential && (over || last && h.kind != abi.OpenProcess)
 }
 
-// closeExchange closes what was opened for an exchange that was cancelled.
+// closeExchange closes the handles of an exchange that was cancelled.
 func (i *Instance) closeExchange(exchange uint32) {
 	if exchange == 0 {
 		return
 	}
 	for n := range i.handles {
-		if h := &i.handles[n]; h.exchange == exchange { // else it is not open, or of another
+		if h := &i.handles[n]; h.exchange == exchange { // else the handle is closed, or belongs to another exchange
 			i.release(h)
 		}
 	}

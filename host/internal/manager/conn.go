@@ -7,27 +7,24 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Conn is one connection, as long as it lasts. It is a pointer, or something else that can be
-// compared. Its methods are called from one goroutine at a time, except Done, AfterEnd, Err, Forgotten,
-// Retire, Heard and Ping.
+// Conn is one connection. It must be comparable, such as a pointer. Its methods are called from one
+// goroutine at a time, except Done, AfterEnd, Err, Forgotten, Retire, Heard and Ping.
 type Conn interface {
 	// Done is closed when the connection has ended, from either side.
 	Done() <-chan struct{}
 
-	// AfterEnd has f run in a goroutine of its own once Done is closed, unless stop is
-	// called before.
+	// AfterEnd runs f in a goroutine of its own once Done is closed, unless stop is called before.
 	AfterEnd(f func()) (stop func() bool)
 
-	// Err says why it ended; it is nil until Done is closed.
+	// Err says why the connection ended. It is nil until Done is closed.
 	Err() error
 
 	// Forgotten reports whether the connection is open but the server has forgotten its
 	// session. Such a connection is good for another handshake and for nothing else.
 	Forgotten() bool
 
-	// Retire says that no more calls are given to the connection. It returns at once,
-	// and calls nothing of this package. It is called before the connection ends in any
-	// of the ways of [Ending].
+	// Retire says that the connection gets no more calls. It returns at once, and calls nothing of
+	// this package. It is called before the connection ends in any of the ways of [Ending].
 	Retire()
 
 	// Heard returns the time when something last came over the connection. While a call is in
@@ -64,7 +61,7 @@ type Config struct {
 	// Classify says what a dial failed for.
 	Classify func(error) status.Reason
 
-	// Pulse says how a connection that was just made is watched; nil watches none.
+	// Classify returns the reason for an error of a dial.
 	Pulse func() Pulse
 
 	Disabled bool // until Enable

@@ -10,10 +10,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Driver keeps the connection to one server. It has a goroutine while there is a dial and while a
+// Driver keeps the connection to one server. It has a goroutine during a dial and while a
 // connection ends, and a timer while it waits for the next dial or watches the connection. All
-// methods may be called from any goroutine, also from within calls of Dial and of a Conn;
-// only Close waits for those.
+// methods may be called from any goroutine, also from within calls of Dial and of a Conn; only
+// Close waits for those.
 type Driver struct {
 	id      uint64
 	manager *Manager
@@ -22,26 +22,26 @@ type Driver struct {
 	classify func(error) status.Reason
 	pulse    func() Pulse
 
-	current atomic.Pointer[Conn] // the one that calls are given to; nil for none. Written under mu
+	current atomic.Pointer[Conn] // the connection for callers; nil for none. Written under mu
 
 	mu          sync.Mutex
 	machine     *Machine
 	dial        DialFunc
-	life        *dialedConn   // of the dial or the connection that there is, or of the last one
-	last        Conn          // the connection before, for the next dial; nil for none
+	life        *dialedConn   // of the present dial or connection, or else of the last one
+	last        Conn          // the previous connection, for the next dial; nil for none
 	open        bool          // last was not closed
 	timer       *time.Timer   // nil before the first wait
 	acquisition *acquisition  // nil while no caller waits
-	err         error         // what closing the last connection said
+	err         error         // from closing the last connection
 	ended       chan struct{} // closed when nothing is left
 
 	asking sync.WaitGroup // for a sign of life
 }
 
-// acquisition is what all callers that wait at the same time wait for.
+// acquisition is shared by all callers that wait at the same time.
 type acquisition struct {
 	done chan struct{}
-	conn Conn // set before done is closed, or err is
+	conn Conn // conn or err is set before done is closed
 	err  error
 }
 
@@ -58,8 +58,8 @@ func newDriver(f *Manager, c Config) *Driver {
 	return d
 }
 
-// Status returns what the registry shows of the server. After the server was removed, it
-// returns the machine's status, the id and the name.
+// Status returns what the registry shows of the server. After the server was removed, it returns
+// the machine's status, with the id and the name.
 func (d *Driver) Status() status.Status {
 	if s, ok := d.manager.registry.status(d.id); ok {
 		return s
@@ -74,16 +74,16 @@ func (d *Driver) Status() status.Status {
 // Start connects the server and keeps it connected. It waits for nothing.
 func (d *Driver) Start() { d.tell(d.machine.Want) }
 
-// tell tells the machine of an event, and does what it asks for.
+// tell passes an event to the machine, and takes the actions that it returns.
 func (d *Driver) tell(event func(now time.Time) []Effect) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.run(event(time.Now()))
 }
 
-// Acquire returns the connection, and waits for it where one is being made or will be soon.
-// Otherwise its error is a [*UnavailableError], at once. When ctx ends, it returns the cause of that
-// as its error. A caller that leaves does not end the dial.
+// Acquire returns the connection. If one is being made or soon will be, Acquire waits for it.
+// Otherwise its error is a [*UnavailableError], at once. When ctx ends, the error is the cause of
+// that, and the dial goes on.
 //
 // The connection belongs to the driver: a caller uses it and does not close it. It may end at
 // any time, even before the caller gets it.
@@ -106,7 +106,7 @@ func (d *Driver) Acquire(ctx context.Context) (Conn, error) {
 	}
 }
 
-// Current returns the connection that calls are given to, or nil. It may have ended.
+// Current returns the connection for callers, or nil. The connection may have ended.
 func (d *Driver) Current() Conn {
 	if c := d.current.Load(); c != nil {
 		return *c
@@ -114,7 +114,7 @@ func (d *Driver) Current() Conn {
 	return nil
 }
 
-// errForgotten is why a connection that has not ended is of no use.
+// errForgotten says why a connection is of no use although it has not ended.
 var errForgotten = errors.New("the server has forgotten the session")
 
 // join returns the connection, or the acquisition that waits for one. join may see that the
@@ -161,8 +161,7 @@ func (d *Driver) AuthRequired(err error) {
 // SignedIn says that a person has signed in.
 func (d *Driver) SignedIn() { d.tell(d.machine.SignedIn) }
 
-// Tune gives the server another policy, and watches its connection as [Config.Pulse] now
-// says.
+// Tune sets another policy. It also watches the connection as [Config.Pulse] now says.
 func (d *Driver) Tune(policy Policy) {
 	d.tell(func(now time.Time) []Effect { return d.machine.Tune(now, policy, d.pulse()) })
 }
@@ -173,28 +172,27 @@ func (d *Driver) Disable() { d.tell(d.machine.Disable) }
 // Enable undoes Disable.
 func (d *Driver) Enable() { d.tell(d.machine.Enable) }
 
-// Change says that the server is another from now on: the next dial makes a
-// connection anew, and what failed before is forgiven. Those who wait in Acquire wait
-// for the new connection. It waits for nothing.
+// Change says that the server is another from now on: the next dial makes a new connection, and
+// earlier failures are forgotten. Callers that wait in Acquire wait for the new connection. Change
+// does not wait.
 func (d *Driver) Change(c Change) {
 	d.tell(func(now time.Time) []Effect { return d.machine.Change(now, c) })
 }
 
-// Report changes what the registry shows of the server, in the fields from Era on: the
-// others are the driver's. change runs at once, and calls nothing of this package.
+// Report changes the fields from Era on in what the registry shows of the server. The driver sets
+// the others. change runs at once, and must call nothing of this package.
 func (d *Driver) Report(change func(*status.Status)) { d.manager.registry.report(d.id, change) }
 
-// Close ends the dial or the connection, and with an error those who wait. It
-// returns when nothing is left, with the error of closing the last connection.
-// It may be called more than once. Called from within Dial or a method of Conn, it
-// waits for ever.
+// Close ends the dial or the connection, and Acquire returns an error to callers that wait. Close
+// returns when nothing is left, with the error of closing the last connection. It may be called
+// more than once. If called from within Dial or a method of Conn, it waits for ever.
 func (d *Driver) Close() error {
 	d.tell(d.machine.Close)
 	<-d.ended
 	return d.err
 }
 
-// run does what the machine asks for. The caller holds d.mu, and none of it waits.
+// run takes the actions that the machine returned, and does not wait. The caller holds d.mu.
 func (d *Driver) run(effects []Effect) {
 	for _, e := range effects {
 		switch e.Do {
@@ -217,8 +215,8 @@ func (d *Driver) run(effects []Effect) {
 	}
 }
 
-// arm has the machine ticked at a time, or not at all. A tick that was under way
-// already does no harm.
+// arm sets the timer to tick the machine at a time, or stops it if at is zero. A tick that is under
+// way already does no harm.
 func (d *Driver) arm(at time.Time) {
 	if d.timer != nil {
 		d.timer.Stop()

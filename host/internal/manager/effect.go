@@ -5,36 +5,36 @@ import "time"
 // Action is what an effect asks for.
 type Action uint8
 
-// What there is to do.
+// The actions.
 const (
-	// Dial: make a connection now. With Inherit it may go on with what the connection
-	// before has left. Answer with Connected or ConnectFailed.
+	// Dial: make a connection now. With Inherit the dial may use what the previous connection has
+	// left. Answer with Connected or ConnectFailed.
 	Dial Action = iota
 
-	// TickAt: call Tick at At, for a dial or for an Ask. It replaces the TickAt before; a
-	// zero At is never.
+	// TickAt: call Tick at At, for a dial or for an Ask. It replaces the previous TickAt; a zero At
+	// means never.
 	TickAt
 
-	// Drop: end the connection in the way of How. If a dial is under way, give it up whatever
-	// its outcome, and end the connection that was kept for it. Answer with Gone once that is
-	// done. Until then no Dial comes, but perhaps another, more abrupt Drop.
+	// Drop: end the connection in the way of How. If a dial is under way, give it up in any case,
+	// and end the connection that was kept for it. Answer with Gone once that is done. Until then
+	// no Dial comes, but another, more abrupt Drop may.
 	Drop
 
-	// Refuse: callers that wait for a connection get Err.
+	// Refuse: return Err to the callers that wait for a connection.
 	Refuse
 
-	// Announce: the status has changed.
+	// Announce: publish the status, which has changed.
 	Announce
 
-	// Ask: ask the server for a sign of life over the connection, which has to come within
-	// Within. Answer with Answered or Silent.
+	// Ask: ask the server for a sign of life over the connection. If it comes within Within, answer
+	// with Answered, otherwise with Silent.
 	Ask
 
 	// End: nothing is left and nothing more will be done.
 	End
 )
 
-// Effect is something that the owner of a machine has to do.
+// Effect is an action that the owner of a machine has to take.
 type Effect struct {
 	Do      Action
 	At      time.Time     // of TickAt
@@ -44,10 +44,10 @@ type Effect struct {
 	Within  time.Duration // of Ask
 }
 
-// Ending is how a connection ends, from the gentlest to the most abrupt.
+// Ending says how a connection ends, from the gentlest way to the most abrupt.
 type Ending uint8
 
-// The ways in which a connection ends. No call is given to it any more in any of them.
+// The ways in which a connection ends. In all of them it gets no more calls.
 const (
 	// LeaveOpen: it stays open for the next dial, which makes another handshake on it.
 	LeaveOpen Ending = iota
@@ -63,6 +63,6 @@ const (
 	Abort
 )
 
-// DrainTime is how long calls may go on over a connection that makes room for another:
-// the callers of the other wait for that.
+// DrainTime is how long calls may go on over a connection that is being replaced. The callers of
+// the next connection wait meanwhile.
 const DrainTime = 10 * time.Second

@@ -10,7 +10,7 @@ import (
 // dialedConn is a dial and the connection that it makes.
 type dialedConn struct {
 	ticket *ticket
-	after  Conn            // what the dial may go on with
+	after  Conn            // the connection that the dial may inherit from
 	wanted context.Context // ends with the first Drop
 	stop   context.CancelFunc
 	drains context.Context // ends with a Drop that is an Abort
@@ -41,25 +41,25 @@ func (d *Driver) begin(inherit bool) {
 	go d.live(l)
 }
 
-// drop ends the dial or the connection, or the one that is kept for the next dial.
+// drop ends the dial or the connection, or a connection that is kept for the next dial.
 func (d *Driver) drop(how Ending) {
 	if c := d.current.Swap(nil); c != nil {
 		(*c).Retire()
 	}
 	l := d.life
-	if l.over { // only a kept connection is left
+	if l.over { // only a connection kept for the next dial is left
 		go func() { d.gone(l, nil, d.discard()) }()
 		return
 	}
-	l.how = how // perhaps a more abrupt one than before
+	l.how = how // it may be more abrupt than before
 	l.stop()
 	if how == Abort {
 		l.abort()
 	}
 }
 
-// live is the life of a connection, from the dial until nothing is left of it.
-// Drop ends it; everything else follows from that.
+// live makes a connection and stays until a dial has failed or follow has taken over. Drop ends
+// either.
 func (d *Driver) live(l *dialedConn) {
 	c, err := d.dialInTurn(l)
 	if err == nil {
@@ -68,7 +68,7 @@ func (d *Driver) live(l *dialedConn) {
 	}
 	why := d.classify(err)
 	d.mu.Lock()
-	wanted := l.wanted.Err() == nil // else the dial was given up; only under the mutex is that certain
+	wanted := l.wanted.Err() == nil // false if the dial was given up; certain only under the mutex
 	if wanted {
 		l.end()
 		d.run(d.machine.ConnectFailed(time.Now(), why, err))
@@ -79,7 +79,7 @@ func (d *Driver) live(l *dialedConn) {
 	}
 }
 
-// dialInTurn dials when it is this server's turn.
+// dialInTurn waits for this server's turn and dials.
 func (d *Driver) dialInTurn(l *dialedConn) (Conn, error) {
 	defer d.manager.dials.leave(l.ticket)
 	if err := l.ticket.wait(l.wanted); err != nil {
@@ -88,8 +88,8 @@ func (d *Driver) dialInTurn(l *dialedConn) (Conn, error) {
 	return d.dial(l.wanted, l.after)
 }
 
-// follow is the part of live that begins when there is a connection. No goroutine waits while it
-// lasts: its end, or the first Drop, begins the rest.
+// follow takes over from live when there is a connection. No goroutine waits while the connection
+// lasts: its end, or the first Drop, starts one.
 func (d *Driver) follow(l *dialedConn, c Conn) {
 	if !d.connected(l, c) {
 		d.leave(l, c)
@@ -125,7 +125,7 @@ func (d *Driver) connected(l *dialedConn, c Conn) bool {
 	return true
 }
 
-// lost tells the machine of the end of c, unless join has done so.
+// lost tells the machine that c has ended, unless join has done so.
 func (d *Driver) lost(c Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,17 +143,17 @@ func (d *Driver) ask(l *dialedConn, c Conn, within time.Duration) {
 	defer d.mu.Unlock()
 	now := time.Now()
 	switch {
-	case d.Current() != c: // it was dropped
+	case d.Current() != c: // c was dropped
 	case c.Forgotten():
 		d.run(d.machine.Forgotten(now, errForgotten))
 	case err == nil:
 		d.run(d.machine.Answered(now))
-	case !over(c): // else its own goroutine tells of it
+	case !over(c): // else the end of c reports itself
 		d.run(d.machine.Silent(now, c.Heard()))
 	}
 }
 
-// leave ends c in the way that the newest Drop has asked for.
+// leave ends c in the way of the newest Drop.
 func (d *Driver) leave(l *dialedConn, c Conn) {
 	d.mu.Lock()
 	drains := l.how == HandOver || l.how == Drain
@@ -165,7 +165,7 @@ func (d *Driver) leave(l *dialedConn, c Conn) {
 	}
 	d.mu.Lock()
 	how := l.how
-	if how == LeaveOpen { // it stays open for the next dial
+	if how == LeaveOpen { // c stays open for the next dial
 		l.end()
 		d.last, d.open = c, true
 		d.run(d.machine.Gone(time.Now()))
@@ -190,7 +190,7 @@ func (d *Driver) discard() error {
 	return c.Close(false)
 }
 
-// gone tells the machine that nothing is left of c or, if c is nil, of a dial.
+// gone tells the machine that nothing is left of c or, if c is nil, of the dial.
 func (d *Driver) gone(l *dialedConn, c Conn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,41 +9,40 @@ import (
 
 // The limits of a dialLimiter.
 const (
-	// parallel is how many dials may be in their costly beginning at a time.
+	// parallel is how many dials may be in their costly first phase at a time.
 	parallel = 16
 
-	// burst is how long that beginning is. After it, a dial that is not done waits
-	// for its server and costs nothing. So a hundred servers that never answer delay
-	// the next one for a moment only.
+	// burst is the length of that phase. A dial that takes longer only waits for its server, which
+	// costs nothing. So a hundred servers that never answer delay the next one only for a moment.
 	burst = 2 * time.Second
 
-	// maxRetries is how many servers that have failed may be tried again within any
-	// retryWindow, counted over all servers. A retry that a call waits for is always let in.
+	// maxRetries is how many dials to failed servers may begin within any retryWindow, counted over
+	// all servers. A retry that a call waits for is always admitted.
 	maxRetries  = 20
 	retryWindow = time.Minute
 )
 
-// dialLimiter bounds how many dials begin at a time. Those that a call waits for go
-// first, then those of servers that have not failed.
+// dialLimiter bounds how many dials begin at a time. Dials that a call waits for go first, then
+// those of servers that have not failed.
 type dialLimiter struct {
 	mu      sync.Mutex
 	inside  int
 	queue   []*ticket   // in order of arrival
-	retries []time.Time // when they were let in, in the newest window
-	timer   *time.Timer // for when a retry may be let in; nil is none
+	retries []time.Time // when each retry in the newest window was admitted
+	timer   *time.Timer // fires when the next retry may be admitted; nil is none
 }
 
-// ticket is a dial that waits for its turn, or has had it. Once it has joined the queue,
-// the mutex of the limiter guards its fields.
+// ticket is one dial in the limiter, before its turn or after. Once it has joined the queue, the
+// mutex of the limiter guards its fields.
 type ticket struct {
 	urgent bool // a call waits for it
 	retry  bool // its server has failed
 
-	begin chan struct{} // closed when it may begin
-	burst *time.Timer   // not nil while it counts as inside
+	begin chan struct{} // closed when the dial may begin
+	burst *time.Timer   // not nil during the first phase of the dial
 }
 
-// join queues t. A call of leave must follow in any case.
+// join queues t. The caller must call leave afterwards, in any case.
 func (l *dialLimiter) join(t *ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +60,7 @@ func (t *ticket) wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// prioritise says that a call now waits for t, which may have begun already.
+// prioritise says that a call now waits for the dial of t, which may have begun already.
 func (l *dialLimiter) prioritise(t *ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,7 @@ func (l *dialLimiter) leave(t *ticket) {
 	l.admit()
 }
 
-// admit lets as many dials begin as there is room for.
+// admit lets as many dials begin as the limits allow.
 func (l *dialLimiter) admit() {
 	now := time.Now()
 	l.retries = slices.DeleteFunc(l.retries, func(at time.Time) bool { return now.Sub(at) >= retryWindow })
@@ -117,7 +116,7 @@ func (l *dialLimiter) first() (best *ticket) {
 	return best
 }
 
-// armTimer arms the timer while retries wait for earlier ones to leave the window.
+// armTimer arms the timer if retries must wait for the window to move on.
 func (l *dialLimiter) armTimer(now time.Time) {
 	if l.timer != nil {
 		l.timer.Stop()

@@ -7,70 +7,69 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// connState says how far a connection has come. It is apart from the state because a server
-// may be disabled, say, while its connection is still going away.
+// connState says how far a connection has come. It is separate from the state because, for example,
+// a server may be disabled while its connection is still ending.
 type connState uint8
 
 const (
 	connIdle     connState = iota
-	connKept               // the connection before is open: the next dial makes its handshake there
-	connDialing            // Dial was asked for
-	connUp                 // Connected
-	connDropping           // Drop was asked for, and Gone has not come yet
+	connKept               // the previous connection is open: the next dial makes its handshake there
+	connDialing            // Dial was returned, and the dial has not ended
+	connUp                 // Connected was called
+	connDropping           // Drop was returned, and Gone was not called yet
 )
 
-// inheritance is what the next dial may inherit.
+// inheritance says what the next dial may inherit.
 type inheritance uint8
 
 const (
 	inheritNothing    inheritance = iota
-	inheritSession                // what the server keeps for the connection before
-	inheritConnection             // that connection itself
+	inheritSession                // what the server keeps for the previous connection
+	inheritConnection             // the previous connection itself
 )
 
-// Machine decides when one server is dialled and what its callers are told. Its methods are
-// events, with the time at which they happen; times never go back. Each returns what has to
-// be done, in that order, in a slice that is good until the next event. An event that does
-// not fit the state has no effect, so late ones do no harm. A machine is for one goroutine at
-// a time.
+// Machine decides when one server is dialled and what its callers are told. Its methods are events,
+// each with its time; times never go back. Each returns the actions to take, in order, in a slice
+// that is valid until the next event. An event that does not fit the state has no effect, so a late
+// event does no harm. Only one goroutine at a time may use a machine.
 type Machine struct {
 	policy Policy
 	random func() float64
 
-	status  status.Status // without the fields that others fill in, from ID to Tools
+	status  status.Status // without the fields from ID to Tools, which others set
 	conn    connState
-	how     Ending      // of the Drop that was asked for last
-	inherit inheritance // what the connection before left to the next dial
-	wanted  bool        // by a caller, at some time
-	known   bool        // it was connected before, with the entry that it has
-	eager   bool        // a call is reason to dial before Next
+	how     Ending      // of the newest Drop
+	inherit inheritance // what the next dial may inherit
+	wanted  bool        // a caller has wanted it at some time
+	known   bool        // the present entry has been connected before
+	eager   bool        // a call causes a dial even before Next
 	signed  bool        // a sign-in came while the dial was under way
 	backoff backoff
 	since   time.Time // when the connection came up
 	pulse   Pulse     // of the connection
-	heard   time.Time // the last sign of life over it
-	look    time.Time // when the next one is looked for, while watched
-	asked   bool      // the server was asked for one, and has not answered yet
-	silent  bool      // it did not answer once
-	over    bool      // End has been said, or is about to be
+	heard   time.Time // the time of the last sign of life over it
+	look    time.Time // the time of the next Ask, while watched
+	asked   bool      // an Ask is open
+	silent  bool      // the server has missed the last Ask
+	over    bool      // End was returned, or is about to be
 
-	armed   time.Time // the last TickAt
-	changed bool      // the status, since the last Announce
-	refusal error     // for those who wait; nil is none
+	armed   time.Time // the time of the last TickAt
+	changed bool      // the status has changed since the last Announce
+	refusal error     // for callers that wait; nil is none
 	out     []Effect
 }
 
-// NewMachine returns the machine of a server that is not wanted yet. random gives
-// numbers from 0 up to 1.
+// NewMachine returns the machine of a server that no caller wants yet. random must return numbers
+// in [0, 1).
 func NewMachine(now time.Time, p Policy, random func() float64) *Machine {
 	return &Machine{policy: p.withDefaults(), random: random, status: status.Status{Since: now}}
 }
 
-// Status returns the status of the server, without the fields that others fill in.
+// Status returns the status of the server, without the fields from ID to Tools.
 func (m *Machine) Status() status.Status { return m.status }
 
-// Want says that a caller needs a connection, or that the server shall be
-// started. If no connection is there or will be there soon, the answer is Refuse.
+// Want says that a caller needs a connection, or that the server must be started. If there is no
+// connection and soon will be none, it returns a Refuse.
 func (m *Machine) Want(now time.Time) []Effect {
 	switch {
 	case m.over || m.status.State == status.Closing || m.status.State == status.Disabled:
@@ -81,8 +80,8 @@ func (m *Machine) Want(now time.Time) []Effect {
 		m.wanted = true
 		m.dial(now, status.Wanted)
 	case m.status.State == status.AuthRequired && now.Sub(m.status.Since) >= m.policy.Slow:
-		// The person may have signed in with another program. A call that comes
-		// a good while later finds that out, at the price of one dial.
+		// The person may have signed in with another program. A call that comes a good while later
+		// finds that out, at the cost of one dial.
 		m.dial(now, status.Wanted)
 	case m.status.State == status.Failed && !permanent(m.status.Reason) && !m.backoff.tripped:
 		m.dial(now, status.Wanted)
@@ -94,7 +93,7 @@ func (m *Machine) Want(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Connected says that the dial has made a connection, and how that is watched.
+// Connected says that the dial has made a connection, and how it must be watched.
 func (m *Machine) Connected(now time.Time, p Pulse) []Effect {
 	if m.conn == connDialing {
 		m.pulse, m.asked = p, false
@@ -105,8 +104,8 @@ func (m *Machine) Connected(now time.Time, p Pulse) []Effect {
 	return m.effects()
 }
 
-// ConnectFailed says that the dial has ended without a connection, and left
-// nothing behind. A reason that a dial cannot fail for is taken for Unreachable.
+// ConnectFailed says that the dial has ended without a connection, and left nothing behind. A
+// reason that no dial can have counts as Unreachable.
 func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) []Effect {
 	if m.conn != connDialing {
 		return m.effects()
@@ -115,7 +114,7 @@ func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) 
 	if m.inherit == inheritConnection {
 		m.conn = connKept
 	}
-	late := m.signed // the server had not seen the sign-in yet
+	late := m.signed // the dial may have begun before the sign-in
 	m.signed = false
 	switch {
 	case reason == status.SignIn && late:
@@ -133,7 +132,7 @@ func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) 
 	return m.effects()
 }
 
-// Lost says that the connection has ended by itself, or is of no use any more.
+// Lost says that the connection has ended by itself, or is no longer of use.
 func (m *Machine) Lost(now time.Time, err error) []Effect {
 	if m.conn == connUp {
 		m.lose(now, err)
@@ -150,7 +149,7 @@ func (m *Machine) lose(now time.Time, err error) {
 	}
 	m.drop(Abort)
 	m.inherit = inheritSession
-	if m.status.State != status.AuthRequired { // another connection would not mend that
+	if m.status.State != status.AuthRequired { // another connection would not replace the sign-in
 		first := m.backoff.waits == 0
 		m.status.Err = err
 		m.retry(now, status.Lost)
@@ -158,8 +157,8 @@ func (m *Machine) lose(now time.Time, err error) {
 	}
 }
 
-// Forgotten says that the server no longer knows the session of the connection.
-// Servers let sessions expire, so that is no failure: another is made at once.
+// Forgotten says that the server has forgotten the session of the connection. Servers let sessions
+// expire, so this is no failure: the next dial comes at once.
 func (m *Machine) Forgotten(now time.Time, err error) []Effect {
 	if m.conn == connUp {
 		m.drop(LeaveOpen)
@@ -170,8 +169,8 @@ func (m *Machine) Forgotten(now time.Time, err error) []Effect {
 	return m.effects()
 }
 
-// AuthRequired says that the server refuses requests on its connection until a
-// person signs in. The connection stays: some requests may need no sign-in.
+// AuthRequired says that the server refuses requests until a person signs in. The connection stays,
+// because some requests may need no sign-in.
 func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
 	if m.conn == connUp && m.status.State == status.Connected {
 		m.status.Err = err
@@ -180,8 +179,8 @@ func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
 	return m.effects()
 }
 
-// SignedIn says that a person has signed in to the server, or has let a request through that
-// required a sign-in.
+// SignedIn says that a person has signed in to the server, or has approved a request that required
+// a sign-in.
 func (m *Machine) SignedIn(now time.Time) []Effect {
 	switch {
 	case m.conn == connDialing:
@@ -196,7 +195,7 @@ func (m *Machine) SignedIn(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Disable turns the server off, until Enable.
+// Disable turns the server off until Enable is called.
 func (m *Machine) Disable(now time.Time) []Effect {
 	if !m.over && m.status.State != status.Closing && m.status.State != status.Disabled {
 		m.drop(Abort)
@@ -214,18 +213,17 @@ func (m *Machine) Enable(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Change is how a server differs from before.
+// Change says how a server's entry differs from before.
 type Change struct {
-	// SameEntry says that the entry is unchanged and only the transport of the connection is
-	// another. The next connection may go on with what the server keeps for this one, and a
-	// disabled server stays disabled.
+	// SameEntry says that the entry is unchanged and only the connection's transport differs. The
+	// next connection may go on with the server's session, and a disabled server stays disabled.
 	SameEntry bool
 
-	Disabled bool // unless SameEntry: it is off from now on, or else on
+	Disabled bool // unless SameEntry: whether the server is off from now on
 }
 
-// Change says that the entry of the server, its plugin or what they depend on has changed:
-// all failures are forgiven, and an open connection is replaced. Callers that wait go on
+// Change says that the entry of the server, its plugin or something that these depend on has
+// changed. It forgets all failures and replaces an open connection. Callers that wait go on
 // waiting.
 func (m *Machine) Change(now time.Time, c Change) []Effect {
 	if m.over || m.status.State == status.Closing {
@@ -239,7 +237,7 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 	switch {
 	case off:
 		m.drop(Abort)
-	case !c.SameEntry || m.conn == connDialing || m.inherit == inheritConnection: // the last two belong to the transport that it had before
+	case !c.SameEntry || m.conn == connDialing || m.inherit == inheritConnection: // the last two belong to the previous transport
 		m.drop(Drain)
 	case m.conn == connUp:
 		m.drop(HandOver)
@@ -255,7 +253,7 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 	return m.effects()
 }
 
-// Close ends the server for good. The last effect is End, now or after Gone.
+// Close ends the server for good. The last action is End, returned now or by Gone.
 func (m *Machine) Close(now time.Time) []Effect {
 	if !m.over && m.status.State != status.Closing {
 		m.drop(Abort)
@@ -266,7 +264,7 @@ func (m *Machine) Close(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Gone says that what was to be dropped has ended, in the way that was asked for last.
+// Gone says that the connection or dial of the newest Drop has ended.
 func (m *Machine) Gone(now time.Time) []Effect {
 	if m.conn == connDropping {
 		m.conn = connIdle
@@ -279,23 +277,23 @@ func (m *Machine) Gone(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Tick says that it is now, and when something last came over the connection. It may come
-// early or late, and more often than asked for.
+// Tick says that the time is now, and when something last came over the connection. It may come
+// early or late, and more often than TickAt asked for.
 func (m *Machine) Tick(now, heard time.Time) []Effect {
 	m.due(now)
 	m.lookFor(now, heard)
 	return m.effects()
 }
 
-// due dials when it is time to.
+// due dials if the time of Next has come.
 func (m *Machine) due(now time.Time) {
 	if next := m.status.Next; m.isResting() && !next.IsZero() && !now.Before(next) {
 		m.dial(now, m.status.Reason)
 	}
 }
 
-// dial asks for a connection, or for one as soon as the old one is gone: a
-// server's processes must never be two.
+// dial asks for a Dial, at once or as soon as the old connection has ended: two processes of one
+// server must never run at a time.
 func (m *Machine) dial(now time.Time, why status.Reason) {
 	m.set(now, m.trying(), why)
 	if m.conn == connDropping {
@@ -305,15 +303,15 @@ func (m *Machine) dial(now time.Time, why status.Reason) {
 	m.conn = connDialing
 	m.status.Attempt++
 	m.do(Effect{Do: Dial, Inherit: m.inherit != inheritNothing})
-	if m.inherit == inheritSession { // if the dial fails, that session may be the cause
+	if m.inherit == inheritSession { // if this dial fails, the session may be the cause
 		m.inherit = inheritNothing
 	}
 }
 
-// isResting reports whether nothing is under way.
+// isResting reports whether no dial is under way and no connection is up or ending.
 func (m *Machine) isResting() bool { return m.conn == connIdle || m.conn == connKept }
 
-// trying is the state of a server that is being reached.
+// trying returns the state of a server that is being dialled.
 func (m *Machine) trying() status.State {
 	if m.known {
 		return status.Reconnecting
@@ -321,9 +319,9 @@ func (m *Machine) trying() status.State {
 	return status.Connecting
 }
 
-// retry decides when to try again. Callers wait for the steps of the backoff, if
-// the server has been well before: it may just be restarting. The first error of
-// a new server is most likely a mistake that nothing but its user can mend.
+// retry decides when to dial again. Callers wait for the steps of the backoff if the server has
+// been connected before, because it may just be restarting. The first error of a new server is most
+// likely a mistake that only its user can mend.
 func (m *Machine) retry(now time.Time, why status.Reason) {
 	wait, step := m.backoff.wait(&m.policy, m.random())
 	switch {
@@ -340,12 +338,12 @@ func (m *Machine) retry(now time.Time, why status.Reason) {
 	}
 }
 
-// permanent reports whether trying again is of no use before the entry changes.
+// permanent reports whether dialling again is of no use before the entry changes.
 func permanent(r status.Reason) bool {
 	return r == status.BadConfig || r == status.Denied || r == status.PluginRefused
 }
 
-// begin forgives all failures, and dials if the server is wanted.
+// begin forgets all failures, and dials if the server is wanted.
 func (m *Machine) begin(now time.Time, why status.Reason) {
 	m.forgive()
 	if m.wanted {
@@ -360,7 +358,7 @@ func (m *Machine) forgive() {
 	m.status.Attempt = 0
 }
 
-// drop asks for the end of what there is, or for a more abrupt one. The next dial
+// drop ends the dial or the connection, or ends it more abruptly than the last Drop. The next dial
 // inherits nothing.
 func (m *Machine) drop(how Ending) {
 	m.inherit = inheritNothing
@@ -378,7 +376,7 @@ func (m *Machine) drop(how Ending) {
 	m.do(Effect{Do: Drop, How: how})
 }
 
-// finish ends the machine if it is closing and nothing is left of a connection.
+// finish returns End if the machine is closing and no connection is left.
 func (m *Machine) finish(now time.Time) {
 	if m.status.State == status.Closing && m.conn == connIdle {
 		m.over = true
@@ -396,7 +394,7 @@ func (m *Machine) set(now time.Time, s status.State, why status.Reason) {
 	m.eager, m.changed = false, true
 }
 
-// refuse tells those who wait that there is no connection, and why.
+// refuse sets the refusal for the callers that wait.
 func (m *Machine) refuse(now time.Time) {
 	r := &UnavailableError{State: m.status.State, Reason: m.status.Reason, Err: m.status.Err, Next: m.status.Next, final: len(m.policy.Backoff) == 0}
 	if !r.Next.IsZero() {
@@ -413,9 +411,9 @@ func (m *Machine) refuse(now time.Time) {
 
 func (m *Machine) do(e Effect) { m.out = append(m.out, e) }
 
-// effects returns what an event has led to. A timer is armed for a dial only while nothing
-// else is under way, and for a look at a connection that stands. The status is announced
-// before callers are refused.
+// effects returns the actions that an event has led to. It arms a timer for a dial only if nothing
+// else is under way, and for an Ask if the connection is up. It announces the status before it
+// refuses callers.
 func (m *Machine) effects() []Effect {
 	var at time.Time
 	if m.isResting() {
@@ -433,7 +431,7 @@ func (m *Machine) effects() []Effect {
 	if m.refusal != nil {
 		m.do(Effect{Do: Refuse, Err: m.refusal})
 	}
-	if m.over && m.changed { // the last change
+	if m.over && m.changed { // this was the last change
 		m.do(Effect{Do: End})
 	}
 	m.changed, m.refusal = false, nil

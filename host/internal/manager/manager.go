@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// ErrClosed is what Add returns after Close.
+// ErrClosed is the error of Add after Close.
 var ErrClosed = errors.New("the manager is closed")
 
-// Manager has a [Driver] for each of many servers, a registry of their statuses, and a
-// limiter of the dials that begin at a time. It must be closed.
+// Manager holds a [Driver] for each of many servers, a registry of their statuses, and a limiter
+// for the dials that begin at a time. It must be closed.
 type Manager struct {
 	registry *StatusRegistry
 	dials    dialLimiter
-	random   func() float64 // spreads the waits
+	random   func() float64 // varies the waits
 
 	mu      sync.Mutex
 	closed  bool
@@ -26,12 +26,11 @@ func New() *Manager {
 	return &Manager{registry: newStatusRegistry(), random: rand.Float64, drivers: make(map[*Driver]struct{})}
 }
 
-// Registry returns the statuses of the servers. It can be subscribed to before the first
-// server is added.
+// Registry returns the statuses of the servers. A subscription may begin before the first Add.
 func (m *Manager) Registry() *StatusRegistry { return m.registry }
 
-// Add makes the driver of a server, which dials when its connection is first wanted.
-// Names need not differ.
+// Add makes the driver of a server, which dials when its connection is first wanted. Two servers
+// may have the same name.
 func (m *Manager) Add(c Config) (*Driver, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,8 +52,8 @@ func (m *Manager) Remove(d *Driver) error {
 	return err
 }
 
-// Close closes all servers, and then the registry, which has their last statuses. It
-// returns when nothing is left, and may be called more than once.
+// Close closes all servers, and then the registry, which keeps their last statuses. It returns when
+// nothing is left, and may be called more than once.
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.closed = true

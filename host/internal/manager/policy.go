@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Policy says when a connection is tried again. A field that is zero has the default that is
-// named beside it.
+// Policy says when a connection is tried again. A zero field has the default that is named beside
+// it.
 type Policy struct {
 	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
-	Slow    time.Duration   // the wait after the backoff, which doubles: 60 s
-	SlowMax time.Duration   // up to this: 5 min
+	Slow    time.Duration   // the wait after Backoff, which doubles each time: 60 s
+	SlowMax time.Duration   // the longest wait: 5 min
 
-	// Calm is how long a connection has to last before the failures before it
-	// are forgiven: 60 s. To have started well is no sign of health.
+	// Calm is how long a connection has to last before earlier failures are forgotten: 60 s. A good
+	// start alone is no sign of health.
 	Calm time.Duration
 
-	// Failures in a Window trip the breaker: 5 in 60 s. Below zero nothing trips it. Together
-	// with the backoff they also bound how often a server is started in any window, since
-	// every dial either fails or lasts.
+	// Failures within a Window trip the breaker: 5 in 60 s. Below zero, no number does. With the
+	// backoff they also bound how often a server is started in any window, because every dial
+	// either fails or lasts.
 	Failures int
 	Window   time.Duration
 }
@@ -38,12 +38,11 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// backoff is what is held against a server: how many waits it has had, and whether it tripped
-// the breaker. Its zero value holds nothing against it.
+// backoff holds the failures that count against a server. Its zero value holds none.
 type backoff struct {
 	waits   int         // the waits so far
-	times   []time.Time // of the failures in the newest window
-	tripped bool        // until all is forgiven: one good start is not enough
+	times   []time.Time // of each failure in the newest window
+	tripped bool        // the breaker is open until all failures are forgotten: one good start is not enough
 }
 
 // fail notes a failure.
@@ -61,9 +60,9 @@ func spread(d time.Duration, random float64) time.Duration {
 	return time.Duration(float64(d) * (0.75 + random/2))
 }
 
-// wait returns how long to wait before the next dial, and whether that is a step of the
-// backoff. A trip ends the backoff. random is from 0 up to 1, and spreads the waits by a
-// quarter to either side, so that servers that failed together are not dialled together.
+// wait returns how long to wait before the next dial, and whether that is a step of the backoff. If
+// the breaker trips, the steps end. random, in [0, 1), varies the wait by a quarter to either side,
+// so that servers that failed together are not dialled together.
 func (s *backoff) wait(p *Policy, random float64) (d time.Duration, step bool) {
 	if s.tripped {
 		s.waits = max(s.waits, len(p.Backoff))
@@ -82,7 +81,7 @@ func (s *backoff) wait(p *Policy, random float64) (d time.Duration, step bool) {
 	s.waits++
 	d = spread(d, random)
 	if s.tripped {
-		d = max(d, p.Window) // else the next dial would be one too many in it
+		d = max(d, p.Window) // else the next dial could be one too many in the window
 	}
 	return d, step
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Pulse is how an idle connection is watched: a server that hangs does not end its
+// Pulse says how an idle connection is watched, because a server that hangs does not end its
 // connection. The zero value watches nothing.
 type Pulse struct {
-	Every   time.Duration // without a message, after which the server is asked for a sign of life
-	Timeout time.Duration // for that; a server that has missed it twice in a row is taken for lost
+	Every   time.Duration // the time without a message after which the server is asked for a sign of life
+	Timeout time.Duration // the time for the answer; after two misses in a row the connection is lost
 }
 
-// Answered says that the server has given the sign of life that it was asked for.
+// Answered says that the server has answered the Ask.
 func (m *Machine) Answered(now time.Time) []Effect {
 	if m.conn == connUp && m.asked {
 		m.asked = false
@@ -23,9 +23,8 @@ func (m *Machine) Answered(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Silent says that the server has not given the sign of life that it was asked for, and when
-// something last came over the connection. At the second time in a row the connection is
-// lost, unless something came.
+// Silent says that the server has not answered the Ask, and when something last came over the
+// connection. After the second Silent in a row the connection is lost, unless something came.
 func (m *Machine) Silent(now, heard time.Time) []Effect {
 	if m.conn != connUp || !m.asked {
 		return m.effects()
@@ -33,7 +32,7 @@ func (m *Machine) Silent(now, heard time.Time) []Effect {
 	m.asked = false
 	switch {
 	case m.status.State != status.Connected:
-		m.hear(now) // the state already tells that the server is silent
+		m.hear(now) // the status already says that the server is silent
 	case heard.After(m.heard):
 		m.hear(heard)
 	case m.silent:
@@ -45,9 +44,8 @@ func (m *Machine) Silent(now, heard time.Time) []Effect {
 	return m.effects()
 }
 
-// Tune sets another policy, and how a connection is watched. It ends nothing that is under
-// way, neither the connection nor a wait that has begun; the time without a sign of life
-// counts anew.
+// Tune sets another policy, and how the connection is watched. It interrupts neither the connection
+// nor a wait. The time without a sign of life begins anew.
 func (m *Machine) Tune(now time.Time, policy Policy, pulse Pulse) []Effect {
 	m.policy = policy.withDefaults()
 	if m.conn == connUp && m.pulse != pulse {
@@ -57,7 +55,7 @@ func (m *Machine) Tune(now time.Time, policy Policy, pulse Pulse) []Effect {
 	return m.effects()
 }
 
-// lookFor asks for a sign of life when it is time to.
+// lookFor asks for an Ask if it is time for one.
 func (m *Machine) lookFor(now, heard time.Time) {
 	if m.watched() && heard.After(m.heard) {
 		m.hear(heard)
@@ -67,12 +65,12 @@ func (m *Machine) lookFor(now, heard time.Time) {
 	}
 }
 
-// watched reports whether the connection is watched and no sign of life was asked for.
+// watched reports whether the connection is watched and no Ask is open.
 func (m *Machine) watched() bool {
 	return m.conn == connUp && m.status.State == status.Connected && m.pulse.Every > 0 && !m.asked
 }
 
-// hear notes a sign of life.
+// hear notes a sign of life at a time.
 func (m *Machine) hear(at time.Time) {
 	m.heard, m.silent = at, false
 	m.look = at.Add(spread(m.pulse.Every, m.random()))

@@ -12,13 +12,13 @@ import (
 // ErrRegistryClosed is what [Subscription.Next] returns after the last update.
 var ErrRegistryClosed = errors.New("the status registry is closed")
 
-// StatusRegistry has the statuses of many servers, and tells subscribers what changes.
-// Writing to it never waits for them. All methods may be called from any goroutine.
+// StatusRegistry holds the statuses of many servers, and passes each change to subscribers. Writing
+// to it never waits for them. All methods may be called from any goroutine.
 type StatusRegistry struct {
 	mu      sync.Mutex
 	last    uint64 // the newest ID
 	seq     uint64
-	shown   map[uint64]*status.Update // the newest of each server
+	shown   map[uint64]*status.Update // the newest update of each server
 	readers map[*Subscription]struct{}
 	closed  bool
 }
@@ -27,7 +27,7 @@ func newStatusRegistry() *StatusRegistry {
 	return &StatusRegistry{shown: make(map[uint64]*status.Update), readers: make(map[*Subscription]struct{})}
 }
 
-// Statuses returns those of all servers, by name.
+// Statuses returns the statuses of all servers, ordered by name.
 func (b *StatusRegistry) Statuses() []status.Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +41,7 @@ func (b *StatusRegistry) Statuses() []status.Status {
 	return all
 }
 
-// status returns what is shown of a server, if it is shown.
+// status returns the status of a server. ok is false if the registry does not have it.
 func (b *StatusRegistry) status(id uint64) (s status.Status, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,8 +51,8 @@ func (b *StatusRegistry) status(id uint64) (s status.Status, ok bool) {
 	return s, false
 }
 
-// Subscribe returns a subscription that begins with every server there is. On a
-// registry that is closed it ends after them.
+// Subscribe returns a subscription that begins with one update for each present server. In a closed
+// registry it ends after those.
 func (b *StatusRegistry) Subscribe() *Subscription {
 	s := &Subscription{
 		registry: b, news: make(map[uint64]status.Update), told: make(map[uint64]struct{}),
@@ -74,8 +74,7 @@ func (b *StatusRegistry) Subscribe() *Subscription {
 	return s
 }
 
-// Close ends all subscriptions, once they have been read to their end. The registry
-// stays as it is, and can still be looked at.
+// Close ends all subscriptions once they have been read to their end. The statuses stay readable.
 func (b *StatusRegistry) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,8 +97,8 @@ func (b *StatusRegistry) add(name string, s status.Status) (id uint64) {
 	return n.ID
 }
 
-// post shows a new status, as far as the machine knows it. The list of tools becomes stale
-// when there is no connection any more over which the server could tell of a change.
+// post sets the part of a status that the machine knows. If there is no connection any more, the
+// list of tools becomes stale, because the server could not report a change.
 func (b *StatusRegistry) post(id uint64, s status.Status) {
 	b.edit(id, func(n *status.Update) bool {
 		n.State, n.Reason, n.Since, n.Err, n.Attempt, n.Next = s.State, s.Reason, s.Since, s.Err, s.Attempt, s.Next
@@ -112,18 +111,18 @@ func (b *StatusRegistry) post(id uint64, s status.Status) {
 	})
 }
 
-// report shows what change makes of a status.
+// report applies change to a status.
 func (b *StatusRegistry) report(id uint64, change func(*status.Status)) {
 	b.edit(id, func(n *status.Update) bool {
 		old := n.Status
 		change(&n.Status)
 		now := n.Status
-		old.Err, now.Err = nil, nil // not all errors can be compared
+		old.Err, now.Err = nil, nil // some errors cannot be compared
 		return now != old
 	})
 }
 
-// remove takes a server off.
+// remove removes a server.
 func (b *StatusRegistry) remove(id uint64) {
 	b.edit(id, func(n *status.Update) bool {
 		n.Gone = true
@@ -132,7 +131,7 @@ func (b *StatusRegistry) remove(id uint64) {
 	})
 }
 
-// edit changes what is shown of a server, and tells of it if change says so.
+// edit applies change to an update, and passes that to subscribers if change returns true.
 func (b *StatusRegistry) edit(id uint64, change func(*status.Update) (news bool)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

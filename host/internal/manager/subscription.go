@@ -7,22 +7,21 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Subscription is one reader's view of a registry. A reader that is slow, or that
-// never reads, costs one update for each server and delays no one: of each
-// server it then gets the newest update alone.
+// Subscription is one reader's view of a registry. A reader that is slow, or that never reads,
+// costs one update per server and delays no writer. It gets only the newest update of each server.
 type Subscription struct {
 	registry *StatusRegistry
-	ready    chan struct{} // holds a token while there may be news
-	ended    chan struct{} // closed with the subscription or the registry
+	ready    chan struct{} // holds a token while there may be updates
+	ended    chan struct{} // closed when the subscription or the registry is closed
 
 	// Guarded by the mutex of the registry.
-	queue []uint64                 // of servers with news, the longest waiting first
-	news  map[uint64]status.Update // what Next has not returned yet
-	told  map[uint64]struct{}      // servers that Next has returned, and not yet as gone
+	queue []uint64                 // IDs of servers with updates, the longest waiting first
+	news  map[uint64]status.Update // the updates that Next has not returned yet
+	told  map[uint64]struct{}      // servers that Next has returned, but not their removal
 }
 
-// Next returns the next update, and waits for it as long as ctx allows. After
-// Close, and at the end of a closed registry, it returns [ErrRegistryClosed].
+// Next waits for the next update until ctx ends. After Close, and at the end of a closed registry,
+// it returns [ErrRegistryClosed].
 func (s *Subscription) Next(ctx context.Context) (status.Update, error) {
 	for {
 		if n, ok := s.take(); ok {
@@ -41,7 +40,7 @@ func (s *Subscription) Next(ctx context.Context) (status.Update, error) {
 	}
 }
 
-// Close ends the subscription. A Next that waits returns.
+// Close ends the subscription. It makes a waiting Next return.
 func (s *Subscription) Close() {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
@@ -52,9 +51,9 @@ func (s *Subscription) Close() {
 	s.queue, s.news, s.told = nil, nil, nil
 }
 
-// put keeps an update in place of an older one of the same server. It drops the end of a
-// server that the reader never heard of: otherwise servers that come and go would pile up for
-// a reader that never reads.
+// put replaces the waiting update of a server. It drops the removal of a server that the reader
+// never heard of: otherwise servers that come and go would fill the memory for a reader that never
+// reads.
 func (s *Subscription) put(n *status.Update) {
 	_, waits := s.news[n.ID]
 	if _, told := s.told[n.ID]; n.Gone && !told {
@@ -76,8 +75,8 @@ func (s *Subscription) wake() {
 	}
 }
 
-// take returns the update that has waited longest. If more are waiting, it passes
-// the token on, for another reader of the same subscription.
+// take returns the update that has waited longest. If more wait, it puts the token back for another
+// reader of the same subscription.
 func (s *Subscription) take() (n status.Update, ok bool) {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()

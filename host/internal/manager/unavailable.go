@@ -7,17 +7,17 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// UnavailableError is why there is no connection now. It unwraps to the error behind it, where there
-// is one.
+// UnavailableError says why there is no connection now. It unwraps to the error of the dial or the
+// connection, if there is one.
 type UnavailableError struct {
 	State  status.State
 	Reason status.Reason
 	Err    error
-	Next   time.Time     // when it is tried again; zero is not by itself
-	In     time.Duration // the same, counted from the refusal
+	Next   time.Time     // the time of the next dial; zero if only a call or a person causes one
+	In     time.Duration // the time from the refusal to Next
 
-	final bool   // the policy takes the first failure as final, as commands do: a later try is of no use
-	often string // how often it failed, for FailsOften
+	final bool   // the policy takes the first failure as final, as for commands: a later try is of no use
+	often string // how often the server failed, for FailsOften
 }
 
 func (r *UnavailableError) Error() string {
