@@ -149,6 +149,31 @@ func TestErrorQuotesStderrOfItsCall(t *testing.T) {
 	}
 }
 
+// splitKey is a secret that a server writes to its stderr in two calls.
+const splitKey = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----"
+
+// What is quoted of a call has no part of a secret that began before the call.
+func TestErrorQuotesNoEndOfASecret(t *testing.T) {
+	said, stderr := io.Pipe()
+	t.Cleanup(func() { stderr.Close() })
+	h := newHost(t, host.Config{Stderr: stderr})
+	s := server("modern")
+	s.Env = maps.Clone(s.Env)
+	s.Env["A_PRIVATE_KEY"] = splitKey
+	session := connect(t, h, s)
+	if _, err := session.CallTool(t.Context(), "begins a key", nil); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(said).ReadString('\n'); !strings.Contains(line, "bad key: [secret]") {
+		t.Fatalf("its stderr: %q, %v", line, err)
+	}
+	go io.Copy(io.Discard, said)
+	_, err := session.CallTool(t.Context(), "ends a key", nil)
+	if err == nil || !strings.Contains(err.Error(), "[secret]\nout of cheese") || strings.Contains(err.Error(), "AoIBAQ") || strings.Contains(err.Error(), "END KEY") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestWhatIsKept looks at the folders of a host that was closed: it has kept compiled
 // plugins and the login, with which the next host signs in, and nothing else.
 func TestWhatIsKept(t *testing.T) {

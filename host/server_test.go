@@ -187,6 +187,8 @@ var tools = map[string]string{
 	"notes":        "", // 200,000 notifications
 	"stderr":       "", // 20 MB on stderr
 	"mutters":      "", // a line on stderr
+	"begins a key": "", // on stderr
+	"ends a key":   "", // and dies
 	"dies":         "", // in the middle of the call
 	"pretty lines": "{\n \"jsonrpc\":\"2.0\",\n \"id\":%ID%,\n \"result\":{}\n}",
 }
@@ -237,6 +239,12 @@ func callRaw(out *bufio.Writer, r request) {
 	case "mutters":
 		fmt.Fprintln(os.Stderr, "the cheese is low")
 		answer("done")
+	case "begins a key":
+		os.Stderr.WriteString("bad key: " + splitKey[:len(splitKey)/2])
+		answer("done")
+	case "ends a key":
+		os.Stderr.WriteString(splitKey[len(splitKey)/2:] + "\nout of cheese\n")
+		os.Exit(7)
 	case "dies":
 		fmt.Fprintln(os.Stderr, "out of cheese")
 		os.Exit(7)

@@ -178,8 +178,9 @@ func (t *Table) Usage() Usage {
 // It is complete when a sink hears Exit.
 func (t *Table) Stderr() []byte { return t.stderr.Bytes() }
 
-// StderrSince is Stderr without the first written bytes, which StderrWritten has counted.
-func (t *Table) StderrSince(written int64) []byte { return t.stderr.Since(written) }
+// StderrSince is Stderr in two pieces: before has what is kept of the first written bytes, which
+// StderrWritten has counted, and since the rest.
+func (t *Table) StderrSince(written int64) (before, since []byte) { return t.stderr.Since(written) }
 
 // StderrWritten returns how many bytes child processes have written to their stderr so far.
 func (t *Table) StderrWritten() int64 { return t.stderr.Written() }

@@ -46,14 +46,19 @@ func (t *Tail) Write(p []byte) (int, error) {
 }
 
 // Bytes returns a copy of what is kept, oldest first.
-func (t *Tail) Bytes() []byte { return t.Since(0) }
+func (t *Tail) Bytes() []byte {
+	_, kept := t.Since(0)
+	return kept
+}
 
-// Since returns a copy of what is kept of what was written after the first written bytes.
-func (t *Tail) Since(written int64) []byte {
+// Since returns a copy of what is kept, oldest first, in two pieces: before is of the first
+// written bytes, and since of what was written after them.
+func (t *Tail) Since(written int64) (before, since []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept, _ := t.since(written)
-	return kept
+	kept, lost := t.since(0)
+	at := max(0, written-lost)
+	return kept[:at], kept[at:]
 }
 
 // Written returns how many bytes were written.

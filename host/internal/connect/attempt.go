@@ -87,7 +87,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 		given, last = old.saved.read(), old.peer.Last()
 	}
 	d, name := a.dialer, a.server.Name
-	c := &connection{redact: d.Redact, warn: d.config.Warn, server: &a.server, saved: &savedState{text: given}, key: a.resumeKey()}
+	c := &connection{secrets: d.secrets.shown, warn: d.config.Warn, server: &a.server, saved: &savedState{text: given}, key: a.resumeKey()}
 	c.ended, c.end = context.WithCancel(context.Background())
 	if d.stderr.to != nil {
 		c.stderr = newStderrWriter(&d.stderr, name, d.secrets.shown.Stream())

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/trace"
@@ -28,12 +29,12 @@ type connection struct {
 	peer      *rpc.Peer
 	trace     *trace.Connection  // records its messages; nil for none
 	recording *replay.Connection // records its guest; nil for none
-	redact    func(text string) string
-	server    *config.Server // its entry
-	asked     atomic.Int64   // bytes on its stderr when the oldest call since it was last idle began
-	noise     noise          // of its stdout, while it starts
-	noisy     sync.Once      // a first line of noise has come
-	warned    sync.Once      // a line of noise was warned of
+	secrets   *redact.Set        // left out of what is quoted
+	server    *config.Server     // its entry
+	asked     atomic.Int64       // bytes on its stderr when the oldest call since it was last idle began
+	noise     noise              // of its stdout, while it starts
+	noisy     sync.Once          // a first line of noise has come
+	warned    sync.Once          // a line of noise was warned of
 	warn      func(server, text string)
 	ended     context.Context
 	end       context.CancelFunc // ends ended

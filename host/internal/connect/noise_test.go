@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
@@ -19,7 +20,7 @@ func TestNoiseOfALongStart(t *testing.T) {
 		start := func() *connection {
 			c := &connection{
 				server: &config.Server{Name: "chatty", Command: "chatty"}, peer: rpc.NewPeer(rpc.Config{}),
-				redact: func(text string) string { return text }, warn: func(_, text string) { told <- text },
+				secrets: new(redact.Set), warn: func(_, text string) { told <- text },
 			}
 			c.ended, c.end = context.WithCancel(context.Background())
 			return c

@@ -93,6 +93,9 @@ func (c *connection) tellNoise() {
 	}
 }
 
+// redact returns a text without the secrets that the host knows.
+func (c *connection) redact(text string) string { return string(c.secrets.Redact([]byte(text))) }
+
 // explainEnd adds to the error of a server that ended why it did, and what it wrote to its
 // stderr since it was started. Of one that was up it quotes what it wrote since the oldest call
 // began that was pending: what came before has nothing to do with these.
@@ -104,7 +107,10 @@ func (c *connection) explainEnd(cause error) error {
 	if c.peer.Version() != "" {
 		since = c.asked.Load()
 	}
-	stderr := c.redact(string(c.table.StderrSince(since))) // before it is cut: a secret may have more lines
+	before, after := c.table.StderrSince(since)
+	text := c.secrets.Stream() // a secret may have begun before, and have more lines than are quoted
+	text.Redact(before)
+	stderr := string(text.Redact(after))
 	why := c.crashCause(stderr, cause)
 	err := cause
 	if why.What != "" {
