@@ -80,8 +80,8 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	return &client{app: a, host: h, session: session, entry: server}, nil
 }
 
-// explainDial adds to the error of a dial a hint at what may be wrong with the command line, or
-// says that a sign-in is needed and nobody can be asked for it.
+// explainDial adds to the error of a dial a hint at what may be wrong with the command line. If a
+// person has to sign in and cannot be asked to, the error says so instead.
 func (a *app) explainDial(server host.Server, err error) error {
 	if a.behind != nil && errors.Is(err, host.ErrTimeout) {
 		err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it; %s", a.nameBehind(), a.lineBefore()))
@@ -100,8 +100,8 @@ func (a *app) explainDial(server host.Server, err error) error {
 	return err
 }
 
-// signInNeeded stands for the error of a server that a person has to sign in to, where no
-// person could be asked. `wharf doctor` shows what the server answered.
+// signInNeeded replaces the error of a server that a person has to sign in to, if the person
+// cannot be asked. `wharf doctor` shows what the server answered.
 type signInNeeded struct {
 	server string
 	err    error
@@ -126,9 +126,9 @@ func (f *flags) withTimeout(server host.Server) host.Server {
 	return server
 }
 
-// connect gives up after limit, where there is one: servers have a longer time of
-// their own to start, and a user who wants to wait less means that too. Compiling the
-// plugin does not count, and has the same limit for itself.
+// connect gives up after limit, unless limit is 0: a server may take longer to start, and a user
+// who gives a timeout means that time too. Compiling the plugin does not count, and has the same
+// limit for itself.
 func connect(ctx context.Context, h *host.Host, server host.Server, limit time.Duration) (*host.Session, error) {
 	if limit > 0 {
 		if err := h.Prepare(ctx, server); err != nil {
@@ -167,25 +167,23 @@ func (c *client) close() {
 	c.host.Close()
 }
 
-// awaitEvents returns when all that the server has said so far is told: its log and warnings
-// come beside the result, and are told later.
+// awaitEvents returns when all that the server has said so far is printed: its log and its
+// warnings do not wait for the result, and may be printed after it otherwise.
 func (c *client) awaitEvents() {
 	ctx, cancel := context.WithTimeout(c.app.hurried(), lastWords)
 	defer cancel()
 	c.host.AwaitEvents(ctx)
 }
 
-// lastWords is how long the command goes on telling what a server said before it prints the
-// result or ends: more than a whole queue takes, since printing does not wait for anything but
-// a pipe.
+// lastWords is how long the command goes on printing what a server said before it prints the
+// result or ends. A whole queue takes less: printing waits for a pipe at most.
 const lastWords = 2 * time.Second
 
 // cancelGrace is how long a server may take to notice a cancellation.
 const cancelGrace = time.Second
 
-// awaitCancellation gives the server a moment to read the cancellation that was sent,
-// so that it can clean up before its stdin ends: until it answers a ping that follows
-// the cancellation, or the grace is over.
+// awaitCancellation returns when the server has answered a ping that follows the cancellation, or
+// after cancelGrace: the server can clean up before its stdin ends.
 func (c *client) awaitCancellation() {
 	ctx, cancel := context.WithTimeout(c.app.hurried(), cancelGrace)
 	defer cancel()

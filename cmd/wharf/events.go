@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// hear takes the events of a host: it prints warnings, and for `wharf watch --log` what
-// servers log.
+// hear takes the events of a host. It prints warnings, what servers log if that is wanted, and
+// other events in a shell.
 func (a *app) hear(e host.Event) {
 	if e.Warning != "" {
 		about := ""
@@ -23,7 +23,7 @@ func (a *app) hear(e host.Event) {
 		}
 		a.Warn("%s", about+plain.Line(e.Warning))
 	}
-	if a.greeted.Load() { // a script reads results only; for the rest there is watch
+	if a.greeted.Load() { // a script reads results only, and can run watch for the rest
 		a.tellEvent(e)
 	}
 	a.hearLog(e)
@@ -70,7 +70,7 @@ const mostOfEvent = 400
 func eventText(e host.Event) string {
 	switch e.Method {
 	case "", mcp.NotificationProgress, mcp.NotificationCancelled, mcp.NotificationAcknowledged, mcp.NotificationElicitationComplete,
-		mcp.NotificationTaskStatus, mcp.NotificationTasks: // who waits for one of these is told
+		mcp.NotificationTaskStatus, mcp.NotificationTasks: // a command that waits for one of these gets it
 		return ""
 	case mcp.NotificationToolsListChanged:
 		return `its tools have changed; "tools" lists them`

@@ -108,8 +108,8 @@ type importItem struct {
 	server host.Server
 }
 
-// importable returns the servers that were found, by the names that they would get in a
-// file: name, if it is not "".
+// importable returns the servers of the clients with those ids, each with the name that it would
+// get in own: name, if it is not "". If only is not empty, it returns those servers alone.
 func importable(own *tomledit.File, ids, only []string, name string) (items []importItem, found []config.Found, err error) {
 	cwd, err := os.Getwd()
 	if err == nil {
@@ -180,9 +180,9 @@ func itemOf(before []importItem, f config.Found, s host.Server, name string) imp
 	return item
 }
 
-// compare says whether the user has a server of the name of an item, and whether it is the
-// same. Of an item that was given a second name, the user may have the server under its first
-// one, if no item before it is that entry.
+// compare sets the state of an item by the user's own entry of the same name, if there is one. An
+// item that was given a second name may be the user's entry of its first name, unless an item
+// before it is that entry.
 func (i *importItem) compare(own []host.Server, before []importItem, first string) {
 	for _, mine := range own {
 		keys := differences(asEntry(i.server, mine), mine)

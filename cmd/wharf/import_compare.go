@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// differences returns the keys in which two servers run or reach something else, or are given
-// something else. Two servers without any are the same.
+// differences returns the keys in which two servers differ, of those that say what is run or
+// reached and what it is given. Two servers are the same if there are none.
 func differences(s, other host.Server) (keys []string) {
 	for _, part := range []struct {
 		key  string

@@ -74,7 +74,7 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 }
 
 // ownWords splits the command line of a server from the words behind it that are probably for
-// wharf: a name, and key=value. It returns none of those where that is not clear.
+// wharf: a name, and key=value. If that is not clear, own is nil.
 func ownWords(line []string) (command, own []string) {
 	at, program := len(line)-1, 1
 	if slices.Contains(runners, line[0]) {
@@ -92,8 +92,8 @@ func ownWords(line []string) (command, own []string) {
 	return line[:at], line[at:]
 }
 
-// joined is the command line that was probably meant with a word that joins a server and a tool in
-// another way than SERVER.TOOL, or mistypes the server of that, or "".
+// joined returns the command line that was probably meant, if a word joins a server and a tool in
+// another way than SERVER.TOOL, or mistypes the server; else "".
 func (a *app) joined(word string) string {
 	s, err := a.load()
 	at := slices.Index(a.argv, word)
@@ -121,8 +121,8 @@ func (a *app) joined(word string) string {
 	return strings.Replace(lineHint([]string{"wharf"}, where, line), "?:", "?", 1)
 }
 
-// toolFirst is the command line that was probably meant with the name of a tool where that of its
-// server is missing, or stands behind it, or "".
+// toolFirst returns the command line that was probably meant, if the name of a tool stands where
+// that of its server should, and the server is missing or stands behind it; else "".
 func (a *app) toolFirst(words []string) string {
 	s, err := a.load()
 	at := slices.Index(a.argv, words[0])
@@ -144,7 +144,7 @@ func (a *app) toolFirst(words []string) string {
 	return ""
 }
 
-// foreign are flags of claude mcp add that have a value and say nothing that Wharf needs.
+// foreign are flags of claude mcp add that have a value which Wharf does not need.
 var foreign = []string{"--transport", "-t", "--scope", "-s"}
 
 // flagOf reports whether cmd has the flag that a word gives, and whether the word is
@@ -167,8 +167,8 @@ func flagOf(cmd *cobra.Command, word string) (known, alone bool) {
 // runners are programs that servers are started with.
 var runners = []string{"npx", "bunx", "uvx", "dnx", "pipx", "node", "bun", "deno", "python", "python3", "uv", "docker", "podman", "java", "go"}
 
-// isCommand reports whether a word begins the command line of a server, and is not the name
-// of one. What follows a name is a command.
+// isCommand reports whether a word probably begins the command line of a server, and is not the
+// name of a server. A word that follows named, and is no name of a registry, is one too.
 func (a *app) isCommand(cmd *cobra.Command, word string, named string) bool {
 	if s, err := a.load(); err == nil && cmd.Name() != "add" && s.has(word) {
 		return false
@@ -224,8 +224,8 @@ func isSite(word string) bool {
 	return name != "" && (notPort == nil || port == "" && (notIP == nil || name == "localhost"))
 }
 
-// lacksScheme is the command line that was probably meant with a word that is an address but for
-// its scheme, or "".
+// lacksScheme returns the command line that was probably meant, if a word is an address without
+// its scheme; else "". Where the command line cannot be shown, it says what the address begins with.
 func (a *app) lacksScheme(word string) string {
 	scheme, at := "http://", slices.Index(a.argv, word)
 	if host, _, path := strings.Cut(word, "/"); !isSite(word) && path && strings.Contains(strings.Trim(host, "."), ".") {
@@ -268,8 +268,8 @@ func lineHint(line []string, where string, last []string) string {
 	return where + ": `" + strings.Join(line, " ") + "`"
 }
 
-// runner returns how a file of this folder is run that was given as a command and cannot be; nil
-// if it is not there, or nothing is known to run it.
+// runner returns the command line that probably runs a file of this folder, if the file was given
+// as a command and the system does not find it as one; else nil.
 func runner(command string, args []string) []string {
 	info, err := os.Stat(command)
 	_, missing := host.Locate(host.Server{Command: command})
@@ -284,8 +284,8 @@ func runner(command string, args []string) []string {
 	return append([]string{"./" + command}, args...)
 }
 
-// interpreted returns the command line of what usually runs a file that ends as a script does;
-// nil for any other.
+// interpreted returns the command line that usually runs a script with the ending of the file; nil
+// for other endings.
 func interpreted(file string) []string {
 	switch filepath.Ext(file) {
 	case ".js", ".mjs", ".cjs":

@@ -61,7 +61,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	}
 	defer h.Close()
 	err = h.Login(cmd.Context(), server)
-	if errors.Is(err, signin.ErrTypedRefused) && a.CanAsk() { // who mistyped may type it once more
+	if errors.Is(err, signin.ErrTypedRefused) && a.CanAsk() { // it may be mistyped
 		fmt.Fprint(a.Err, a.Own("%s refuses it. Once more:", plain.Name(server.Name, plain.NameColumns)))
 		err = h.Login(cmd.Context(), server)
 	}
@@ -72,9 +72,9 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// answersAnyone reports whether a server whose entry says nothing of a sign-in can be
-// connected without one. The error is that the server is not reached, or refuses everyone. Of
-// one that is slow, the sign-in says what is wrong.
+// answersAnyone reports whether a server whose entry does not mention a sign-in can be connected
+// without one. Its error says that the server is not reached, or refuses everyone. A server that
+// is too slow gives no error: the sign-in that follows says what is wrong.
 func (a *app) answersAnyone(ctx context.Context, server host.Server) (bool, error) {
 	if server.URL == "" || !server.Auth.IsZero() || server.Project != nil { // a project's entry is approved as it is
 		return false, nil
@@ -105,9 +105,9 @@ func (a *app) attempt(ctx context.Context, server host.Server) error {
 // answerTime is how long a server may take to show whether it needs a sign-in.
 const answerTime = 10 * time.Second
 
-// signInAnyway asks the person whether to sign in to a server that answers without a sign-in:
-// it may have more to offer then. Without a terminal, flags have to say that there is a
-// person.
+// signInAnyway asks the person whether to sign in to a server that answers without a sign-in: it
+// may have more to offer then. Without a terminal, --browser or --no-browser has to say that a
+// person is there, and counts as a yes.
 func (a *app) signInAnyway(ctx context.Context, server host.Server) error {
 	if !a.CanAsk() && !a.flags.mayAsk() {
 		return exit.Usage(fmt.Errorf("sign in to %s: it answers without a sign-in", server.Name),

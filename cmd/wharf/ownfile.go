@@ -40,9 +40,9 @@ func (a *app) ownFile() (*tomledit.File, error) {
 	return f, nil
 }
 
-// writeOwn replaces the configuration. Where it was changed meanwhile, f becomes the file as
-// it is then, and again returns its new text; a nil again refuses that, as a person has agreed
-// to what they were shown.
+// writeOwn replaces the configuration. If it was changed meanwhile, f becomes the file as it is
+// then, and again returns its new text. If again is nil, that is an error: a person has agreed to
+// what they were shown.
 func writeOwn(ctx context.Context, f *tomledit.File, text []byte, again func() ([]byte, error)) error {
 	err := f.Write(ctx, text)
 	if again != nil && errors.Is(err, tomledit.ErrChanged) {
@@ -61,8 +61,8 @@ func writeOwn(ctx context.Context, f *tomledit.File, text []byte, again func() (
 	return exit.Usage(fmt.Errorf("configuration: %w", err), "")
 }
 
-// agreeTo asks the person to agree to what stands above. Without a terminal, --yes
-// agrees; on one it does too, and what was shown stays on the screen.
+// agreeTo prints what stands above, and asks the person to agree to it. With yes it
+// does not ask. Without a terminal it returns an error unless yes is set.
 func (a *app) agreeTo(ctx context.Context, above, prompt string, yes bool) error {
 	fmt.Fprint(a.Err, above)
 	no := fmt.Errorf("you have not agreed to it: %w", host.ErrDenied)

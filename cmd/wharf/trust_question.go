@@ -17,16 +17,17 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// shownWarnings is how many warnings about a server stand in a question. A server could
-// cause more so that the person reads none.
+// shownWarnings is how many warnings about a server stand in a question. A server could cause
+// so many that the person skips all of them.
 const shownWarnings = 12
 
-// maxUnclear is how many answers that are none a question takes. The last of them is a no.
+// maxUnclear is how often a person may type something that does not answer the question. The last
+// time counts as a no.
 const maxUnclear = 3
 
-// askApproval shows a server of a project and asks whether it may be used. A question mark is
-// answered. Nothing is a yes but the word; what is no answer is asked again, and not shown, since
-// it may be a secret that was meant for another question.
+// askApproval shows a server of a project and asks whether it may be used. Only "y" and "yes"
+// allow it. A question mark explains the answers. After any other word it asks again, and does not
+// show that word: it may be a secret that was meant for another question.
 func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
@@ -112,8 +113,8 @@ var (
 	ofSummary = term.Excerpt{Bytes: 512, Rows: 5} // what a yes allows, right above the question
 )
 
-// factBytes is how much is shown of one argument; of a list of them it is four times
-// as much.
+// factBytes is how many bytes are shown of one argument. Of a list of arguments four times as many
+// are shown.
 const factBytes = 1 << 10
 
 // approvalSummary returns what a yes allows. It stands right above the question.

@@ -211,8 +211,8 @@ func TestScriptsOfNoFolder(t *testing.T) {
 	}
 }
 
-// A command line in one string is no path: its folder would be nobody's. A file whose folder
-// has a blank in its name is one.
+// A command line in one string is not taken for a path. A file whose folder has a blank in its
+// name is.
 func TestACommandLineIsNoPath(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "wharf.toml")

@@ -46,7 +46,7 @@ func TestRoomOfAPartial(t *testing.T) {
 	}
 }
 
-// A long message whose length nobody has told gets the room that the one before took, as
+// A long message whose length is not known gets the room that the one before took, as
 // soon as enough of it has come.
 func TestRoomOfTheNextLongMessage(t *testing.T) {
 	var a partials

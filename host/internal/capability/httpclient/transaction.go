@@ -18,7 +18,7 @@ type request struct {
 	method  string
 	url     *url.URL
 	header  http.Header
-	whole   bool // header has the parts that all requests share; other requests use it, so nobody changes it
+	whole   bool // header has the parts that all requests share; other requests use it too, so it must not be changed
 	upgrade bool
 }
 
