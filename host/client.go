@@ -32,6 +32,13 @@ type Client struct {
 	// -32601.
 	Handlers map[string]func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 
+	// Other answers requests of methods that have no callback and no handler of their own.
+	Other func(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error)
+
+	// Event hears the notifications of the sessions of this client in place of
+	// [Config.Event]. Warnings go to Config.Event.
+	Event func(e Event)
+
 	// Capabilities are declared beside those of the callbacks: by name, each with its settings,
 	// a JSON object. Examples are "experimental", or "sampling" with tools and context. An entry
 	// takes the place of what Wharf declares for the callback of the same name: "elicitation"
@@ -62,6 +69,11 @@ func (c *Client) offer(to *session.Config) {
 	}
 	if f := c.Roots; f != nil {
 		to.Roots = func(ctx context.Context) ([]mcp.Root, error) { return f(ctx, name) }
+	}
+	if f := c.Other; f != nil {
+		to.Other = func(ctx context.Context, method string, p json.RawMessage) (json.RawMessage, error) {
+			return f(ctx, name, method, p)
+		}
 	}
 	to.Handlers = make(map[string]func(context.Context, json.RawMessage) (json.RawMessage, error), len(c.Handlers))
 	for method, f := range c.Handlers {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,6 +24,9 @@ func curious() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "curious", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
 		about := r.Session.InitializeParams()
+		if err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: about.ClientInfo.Name, Progress: 1}); err != nil {
+			return nil, nil, err
+		}
 		text := about.ClientInfo.Name
 		if about.Capabilities.Experimental["x"] != nil {
 			text += " with x"
@@ -46,7 +50,13 @@ func TestAddClient(t *testing.T) {
 		return func(context.Context, string) ([]ours.Root, error) { return []ours.Root{{URI: uri}}, nil }
 	}
 	server := curious()
+	heard := make(chan host.Event, 10)
 	h := newHost(t, host.Config{
+		Event: func(e host.Event) {
+			if strings.Contains(string(e.Params), `"three"`) {
+				t.Errorf("the host heard %s of a client that hears its own events", e.Params)
+			}
+		},
 		Files: pluginFile("socket", socketFile), Client: host.Client{Roots: at("file:///host")},
 		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){"curious": func(context.Context) (io.ReadWriteCloser, error) {
 			near, far := net.Pipe()
@@ -72,6 +82,15 @@ func TestAddClient(t *testing.T) {
 				},
 			})
 		},
+		"three at file:///curious/roots/list": func() (*host.Session, error) {
+			return h.AddClient(entry, host.Client{
+				Info: ours.Implementation{Name: "three"}, Capabilities: map[string]json.RawMessage{"roots": json.RawMessage(`{}`)},
+				Event: func(e host.Event) { heard <- e },
+				Other: func(_ context.Context, server, method string, _ json.RawMessage) (json.RawMessage, error) {
+					return json.RawMessage(`{"roots":[{"uri":"file:///` + server + "/" + method + `"}]}`), nil
+				},
+			})
+		},
 		"wharf": func() (*host.Session, error) { return h.AddClient(entry, host.Client{}) },
 	} {
 		s, err := add()
@@ -82,6 +101,9 @@ func TestAddClient(t *testing.T) {
 		if err != nil || result.Content[0].Text != want {
 			t.Errorf("%+v, %v; want %s", result, err, want)
 		}
+	}
+	if e := <-heard; e.Server != "curious" || e.Method != ours.NotificationProgress || !strings.Contains(string(e.Params), `"three"`) {
+		t.Errorf("the client heard %+v", e)
 	}
 	if _, err := h.AddClient(entry, host.Client{Capabilities: map[string]json.RawMessage{"x": json.RawMessage(`1`)}}); !errors.Is(err, host.ErrConfig) {
 		t.Errorf("a capability that is no object: %v", err)

@@ -46,7 +46,8 @@
 // The methods of a [Session] are the requests of the protocol: CallTool, ListTools,
 // ReadResource and so on, and Call for any other. Each waits for its answer, for as
 // long as its context and the Timeout of the server allow. [WithOptions] has a call
-// report its progress, among other wishes.
+// report its progress, among other wishes. [Session.Relay] is for a program that passes on the
+// requests of other clients: it returns results and errors byte for byte.
 //
 // # Status
 //

@@ -70,6 +70,7 @@ var (
 //	Message string
 //	Data    json.RawMessage // may be nil
 //	HTTP    int // the status of the response that it came in; 0 where it came otherwise
+//	Raw     json.RawMessage // the error as the server wrote it; nil for one that did not come from a server
 type RPCError = rpc.Error
 
 // PluginError says that a plugin was refused, trapped or ran out of budget.

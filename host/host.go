@@ -150,10 +150,11 @@ type Config struct {
 	// answer is kept in the vault. One question is asked at a time.
 	Input func(ctx context.Context, server string, q config.Input) (string, error)
 
-	// Event hears notifications and warnings. Those of a session come one at a time, and those
-	// of each of its connections in order. A bounded queue holds them while Event is busy.
-	// Events that do not fit are dropped, with a warning, and so are those that wait from any
-	// but the newest two connections of a session.
+	// Event hears warnings, and the notifications of sessions whose [Client] does not hear them
+	// itself. Those of a session come one at a time, and those of each of its connections in
+	// order. A bounded queue holds them while Event is busy. Events that do not fit are dropped,
+	// with a warning, and so are those that wait from any but the newest two connections of a
+	// session.
 	Event func(e Event)
 }
 

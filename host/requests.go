@@ -71,7 +71,11 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	if err := s.repeat(ctx, method, false, func() error { return s.inner.Call(ctx, method, params, &text) }); err != nil {
 		return err
 	}
-	return decodePermitted(entry, text, result)
+	text, err = permittedResult(entry, text)
+	if err != nil || result == nil {
+		return err
+	}
+	return json.Unmarshal(text, result)
 }
 
 // Notify sends a notification, and returns when the transport has it. It refuses one that calls

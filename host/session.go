@@ -124,7 +124,11 @@ func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 		Changed:     s.changed,
 	}
 	client.offer(&c)
-	if f := h.config.Event; f != nil {
+	f := client.Event
+	if f == nil {
+		f = h.config.Event
+	}
+	if f != nil {
 		c.Notify = func(method string, params json.RawMessage) {
 			label, subscription := s.inner.Origin(method, params)
 			f(Event{Server: name, Method: method, Params: params, Label: label, Subscription: subscription})

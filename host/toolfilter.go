@@ -46,8 +46,7 @@ func permitted(entry *config.Server, tools []mcp.Tool) []mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return !entry.Permits(t.Name) })
 }
 
-// permitsRequest checks the params of a request, and returns the JSON that it has checked. It
-// refuses params that a server could read in two ways.
+// permitsRequest checks the params of a request, and returns the JSON that it has checked.
 func permitsRequest(entry *config.Server, method string, params any) (any, error) {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return params, nil
@@ -56,23 +55,36 @@ func permitsRequest(entry *config.Server, method string, params any) (any, error
 	if err != nil {
 		return nil, err
 	}
+	return json.RawMessage(text), permitsText(entry, method, text)
+}
+
+// permitsText checks the params of a request as they are sent. It refuses params that a server
+// could read in two ways.
+func permitsText(entry *config.Server, method string, params []byte) error {
+	if method != mcp.MethodCallTool || !filters(entry) {
+		return nil
+	}
+	if err := strictjson.Valid(params, 0); err != nil {
+		return fmt.Errorf("params: %w", err)
+	}
 	var name string
-	r := strictjson.Read(text)
-	for key := range r.Members() {
+	named := false
+	r := strictjson.Read(params)
+	for key := range r.Object() {
 		switch {
-		case string(key) == "name":
-			name = r.String()
+		case string(key) == "name" && !named:
+			name, named = r.String(), true
 		case strings.EqualFold(string(key), "name"): // many decoders ignore case, and take it for the name
-			return nil, &hosterr.Error{
-				Kind: ErrDenied, Err: fmt.Errorf("%s on %s: the params have %q, which the server may read as the name of the tool", method, entry.Name, key),
-				Hint: "write the name of the tool as \"name\"",
+			return &hosterr.Error{
+				Kind: ErrDenied, Err: fmt.Errorf("%s on %s: the params have a second %q, which the server may read as the name of the tool", method, entry.Name, key),
+				Hint: "write the name of the tool once, as \"name\"",
 			}
 		}
 	}
 	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("params: %w", err)
+		return fmt.Errorf("params: %w", err)
 	}
-	return json.RawMessage(text), permits(entry, name)
+	return permits(entry, name)
 }
 
 // permitsNotification refuses a notification that calls a tool. No revision of the protocol has
@@ -87,9 +99,8 @@ func permitsNotification(entry *config.Server, method string) error {
 	}
 }
 
-// decodePermitted decodes the result of tools/list as [Session.Call] does, and leaves out the
-// tools that the entry does not permit.
-func decodePermitted(entry *config.Server, text json.RawMessage, result any) error {
+// permittedResult returns a result of tools/list without the tools that the entry does not permit.
+func permittedResult(entry *config.Server, text json.RawMessage) (json.RawMessage, error) {
 	var whole map[string]json.RawMessage
 	var tools []json.RawMessage
 	err := json.Unmarshal(text, &whole)
@@ -97,7 +108,7 @@ func decodePermitted(entry *config.Server, text json.RawMessage, result any) err
 		err = json.Unmarshal(whole["tools"], &tools)
 	}
 	if err != nil {
-		return fmt.Errorf("%s on %s: %w", mcp.MethodListTools, entry.Name, err)
+		return nil, fmt.Errorf("%s on %s: %w", mcp.MethodListTools, entry.Name, err)
 	}
 	tools = slices.DeleteFunc(tools, func(tool json.RawMessage) bool {
 		var t mcp.Tool
@@ -105,14 +116,8 @@ func decodePermitted(entry *config.Server, text json.RawMessage, result any) err
 	})
 	if whole["tools"] != nil {
 		if whole["tools"], err = json.Marshal(tools); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if result == nil {
-		return nil
-	}
-	if text, err = json.Marshal(whole); err != nil {
-		return err
-	}
-	return json.Unmarshal(text, result)
+	return json.Marshal(whole)
 }

@@ -41,24 +41,29 @@ func TestPermittedTools(t *testing.T) {
 			if err := s.Call(t.Context(), mcp.MethodListTools, nil, &raw); err != nil || len(raw.Tools) != len(tt.want) {
 				t.Errorf("as a request it lists %d, %v, want %q", len(raw.Tools), err, tt.want)
 			}
-			_, err := s.CallTool(t.Context(), "echo", map[string]string{"text": "x"})
+			text, err := s.Relay(t.Context(), host.Relay{Method: mcp.MethodListTools})
+			if raw.Tools = nil; err != nil || json.Unmarshal(text, &raw) != nil || len(raw.Tools) != len(tt.want) {
+				t.Errorf("relayed it lists %s, %v, want %q", text, err, tt.want)
+			}
+			_, err = s.CallTool(t.Context(), "echo", map[string]string{"text": "x"})
 			again := s.Call(t.Context(), mcp.MethodCallTool, map[string]any{"name": "echo", "arguments": map[string]string{"text": "x"}}, nil)
 			escaped := s.Call(t.Context(), mcp.MethodCallTool, json.RawMessage(`{"name":"ech\u006f"}`), nil)
 			named := `"echo"`
 			if name == "disabled by *" {
 				named = `"ec*o"`
 			}
-			for _, err := range []error{err, again, escaped} {
+			_, relayed := s.Relay(t.Context(), host.Relay{Method: mcp.MethodCallTool, Params: json.RawMessage(`{"name":"ech\u006f"}`)})
+			for _, err := range []error{err, again, escaped, relayed} {
 				if !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(host.Hint(err), named) {
 					t.Errorf("error %v, hint %q", err, host.Hint(err))
 				}
 			}
-			if err := s.Call(t.Context(), mcp.MethodCallTool, json.RawMessage(`{"name":"fail","name":"echo"}`), nil); err == nil {
-				t.Error("a name that stands twice was sent")
-			}
-			for _, params := range []string{`{"name":"fail","Name":"echo"}`, `{"NAME":"echo","name":"fail"}`, `{"name":"fail","n\u0061mE":"echo"}`} {
+			for _, params := range []string{`{"name":"fail","name":"echo"}`, `{"name":"echo","name":"fail"}`, `{"name":"fail","Name":"echo"}`, `{"NAME":"echo","name":"fail"}`, `{"name":"fail","n\u0061mE":"echo"}`} {
 				if err := s.Call(t.Context(), mcp.MethodCallTool, json.RawMessage(params), nil); !errors.Is(err, host.ErrDenied) {
 					t.Errorf("%s: %v, although a server may read the other name", params, err)
+				}
+				if _, err := s.Relay(t.Context(), host.Relay{Method: mcp.MethodCallTool, Params: json.RawMessage(params)}); !errors.Is(err, host.ErrDenied) {
+					t.Errorf("%s relayed: %v, although a server may read the other name", params, err)
 				}
 			}
 			for _, name := range []string{"echo", "fail"} {

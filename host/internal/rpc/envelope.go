@@ -136,9 +136,9 @@ func (e *envelope) isNullID() bool { return e.id == nil || e.id[0] == 'n' }
 
 // parseError reads an error object whose JSON has been checked.
 func parseError(raw []byte) (*Error, error) {
-	var fault Error
+	fault := Error{Raw: bytes.Clone(raw)}
 	var code, message bool
-	r := strictjson.Read(raw)
+	r := strictjson.Read(fault.Raw)
 	for key := range r.Object() {
 		switch string(key) {
 		case "code":
@@ -147,7 +147,7 @@ func parseError(raw []byte) (*Error, error) {
 		case "message":
 			fault.Message, message = r.String(), true
 		case "data":
-			fault.Data = bytes.Clone(r.Raw())
+			fault.Data = r.Raw()
 		}
 	}
 	if err := r.Err(); err != nil {

@@ -115,6 +115,7 @@ type Error struct {
 	Message string
 	Data    json.RawMessage // may be nil
 	HTTP    int             // the status of the response that carried it; 0 if none did
+	Raw     json.RawMessage // the error object as it was written; nil for one that was not received
 }
 
 // mostShown is the most bytes of a server's message that an error text shows. Each layer above

@@ -49,7 +49,7 @@ func (e *aboutError) Unwrap() error { return e.err }
 
 // requestResult makes a request and follows its results up to the final one.
 func (s *Session) requestResult(ctx context.Context, q *request) ([]byte, dialect, error) {
-	ctx, over := s.track(ctx)
+	ctx, over := s.track(ctx, optionsOf(ctx).Progress, nil)
 	defer over()
 	text, d, err := s.do(ctx, q)
 	if err == nil {
@@ -159,7 +159,9 @@ func (s *Session) try(ctx context.Context, l *agreedConn, q *request) ([]byte, d
 	case err == nil:
 		return text, d, nil
 	case d.era == mcp.Legacy:
-		text, err = s.elicitURLs(ctx, l, q, err)
+		if q.ours() {
+			text, err = s.elicitURLs(ctx, l, q, err)
+		}
 		return text, d, err
 	}
 	switch codeOf(err) {
@@ -191,7 +193,7 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 	t, _ := ctx.Value(trackerKey{}).(*tracker)
 	own, options := d, optionsOf(ctx)
 	var err error
-	if own.meta, err = s.meta(d, options, t); err != nil {
+	if own.meta, err = s.meta(d, options, t, q.relay); err != nil {
 		return nil, &rpc.CallError{Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
 	call := rpc.Call{
@@ -204,14 +206,14 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 	switch { // what a request needs from the list of tools
 	case l.dialect.paramHeaders:
 		call.Headers, err = s.headers(ctx, q)
-	case l.tasks && q.method == mcp.MethodCallTool:
+	case l.tasks && q.method == mcp.MethodCallTool && q.ours():
 		def, failed := s.definition(ctx, q)
 		q.task, err = def.task || q.begun && def.mayTask, failed
 	}
 	if err == nil && q.begun && !q.task && d.era == mcp.Legacy {
 		err = &unsupportedError{"to run " + clip(q.name) + " as a task", namesOf(l.info.Capabilities)}
 	}
-	if err == nil && q.method == mcp.MethodCallTool {
+	if err == nil && q.method == mcp.MethodCallTool && q.relay == nil {
 		err = s.checkArguments(q, l)
 	}
 	if err != nil {

@@ -46,6 +46,9 @@ func (c *Config) respond(ctx context.Context, method string, params []byte) (rpc
 	case c.Handlers[method] != nil:
 		result, err := c.Handlers[method](ctx, bytes.Clone(params)) // the handler may keep them
 		return raw(result), err
+	case c.Other != nil:
+		result, err := c.Other(ctx, method, bytes.Clone(params))
+		return raw(result), err
 	}
 	return nil, errNoHandler
 }

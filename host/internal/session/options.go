@@ -69,9 +69,14 @@ func optionsOf(ctx context.Context) *RequestOptions {
 }
 
 // meta returns the _meta member of a request's params in dialect d, with the members that the
-// session, the caller and the call add to it.
-func (s *Session) meta(d dialect, o *RequestOptions, t *tracker) ([]byte, error) {
-	meta := d.meta
+// session, the caller and the call add to it. relay may be nil.
+func (s *Session) meta(d dialect, o *RequestOptions, t *tracker, relay *Relay) ([]byte, error) {
+	meta, err := d.meta, error(nil)
+	if relay != nil {
+		if meta, err = relay.meta(d); err != nil {
+			return nil, err
+		}
+	}
 	if d.era == mcp.Modern {
 		level := o.Level
 		if all := s.level.Load(); all != nil && level == "" {

@@ -137,7 +137,7 @@ func TestOrigin(t *testing.T) {
 		s := Session{}
 		s.trackers.last = n
 		s.trackers.labels = all.labels
-		_, over := s.track(WithOptions(t.Context(), RequestOptions{Label: "x", Progress: func(mcp.Progress) {}}))
+		_, over := s.track(WithOptions(t.Context(), RequestOptions{Label: "x"}), func(mcp.Progress) {}, nil)
 		over()
 		all.labels = s.trackers.labels
 	}

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -48,14 +50,13 @@ func (t *trackers) label(params []byte) string {
 	return t.labels[at].label
 }
 
-// track gives a call one token for all its requests, if its caller wants the progress of the call.
-// The returned function ends the tracking.
-func (s *Session) track(ctx context.Context) (context.Context, func()) {
-	f := optionsOf(ctx).Progress
-	if f == nil {
+// track gives a call one token for all its requests, if its caller wants the progress of the call:
+// if tell or pass, which hears it, is not nil. The returned function ends the tracking.
+func (s *Session) track(ctx context.Context, tell func(mcp.Progress), pass func(params json.RawMessage)) (context.Context, func()) {
+	if tell == nil && pass == nil {
 		return ctx, func() {}
 	}
-	all, t := &s.trackers, &tracker{tell: f, done: math.Inf(-1)}
+	all, t := &s.trackers, &tracker{tell: tell, pass: pass, done: math.Inf(-1)}
 	all.mu.Lock()
 	if all.active == nil {
 		all.active = make(map[uint64]*tracker)
@@ -95,7 +96,7 @@ func (t *trackers) hear(params []byte) {
 	k := t.active[token]
 	t.mu.Unlock()
 	if k != nil {
-		k.hear(p)
+		k.hear(p, params)
 	}
 }
 
@@ -124,29 +125,38 @@ func readProgress(params []byte) (token uint64, p mcp.Progress, ok bool) {
 // tracker follows the progress of one call.
 type tracker struct {
 	token uint64
-	tell  func(mcp.Progress)
+	tell  func(mcp.Progress)    // nil where pass is not
+	pass  func(json.RawMessage) // hears the params in place of what they say
 
 	mu      sync.Mutex
 	done    float64
 	idle    *time.Timer // of the request under way, or nil
 	rest    time.Duration
-	held    int            // how many questions to the person hold the clock
-	waiting []mcp.Progress // not yet passed to f
-	telling chan struct{}  // closed when the callback has returned; nil while none runs
+	held    int           // how many questions to the person hold the clock
+	waiting []word        // not yet passed to the callback
+	size    int           // bytes of the params that wait
+	telling chan struct{} // closed when the callback has returned; nil while none runs
 	over    bool
 }
 
-// Bounds of the notifications that wait for f. The answer of a call waits until f has received
-// them, so they must be few.
+// word is a progress notification, of which a tracker keeps what its callback hears.
+type word struct {
+	progress mcp.Progress
+	params   json.RawMessage
+}
+
+// Bounds of the notifications that wait for the callback. The answer of a call waits until the
+// callback has received them, so they must be few.
 const (
 	maxWords   = 32
 	maxMessage = 4 << 10 // bytes: more than a person reads
+	maxParams  = 1 << 20 // bytes of the params of all that wait but the last
 )
 
 // hear queues a progress notification and gives the request more time. It ignores a notification
 // that reports no more than the last one, because a server that repeats itself must not hold a call
 // for ever.
-func (t *tracker) hear(p mcp.Progress) {
+func (t *tracker) hear(p mcp.Progress, params []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over || !(p.Done > t.done) {
@@ -154,10 +164,16 @@ func (t *tracker) hear(p mcp.Progress) {
 	}
 	t.done = p.Done
 	t.rewind()
-	if len(t.waiting) == maxWords {
-		t.waiting = t.waiting[:maxWords-1]
+	w := word{progress: p}
+	if t.pass != nil {
+		w = word{params: bytes.Clone(params)}
 	}
-	t.waiting = append(t.waiting, p)
+	if n := len(t.waiting) - 1; n+1 == maxWords || t.size > maxParams {
+		t.size -= len(t.waiting[n].params)
+		t.waiting = t.waiting[:n]
+	}
+	t.size += len(w.params)
+	t.waiting = append(t.waiting, w)
 	if t.telling == nil {
 		t.telling = make(chan struct{})
 		go t.speak()
@@ -169,10 +185,15 @@ func (t *tracker) speak() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(t.waiting) > 0 {
-		p := t.waiting[0]
+		w := t.waiting[0]
 		t.waiting = slices.Delete(t.waiting, 0, 1)
+		t.size -= len(w.params)
 		t.mu.Unlock()
-		t.tell(p)
+		if t.pass != nil {
+			t.pass(w.params)
+		} else {
+			t.tell(w.progress)
+		}
 		t.mu.Lock()
 	}
 	close(t.telling)
@@ -185,7 +206,7 @@ func (t *tracker) finish(left bool) {
 	t.mu.Lock()
 	t.over = true
 	if left {
-		t.waiting = nil
+		t.waiting, t.size = nil, 0
 	}
 	telling := t.telling
 	t.mu.Unlock()

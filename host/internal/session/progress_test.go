@@ -165,12 +165,12 @@ func TestProgressFlood(t *testing.T) {
 // TestProgressAfterTheCall is about a word that is on its way when the call ends.
 func TestProgressAfterTheCall(t *testing.T) {
 	var s Session
-	_, over := s.track(WithProgress(t.Context(), func(mcp.Progress) { t.Error("heard it") }))
+	_, over := s.track(t.Context(), func(mcp.Progress) { t.Error("heard it") }, nil)
 	found := s.trackers.active[1]
 	if over(); len(s.trackers.active) != 0 {
 		t.Errorf("%d calls are tracked still", len(s.trackers.active))
 	}
-	found.hear(mcp.Progress{Done: 1})
+	found.hear(mcp.Progress{Done: 1}, nil)
 	s.trackers.hear([]byte(`{"progressToken":1,"progress":1}`))
 }
 

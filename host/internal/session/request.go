@@ -28,9 +28,14 @@ type request struct {
 	extra       []byte       // members that the last round adds to the params
 	task        bool         // the server is asked to run the tool as a task, see task.go
 
+	relay *Relay // what the caller passes on; nil for a request of the session's own
+
 	begun bool          // the caller wants the task, and not its result
 	ttl   time.Duration // how long the task shall be kept; 0 leaves it to the server
 }
+
+// ours reports whether the session does what the server asks for before the request can end.
+func (q *request) ours() bool { return q.relay == nil || q.relay.Fulfil }
 
 // paramsWriter appends the params of a request. meta, a whole member, becomes one of them.
 type paramsWriter func(dst, meta []byte) ([]byte, error)

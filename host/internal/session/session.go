@@ -47,6 +47,9 @@ type Config struct {
 	// Handlers answer the requests that have no callback here, keyed by method.
 	Handlers map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
+	// Other answers the requests that have no handler either; nil refuses them.
+	Other func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+
 	// NoValidate turns off the checks of tool calls against the tools' schemas.
 	NoValidate bool
 

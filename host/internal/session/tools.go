@@ -88,7 +88,7 @@ func newToolDef(tool *mcp.Tool, overHTTP, validate bool) toolDef {
 // nothing was sent; a [ResultError] holds the result.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true}
-	ctx, over := s.track(ctx)
+	ctx, over := s.track(ctx, optionsOf(ctx).Progress, nil)
 	defer over()
 	text, d, err := s.do(ctx, &q)
 	var result *mcp.CallToolResult

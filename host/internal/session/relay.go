@@ -1,0 +1,85 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Relay is a request that the program passes on for somebody else, see [Session.Relay].
+type Relay struct {
+	Method string
+
+	// Params is an object, or nil for none. It goes out byte for byte, without line breaks
+	// between its values, and with the members of _meta that are the protocol's own
+	// replaced by those of the session: the revision, client, capabilities, progress
+	// token, and, where the session or the options of the context set one, the level.
+	Params json.RawMessage
+
+	// ClientInfo and ClientCapabilities are JSON objects that tell a modern server of the
+	// client; nil is what the session tells it. A legacy server is told of the client once,
+	// by the session.
+	ClientInfo, ClientCapabilities json.RawMessage
+
+	// Fulfil has the callbacks of the session answer what a server asks for before it goes on,
+	// and waits for the end of a task, as [Session.Call] does. Without it the result that
+	// asks, or that has a task, is the result of Relay.
+	Fulfil bool
+
+	// Progress hears the params of the notifications of progress as the server wrote them,
+	// the token of this request included, which the session has chosen. nil asks the server
+	// for none. All else is as for [RequestOptions.Progress], whose place it takes.
+	Progress func(params json.RawMessage)
+}
+
+// Relay sends a request of any method and returns its result as the server wrote it. Nothing
+// is compared with schemas. An error of the server is an [*rpc.Error] whose Raw is the error as
+// it was written.
+func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
+	q := request{method: r.Method, relay: &r}
+	if r.Params != nil {
+		q.given = r.Params
+		q.name = subject(r.Method, r.Params)
+	}
+	text, err := s.relayed(ctx, &q)
+	if err != nil {
+		return nil, s.about(r.Method, q.name, err)
+	}
+	return text, nil
+}
+
+func (s *Session) relayed(ctx context.Context, q *request) ([]byte, error) {
+	ctx, over := s.track(ctx, nil, q.relay.Progress)
+	defer over()
+	text, d, err := s.do(ctx, q)
+	if err == nil && q.relay.Fulfil {
+		text, err = s.followResult(ctx, q, d, text)
+	}
+	return text, err
+}
+
+// meta returns the _meta member that the requests of a dialect have, with the client of r.
+func (r *Relay) meta(d dialect) ([]byte, error) {
+	if d.era == mcp.Legacy || r.ClientInfo == nil && r.ClientCapabilities == nil {
+		return d.meta, nil
+	}
+	own := d.meta[len(`"_meta":`):]
+	meta := withMember(nil, mcp.MetaProtocolVersion, member(own, mcp.MetaProtocolVersion))
+	for _, m := range []struct {
+		name  string
+		given json.RawMessage
+	}{{mcp.MetaClientInfo, r.ClientInfo}, {mcp.MetaClientCapabilities, r.ClientCapabilities}} {
+		if m.given == nil {
+			m.given = member(own, m.name)
+		}
+		text, err := strictjson.AppendRaw(nil, m.given)
+		if err != nil || text[0] != '{' {
+			return nil, fmt.Errorf("%s: want an object, got %s", m.name, clipText(m.given))
+		}
+		meta = withMember(meta, m.name, text)
+	}
+	return meta, nil
+}

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// TestRelay passes on a call whose params, result, error and progress have what no type of
+// Go holds.
+func TestRelay(t *testing.T) {
+	const (
+		result = `{"content":[ ],"n":1e400,"n":9223372036854775808,"x":{"a":1,"a":2},"resultType":"complete"}`
+		fault  = `{"message":"no","more":[1e400],"code":-32000,"data":{"a":1, "a":-0}}`
+	)
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, everything).with("tools/call", inTurns(
+				working(time.Second, `"progress":1,"x":1e400`, `"x":"é\u0041","progress":2`),
+				answer(result),
+				func(p *process, m message) { p.print(`{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, fault) })))
+			s := d.open()
+			var heard []string
+			r := Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"echo","arguments":{"n":1e400,"n":2}}`)}
+			r.Progress = func(params json.RawMessage) { heard = append(heard, string(params)) }
+			if got, err := s.Relay(t.Context(), r); err != nil || string(got) != echoResult {
+				t.Errorf("%s: %s, %v", era, got, err)
+			}
+			want := []string{`{"progressToken":1,"progress":1,"x":1e400}`, `{"progressToken":1,"x":"é\u0041","progress":2}`}
+			if !slices.Equal(heard, want) {
+				t.Errorf("%s: heard %s, want %s", era, heard, want)
+			}
+			r.Progress = nil
+			if got, err := s.Relay(t.Context(), r); err != nil || string(got) != result {
+				t.Errorf("%s: %s, %v", era, got, err)
+			}
+			_, err := s.Relay(t.Context(), r)
+			var no *rpc.Error
+			if !errors.As(err, &no) || string(no.Raw) != fault || no.Code != -32000 || string(no.Data) != `{"a":1, "a":-0}` {
+				t.Errorf("%s: %v, raw %s", era, err, no.Raw)
+			}
+		})
+	}
+}
+
+// TestRelayedClient has a modern server told of another client than that of the session.
+func TestRelayedClient(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer())
+		s := d.open()
+		send := func(r Relay) (info, capabilities string, err error) {
+			r.Method = "tools/call"
+			_, err = s.Relay(t.Context(), r)
+			calls := d.process(0).find("tools/call")
+			meta := member(calls[len(calls)-1].Params, "_meta")
+			return string(member(meta, mcp.MetaClientInfo)), string(member(meta, mcp.MetaClientCapabilities)), err
+		}
+		ownInfo, ownCapabilities, err := send(Relay{})
+		if err != nil || ownInfo == "" || ownCapabilities == "" {
+			t.Fatalf("%q, %q, %v", ownInfo, ownCapabilities, err)
+		}
+		info, capabilities, err := send(Relay{ClientInfo: json.RawMessage(`{"name":"n","x":1e400}`)})
+		if err != nil || info != `{"name":"n","x":1e400}` || capabilities != ownCapabilities {
+			t.Errorf("%q, %q, %v", info, capabilities, err)
+		}
+		info, capabilities, err = send(Relay{ClientCapabilities: json.RawMessage(`{"x":{}}`)})
+		if err != nil || info != ownInfo || capabilities != `{"x":{}}` {
+			t.Errorf("%q, %q, %v", info, capabilities, err)
+		}
+		for _, bad := range []string{`[]`, `{`, `null`, ``} {
+			if _, _, err := send(Relay{ClientInfo: json.RawMessage(bad)}); !errors.Is(err, rpc.ErrNotSent) {
+				t.Errorf("%q: %v", bad, err)
+			}
+		}
+	})
+}
+
+// TestRelayedQuestions has the server ask before it goes on. Fulfil answers with the callbacks
+// of the session.
+func TestRelayedQuestions(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		const asks = `{"resultType":"input_required","inputRequests":{"q":{"method":"x/y","params":{"n":1e400}}}}`
+		d := launcher(newServer().with("tools/call", func(p *process, m message) {
+			if member(m.Params, "inputResponses") == nil {
+				answer(asks)(p, m)
+				return
+			}
+			answer(echoResult)(p, m)
+		}))
+		var asked string
+		s := d.open(func(c *setup) {
+			c.Other = func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+				asked = fmt.Sprint(method, " ", string(params))
+				return json.RawMessage(`{"ok":true}`), nil
+			}
+		})
+		r := Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"echo"}`)}
+		if got, err := s.Relay(t.Context(), r); err != nil || string(got) != asks || asked != "" {
+			t.Errorf("%s, %v, asked %s", got, err, asked)
+		}
+		r.Fulfil = true
+		if got, err := s.Relay(t.Context(), r); err != nil || string(got) != echoResult || asked != `x/y {"n":1e400}` {
+			t.Errorf("%s, %v, asked %s", got, err, asked)
+		}
+	})
+}
