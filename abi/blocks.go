@@ -7,16 +7,16 @@ type Grant struct {
 	Name string
 }
 
-// Facts is what a guest is told beside an outgoing message, so that it needs
-// no JSON parser of its own. In a MESSAGE event the facts block comes first
-// and the message follows it.
+// Facts describes an outgoing message, so that a guest needs no JSON parser of its own. In a
+// MESSAGE event the facts block comes first and the message follows it. A fact that a message
+// does not have is empty.
 type Facts struct {
 	Kind    MessageKind
 	ID      string // the raw JSON token; empty for notifications
 	Method  string // empty for replies
 	Name    string // params.name or params.uri, where there is one
 	Version string // the negotiated protocol version; empty before the handshake
-	Epoch   uint32 // counts handshakes, so that a late failure of an old one is known
+	Epoch   uint32 // counts handshakes, so that a guest can tell a late failure of an old one
 	Headers []Pair // headers that mirror parts of the message
 }
 
@@ -59,8 +59,8 @@ func DecodeFacts(b []byte) (Facts, error) {
 	return f, d.err
 }
 
-// Settings is the payload of OPEN: what the user's server entry says to this
-// plugin, without anything that names a target.
+// Settings is the payload of OPEN: the part of the user's server entry that is for this plugin,
+// without anything that names a target.
 type Settings struct {
 	Server     string  // the server's name, for messages to people
 	Values     []Pair  // settings = { … } of the entry, those that the manifest's Settings name; see Value
@@ -108,7 +108,7 @@ func (s *Settings) Value(key string) string {
 	return ""
 }
 
-// CancelBy says how a transport shows a server that a caller left.
+// CancelBy says how a transport tells a server that a caller has left.
 type CancelBy uint32
 
 // A message is notifications/cancelled; a stream is closed by the guest.
@@ -121,11 +121,11 @@ var cancelNames = [...]string{CancelByMessage: "message", CancelByStream: "strea
 
 func (c CancelBy) String() string { return nameOf(cancelNames[:], uint32(c), "cancel") }
 
-// Probe says how the era of a server behind a transport is found out.
+// Probe says how the session finds out the era of a server behind a transport.
 type Probe uint32
 
-// The probes. ProbeNone means that the session asks as on stdio but does not
-// expect the server to be a process.
+// The probes. With ProbeNone the session asks as on stdio, but does not expect the server to be
+// a process.
 const (
 	ProbeNone Probe = iota
 	ProbeStdio
@@ -136,7 +136,7 @@ var probeNames = [...]string{"none", "stdio", "http"}
 
 func (p Probe) String() string { return nameOf(probeNames[:], uint32(p), "probe") }
 
-// Manifest is what a plugin says of itself, the block of report(MANIFEST).
+// Manifest describes a plugin in its own words. It is the block of report(MANIFEST).
 type Manifest struct {
 	Name        string // what a server entry calls it: [a-z0-9][a-z0-9-]*
 	Version     string
@@ -145,7 +145,7 @@ type Manifest struct {
 	Grants      []Grant  // what it opens; a connection may have fewer
 	Cancel      CancelBy // zero means CancelByMessage
 	Probe       Probe
-	Unsolicited bool // messages come that belong to no exchange
+	Unsolicited bool // some messages belong to no exchange
 }
 
 const (
@@ -229,9 +229,9 @@ func DecodeOpenRequest(b []byte) (OpenRequest, error) {
 	return r, err
 }
 
-// Decode is [DecodeOpenRequest] into r. Strings that r has and that come again
-// are kept, and Headers is used again, so r decodes one block after another and
-// allocates only for what is new. After an error r is only fit to be decoded into.
+// Decode is [DecodeOpenRequest] into r. It keeps strings of r that come again, and uses the
+// array of Headers again. So r decodes one block after another and allocates only for new text.
+// After an error r is only fit to be decoded into.
 func (r *OpenRequest) Decode(b []byte) error {
 	d := newDecoder("open request", b)
 	for d.more() {
@@ -244,8 +244,8 @@ func (r *OpenRequest) Decode(b []byte) error {
 	return d.err
 }
 
-// Head is what a HEAD event says of an HTTP response: its block comes first
-// in the payload, and the first body bytes may follow it.
+// Head is the head of an HTTP response, in a HEAD event: its block comes first in the payload,
+// and the first bytes of the body may follow it.
 type Head struct {
 	Headers []Pair // those that a guest may see, names in lower case
 }

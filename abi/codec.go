@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrMalformed is what every decoder of this package wraps its errors around.
+// ErrMalformed is wrapped by every error of a decoder of this package.
 var ErrMalformed = errors.New("malformed block")
 
 // DecodeError says which block was wrong, where and how.
@@ -26,8 +26,8 @@ func (e *DecodeError) Unwrap() error { return ErrMalformed }
 // Pair is a name and its value: a header, a setting.
 type Pair struct{ Key, Value string }
 
-// The sizes of the headers of a block (a u32) and of a field (u16 and u32); the
-// package comment draws both.
+// The sizes of the headers of a block (a u32) and of a field (u16 and u32). The package comment
+// draws both.
 const (
 	blockHeader = 4
 	fieldHeader = 6
@@ -44,8 +44,8 @@ func closeBlock(dst []byte, start int) []byte {
 	return dst
 }
 
-// appendText appends a field with a text; an empty one is left out, since
-// absent and empty mean the same.
+// appendText appends a field with a text. It leaves out an empty text, since absent and empty
+// mean the same.
 func appendText(dst []byte, tag uint16, s string) []byte {
 	if s == "" {
 		return dst
@@ -84,9 +84,9 @@ func appendField(dst []byte, tag uint16, n int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(n))
 }
 
-// BlockSize returns how many bytes the block at the start of b takes, header
-// included; ok is false where b is shorter than that. Where b is too short for a
-// length, size is 0.
+// BlockSize returns the size in bytes of the block at the start of b, header included.
+// ok is false if b is shorter than that. If b is too short to hold the length, size is
+// 0.
 func BlockSize(b []byte) (size int, ok bool) {
 	if len(b) < blockHeader {
 		return 0, false
@@ -95,10 +95,10 @@ func BlockSize(b []byte) (size int, ok bool) {
 	return int(n), n <= uint64(len(b))
 }
 
-// decoder reads the fields of one block in passes: a decoder of a block asks for
-// the fields that it knows, in the order of their tags, for as long as there are
-// more. It never reads past the block, and it stops at the first thing that is
-// wrong.
+// decoder reads the fields of one block in passes. In each pass, a function that decodes a
+// block asks for the fields that it knows, in the order of their tags; passes go on as long
+// as fields are left. The decoder never reads past the block, and it stops at the first
+// mistake.
 type decoder struct {
 	block string // the name of the block, for errors
 	size  int    // of the block
@@ -127,7 +127,7 @@ func newDecoder(block string, b []byte) decoder {
 }
 
 // more begins a pass. The first pass always begins, because fields that are absent have to be
-// cleared. A field that a whole pass has not asked for is skipped.
+// cleared. A field that a whole pass did not ask for is skipped.
 func (d *decoder) more() bool {
 	first := d.tag == start
 	if !d.moved {
@@ -153,7 +153,7 @@ func (d *decoder) next() {
 	d.tag, d.value, d.rest = int32(binary.LittleEndian.Uint16(b)), b[fieldHeader:n:n], b[n:]
 }
 
-// stop is next where no whole field follows.
+// stop ends the fields where no whole field follows.
 func (d *decoder) stop() {
 	d.tag, d.value = none, nil
 	if len(d.rest) > 0 {
@@ -161,7 +161,7 @@ func (d *decoder) stop() {
 	}
 }
 
-// fail keeps the first error, at the place that is being read, and ends it all.
+// fail keeps the first error with its place in the block, and ends the decoding.
 func (d *decoder) fail(reason string) {
 	if d.err == nil {
 		d.err = &DecodeError{Block: d.block, Offset: d.size - len(d.rest) - len(d.value), Reason: reason}
@@ -169,8 +169,8 @@ func (d *decoder) fail(reason string) {
 	d.tag, d.rest = none, nil
 }
 
-// read counts the current field as read. One that may stand only once is refused
-// the second time.
+// read counts the current field as read. If once is set, it refuses a field that was read
+// before.
 func (d *decoder) read(once bool) {
 	bit := uint64(1) << d.tag
 	if once && d.seen&bit != 0 {

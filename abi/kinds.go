@@ -3,8 +3,8 @@ package abi
 // Kind is the kind of an event, the first parameter of [ExportEvent].
 type Kind uint32
 
-// The events. A guest returns 0 from kinds it does not know: later versions
-// of a host may send more of them.
+// The events. A guest returns 0 from a kind that it does not know: later versions of a host may
+// send more of them.
 const (
 	EventDescribe Kind = iota + 1
 	EventOpen
@@ -58,18 +58,18 @@ const (
 
 // Flags of OPENED (in arg).
 const (
-	// Sealed says that the payload signs in to the server, and that a guest can
-	// forward it to the handle of the event and do nothing else with it.
+	// Sealed says that the payload signs in to the server. A guest can only forward it to the
+	// handle of the event.
 	Sealed uint32 = 1
 )
 
 // Flags of deliver, deliver_mem, forward and write.
 const (
-	// More says that the message or body goes on in a later call.
+	// More says that a later call goes on with the message or body.
 	More uint32 = 0
 	// End completes the message (deliver) or closes the write side (write, forward).
 	End uint32 = 1
-	// Abort drops what was assembled for the exchange so far (deliver only).
+	// Abort drops the part of the exchange's message that was collected so far (deliver only).
 	Abort uint32 = 2
 )
 
@@ -88,8 +88,8 @@ var openNames = [...]string{OpenProcess: "process", OpenStream: "stream", OpenHT
 
 func (k OpenKind) String() string { return nameOf(openNames[:], uint32(k), "kind") }
 
-// ParseOpenKind is the inverse of [OpenKind.String]; ok is false for a name
-// that no kind has.
+// ParseOpenKind is the inverse of [OpenKind.String]. ok is false for a name that belongs to no
+// kind.
 func ParseOpenKind(name string) (k OpenKind, ok bool) {
 	for i := OpenProcess; i < openEnd; i++ {
 		if openNames[i] == name {
@@ -147,8 +147,8 @@ var levelNames = [...]string{"DEBUG", "INFO", "WARN", "ERROR"}
 
 func (l Level) String() string { return nameOf(levelNames[:], uint32(l), "level") }
 
-// MessageKind tells requests, notifications and replies apart in the facts of
-// a MESSAGE.
+// MessageKind says in the facts of a MESSAGE if it is a request, a notification or a
+// reply.
 type MessageKind uint32
 
 // The kinds of an outgoing message.
@@ -162,7 +162,7 @@ var messageNames = [...]string{Request: "request", Notification: "notification",
 
 func (k MessageKind) String() string { return nameOf(messageNames[:], uint32(k), "message") }
 
-// nameOf returns names[i], or what(i) where there is no such name.
+// nameOf returns names[i], or what(i) if there is no such name.
 func nameOf(names []string, i uint32, what string) string {
 	if uint64(i) < uint64(len(names)) && names[i] != "" {
 		return names[i]

@@ -1,36 +1,36 @@
 package abi
 
-// Limits that a guest can rely on and a host keeps. A guest that stays within
-// them never sees [LimitReached].
+// Limits that a guest can rely on and a host keeps to. A guest that stays within them never sees
+// [LimitReached].
 const (
-	// MaxHandles is how many handles one connection may have open.
+	// MaxHandles bounds the handles that one connection may have open.
 	MaxHandles = 128
-	// MaxTimers is how many timers one connection may have armed.
+	// MaxTimers bounds the timers that one connection may have armed.
 	MaxTimers = 32
 	// MinTimer is the shortest timer in milliseconds; a shorter one waits as long.
 	MinTimer = 10
 	// ChunkSize is the most bytes that one DATA event, or the body in one HEAD
 	// event, carries.
 	ChunkSize = 64 << 10
-	// UnreadChunks is how many chunks of a handle wait for a busy guest; the
-	// host stops reading from the other side until one has been taken.
+	// UnreadChunks is how many chunks of a handle wait for a busy guest. Then the host stops
+	// reading from the other side until the guest has taken one.
 	UnreadChunks = 2
 	// MaxSavedState is the most bytes that save keeps.
 	MaxSavedState = 16 << 10
-	// LastWords is the most bytes that an EXIT carries of what its process wrote
-	// to its stderr.
+	// LastWords is the most bytes of a process's stderr that its EXIT
+	// carries.
 	LastWords = 4 << 10
 )
 
-// MaxGeneration is the last generation of a handle: below zero are statuses.
+// MaxGeneration is the last generation of a handle: a later one would make the handle a status.
 const MaxGeneration = 1<<23 - 1
 
 // handleIndexBits is the width of the index in a handle.
 const handleIndexBits = 8
 
-// MakeHandle returns the handle of the index-th slot, counted from 1, in its
-// generation-th use. A slot that is used again gets another handle, so that a
-// guest which kept the old one finds it closed.
+// MakeHandle returns the handle of the index-th slot, counted from 1, in its generation-th
+// use. Each use of a slot has another handle, so that a guest which kept an old one finds it
+// closed.
 func MakeHandle(index uint8, generation uint32) uint32 {
 	return uint32(index) | generation<<handleIndexBits
 }

@@ -1,11 +1,11 @@
 package abi
 
-// Version is the major version of the transport ABI. It is part of [Module]
-// and of [ExportMarker], so a host can tell a guest of another major version
-// from a guest that is no plugin at all.
+// Version is the major version of the transport ABI. It is part of [Module] and of
+// [ExportMarker]. By it a host tells a guest of another major version from a module that is no
+// plugin at all.
 const Version = 1
 
-// Module is the import module that every host call lives in.
+// Module is the name of the module from which a guest imports every host call.
 const Module = "wharf1"
 
 // Names of the exports that a host looks for in a guest.
@@ -14,7 +14,7 @@ const (
 	// function without parameters and results, and it is never called.
 	ExportMarker = "wharf_abi_1"
 
-	// ExportMarkerPrefix is what the markers of all versions begin with.
+	// ExportMarkerPrefix begins the markers of all versions.
 	ExportMarkerPrefix = "wharf_abi_"
 
 	// ExportEvent is the one function that a host calls:

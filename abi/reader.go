@@ -2,21 +2,21 @@ package abi
 
 import "encoding/binary"
 
-// reader finds the fields of a block and leaves them where they are. It is made for guests:
-// it avoids what is expensive in a Wasm module of Go, which is calls, jumps, stores of
-// pointers and the clearing of memory. It is as strict as a decoder about the form of a
-// block, but trusts the host that a text is UTF-8.
+// reader finds the fields of a block and leaves them where they are. It is made for guests: it
+// avoids what is expensive in a Wasm module of Go, which are calls, jumps, stores of pointers
+// and the clearing of memory. It is as strict as a decoder about the form of a block, but trusts
+// the host that a text is UTF-8.
 type reader struct {
 	block []byte
 	seen  uint32               // the tags that stand in the block, one bit each
 	spans [factHeader + 1]span // by tag; of one that may stand often, its first
 }
 
-// span is where a value lies in its block.
+// span is the place of a value in its block.
 type span struct{ at, size uint32 }
 
-// read finds the fields of the block at the start of b. It knows tags up to the
-// last, which may stand any number of times.
+// read finds the fields of the block at the start of b. It knows the tags up to last; the tag
+// last may stand any number of times.
 func (r *reader) read(name string, b []byte, last uint16) error {
 	size, ok := BlockSize(b)
 	if !ok {
@@ -117,34 +117,34 @@ func split(v []byte) (key, value []byte, ok bool) {
 	return v[:n], v[n:], true
 }
 
-// FactsReader reads [Facts] where they lie. Whatever it returns is a part of the
-// block that was read last, and good for as long as that is.
+// FactsReader reads [Facts] in place. The slices that it returns are parts of the block that was
+// read last, and are valid as long as that is.
 type FactsReader struct{ r reader }
 
 // Read finds the facts in the block at the start of b.
 func (f *FactsReader) Read(b []byte) error { return f.r.read("facts", b, factHeader) }
 
-// Kind tells requests, notifications and replies apart.
+// Kind says if the message is a request, a notification or a reply.
 func (f *FactsReader) Kind() MessageKind { return MessageKind(f.r.u32(factKind)) }
 
-// ID returns the raw JSON token; it is empty for notifications.
+// ID returns the raw JSON token of the id. It is empty for notifications.
 func (f *FactsReader) ID() []byte { return f.r.bytes(factID) }
 
-// Method returns the method, which replies do not have.
+// Method returns the method. It is empty for replies.
 func (f *FactsReader) Method() []byte { return f.r.bytes(factMethod) }
 
-// Name returns params.name or params.uri, where there is one.
+// Name returns params.name or params.uri. It is empty if the message has neither.
 func (f *FactsReader) Name() []byte { return f.r.bytes(factName) }
 
-// Version returns the protocol version of the message; before the handshake
-// it is missing.
+// Version returns the protocol version of the message. It is empty before the
+// handshake.
 func (f *FactsReader) Version() []byte { return f.r.bytes(factVersion) }
 
-// Epoch returns the number of the handshake that the message comes after.
+// Epoch returns how many handshakes there were before the message.
 func (f *FactsReader) Epoch() uint32 { return f.r.u32(factEpoch) }
 
-// Headers goes through the headers that mirror parts of the message. It can be
-// ranged over.
+// Headers calls yield for each header that mirrors a part of the message. Use it with
+// range.
 func (f *FactsReader) Headers(yield func(key, value []byte) bool) { f.r.pairs(factHeader, yield) }
 
 // HeadReader reads a [Head] like a [FactsReader] reads facts.
@@ -153,8 +153,8 @@ type HeadReader struct{ r reader }
 // Read finds the head in the block at the start of b.
 func (h *HeadReader) Read(b []byte) error { return h.r.read("head", b, headHeader) }
 
-// Headers goes through the headers. It can be ranged over.
+// Headers calls yield for each header. Use it with range.
 func (h *HeadReader) Headers(yield func(key, value []byte) bool) { h.r.pairs(headHeader, yield) }
 
-// Value returns the header of that name, or nil. Of several it is the first.
+// Value returns the first header of that name, or nil.
 func (h *HeadReader) Value(name string) []byte { return h.r.value(headHeader, name) }

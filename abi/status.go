@@ -2,9 +2,9 @@ package abi
 
 import "strconv"
 
-// Status is the result of a host call and the arg of an ERROR event. Zero is
-// success, everything below zero a refusal or a failure. A status never says
-// more than a guest may know; the host keeps the full error for its user.
+// Status is the result of a host call and the arg of an ERROR event. Zero is success, and
+// everything below zero is a refusal or a failure. A status tells a guest no more than it may
+// know; the host keeps the full error for its user.
 type Status int32
 
 // The statuses. Their numbers are part of the ABI.
@@ -41,8 +41,8 @@ func (s Status) String() string {
 	return "status(" + itoa(int64(s)) + ")"
 }
 
-// Verdict is what the host made of delivered bytes, the result of deliver and
-// deliver_mem. Below zero the message was dropped.
+// Verdict is the host's judgement of delivered bytes, and the result of deliver and deliver_mem.
+// With a verdict below zero the message was dropped.
 type Verdict int32
 
 // The verdicts. VerdictPending is the result of deliver without END.

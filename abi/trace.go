@@ -13,7 +13,7 @@ import (
 //	  <-- deliver(0, 0, 211, END) = ANSWER
 //	--> = 0
 //
-// Pointers are left out: where a guest keeps its bytes is its own affair.
+// Pointers are left out, because they depend only on the guest's own memory layout.
 
 // AppendEvent appends the line of an event as it enters a guest.
 func AppendEvent(dst []byte, k Kind, handle, arg, size uint32) []byte {
@@ -26,7 +26,7 @@ func AppendEvent(dst []byte, k Kind, handle, arg, size uint32) []byte {
 	return append(dst, ')')
 }
 
-// AppendReturn appends the line of what a guest returned from an event.
+// AppendReturn appends the line with the result of an event.
 func AppendReturn(dst []byte, result int32) []byte {
 	return strconv.AppendInt(append(dst, "--> = "...), int64(result), 10)
 }
@@ -36,8 +36,8 @@ func AppendTrap(dst []byte, reason string) []byte {
 	return append(append(dst, "--> trap: "...), reason...)
 }
 
-// AppendCall appends the line of a host call with its arguments as a guest
-// passed them. open stands apart: see [AppendOpen].
+// AppendCall appends the line of a host call with its arguments as a guest passed them. For open
+// there is [AppendOpen].
 func AppendCall(dst []byte, c Call, args []uint32, result int32) []byte {
 	dst = append(append(dst, "  <-- "...), c.String()...)
 	dst = append(dst, '(')
@@ -50,8 +50,8 @@ func AppendCall(dst []byte, c Call, args []uint32, result int32) []byte {
 	return appendResult(dst, c, result)
 }
 
-// AppendOpen appends the line of open, with the request in place of the bytes
-// it was passed in.
+// AppendOpen appends the line of open, with the request itself in place of its pointer and
+// length.
 func AppendOpen(dst []byte, k OpenKind, exchange uint32, r *OpenRequest, result int32) []byte {
 	dst = append(append(dst, "  <-- open("...), k.String()...)
 	dst = appendArg(dst, exchange)
@@ -141,8 +141,8 @@ func appendFirst(dst []byte, v uint32) []byte { return strconv.AppendUint(dst, u
 
 func appendArg(dst []byte, v uint32) []byte { return appendFirst(append(dst, ", "...), v) }
 
-// appendFlags appends the names of the bits that are set, the lowest first;
-// nothing where no bit is set.
+// appendFlags appends the names of the bits that are set, the lowest first. It appends nothing
+// if no bit is set.
 func appendFlags(dst []byte, flags uint32, names ...string) []byte {
 	for i, name := range names {
 		if flags&(1<<i) != 0 {
@@ -152,9 +152,9 @@ func appendFlags(dst []byte, flags uint32, names ...string) []byte {
 	return dst
 }
 
-// PackNeedles packs the first four bytes of needles into the second argument
-// of scan. The last one is repeated where there are fewer, which changes
-// nothing for the search; no needles at all means the NUL byte.
+// PackNeedles packs the first four bytes of needles into the second argument of scan. If there
+// are fewer, it repeats the last one, which does not change the search. No needles at all means
+// the NUL byte.
 func PackNeedles(needles string) uint32 {
 	var n uint32
 	if needles == "" {

@@ -2,14 +2,14 @@ package abi
 
 import "encoding/binary"
 
-// OpenWriter writes open requests that begin alike: for a guest that sends one
-// with each message. Its buffer is used again.
+// OpenWriter writes open requests that begin alike, for a guest that sends one with each
+// message. It uses its buffer again.
 type OpenWriter struct{ buf []byte }
 
-// Begin begins a request with all that r has.
+// Begin starts a new request with the fields of r.
 func (w *OpenWriter) Begin(r *OpenRequest) { w.buf = AppendOpenRequest(w.buf[:0], r) }
 
-// Mirror adds the headers that f has, as they are.
+// Mirror adds the headers of f, unchanged.
 func (w *OpenWriter) Mirror(f *FactsReader) {
 	r := &f.r
 	for at := r.first(factHeader); at < len(r.block); {
@@ -23,10 +23,10 @@ func (w *OpenWriter) Mirror(f *FactsReader) {
 	}
 }
 
-// Len returns the length of what is written so far, for Cut.
+// Len returns the length of the request so far, for Cut.
 func (w *OpenWriter) Len() int { return len(w.buf) }
 
-// Cut goes back to where the request was n bytes long.
+// Cut shortens the request to its first n bytes.
 func (w *OpenWriter) Cut(n int) { w.buf = w.buf[:n] }
 
 // Block returns the request. It is valid until the next change.

@@ -2,21 +2,21 @@ package sdk
 
 import "github.com/wharf-mcp/wharf/abi"
 
-// Conn is a connection as its transport sees it: everything that can be asked
-// of the host and does not concern the bytes of an event. It is valid as long
-// as the transport is.
+// Conn is a transport's connection to the host. It has all host calls
+// except those on the bytes of an event. It is valid as long as the
+// transport is.
 type Conn struct {
 	port  port
 	buf   []byte // scratch of one host call; it keeps its capacity
-	block []byte // likewise, of the block that an event begins with
+	block []byte // likewise, for the block at the beginning of an event
 	facts abi.FactsReader
 	head  abi.HeadReader
 }
 
-// Open opens what a grant stands for. exchange is the exchange that the handle
-// belongs to, 0 for the connection as a whole. The handle can be written to at
-// once; OPENED or ERROR tells later whether the other side is there. An error
-// carries the status with which the host refused.
+// Open opens the target of a grant. exchange is the exchange that the handle belongs to, or 0
+// for the connection as a whole. The handle can be written to at once; OPENED or ERROR tells
+// later whether the other side is there. An error carries the status with which the host
+// refused.
 func (c *Conn) Open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) (Handle, error) {
 	c.buf = abi.AppendOpenRequest(c.buf[:0], r)
 	return c.OpenBlock(kind, exchange, c.buf)
@@ -37,10 +37,10 @@ func refusal(kind abi.OpenKind, block []byte, s abi.Status) error {
 	return Fail(s, "open "+kind.String()+" "+r.Grant+": "+s.String())
 }
 
-// Deliver hands data to the host as a message of exchange, or as a part of
-// one: [abi.More] says that it goes on, [abi.End] completes it, [abi.Abort]
-// drops what was assembled. It is for bytes that the guest made, by decoding
-// or unmasking; bytes of an event are delivered by [Payload.Deliver].
+// Deliver hands data to the host as a message of exchange, or as a part of one. [abi.More] says
+// that the message goes on, [abi.End] completes it, [abi.Abort] drops the parts so far. Use
+// Deliver for bytes that the guest made, by decoding or unmasking; [Payload.Deliver] delivers
+// bytes of an event.
 func (c *Conn) Deliver(exchange uint32, data []byte, flags uint32) abi.Verdict {
 	return abi.Verdict(c.port.deliverMem(exchange, data, flags))
 }
@@ -57,15 +57,15 @@ func (c *Conn) Failed(exchange uint32, s abi.Status, text string) {
 	c.report(abi.ReportFailed, exchange, s, c.text(text))
 }
 
-// Expired says that the answer to an exchange was that the server has forgotten
-// the session it was sent in. The host makes a new handshake, unless it already
-// has. It does not end the exchange: [Conn.Failed] follows, with
-// [abi.Refused] where the message was not processed and may be sent again.
+// Expired says that, by the answer to this exchange, the server has forgotten the session. The
+// host makes a new handshake, unless it already has. Expired does not end the exchange: call
+// [Conn.Failed] after it, with [abi.Refused] if the message was not processed and may be sent
+// again.
 func (c *Conn) Expired(exchange uint32, text string) {
 	c.report(abi.ReportExpired, exchange, abi.OK, c.text(text))
 }
 
-// Ended says that nothing more has to be done after CLOSE.
+// Ended says that the guest needs nothing more after CLOSE.
 func (c *Conn) Ended() { c.report(abi.ReportEnded, 0, abi.OK, nil) }
 
 // Timer asks for a TIMER event with this id after ms milliseconds, in place of
@@ -79,7 +79,7 @@ func (c *Conn) Save(blob []byte) abi.Status {
 	return abi.Status(c.port.save(blob))
 }
 
-// Log says something to the person who looks for a fault.
+// Log writes a line to the trace, for a person who looks for a fault.
 func (c *Conn) Log(level abi.Level, text string) {
 	c.port.log(uint32(level), c.text(text))
 }
@@ -88,14 +88,14 @@ func (c *Conn) report(what abi.What, exchange uint32, s abi.Status, data []byte)
 	return abi.Status(c.port.report(uint32(what), exchange, uint32(s), data))
 }
 
-// text returns the bytes of s, which are good until the next host call.
+// text returns the bytes of s. They are valid until the next host call.
 func (c *Conn) text(s string) []byte {
 	c.buf = append(c.buf[:0], s...)
 	return c.buf
 }
 
-// Handle is something open: a process, a stream, an HTTP exchange. Handles are
-// compared with ==. The zero Handle is closed.
+// Handle refers to an open process, stream or HTTP exchange. Handles are compared with ==. The
+// zero Handle is closed.
 type Handle struct {
 	conn *Conn
 	id   uint32
@@ -104,9 +104,9 @@ type Handle struct {
 // ID returns the number of h in traces.
 func (h Handle) ID() uint32 { return h.id }
 
-// Write queues data. With [abi.End] nothing more is written: the stdin of a
-// process is closed, an HTTP request is sent. All that one event queues leaves
-// together. data may be reused at once.
+// Write queues data. With [abi.End] nothing more can be written: the stdin of a process is
+// closed, an HTTP request is sent. All data that one event queues leaves together. The caller
+// may reuse data at once.
 func (h Handle) Write(data []byte, flags uint32) abi.Status {
 	if h.conn == nil {
 		return abi.Closed

@@ -2,11 +2,11 @@ package sdk
 
 import "github.com/wharf-mcp/wharf/abi"
 
-// Payload is a window on the bytes of the current event, used like a slice.
-// The bytes stay with the host, and the window is valid until the method that
-// was called with it returns. One that is sealed (see [Event.Sealed]) has a
-// length and can be forwarded, and nothing else: Take and Bytes give nothing of
-// it, Scan finds nothing, Deliver is denied.
+// Payload is a window on the bytes of the current event, used like a slice. The bytes
+// stay with the host. The window is valid until the method that was called with it
+// returns. A sealed window (see [Event.Sealed]) has a length and can be forwarded, and
+// nothing else: Take and Bytes give no bytes of it, Scan finds nothing, Deliver is
+// denied.
 type Payload struct {
 	conn *Conn
 	base uint32 // where the window begins in the event's bytes
@@ -19,8 +19,8 @@ func (p Payload) Conn() *Conn { return p.conn }
 // Len returns the number of bytes in the window.
 func (p Payload) Len() int { return int(p.size) }
 
-// Slice returns the part from one offset to another. Like the slicing of a
-// slice it panics where they are out of range, which ends the guest.
+// Slice returns the part from one offset to another. Like the slicing of a slice it panics if
+// they are out of range, which ends the guest.
 func (p Payload) Slice(from, to int) Payload {
 	if from < 0 || to < from || to > int(p.size) {
 		panic("sdk: slice outside of the payload")
@@ -42,9 +42,9 @@ func (p Payload) Scan(needles uint32) int {
 	return int(uint32(i) - p.base)
 }
 
-// Take copies the beginning of the window into buf and returns how many bytes
-// that were. A buffer that is part of the transport's struct is not garbage
-// afterwards.
+// Take copies the beginning of the window into buf and returns the number of bytes.
+// A buffer in the transport's struct is used again and again, and leaves no
+// garbage.
 func (p Payload) Take(buf []byte) int {
 	buf = buf[:min(len(buf), int(p.size))]
 	if len(buf) == 0 {
@@ -59,28 +59,28 @@ func (p Payload) Deliver(exchange, flags uint32) abi.Verdict {
 	return abi.Verdict(p.conn.port.deliver(exchange, p.base, p.size, flags))
 }
 
-// Bytes returns a copy of the whole window. It is meant for the small things
-// that come seldom: settings, heads, the text of an error.
+// Bytes returns a copy of the whole window. It is for small and rare things: settings, heads,
+// the text of an error.
 func (p Payload) Bytes() []byte {
 	b := make([]byte, p.size)
 	return b[:p.Take(b)]
 }
 
-// Event is everything that comes from the host beside messages.
+// Event is any event from the host but a message.
 type Event struct {
 	Payload
 	Kind   abi.Kind
-	Handle Handle // what the event is about; its id is that of the timer in TIMER
-	Arg    uint32 // CANCEL: the exchange; the rest has methods
+	Handle Handle // the handle of the event; in TIMER, its id is that of the timer
+	Arg    uint32 // CANCEL: the exchange; for other kinds use the methods
 }
 
-// Sealed reports whether an OPENED has credentials for the server. A transport puts it into
-// the stream with [Handle.Forward], to the handle of the event and before Handle returns;
-// afterwards it is gone.
+// Sealed reports whether an OPENED has credentials for the server as its payload. A transport
+// puts them into the stream with [Handle.Forward], to the handle of the event. It must do so
+// before Handle returns: afterwards they are gone.
 func (e Event) Sealed() bool { return e.Kind == abi.EventOpened && e.Arg&abi.Sealed != 0 }
 
-// Last reports whether nothing more comes for the handle: an END, or the flag
-// on DATA and HEAD that stands for one.
+// Last reports whether this is the last event for the handle: an END, or a HEAD or DATA with the
+// flag that stands for one.
 func (e Event) Last() bool {
 	switch e.Kind {
 	case abi.EventData:
@@ -112,12 +112,12 @@ func (e Event) Head() (*abi.HeadReader, Payload, error) {
 	return &c.head, e.From(size), err
 }
 
-// firstLook is how many bytes of an event are taken to see how long the block is
-// that it begins with. Most blocks are shorter.
+// firstLook is how many bytes of an event are taken at first to learn the length of its block.
+// Most blocks are shorter.
 const firstLook = 256
 
-// takeBlock copies the block that p begins with to where every block of the
-// connection goes, and returns its length. Without one that is 0.
+// takeBlock copies the block at the beginning of p into the connection's block buffer. It
+// returns the block's length, or 0 if there is none.
 func (p Payload) takeBlock() (size int, err error) {
 	c := p.conn
 	c.block = p.takeInto(c.block, firstLook)
@@ -132,8 +132,8 @@ func (p Payload) takeBlock() (size int, err error) {
 	return size, nil
 }
 
-// takeInto copies up to n bytes from the beginning of p into buf, or into one
-// that is longer, and returns what it has copied.
+// takeInto copies up to n bytes from the beginning of p into buf, or into a longer buffer, and
+// returns the copy.
 func (p Payload) takeInto(buf []byte, n int) []byte {
 	if n = min(n, p.Len()); n > cap(buf) {
 		buf = make([]byte, max(n, firstLook))
@@ -142,23 +142,23 @@ func (p Payload) takeInto(buf []byte, n int) []byte {
 	return buf[:p.Take(buf)]
 }
 
-// Message is one outgoing JSON-RPC message; its window is the message alone.
+// Message is one outgoing JSON-RPC message. Its window is the message without its facts.
 type Message struct {
 	Payload
 	Exchange uint32
 }
 
-// Facts returns what the host tells about the message. They, and whatever they
-// return, are valid until Message returns. A transport that does not look at
-// messages does not call it.
+// Facts returns the host's facts about the message. They, and their slices, are
+// valid until Message returns. A transport that does not look at messages need not
+// call it.
 func (m Message) Facts() (*abi.FactsReader, error) {
 	c := m.conn
 	c.block = Payload{conn: c, size: m.base}.takeInto(c.block, int(m.base))
 	return &c.facts, c.facts.Read(c.block)
 }
 
-// Fail reports that m was not sent and why; it is the last statement of a
-// Message method that cannot send but keeps the connection.
+// Fail reports that m was not sent and why. Use it as the last statement of a Message method
+// that cannot send but keeps the connection.
 func (m Message) Fail(s abi.Status, text string) (Outcome, error) {
 	m.conn.Failed(m.Exchange, s, text)
 	return Later, nil
@@ -173,7 +173,7 @@ func (c *Conn) event(kind abi.Kind, handle, arg, size uint32) Event {
 	}
 }
 
-// message makes the window of a MESSAGE, whose facts end where it begins.
+// message makes the window of a MESSAGE. The facts stand before start.
 func (c *Conn) message(start, exchange, size uint32) Message {
 	return Message{
 		Payload:  Payload{conn: c, size: size}.From(int(start)),

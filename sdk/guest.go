@@ -6,17 +6,17 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// Guest is a transport at work for one host. In a sandbox it exists behind
-// the exports; natively a test makes one. It is not safe for concurrent use,
-// but any number of guests may run side by side.
+// Guest runs a transport for one host. In a sandbox it exists behind the exports; natively a
+// test makes one. It is not safe for concurrent use, but any number of guests may run side by
+// side.
 type Guest struct {
 	manifest  abi.Manifest
 	transport Transport
 	conn      Conn
 }
 
-// Event is the export wharf_event: it handles one event and returns its
-// result. Kinds that this version does not know return 0, as the ABI demands.
+// Event does the work of the export wharf_event: it handles one event and returns the result.
+// For a kind that this version does not know it returns 0, as the ABI demands.
 func (g *Guest) Event(kind abi.Kind, handle, arg, size uint32) int32 {
 	c := &g.conn
 	switch kind {
@@ -48,8 +48,8 @@ func (g *Guest) open(e Event) error {
 	return g.transport.Open(&g.conn, &s)
 }
 
-// end turns the error of an event into its result. The report comes first,
-// since a result has no room for a reason.
+// end turns the error of an event into its result. It first reports the reason, which the result
+// has no room for.
 func (c *Conn) end(err error) int32 {
 	if err == nil {
 		return 0

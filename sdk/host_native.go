@@ -4,9 +4,9 @@ package sdk
 
 import "github.com/wharf-mcp/wharf/abi"
 
-// Host is the other side of the wall for a native build: the host calls of the
-// ABI, all through one method. Inside a sandbox the imports of [abi.Module]
-// take its place, so nothing a plugin does depends on which it is.
+// Host is the host of a native build: all host calls of the ABI, through one method. In a
+// sandbox the imports of [abi.Module] take its place. A plugin behaves the same with
+// both.
 //
 // args are the integers of the call in the order of the ABI, without its
 // pointer and length, which data stands for: take fills data, every other call
@@ -26,8 +26,8 @@ func NewGuest(m abi.Manifest, t Transport, host Host) *Guest {
 // they like with NewGuest.
 func Register(abi.Manifest, Transport) {}
 
-// port is how the rest of the package reaches the host. It has one method for
-// each host call, and the same ones in a sandbox, where they cost nothing.
+// port is the package's access to the host. It has one method for each host call. A sandbox has
+// another port with the same methods, whose calls cost nothing.
 type port struct{ host Host }
 
 func (p port) take(off uint32, b []byte) int32 {

@@ -6,8 +6,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// guest is the one transport of this module. A module instance serves one
-// connection, so one is enough; native builds have no such variable.
+// guest is the one transport of this module. A module instance serves one connection, so one is
+// enough. Native builds have no such variable.
 var guest Guest
 
 // Register makes t the transport of this plugin. It is called once, from an
@@ -25,8 +25,8 @@ func event(kind, handle, arg, size uint32) int32 {
 	return guest.Event(abi.Kind(kind), handle, arg, size)
 }
 
-// port is how the rest of the package reaches the host: its methods are the
-// imports, with a slice in place of a pointer and a length.
+// port is the package's access to the host. Its methods are the imports, with a slice in place
+// of a pointer and a length.
 type port struct{}
 
 func (port) take(off uint32, b []byte) int32 { return hostTake(off, start(b), size(b)) }

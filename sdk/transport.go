@@ -2,12 +2,12 @@ package sdk
 
 import "github.com/wharf-mcp/wharf/abi"
 
-// Transport is what a plugin author writes. One value serves one connection;
-// its methods are called one at a time and never overlap.
+// Transport is the interface that a plugin author implements. One value serves one connection;
+// its methods are called one at a time.
 //
-// An error returned from any of them ends the connection: its text is what
-// the user reads, so it says what was expected and what to do. [Fail] makes
-// one with a status.
+// An error returned from any of them ends the connection. The user reads its text, so
+// it should say what was expected and what to do. [Fail] makes an error with a
+// status.
 type Transport interface {
 	// Open starts a connection: it reads the settings, opens what the
 	// connection needs and returns. s may be kept.

@@ -28,8 +28,8 @@ const (
 	ActionFail        = "fail"
 )
 
-// Awaits returns the kind of the event that answers an action, or "" for one
-// that is not answered.
+// Awaits returns the kind of the event that answers an action. It is "" for an action without an
+// answer.
 func Awaits(action string) (event string) {
 	switch action {
 	case ActionLoad:
@@ -56,8 +56,8 @@ func Awaits(action string) (event string) {
 	return ""
 }
 
-// Action is what the host shall do. The field that belongs to the kind is set;
-// run and done have no field.
+// Action is something that the host shall do. Only the field of its kind is set; run and done
+// have no field.
 type Action struct {
 	Kind        string       `json:"kind"`
 	Load        *Load        `json:"load,omitempty"`
@@ -76,12 +76,12 @@ type Action struct {
 	Fail        *Fail        `json:"fail,omitempty"`
 }
 
-// RecordKey names a record within what is the provider's own: no provider can
-// name another's. A resource must lie on the origin of the server that the flow
-// is for. With or without one, a record belongs to the URL of that server; where it
-// has no URL, to the server entry of that name. So one server's flow
-// cannot reach what another server's flow has stored. What [RegistrationKey] names
-// is the one exception.
+// RecordKey names a record among the provider's own: no provider can name another's. The
+// record belongs to the URL of the server that the flow is for, whether Resource is set or
+// not. A Resource must lie on the origin of that server. If the server has no URL, the
+// record belongs to the server entry of that name. So the flow of one server cannot reach
+// records from the flow of another. The one exception is a record that [RegistrationKey]
+// names.
 type RecordKey struct {
 	Name     string `json:"name"` // what it holds: "token"
 	Issuer   string `json:"issuer,omitempty"`
@@ -89,27 +89,27 @@ type RecordKey struct {
 	Client   string `json:"client,omitempty"`
 }
 
-// RegistrationKey is the key of a [Registration]. A provider that is part of the
-// program shares what is stored there among all of its servers. One that was loaded
-// from a file does not: it has a registration for each server.
+// RegistrationKey is the key of a [Registration]. A provider that is part of the program shares
+// that record among all of its servers. A provider that was loaded from a file does not: it has
+// a registration for each server.
 func RegistrationKey(issuer string) RecordKey {
 	return RecordKey{Name: "registration", Issuer: issuer}
 }
 
-// Registration is a client that an authorization server has registered (RFC 7591).
-// It is the only type of value that servers can share; the host refuses to store
-// any other under the key of one that is shared.
+// Registration is a client that an authorization server has registered (RFC 7591). It is the
+// only type of value that servers can share: under the key of a shared record, the host refuses
+// to store any other.
 type Registration struct {
 	Kind     string `json:"kind,omitempty"` // how the client came about, in the provider's words
 	ID       string `json:"id"`
 	Secret   string `json:"secret,omitempty"`
 	Method   string `json:"method,omitempty"`   // of client authentication
 	Redirect string `json:"redirect,omitempty"` // the redirect URI
-	Expires  int64  `json:"expires,omitempty"`  // of the secret, as Unix time in milliseconds; 0 if it does not
+	Expires  int64  `json:"expires,omitempty"`  // of the secret, as Unix time in milliseconds; 0 if it does not expire
 }
 
-// Load reads a record. With Lock, it is read when no other process and no other
-// flow has it locked; the lock is held until the record is stored or forgotten,
+// Load reads a record. With Lock, it waits until no other flow of any process has the record
+// locked, and then locks and reads it. The lock is held until the record is stored or forgotten,
 // or the flow ends.
 type Load struct {
 	Key  RecordKey `json:"key"`
@@ -127,8 +127,8 @@ type Forget struct {
 	Key RecordKey `json:"key"`
 }
 
-// HTTP is one exchange. It goes out without cookies, and never to a private
-// address unless the server itself has one.
+// HTTP is one exchange. It goes out without cookies. It goes to a private address only if the
+// server itself has one.
 type HTTP struct {
 	Method    string            `json:"method"` // GET or POST
 	URL       string            `json:"url"`
@@ -139,15 +139,15 @@ type HTTP struct {
 }
 
 // Listen opens the callback. Without a port the host picks a free one. If the given port is
-// taken, the flow is told so.
+// taken, the answer is a [Problem].
 type Listen struct {
 	Host string `json:"host,omitempty"` // "127.0.0.1" or "localhost", as it shall stand in the redirect URI; "" is 127.0.0.1
 	Port int    `json:"port,omitempty"`
 	Path string `json:"path,omitempty"` // "" is /callback
 }
 
-// OpenBrowser shows a page; listen must have come before. The host adds the state
-// parameter (RFC 6749, section 4.1.1), and checks it in what comes back.
+// OpenBrowser shows a page; a listen action must come before it. The host adds the state
+// parameter (RFC 6749, section 4.1.1), and checks it in the redirect.
 type OpenBrowser struct {
 	URL string `json:"url"` // https, or http on the loopback interface
 }
@@ -159,16 +159,16 @@ type Prompt struct {
 	Secret bool   `json:"secret,omitempty"`
 }
 
-// What a key action does.
+// The values of [Key].Do.
 const (
 	KeyOpen   = "open"   // the saved key of that name; made and saved on first use
 	KeyImport = "import" // for this flow only
 )
 
-// Key gets hold of a private key.
+// Key opens, makes or imports a private key, which stays in the host.
 type Key struct {
 	Do   string `json:"do"`
-	Name string `json:"name"`          // by which sign, http and credentials mean it
+	Name string `json:"name"`          // by which sign, http and credentials refer to it
 	Alg  string `json:"alg"`           // ES256, RS256, PS256 or EdDSA
 	PEM  string `json:"pem,omitempty"` // of an import: PKCS #8, PKCS #1 or SEC 1
 }
@@ -192,8 +192,8 @@ type Show struct {
 	Complete string `json:"complete,omitempty"` // a URL that has the code in it
 }
 
-// Credentials are what requests carry, in place of those before. Either a token
-// or headers.
+// Credentials replace those that requests carried before. They are either a token or
+// headers.
 type Credentials struct {
 	Scheme    string            `json:"scheme,omitempty"` // of Authorization: "Bearer" or "DPoP"
 	Token     string            `json:"token,omitempty"`
@@ -202,8 +202,8 @@ type Credentials struct {
 	ExpiresAt int64             `json:"expires_at,omitempty"` // Unix time in milliseconds; absent if it is not known
 }
 
-// Material is what reaches a server that is not spoken to by HTTP, where the
-// server entry allows it.
+// Material reaches a server over another transport than HTTP, if the server entry allows
+// that.
 type Material struct {
 	Env  map[string]string `json:"env,omitempty"`  // of a process
 	Blob []byte            `json:"blob,omitempty"` // of a stream; a transport can pass it on and not read it
@@ -220,6 +220,6 @@ const (
 type Fail struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"` // what to do, where the host cannot know
+	Hint    string `json:"hint,omitempty"` // what to do, if the host cannot know
 	URL     string `json:"url,omitempty"`  // of class login: where the person would sign in
 }

@@ -11,8 +11,8 @@ const (
 	ExportStep     = "wharf_auth_step"
 )
 
-// Bounds of the contract. What is larger is refused with an error that names the
-// provider, never cut.
+// Bounds of the contract. The host refuses anything larger with an error that names the
+// provider, and never cuts it.
 const (
 	MaxCall     = 1 << 20   // bytes of a Call
 	MaxReply    = 1 << 20   // bytes of a Reply
@@ -26,7 +26,7 @@ const (
 
 // Call is the input of a step.
 type Call struct {
-	State json.RawMessage `json:"state,omitempty"` // what the last reply said; absent at the start
+	State json.RawMessage `json:"state,omitempty"` // of the last reply; absent at the start
 	Event Event           `json:"event"`
 }
 
@@ -46,18 +46,18 @@ const (
 	EventRequest   = "request"
 )
 
-// Event is what has happened. A provider fails for an event of a kind that it
-// does not know.
+// Event is something that has happened. A provider must fail for an event of a kind that it does
+// not know.
 type Event struct {
 	Kind    string `json:"kind"`
 	Now     int64  `json:"now"`     // Unix time in milliseconds
 	Entropy []byte `json:"entropy"` // 32 random bytes
 
-	// Problem says why what was awaited did not come; nothing else is set then.
+	// Problem says why the awaited action failed; no other field is set then.
 	Problem *Problem `json:"problem,omitempty"`
 
-	// The field that belongs to the kind. A loaded event without a record says that it is
-	// missing; stored and timer have nothing to add.
+	// Only the field of the kind is set. A loaded event without a record says that the record is
+	// missing; stored and timer have no field.
 	Start     *Start     `json:"start,omitempty"`
 	Record    *Record    `json:"record,omitempty"`
 	Response  *Response  `json:"response,omitempty"`
@@ -79,7 +79,7 @@ const (
 	ProblemRefused     = "refused"     // a policy of the host: a private address, a port that is taken
 )
 
-// Problem is why an action could not be taken.
+// Problem says why an action could not be taken.
 type Problem struct {
 	Code string `json:"code"`
 	Text string `json:"text"` // for people; holds no secret
@@ -103,19 +103,19 @@ type Start struct {
 	Interactive bool            `json:"interactive"`         // a person can be asked
 	Browser     bool            `json:"browser"`             // a browser of theirs can be opened, or a URL shown to them
 	Server      Server          `json:"server"`              //
-	Settings    json.RawMessage `json:"settings"`            // an object: what the auth table of the server entry says
-	Challenge   *Challenge      `json:"challenge,omitempty"` // the last one of the server, with challenged and upscope, and with login if there was one
+	Settings    json.RawMessage `json:"settings"`            // an object: the settings in the auth table of the server entry
+	Challenge   *Challenge      `json:"challenge,omitempty"` // the server's last one: with challenged and upscope, and with login if there was one
 	Client      Client          `json:"client"`              // how the program names itself
 }
 
-// Server is what a flow signs in to.
+// Server is the server that a flow signs in to.
 type Server struct {
 	Name     string `json:"name"`               // of the entry
 	URL      string `json:"url,omitempty"`      // as configured; absent for a process
 	Resource string `json:"resource,omitempty"` // the URL as RFC 8707 wants it: no fragment, no slash for an empty path
 	Revision string `json:"revision,omitempty"` // of the protocol, where it is settled
 
-	// What a provider may give as material, where the server is not spoken to by HTTP.
+	// The material that a provider may give to a server over another transport than HTTP.
 	Variables []string `json:"variables,omitempty"` // of its environment
 	Blob      bool     `json:"blob,omitempty"`      // for its stream
 }
@@ -126,21 +126,21 @@ type Client struct {
 	Version string `json:"version"`
 }
 
-// Challenge is a 401 or a 403.
+// Challenge is an answer with 401 or 403 from the server.
 type Challenge struct {
 	Status       int      `json:"status"`
 	Authenticate []string `json:"authenticate,omitempty"` // every WWW-Authenticate field, as it came
 	Token        string   `json:"token,omitempty"`        // the token that was refused, if one was sent
 }
 
-// Record is what was loaded.
+// Record is a record that was loaded.
 type Record struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Response is the answer to an http action. A header that comes twice is joined
-// with commas; names are in lower case. Redirects have been followed as the
-// action allowed; URL is where the answer came from.
+// Response is the answer to an http action. Names of headers are in lower case, and a header
+// that comes twice is joined with commas. The host has followed redirects as the action allowed;
+// URL is the address that answered.
 type Response struct {
 	Status  int               `json:"status"`
 	URL     string            `json:"url"`
@@ -153,18 +153,18 @@ type Listening struct {
 	RedirectURI string `json:"redirect_uri"`
 }
 
-// Redirect holds the parameters that came to the callback, each once. The host
-// has checked state and taken it out; what else is there proves nothing yet.
+// Redirect holds the parameters that came to the callback, each once. The host has checked state
+// and removed it. The other parameters prove nothing yet.
 type Redirect struct {
 	Params map[string]string `json:"params"`
 }
 
-// Input is what the person typed, without the end of the line.
+// Input is the text that the person typed, without the end of the line.
 type Input struct {
 	Text string `json:"text"`
 }
 
-// RunResult is how a command ended.
+// RunResult says how a command ended.
 type RunResult struct {
 	Code   int    `json:"code"`             // the exit code
 	Stdout string `json:"stdout"`           // at most MaxRecord bytes
@@ -182,14 +182,14 @@ type Signed struct {
 	JWT string `json:"jwt"`
 }
 
-// Request is an HTTP request that wants to be signed.
+// Request is an HTTP request to sign.
 type Request struct {
 	Method     string            `json:"method"`
 	URL        string            `json:"url"`
-	Headers    map[string]string `json:"headers"`     // that will be sent; names in lower case
+	Headers    map[string]string `json:"headers"`     // those to be sent; names in lower case
 	BodySHA256 string            `json:"body_sha256"` // in hexadecimal, of the empty body too
 
-	// Body is the body, byte for byte, for a provider whose manifest wants it ([Wants].Body).
-	// It is absent for any other, and where the body is empty.
+	// Body is the body, byte for byte. It is absent unless the provider's manifest wants it
+	// ([Wants].Body), and if the body is empty.
 	Body []byte `json:"body,omitempty"`
 }

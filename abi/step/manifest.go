@@ -1,6 +1,6 @@
 package step
 
-// Manifest is what a provider says of itself.
+// Manifest describes a provider in its own words.
 type Manifest struct {
 	ABI      string    `json:"abi"` // Version
 	Name     string    `json:"name"`
@@ -27,14 +27,14 @@ type Setting struct {
 	Secret   bool   `json:"secret,omitempty"` // may name a place (env, file) in place of the value
 }
 
-// Wants is what a provider needs to be granted. An action that is not wanted
-// here is refused, whatever the user granted.
+// Wants names what a provider needs to be granted. The host refuses an action that is not in it,
+// whatever the user granted.
 //
-// An origin that is known beforehand goes into Origins. One that is not, since it is
-// a setting or is learned of on the way, needs Discover: with it, the host lets the
-// provider call every public https origin, and the user may grant any other origin
-// by its name, such as "http://127.0.0.1:8080" (`wharf plugin grant`, or origins in
-// the [plugins] table). Without it, no origin beside those of Origins can be granted.
+// An origin that is known beforehand goes into Origins. An origin that is a setting, or that the
+// provider learns of on the way, needs Discover. With it, the host lets the provider call every
+// public https origin, and the user may grant any other origin by its name, such as
+// "http://127.0.0.1:8080" (`wharf plugin grant`, or origins in the [plugins] table). Without
+// Discover, only those of Origins can be granted.
 type Wants struct {
 	Origins  []string `json:"origins,omitempty"`  // that it calls, known beforehand: "https://sso.example"
 	Discover bool     `json:"discover,omitempty"` // it calls public https origins that it learns of on the way

@@ -2,9 +2,9 @@
 // file to copy beside the plugin's own. `wharf plugin new NAME --lang assemblyscript`
 // copies it.
 //
-// wharf.ts is the contract of package abi for transports, and as much code as
-// encoding a block takes. auth.ts is the door to the host for auth providers, and as
-// much JSON as the contract of package step takes.
+// wharf.ts is the contract of package abi for transports, with the code that encodes a block.
+// auth.ts connects an auth provider to the host, with as much JSON as the contract of package
+// step takes.
 package assemblyscript
 
 import _ "embed"

@@ -2,7 +2,7 @@ package auth
 
 import "encoding/binary"
 
-// The one provider of this module.
+// The provider of this module; there is only one.
 var (
 	provider Provider
 	manifest Manifest
@@ -33,8 +33,8 @@ func takeStep() int32 {
 	return 0
 }
 
-// input copies what the host gave out of Extism's memory, which is not ours and
-// is read by words.
+// input copies the input of the call out of Extism's memory, which is outside of this module's
+// memory and is read by words.
 func input() []byte {
 	n := inputLength()
 	b := make([]byte, (n+7)&^7)

@@ -15,20 +15,20 @@ import (
 // asked: there is no network or person, or the person declined.
 type Flow struct {
 	past    []step.Event  // the start, and the answers so far
-	at      int           // of past: what was awaited last
-	depth   int           // how many Once are under way
+	at      int           // the index in past of the newest answer that SignIn has taken
+	depth   int           // how many calls of Once are on the stack
 	random  *rand.ChaCha8 // of past[at]
 	keep    json.RawMessage
 	actions []step.Action // of this step
 }
 
-// suspended is what ends a step in the middle of SignIn.
+// suspended is the panic value that ends a step in the middle of SignIn.
 type suspended struct{}
 
-// Start says what the host asks for.
+// Start returns the question that began the flow.
 func (f *Flow) Start() *Start { return f.past[0].Start }
 
-// Settings decodes what the auth table of the server entry says into v.
+// Settings decodes the settings in the auth table of the server entry into v.
 func (f *Flow) Settings(v any) error {
 	if err := json.Unmarshal(f.Start().Settings, v); err != nil {
 		return Misconfigured("settings: "+err.Error(), "")
@@ -36,7 +36,7 @@ func (f *Flow) Settings(v any) error {
 	return nil
 }
 
-// Now is the time at which the last answer came.
+// Now returns the time of the last answer.
 func (f *Flow) Now() time.Time { return time.UnixMilli(f.past[f.at].Now) }
 
 // Random returns n random bytes, fit for keys.
@@ -52,9 +52,9 @@ func (f *Flow) Load(key RecordKey, v any) (found bool, err error) {
 	return f.load(step.Load{Key: key}, v)
 }
 
-// LoadLocked waits until no other flow of any process has the record locked, and
-// then loads it. It stays locked until it is stored or forgotten, or the flow
-// ends. What it finds may be newer than what [Flow.Load] has found.
+// LoadLocked waits until no other flow of any process has the record locked, and then locks and
+// loads it. The lock is held until the record is stored or forgotten, or the flow ends. The
+// record may be newer than one from [Flow.Load] before.
 func (f *Flow) LoadLocked(key RecordKey, v any) (found bool, err error) {
 	return f.load(step.Load{Key: key, Lock: true}, v)
 }
@@ -125,7 +125,7 @@ func (f *Flow) Run() (*RunResult, error) {
 	return e.Run, err
 }
 
-// Key gets hold of a private key, which stays in the host.
+// Key opens, makes or imports a private key, which stays in the host.
 func (f *Flow) Key(k Key) (*PublicKey, error) {
 	e, err := f.await(step.Action{Kind: step.ActionKey, Key: &k})
 	return e.Key, err
@@ -149,7 +149,7 @@ func (f *Flow) Sign(key string, header, claims any) (jwt string, err error) {
 	return e.Signed.JWT, nil
 }
 
-// Wait sleeps.
+// Wait sleeps for d, at most ten minutes.
 func (f *Flow) Wait(d time.Duration) error {
 	_, err := f.await(step.Action{Kind: step.ActionWait, Wait: &step.Wait{Milliseconds: d.Milliseconds()}})
 	return err
@@ -158,33 +158,33 @@ func (f *Flow) Wait(d time.Duration) error {
 // Show tells the person to type a code somewhere. It does not wait.
 func (f *Flow) Show(s Show) { f.say(step.Action{Kind: step.ActionShow, Show: &s}) }
 
-// Credentials are what requests to the server carry from now on.
+// Credentials sets what requests to the server carry from now on.
 func (f *Flow) Credentials(c Credentials) {
 	f.say(step.Action{Kind: step.ActionCredentials, Credentials: &c})
 }
 
-// Material signs in to a server over another transport than HTTP. It goes where the
-// entry of the server says.
+// Material signs in to a server over another transport than HTTP. The entry of the server says
+// where the material goes.
 func (f *Flow) Material(m Material) { f.say(step.Action{Kind: step.ActionMaterial, Material: &m}) }
 
-// Keep leaves v for [Signer.Sign]: the host holds it as long as it holds what
-// this flow has given. A flow of a signer that has nothing to sign with does not
-// call it.
+// Keep leaves v for [Signer.Sign]. The host holds v as long as the credentials
+// of this flow. A signer that has nothing to sign with does not call it in its
+// flow.
 func (f *Flow) Keep(v any) error {
 	keep, err := json.Marshal(v)
 	f.keep = keep
 	return err
 }
 
-// say adds an action that has no answer, unless an earlier step has said it.
+// say adds an action without an answer, unless an earlier step has added it.
 func (f *Flow) say(a step.Action) {
 	if f.at == len(f.past)-1 {
 		f.actions = append(f.actions, a)
 	}
 }
 
-// await returns the answer to an action. If it has not come yet, the step ends
-// here. The event is never nil.
+// await returns the answer to an action. If there is no answer yet, it ends the step here. The
+// event is never nil.
 func (f *Flow) await(a step.Action) (*step.Event, error) {
 	if f.at == len(f.past)-1 {
 		f.actions = append(f.actions, a)
@@ -202,7 +202,7 @@ func (f *Flow) await(a step.Action) (*step.Event, error) {
 	return e, nil
 }
 
-// seed makes the randomness that belongs to the last answer.
+// seed derives the randomness from the last answer.
 func (f *Flow) seed() {
 	var seed [32]byte
 	copy(seed[:], f.past[f.at].Entropy)

@@ -7,9 +7,9 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// CheckHeader says what keeps credentials from setting a header. The host refuses it in any
-// case; here a provider can do so in words that its user understands. Its error quotes
-// neither the value, which is a secret, nor a name that is not one of its own list: a caller
+// CheckHeader returns why credentials cannot set a header, or nil. The host refuses such a
+// header in any case; a provider can do so in words that its user understands. The error never
+// quotes the value, which is a secret. It quotes the name only from a list of its own: a caller
 // that gets both from elsewhere may have mixed them up.
 func CheckHeader(name, value string) error {
 	if name == "" || strings.Trim(name, tokenBytes) != "" {
@@ -21,7 +21,7 @@ func CheckHeader(name, value string) error {
 	return checkValue(value)
 }
 
-// ellipsis shows that a name goes on.
+// ellipsis returns "…" for a name that goes on beyond what is quoted.
 func ellipsis(name string) string {
 	if strings.HasSuffix(name, "-") {
 		return name + "…"
@@ -29,7 +29,7 @@ func ellipsis(name string) string {
 	return name
 }
 
-// tokenBytes are what RFC 9110, section 5.6.2, makes names of.
+// tokenBytes are the bytes that names consist of (RFC 9110, section 5.6.2).
 const tokenBytes = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 func checkValue(value string) error {

@@ -7,18 +7,18 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// eventSettled stands in the history of a flow in place of the answers that
-// [Once] has made a result of, followed by how deep within others that Once was:
-// the first within another begins where that one begins. No host sends it.
+// eventSettled stands in a flow's history for the answers that a call of [Once] has turned into
+// a result. The depth of that call within others follows it. The first call within another
+// begins where the outer one does. No host sends this event.
 const eventSettled = "settled-"
 
-// Once runs do, and remembers what it returned in place of the answers that led to it: later
-// steps neither run do again nor carry those answers along. It is for work that gets much and
-// keeps little: metadata is read once, and each round of a loop that polls leaves a few
+// Once runs do and remembers its result in place of the answers that led to it. Later steps
+// neither run do again nor carry those answers along. Use it where do reads much and
+// returns little: metadata is read once, and each round of a polling loop leaves a few
 // bytes.
 //
-// What do returns goes through JSON, so only exported fields stay. An error is
-// not remembered: do runs again, with the same answers, and fails again.
+// The result of do goes through JSON, so only exported fields stay. An error is not remembered:
+// do runs again, with the same answers, and fails again.
 func Once[T any](f *Flow, do func() (T, error)) (T, error) {
 	var out T
 	kind := eventSettled + strconv.Itoa(f.depth)
@@ -42,8 +42,8 @@ func Once[T any](f *Flow, do func() (T, error)) (T, error) {
 	return out, json.Unmarshal(value, &out)
 }
 
-// settle replaces the answers after begin. From here on the randomness is that of
-// the event in their place, now and in each repetition.
+// settle replaces the answers after begin by one event. From here on the randomness is that of
+// this event, now and in each repetition.
 func (f *Flow) settle(begin int, kind string, value json.RawMessage) {
 	e := step.Event{
 		Kind: kind, Now: f.past[f.at].Now, Entropy: f.Random(32),

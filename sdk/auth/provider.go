@@ -11,61 +11,61 @@ import (
 
 // Provider signs in to servers.
 type Provider interface {
-	// SignIn does what the start of the flow asks for. With nil the flow is
-	// done: with the credentials it has given, or without any. An error ends it;
-	// of a *[Failure] the host learns what kind it is, any other counts as one
-	// that a later try may mend.
+	// SignIn does what the start of the flow asks for. If it returns nil, the flow is done,
+	// with the credentials that it has given or without any. An error ends the flow. A
+	// *[Failure] tells the host what can help; any other error counts as one that a later try
+	// may mend.
 	SignIn(f *Flow) error
 }
 
-// Signer is a provider that signs every request by itself. Its manifest says so in
-// Wants.Requests, and in Wants.Body too if it needs the bytes of their bodies.
+// Signer is a provider that signs every request by itself. Its manifest sets Wants.Requests, and
+// also Wants.Body if it needs the bytes of the bodies.
 type Signer interface {
 	Provider
 
-	// Sign returns the headers that r needs, at the time now, in Unix milliseconds.
-	// kept is what the last flow has given to [Flow.Keep]. After a flow that has
-	// kept nothing, Sign is not called: requests go unsigned, and when the server
-	// refuses one (401), SignIn runs with the reason challenged.
+	// Sign returns the headers that r needs, at the time now, in Unix milliseconds. kept is the
+	// value that the last flow gave to [Flow.Keep]. If that flow kept nothing, Sign is not
+	// called: requests go unsigned, and when the server refuses one (401), SignIn runs with the
+	// reason challenged.
 	Sign(r *Request, now int64, kept json.RawMessage) (headers map[string]string, err error)
 }
 
-// Failure is an error that says who can help.
+// Failure is an error that tells the host what can help.
 type Failure struct {
 	Class   string // step.FailRetry, step.FailLogin or step.FailConfig
 	Message string
-	Hint    string // what to do, where the host cannot know; may be ""
+	Hint    string // what to do, if the host cannot know; may be ""
 	URL     string // of class login: where the person would sign in; may be ""
 }
 
 func (f *Failure) Error() string { return f.Message }
 
-// NeedsLogin is the failure of a flow that needs a person, where no person can be
-// asked or the person said no.
+// NeedsLogin returns the failure of a flow that needs a person, if no person can be asked or the
+// person declined.
 func NeedsLogin(message, hint string) error {
 	return &Failure{Class: step.FailLogin, Message: message, Hint: hint}
 }
 
-// Misconfigured is the failure that only a change of the configuration mends.
+// Misconfigured returns a failure that only a change of the configuration mends.
 func Misconfigured(message, hint string) error {
 	return &Failure{Class: step.FailConfig, Message: message, Hint: hint}
 }
 
-// Describe is the export wharf_auth_describe.
+// Describe does the work of the export wharf_auth_describe.
 func Describe(m Manifest) []byte {
 	m.ABI = step.Version
 	return encode(m)
 }
 
-// history is the state between two steps: Past has the answers so far, with which the next
-// step runs the flow again from its start. After the flow, Keep has what it kept for signing.
+// history is the state between two steps. Past has the answers so far: the next step runs the
+// flow again from its start with them. After the flow, Keep has the value for signing.
 type history struct {
 	Past []step.Event    `json:"past,omitempty"`
 	Keep json.RawMessage `json:"keep,omitempty"`
 }
 
-// Step is the export wharf_auth_step: it reads a step.Call and returns a
-// step.Reply. Natively it runs a provider for a test.
+// Step does the work of the export wharf_auth_step: it reads a step.Call and returns a
+// step.Reply. A test can call it natively.
 func Step(p Provider, call []byte) ([]byte, error) {
 	var in step.Call
 	if err := json.Unmarshal(call, &in); err != nil {
@@ -92,8 +92,8 @@ func Step(p Provider, call []byte) ([]byte, error) {
 	return encode(f.reply()), nil
 }
 
-// isWhole reports whether an event has what the methods of Flow take out of it.
-// The first is the start, and no other is.
+// isWhole reports whether an event has the field that the methods of Flow read. The first event
+// must be a start, and no other may.
 func isWhole(e *step.Event, first bool) bool {
 	if first || e.Kind == step.EventStart {
 		return first && e.Kind == step.EventStart && e.Start != nil && e.Problem == nil
@@ -121,7 +121,7 @@ func isWhole(e *step.Event, first bool) bool {
 	return isResult || e.Kind == step.EventLoaded || e.Kind == step.EventStored || e.Kind == step.EventTimer
 }
 
-// run runs SignIn until it is done, or awaits what has not come yet.
+// run runs SignIn until it returns, or awaits an answer that has not come yet.
 func (f *Flow) run(p Provider) {
 	defer func() {
 		if r := recover(); r != nil && r != (any)(suspended{}) {
@@ -131,7 +131,7 @@ func (f *Flow) run(p Provider) {
 	f.end(p.SignIn(f))
 }
 
-// end adds the last action.
+// end adds the action that ends the flow.
 func (f *Flow) end(err error) {
 	if err == nil {
 		f.actions = append(f.actions, step.Action{Kind: step.ActionDone})
@@ -140,7 +140,7 @@ func (f *Flow) end(err error) {
 	f.actions = []step.Action{failure(err)}
 }
 
-// failure says what an error means to the host.
+// failure returns the action that reports an error to the host.
 func failure(err error) step.Action {
 	fail := step.Fail{Class: step.FailRetry, Message: err.Error()}
 	var known *Failure
@@ -157,7 +157,7 @@ func failure(err error) step.Action {
 	return step.Action{Kind: step.ActionFail, Fail: &fail}
 }
 
-// reply says what this step has come to.
+// reply returns the output of this step.
 func (f *Flow) reply() step.Reply {
 	h := history{Past: f.past}
 	if last := f.actions[len(f.actions)-1].Kind; step.Awaits(last) == "" {
@@ -186,7 +186,7 @@ func sign(p Provider, e *step.Event, kept json.RawMessage) step.Reply {
 	}}
 }
 
-// encode is json.Marshal for what is always JSON.
+// encode is json.Marshal for values that always have a JSON form.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -5,20 +5,20 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// Auto finds out how a server frames what it sends: by a header where the
-// first text begins with C or c, by lines where it begins with a brace or a
-// bracket. A line that begins otherwise is noise, delivered as it stands so
-// that the host counts it, and the next line decides. Until a server has sent
-// a header, it is written to by lines. The zero value is ready.
+// Auto finds out how a server frames its messages. The first text decides: it is a header if it
+// begins with C or c, and a line if it begins with a brace or a bracket. A line that begins
+// otherwise is noise: it is delivered as it stands, so that the host counts it, and the next
+// line decides. Until the server has sent a header, Auto writes lines to it. The zero value is
+// ready.
 type Auto struct {
 	lines   Lines
 	lengths Lengths
-	chosen  Framer   // nil while nothing has decided
+	chosen  Framer   // nil until a text has decided
 	noise   bool     // the current line does not decide
-	window  [32]byte // what of a payload is looked at
+	window  [32]byte // the part of a payload that is looked at
 }
 
-// Send writes as the server does, by lines as long as that is not known.
+// Send writes as the server does, or a line if that is not known yet.
 func (a *Auto) Send(h sdk.Handle, message sdk.Payload) abi.Status {
 	if a.chosen == nil {
 		return a.lines.Send(h, message)
@@ -26,7 +26,7 @@ func (a *Auto) Send(h sdk.Handle, message sdk.Payload) abi.Status {
 	return a.chosen.Send(h, message)
 }
 
-// Data looks for the byte that decides, and passes on what follows.
+// Data looks for the byte that decides, and passes on the bytes from there.
 func (a *Auto) Data(p sdk.Payload) {
 	for a.chosen == nil && p.Len() > 0 {
 		p = a.sniff(p)
@@ -36,7 +36,7 @@ func (a *Auto) Data(p sdk.Payload) {
 	}
 }
 
-// End passes on that the stream is over.
+// End passes on that the stream has ended.
 func (a *Auto) End(c *sdk.Conn) {
 	if a.chosen != nil {
 		a.chosen.End(c)
@@ -45,8 +45,8 @@ func (a *Auto) End(c *sdk.Conn) {
 	a.lines.End(c)
 }
 
-// sniff looks at the beginning of p and returns the part that has to be framed. White space
-// and a byte order mark decide nothing.
+// sniff looks at the beginning of p and returns the part that has to be framed. White space and
+// a byte order mark decide nothing.
 func (a *Auto) sniff(p sdk.Payload) sdk.Payload {
 	if a.noise {
 		return a.skipLine(p)

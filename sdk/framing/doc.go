@@ -2,10 +2,10 @@
 // [Lines] has one JSON text a line, [Lengths] a header with Content-Length
 // before each text, and [Auto] finds out which of them a server speaks.
 //
-// A framer delivers to the shared exchange, leaves the bytes of messages with
-// the host and does not allocate. It is fed with the payloads of DATA in
-// order, and told when the stream is over; how the stream was cut into chunks
-// makes no difference to what it delivers.
+// A framer delivers to the shared exchange, leaves the bytes of messages with the
+// host and does not allocate. It gets the payloads of DATA in order, and is told when
+// the stream ends. It delivers the same messages, however the stream was cut into
+// chunks.
 package framing
 
 import (

@@ -11,8 +11,8 @@ const (
 	// headerCap bounds a header block; one short field is all a server needs.
 	headerCap = 8 << 10
 
-	// lengthCap is the largest message cap that a host can be set to. A length
-	// beyond it is a mistake, not a message to wait for.
+	// lengthCap is the largest message cap that a host can be set to. A greater length is a
+	// mistake, and the framer does not wait for such a message.
 	lengthCap = 1 << 30
 
 	lengthField = "content-length:"
@@ -33,16 +33,16 @@ type Lengths struct {
 	left   int       // bytes of the current body that are still to come
 	final  final     // of the message
 	block  block     // the header block before it
-	line   [64]byte  // the current line; what does not fit is of no interest
+	line   [64]byte  // the current line; the rest of a longer one does not matter
 	n      int       // bytes of line
 	named  bool      // the line has its colon
-	lost   bool      // only a Content-Length ends the search for one
+	lost   bool      // the framer searches for the next Content-Length
 	warned bool      // the log has the reason
 	window [128]byte // what of a payload is looked at
 	out    [48]byte  // the header of an outgoing message
 }
 
-// block is what a header block said so far.
+// block is the state of the current header block.
 type block struct {
 	size    int // in bytes
 	fields  int
@@ -71,8 +71,8 @@ func (l *Lengths) Data(p sdk.Payload) {
 	}
 }
 
-// End delivers a body that is shorter than its Content-Length said; if the length
-// was wrong, the body may be whole all the same, but only if it ends as a message
+// End delivers a body that is shorter than its Content-Length. If that length
+// was wrong, the body may still be whole, but only if it ends as a message
 // does.
 func (l *Lengths) End(c *sdk.Conn) {
 	if l.left > 0 && l.final.closes() {
@@ -98,7 +98,7 @@ func (l *Lengths) body(p sdk.Payload) sdk.Payload {
 	return p.From(n)
 }
 
-// header looks at header bytes and returns what follows those it understood.
+// header reads header bytes and returns the bytes after those it understood.
 func (l *Lengths) header(p sdk.Payload) sdk.Payload {
 	if l.lost && l.n == 0 {
 		i := p.Scan(lengthStart)
@@ -139,7 +139,7 @@ func (l *Lengths) step(conn *sdk.Conn, c byte) {
 	}
 }
 
-// seek waits for the name of the one field that matters.
+// seek waits for the name Content-Length.
 func (l *Lengths) seek(c byte) {
 	if lower(c) != lengthField[l.n] {
 		l.n = 0
@@ -167,8 +167,8 @@ func (l *Lengths) endLine(conn *sdk.Conn) {
 	}
 }
 
-// endBlock begins the body. Blank lines between a body and the next header
-// block mean nothing.
+// endBlock begins the body. It ignores blank lines between a body and the next header
+// block.
 func (l *Lengths) endBlock(conn *sdk.Conn) {
 	b := l.block
 	l.block = block{}
@@ -179,7 +179,7 @@ func (l *Lengths) endBlock(conn *sdk.Conn) {
 	}
 }
 
-// field reads a Content-Length, which may stand twice if it says the same.
+// field reads a Content-Length. A second one must have the same value.
 func (l *Lengths) field(conn *sdk.Conn, line []byte) {
 	value, ok := lengthValue(line)
 	if !ok {
@@ -196,8 +196,8 @@ func (l *Lengths) field(conn *sdk.Conn, line []byte) {
 	}
 }
 
-// lose gives up on the current block. The first reason is logged; more of them
-// before a message is found again would only repeat it.
+// lose gives up on the current block. It logs the first reason only: until a message is found
+// again, others would repeat it.
 func (l *Lengths) lose(conn *sdk.Conn, reason string) {
 	l.lost, l.n, l.named = true, 0, false
 	l.block = block{}
@@ -214,7 +214,7 @@ func (l *Lengths) keep(c byte) {
 	}
 }
 
-// lengthValue returns what follows the name of a Content-Length.
+// lengthValue returns the value behind the name Content-Length.
 func lengthValue(line []byte) (value []byte, ok bool) {
 	if len(line) < len(lengthField) {
 		return nil, false

@@ -5,7 +5,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// mark is the byte order mark that some servers begin with.
+// mark is the byte order mark with which some servers begin.
 var mark = [3]byte{0xEF, 0xBB, 0xBF}
 
 // Lines frames newline-delimited JSON, the framing of MCP over byte streams
@@ -53,8 +53,8 @@ func (l *Lines) Data(p sdk.Payload) {
 	}
 }
 
-// End delivers a last line that has no newline. What does not end as a message does
-// is no message, but the end of a server that was about to send one.
+// End delivers a last line that has no newline. A line that does not end as a message does is
+// not delivered: the server ended in the middle of it.
 func (l *Lines) End(c *sdk.Conn) {
 	if l.open && l.final.closes() {
 		c.Deliver(shared, nil, abi.End)
@@ -62,8 +62,8 @@ func (l *Lines) End(c *sdk.Conn) {
 	l.open, l.final.last = false, 0
 }
 
-// skipMark returns what follows a byte order mark, or p where it has no mark.
-// Bytes that may belong to one are withheld until that is known.
+// skipMark returns p without a byte order mark at its beginning. Bytes that may belong to a mark
+// are withheld until that is certain.
 func (l *Lines) skipMark(p sdk.Payload) sdk.Payload {
 	withheld := l.marked
 	n := p.Take(l.head[:len(mark)-withheld])
@@ -78,7 +78,7 @@ func (l *Lines) skipMark(p sdk.Payload) sdk.Payload {
 	return p.From(n)
 }
 
-// release delivers bytes that were withheld, as they turned out not to be a mark.
+// release delivers bytes that were withheld and turned out not to be a mark.
 func (l *Lines) release(c *sdk.Conn, withheld int) {
 	l.begun = true
 	if withheld > 0 {

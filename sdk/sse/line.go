@@ -7,11 +7,11 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// dataField is how a line begins whose value stays with the host.
+// dataField begins a line whose value stays with the host.
 const dataField = "data:"
 
-// look reads what is not data, line by line, from a copy of the beginning of p,
-// and returns what follows it.
+// look reads lines that are not data, from a copy of the beginning of p. It returns the bytes
+// after them.
 func (r *Reader) look(p sdk.Payload) (rest sdk.Payload, ok bool) {
 	w := r.window[:p.Take(r.window[:])]
 	i := r.skipMark(w)
@@ -36,8 +36,8 @@ func (r *Reader) look(p sdk.Payload) (rest sdk.Payload, ok bool) {
 	return p.From(i), ok
 }
 
-// skipEnds returns where in w, from i on, something stands that counts: not the
-// second half of a line end, and between events no blank line.
+// skipEnds returns the index in w, from i on, of the first byte that counts. It skips the second
+// half of a line end, and blank lines between events.
 func (r *Reader) skipEnds(w []byte, i int) int {
 	if r.cr && w[i] == '\n' {
 		i++
@@ -52,8 +52,8 @@ func (r *Reader) skipEnds(w []byte, i int) int {
 	return i
 }
 
-// lineLen returns how many bytes stand before the first line end, all of them
-// where it has no line end.
+// lineLen returns the number of bytes before the first line end, or the length of b if there is
+// none.
 func lineLen(b []byte) int {
 	for i, c := range b {
 		if c == '\n' || c == '\r' {
@@ -63,8 +63,8 @@ func lineLen(b []byte) int {
 	return len(b)
 }
 
-// skipMark returns how much of the stream's first bytes is a byte order mark.
-// Half a mark is the beginning of a name, and not one that is known.
+// skipMark returns how many of the stream's first bytes belong to a byte order mark. Half a mark
+// is the beginning of a field name that nobody knows.
 func (r *Reader) skipMark(w []byte) (n int) {
 	if r.begun {
 		return 0
@@ -79,9 +79,9 @@ func (r *Reader) skipMark(w []byte) (n int) {
 	return n
 }
 
-// atData reports whether b goes on with the value of a data line, and returns where that
-// begins. If the line was cut, it may not know yet: then n is how much of b it has collected,
-// to find out with the bytes that follow.
+// atData reports whether b continues with the value of a data line, and returns where the value
+// begins. If the line was cut, atData may not know yet. Then n is how many bytes of b it has
+// collected, to decide with the bytes that follow.
 func (r *Reader) atData(b []byte) (n int, value bool) {
 	if len(r.line) == 0 {
 		if len(b) <= len(dataField) || b[0] != dataField[0] || string(b[:len(dataField)]) != dataField {
@@ -101,14 +101,14 @@ func (r *Reader) atData(b []byte) (n int, value bool) {
 		return n, false
 	}
 	if r.line[len(dataField)] != ' ' {
-		n-- // it is a part of the value
+		n-- // the byte is a part of the value
 	}
 	r.line = r.line[:0]
 	return n, true
 }
 
-// collect keeps the beginning of a line that is cut. One that is too long for
-// anything of interest is understood as far as it goes, and its rest skipped.
+// collect keeps the beginning of a line that is cut. It understands as much of a long line as it
+// keeps, and skips the rest.
 func (r *Reader) collect(b []byte) {
 	n := min(len(b), maxLine-len(r.line))
 	if r.line = append(r.line, b[:n]...); len(r.line) == maxLine {
@@ -117,7 +117,7 @@ func (r *Reader) collect(b []byte) {
 	}
 }
 
-// skip returns what is left of p from the end of the line on.
+// skip returns the part of p from the end of the line on.
 func (r *Reader) skip(p sdk.Payload) sdk.Payload {
 	i := p.Scan(lineEnds)
 	if i < 0 {
@@ -129,8 +129,8 @@ func (r *Reader) skip(p sdk.Payload) sdk.Payload {
 	return p.From(i + 1)
 }
 
-// endLine takes the end of a line, most often all of it, and reports whether it
-// ended an event.
+// endLine takes the end of a line, most often the whole line, and reports whether it ended an
+// event.
 func (r *Reader) endLine(p sdk.Payload, line []byte) (ok bool) {
 	if len(r.line) > 0 {
 		r.collect(line)
@@ -179,8 +179,8 @@ func begins(line []byte, name string) bool {
 	return len(line) >= n && string(line[:n]) == name && (len(line) == n || line[n] == ':')
 }
 
-// value returns what stands behind the name of a field: after the colon, if there
-// is one, and after one space, if there is that.
+// value returns the value of a field: the bytes after the colon, if there is one, and after one
+// space, if there is one.
 func value(b []byte) []byte {
 	if len(b) > 0 {
 		b = b[1:]
@@ -193,7 +193,7 @@ func value(b []byte) []byte {
 
 var newline = []byte{'\n'}
 
-// setID takes an id, unless it could not be sent.
+// setID stores an id, unless no header could hold it.
 func (r *Reader) setID(value []byte) {
 	if sendable(value) {
 		r.event.id, r.event.hasID = append(r.event.id[:0], value...), true
@@ -216,8 +216,8 @@ func sendable(id []byte) bool {
 // longestRetry is a day, in milliseconds.
 const longestRetry = 24 * 60 * 60 * 1000
 
-// setRetry takes a time that has only digits. A time of 0 would mean that no time
-// was given, so the shortest is 1.
+// setRetry stores a time that has only digits. The shortest is 1, since 0 means that no time was
+// given.
 func (r *Reader) setRetry(value []byte) {
 	ms := uint32(0)
 	for _, c := range value {
@@ -231,7 +231,7 @@ func (r *Reader) setRetry(value []byte) {
 	}
 }
 
-// beginData notes that a data line begins. Lines are joined by a newline.
+// beginData notes that a data line begins. A newline joins the lines.
 func (r *Reader) beginData() {
 	if r.event.data && r.keeps() {
 		r.event.keep(newline, r.Keep)
@@ -239,8 +239,8 @@ func (r *Reader) beginData() {
 	r.event.data, r.event.seen = true, true
 }
 
-// data reads the value of a data line, and the end of the event where that
-// follows at once. It returns what is left of p.
+// data reads the value of a data line, and the end of the event if that follows at once. It
+// returns the rest of p.
 func (r *Reader) data(p sdk.Payload) (rest sdk.Payload, ok bool) {
 	i := p.Scan(lineEnds)
 	if i < 0 {
@@ -259,8 +259,8 @@ func (r *Reader) data(p sdk.Payload) (rest sdk.Payload, ok bool) {
 	return p.From(i + end), true
 }
 
-// ends returns how much of b, which begins with a line end, is line ends, at
-// most two; and whether there are two, which make a blank line.
+// ends returns how many bytes of b are line ends, of which it counts two at most. b begins with
+// one. blank is true for two, which make a blank line.
 func ends(b []byte) (n int, blank bool) {
 	if n = oneEnd(b); n == len(b) || b[n] != '\r' && b[n] != '\n' {
 		return n, false
@@ -304,11 +304,11 @@ func (r *Reader) finish(p sdk.Payload) {
 	e.over, e.open = true, false
 }
 
-// keeps reports whether data are copied: the data of a message are not, so far as that is
-// known.
+// keeps reports whether data are copied. The data of a message are not, as far as the event is
+// known to be one.
 func (r *Reader) keeps() bool { return r.Keep > 0 && string(r.event.name) != "message" }
 
-// copy keeps a copy of data where that is wanted.
+// copy keeps a copy of data if the caller wants one.
 func (r *Reader) copy(p sdk.Payload) {
 	for n := 0; p.Len() > 0 && r.keeps() && !r.event.cut; p = p.From(n) {
 		n = p.Take(r.window[:])

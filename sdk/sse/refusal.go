@@ -8,8 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// Refusal is a response that says no, for people: its status and the beginning
-// of its body. The zero value is ready.
+// Refusal describes an HTTP response that refuses a request, for people: its status and the
+// beginning of its body. The zero value is ready.
 type Refusal struct {
 	Status int
 	body   [200]byte
@@ -19,8 +19,8 @@ type Refusal struct {
 // Reset makes r ready for another response.
 func (r *Refusal) Reset(status int) { r.Status, r.n = status, 0 }
 
-// Add keeps what is needed of the next bytes of the body and reports whether
-// more of them would make no difference.
+// Add keeps the needed part of the next bytes of the body. It reports whether further bytes
+// would make no difference.
 func (r *Refusal) Add(p sdk.Payload) (full bool) {
 	r.n += p.Take(r.body[r.n:])
 	return r.n == len(r.body)
@@ -51,10 +51,10 @@ func (r *Refusal) String() string {
 	return b.String()
 }
 
-// obscure are the characters that show nothing, or move what stands beside them:
-// controls, spaces of all kinds, formats, and those of private use, from one to
-// another. What lies between two that no standard has given a meaning is counted
-// with them. The table of package strconv is of 4 KB, and of one version of Unicode.
+// obscure are the ranges of characters that show nothing, or move what stands beside them:
+// controls, spaces of all kinds, formats, and those of private use. A range also covers the
+// characters in between that no standard has assigned. The table of package strconv takes 4 KB,
+// and is of one version of Unicode.
 var obscure = [...][2]rune{
 	{0x00, 0x20}, {0x7F, 0xA0}, {0xAD, 0xAD}, {0x600, 0x605}, {0x61C, 0x61C}, {0x6DD, 0x6DD}, {0x70F, 0x70F},
 	{0x890, 0x891}, {0x8E2, 0x8E2}, {0x1680, 0x1680}, {0x180E, 0x180E}, {0x2000, 0x200F}, {0x2028, 0x202F},

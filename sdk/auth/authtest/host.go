@@ -1,8 +1,8 @@
-// Package authtest runs auth providers natively, against a host that is a table:
-// what the network answers, what a person does, what is saved. It takes the
-// actions of package step one by one, holds the provider to the contract, and
-// writes down what was asked of it, so that a test can compare a flow with the
-// lines that describe it.
+// Package authtest runs auth providers natively, against a simulated host: a test says
+// what the network answers, what a person does and what is saved. The package takes the
+// actions of package step one by one and checks that the provider keeps the contract. It
+// writes down each action, so that a test can compare a flow with the lines that describe
+// it.
 package authtest
 
 import (
@@ -16,29 +16,29 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// Host is one host with one vault. A nil function is a host that has no such
-// thing: no network, no person to ask. It is not safe for concurrent use.
+// Host is one host with one vault. A nil function means that the host lacks that ability: no
+// network, no person to ask. It is not safe for concurrent use.
 type Host struct {
 	Now   int64 // Unix time in milliseconds; a wait moves it
 	Vault Vault
 
-	// Serve is the network. A nil response is none.
+	// Serve answers for the network. A nil response is no answer.
 	Serve func(*step.HTTP) *step.Response
 
-	// Browse is the person at a browser. It gets the page, and returns what comes
-	// to the callback; nil is a person who closes the page.
+	// Browse acts for the person at a browser. It gets the page, and returns the parameters that
+	// come to the callback; nil means that the person closes the page.
 	Browse func(page *url.URL) map[string]string
 
-	// Type is the person at a prompt; false is a person who says no.
+	// Type acts for the person at a prompt. ok is false if the person declines.
 	Type func(*step.Prompt) (text string, ok bool)
 
-	// Taken are the ports that cannot be listened on.
+	// Taken are the ports that are already in use.
 	Taken map[int]bool
 
 	entropy uint64
 }
 
-// Outcome is how a flow ended, with all that it did.
+// Outcome says how a flow ended, and lists all that it did.
 type Outcome struct {
 	Lines       []string // the actions, a line each
 	Credentials *step.Credentials
@@ -48,7 +48,7 @@ type Outcome struct {
 	Largest     int             // bytes of the largest state
 }
 
-// Run runs one flow to its end. An error is a provider that breaks the contract.
+// Run runs one flow to its end. An error says that the provider breaks the contract.
 func (h *Host) Run(p auth.Provider, start step.Start) (*Outcome, error) {
 	out := &Outcome{}
 	h.Vault.begin()
@@ -76,7 +76,7 @@ func (h *Host) Run(p auth.Provider, start step.Start) (*Outcome, error) {
 	return out, fmt.Errorf("the flow has more than %d steps", step.MaxSteps)
 }
 
-// take is one step, with the bounds of the contract.
+// take runs one step of the provider, within the bounds of the contract.
 func take(p auth.Provider, call *step.Call) (*step.Reply, error) {
 	in, err := json.Marshal(call)
 	if err != nil {
@@ -157,7 +157,7 @@ func (h *Host) perform(a *step.Action) *step.Event {
 	return h.ask(a)
 }
 
-// ask takes an action that a person has a part in.
+// ask takes an action that involves a person.
 func (h *Host) ask(a *step.Action) *step.Event {
 	switch {
 	case a.Kind == step.ActionListen && h.Browse != nil:
@@ -194,7 +194,7 @@ func (h *Host) exchange(r *step.HTTP) *step.Event {
 	return &step.Event{Response: answer}
 }
 
-// freePort is what a Listen without a port gets, or the next that is not taken.
+// freePort is the port for a Listen without one, or the next that is not taken.
 const freePort = 49152
 
 func (h *Host) listen(l *step.Listen) *step.Event {
@@ -226,7 +226,7 @@ func key(k *step.Key) *step.Event {
 	return &step.Event{Key: &step.PublicKey{JWK: json.RawMessage(`{"kty":"test"}`), Thumbprint: "thumbprint"}}
 }
 
-// jwt is signed with the name of the key. [Claims] reads it.
+// jwt returns a JWT whose signature is the name of the key. [Claims] reads it.
 func jwt(s *step.Sign) string {
 	encode := base64.RawURLEncoding.EncodeToString
 	return encode(s.Header) + "." + encode(s.Claims) + "." + encode([]byte(s.Key))

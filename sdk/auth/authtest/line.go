@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// line describes an action. It tells what a flow does, and none of the secrets.
+// line describes an action: what the flow does, without any secret.
 func line(a *step.Action) string {
 	switch a.Kind {
 	case step.ActionLoad:
@@ -43,8 +43,8 @@ func line(a *step.Action) string {
 	return a.Kind
 }
 
-// exchangeLine has the grant type of a token request, which is what tells one
-// from another.
+// exchangeLine describes an exchange. It includes the grant type of a token request, since those
+// differ by nothing else.
 func exchangeLine(r *step.HTTP) string {
 	text := "http " + r.Method + " " + r.URL
 	form, err := url.ParseQuery(r.Body)
@@ -57,7 +57,7 @@ func exchangeLine(r *step.HTTP) string {
 	return text
 }
 
-// Claims reads the claims of a JWT that a Host has signed, and which key it was.
+// Claims reads the claims of a JWT that a Host has signed, and the name of the key.
 func Claims(jwt string) (claims map[string]any, key string) {
 	parts := strings.Split(jwt, ".")
 	if len(parts) != 3 {

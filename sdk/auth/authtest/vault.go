@@ -8,8 +8,8 @@ import (
 
 // Vault holds records in memory. Its zero value is empty.
 type Vault struct {
-	// Locking is called when a record has been locked and is not yet read: it is
-	// where another process has been faster.
+	// Locking is called when a record has been locked and not yet read. A test can write the
+	// record here, as a faster process would.
 	Locking func(step.RecordKey)
 
 	records map[step.RecordKey]record
@@ -22,10 +22,10 @@ type record struct {
 	generation int // from 1
 }
 
-// begin begins a flow, which has seen nothing.
+// begin starts a flow, which has not loaded anything yet.
 func (v *Vault) begin() { v.seen = map[step.RecordKey]int{} }
 
-// Put writes a record, as another process does.
+// Put writes a record, as another process would.
 func (v *Vault) Put(key step.RecordKey, value any) {
 	b, err := json.Marshal(value)
 	if err != nil {
@@ -76,8 +76,8 @@ func (v *Vault) store(key step.RecordKey, value json.RawMessage) {
 	v.seen[key] = v.count
 }
 
-// forget removes what was loaded, and not what was written since. Of a flow that has
-// not loaded the record, it removes whatever is there, as Wharf does.
+// forget removes the record that the flow loaded, unless it was written since. If the flow has
+// not loaded the record, forget removes it in any case, as Wharf does.
 func (v *Vault) forget(key step.RecordKey) {
 	if seen, known := v.seen[key]; !known || seen == v.records[key].generation {
 		delete(v.records, key)
