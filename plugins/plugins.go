@@ -1,5 +1,5 @@
-// Package plugins holds the plugins that are shipped with Wharf, and nothing
-// else. They come into a host through the door that every plugin uses:
+// Package plugins holds the plugins that are shipped with Wharf, and nothing else. A host gets
+// them as it gets any other plugin:
 //
 //	host.New(ctx, host.Config{Plugins: plugins.Builtin()})
 //
@@ -14,11 +14,11 @@ import (
 	"encoding/binary"
 )
 
-// Each plugin is a folder with its source and the module built from it, which
-// is committed because go install builds nothing but Go. They are variables and
-// no file system, which would copy each of them when it is read: like this, what
-// is not used is not even read from the disk. Those in Go, of megabytes, are compressed to a
-// quarter.
+// Each plugin is a folder with its source and the built module, which is
+// committed because go install builds nothing but Go. The modules are variables,
+// so that an unused one is not even read from the disk; a file system would copy
+// each when it is read. The modules from Go, which have megabytes, are compressed
+// to a quarter.
 var (
 	//go:embed bearer/bearer.wasm
 	bearer []byte
@@ -34,9 +34,9 @@ var (
 	stdio []byte
 )
 
-// Builtin returns the shipped plugins by name, each as a function that returns its module.
-// The map is the caller's; the bytes are shared and must not be changed. To call a function
-// costs nothing for a plugin in C, and for one in Go some 15 ms and its size in memory.
+// Builtin returns the shipped plugins by name, each as a function that returns its module. The caller
+// owns the map; the bytes are shared and must not be changed. Calling a function costs nothing for a
+// plugin in C. For one in Go it costs some 15 ms, and the size of the module in memory.
 func Builtin() map[string]func() []byte {
 	return map[string]func() []byte{
 		"bearer": as(bearer), "helper": as(helper), "http": as(http), "oauth": unpacked(oauth), "sse": unpacked(sse), "stdio": as(stdio),
@@ -45,8 +45,8 @@ func Builtin() map[string]func() []byte {
 
 func as(module []byte) func() []byte { return func() []byte { return module } }
 
-// unpacked returns what makes a module of its compressed form, anew each time: a host asks
-// once, and the module is not held afterwards.
+// unpacked returns a function that unpacks a module. It does so anew each time: a host asks
+// once, and the module is not kept afterwards.
 func unpacked(packed []byte) func() []byte {
 	return func() []byte {
 		var module bytes.Buffer

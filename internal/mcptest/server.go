@@ -1,6 +1,6 @@
-// Package mcptest has the MCP server that tests connect to where all that matters is that
-// it is a good one. Servers that misbehave are written where they are used. It shares
-// nothing with what it tests.
+// Package mcptest has an MCP server that behaves well, for tests to connect to. Servers that
+// misbehave are written in the tests that use them. The package shares no code with what it
+// tests.
 package mcptest
 
 import (

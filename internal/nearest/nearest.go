@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxLength is how long a word or a name is that is compared, in bytes.
+// maxLength bounds the words and names that are compared, in bytes.
 const maxLength = 64
 
-// Name returns the name that a word becomes with the fewest edits, whatever the case of its
-// letters: at most so many edits, and not as many as it has letters. Of several such names it
-// is the first. It is "" if there is no such name.
+// Name returns the name that takes the fewest edits from word, regardless of case. There may be
+// at most that many edits, and fewer than the longer of the two has letters. Of several such
+// names it is the first. Name returns "" if there is no such name.
 func Name(word string, names []string, edits int) string {
 	best := ""
 	for _, name := range names {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Resource is an MCP server behind a guard, which names the [Server] that lets people in.
-// Its fields are set before it is asked.
+// Resource is an MCP server behind a guard, which names the [Server] that signs people in. Set
+// its fields before the first request.
 type Resource struct {
 	URL      string                                                       // of the endpoint, which ends in /mcp
 	Metadata func(m map[string]any)                                       // changes what it says of itself
@@ -83,7 +83,7 @@ func (p *Resource) Move(s *Server) {
 	p.server = s
 }
 
-// Tokens returns what the messages came with.
+// Tokens returns the Authorization of each message.
 func (p *Resource) Tokens() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package oauthtest has the authorization server of the tests, and a guard for the MCP
-// servers that it lets people in to. It shares nothing with what it tests.
+// Package oauthtest has an authorization server for tests, and a guard for MCP servers that use
+// it. It shares no code with what it tests.
 package oauthtest
 
 import (
@@ -18,14 +18,14 @@ import (
 	"sync/atomic"
 )
 
-// Canary is in every secret of a [Server]. Only the two that a secret is between may see it.
+// Canary is in every secret of a [Server]. Only the two parties that share a secret may see it.
 const Canary = "c4nary-"
 
 // canaries numbers them, so that no two servers give out the same.
 var canaries atomic.Int64
 
-// Server is an authorization server that believes everybody, and gives out one canary
-// after the other. Its fields are set before it is asked.
+// Server is an authorization server that accepts everybody, and gives out canaries as secrets.
+// Set its fields before the first request.
 type Server struct {
 	URL      string
 	Metadata func(m map[string]any) // changes what it says of itself
@@ -163,7 +163,7 @@ func (s *Server) Admits(token string) bool {
 	return strings.HasPrefix(token, Canary+"access-") && s.valid[token]
 }
 
-// Expire ends the access tokens, as seen by the server that they are for.
+// Expire makes the access tokens expire for the server that they are for, and for no one else.
 func (s *Server) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,8 +23,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Long reports whether WHARF_LONG is set, which CI sets once: then tests try all of what
-// they otherwise try a part of.
+// Long reports whether WHARF_LONG is set, as CI does once. Tests then try all cases of which
+// they otherwise try a part.
 func Long() bool { return os.Getenv("WHARF_LONG") != "" }
 
 // NeedsLong skips a test that is long as a whole.
@@ -35,9 +35,9 @@ func NeedsLong(t testing.TB) {
 	}
 }
 
-// Parallel has n parallel tests run at once, unless the command line says how many. By
-// default that is the number of processors, which is too few for tests that wait. It is
-// called by TestMain.
+// Parallel lets n parallel tests run at once, unless the command line sets a number. The
+// default is the number of processors, which is too few for tests that wait. Call it from
+// TestMain.
 func Parallel(n int) {
 	flag.Parse()
 	given := false
@@ -47,9 +47,9 @@ func Parallel(n int) {
 	}
 }
 
-// NeedsWorkers skips a test of a process that the test starts of its own program, if
-// WHARF_NO_WORKERS says that no such process can be started: an emulator of another machine
-// may start no program of that machine.
+// NeedsWorkers skips a test that starts its own program as another process, if
+// WHARF_NO_WORKERS is set. An emulator of another machine may be unable to start programs of
+// that machine.
 func NeedsWorkers(t testing.TB) {
 	t.Helper()
 	if os.Getenv("WHARF_NO_WORKERS") != "" {
@@ -57,7 +57,7 @@ func NeedsWorkers(t testing.TB) {
 	}
 }
 
-// Part returns the cases in the order of their names: all of them where trials are long, and
+// Part returns cases in the order of their names: all of them if WHARF_LONG is set, and
 // otherwise the first of every n.
 func Part[V any](cases map[string]V, n int) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
@@ -87,9 +87,9 @@ var codeDir = sync.OnceValue(func() string {
 	return dir
 })
 
-// Plugin builds a Go package, named as for go build, for the sandbox, and returns its
-// file. It is linked only when its source has changed since the last run. More flags of
-// the linker may be given.
+// Plugin builds a Go package, named as for go build, for the sandbox, and returns the path of
+// its file. It links again only if the source has changed since the last run. linker has more
+// flags for the linker.
 func Plugin(t testing.TB, pkg string, linker ...string) string {
 	t.Helper()
 	return build(t, pkg, "plugin.wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", strings.Join(append([]string{"-ldflags=-s -w"}, linker...), " "))

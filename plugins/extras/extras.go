@@ -1,6 +1,6 @@
-// Package extras is the index of plugins that are built from this repository, have a name
-// of their own, and are no part of the program: `wharf plugin add NAME` installs one of
-// them. What is trusted is the hash in the index. Where a file comes from is not.
+// Package extras is the index of plugins that are built from this repository under names of
+// their own, and are no part of the program. `wharf plugin add NAME` installs one of them. The
+// hash in the index is trusted; the place that a file comes from is not.
 package extras
 
 import (
@@ -20,10 +20,10 @@ type Extra struct {
 	Size    int64    `json:"size"`    // of the file, in bytes
 	Asks    []string `json:"asks"`    // the kinds that it asks for
 
-	Embedded bool `json:"embedded,omitempty"` // the file is a part of the program: it is a few KB
+	Embedded bool `json:"embedded,omitempty"` // the program contains the file, which has only a few KB
 
 	URL    string `json:"-"` // where it is published
-	Module []byte `json:"-"` // of one that is embedded; shared, and not to be changed
+	Module []byte `json:"-"` // of an embedded one; shared, and not to be changed
 }
 
 //go:embed index.json built/*.wasm

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// isSecure reports whether an address is fit for what OAuth sends: https, or http
-// on the loopback interface where that is allowed. It has no user name, which
-// only ever serves to mislead.
+// isSecure reports whether an address may be sent what OAuth sends: it is https, or http on the
+// loopback interface if loopback is set. It must not have a user name, whose only use is to
+// mislead.
 func isSecure(u *url.URL, loopback bool) bool {
 	if u.Host == "" || u.Opaque != "" || u.User != nil {
 		return false
@@ -22,8 +22,8 @@ func isLoopback(u *url.URL) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// originOf returns scheme, host and port as they are compared: in lower case, and
-// without the port that the scheme has by itself.
+// originOf returns scheme, host and port in the form in which they are compared: in lower case,
+// and without the default port of the scheme.
 func originOf(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	switch u.Scheme {
@@ -35,9 +35,9 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
-// covers reports whether a resource is the server, or what the server is part of:
-// the same origin, and a path that the server's begins with, by whole segments.
-// A resource with a query is the server only if both have the same.
+// covers reports whether a resource is the server, or contains it. They have the same origin,
+// and the server's path begins with the resource's, by whole segments. A resource with a query
+// covers the server only if both have the same.
 func covers(resource, server *url.URL) bool {
 	if originOf(resource) != originOf(server) || resource.User != nil || resource.Fragment != "" || resource.Opaque != "" {
 		return false

@@ -10,14 +10,14 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// errClientGone is a registered client that the authorization server does not know
-// any more.
+// errClientGone says that the authorization server no longer knows a client that was registered
+// with it.
 var errClientGone = auth.Misconfigured("the authorization server does not know the client that it has registered itself",
 	"register a client there by hand, and set client_id")
 
-// signInByBrowser sends the person to the authorization server. A registration
-// that turns out to be gone is made anew, once; where there is no way to register,
-// the person is asked for a token.
+// signInByBrowser sends the person to the authorization server. If the registration turns out to
+// be gone, it registers again, once. If the server registers no client, it asks the person for a
+// token.
 func (l *login) signInByBrowser(at *place) (*token, error) {
 	if err := at.Server.checkPKCE(); err != nil {
 		return nil, err
@@ -38,8 +38,8 @@ func (l *login) signInByBrowser(at *place) (*token, error) {
 	return t, err
 }
 
-// authorize is one authorization code grant with PKCE (RFC 6749, section 4.1; RFC 7636). What
-// the answer is compared with is settled before the page opens.
+// authorize is one authorization code grant with PKCE (RFC 6749, section 4.1; RFC 7636). It
+// settles what to compare the answer with before the page opens.
 func (l *login) authorize(at *place) (*token, error) {
 	c, err := l.identify(at, l.listen)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *login) authorize(at *place) (*token, error) {
 	return nil, l.explainGrant(src, err)
 }
 
-// sourceOf is where a token for the place will come from.
+// sourceOf returns the source of a token for the place.
 func (l *login) sourceOf(at *place, c client) (*source, error) {
 	alg, err := l.proofAlg(at)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *login) sourceOf(at *place, c client) (*source, error) {
 	return src, l.openProofKey(alg)
 }
 
-// page returns the authorization request, without the state, which is the host's.
+// page returns the address of the authorization request, without the state, which the host adds.
 func (l *login) page(at *place, src *source, verifier string) (string, error) {
 	u, err := url.Parse(at.Server.Authorize)
 	if err != nil {
@@ -110,8 +110,8 @@ func (l *login) page(at *place, src *source, verifier string) (string, error) {
 	return u.String(), nil
 }
 
-// abandon handles a person who did not come back. Perhaps the page said that it does not know
-// the client, so a registered client is not used again.
+// abandon handles a person who did not come back. The page may have said that it does not know
+// the client, so abandon drops a registered client.
 func (l *login) abandon(src *source, err error) error {
 	if !src.Client.reused {
 		return err
@@ -119,10 +119,10 @@ func (l *login) abandon(src *source, err error) error {
 	return errors.Join(err, l.dropRegistration(src.Issuer))
 }
 
-// readRedirect reads what came to the callback. Before anything in it means anything, it must
-// come from the authorization server that the person was sent to (RFC 9207, section 2.4):
-// compared character by character, also if it was not announced, and for an error as for a
-// code.
+// readRedirect reads the parameters that came to the callback. They mean nothing until their iss
+// is the authorization server that the person was sent to (RFC 9207, section 2.4). It is
+// compared character by character, also if the server did not announce it, and for an error as
+// for a code.
 func readRedirect(s *server, params map[string]string) (code string, err error) {
 	iss, there := params["iss"]
 	switch {
@@ -145,7 +145,7 @@ func (l *login) redeemCode(src *source, code, verifier string) (*token, error) {
 	return t, l.explainGrant(src, err)
 }
 
-// explainGrant says what a grant that failed means.
+// explainGrant explains the failure of a grant.
 func (l *login) explainGrant(src *source, err error) error {
 	doing, again := "sign in at "+src.Issuer, "run: wharf login "+l.Start().Server.Name
 	switch {

@@ -13,16 +13,16 @@ type challenge struct {
 	params map[string]string // each name's first
 }
 
-// Bounds of what is read of a server's challenges. What is beyond is not read.
+// Bounds of reading a server's challenges. The rest is not read.
 const (
 	maxChallenges = 16
 	maxParams     = 32
 )
 
-// parseChallenges reads all WWW-Authenticate fields. Each has a list of challenges, and each
-// challenge a list of parameters, by the same commas; so a word is a scheme if no "=" comes
-// after it. A malformed part is skipped up to the next comma: one bad challenge does not hide
-// another.
+// parseChallenges reads all WWW-Authenticate fields. Commas separate challenges, and
+// also the parameters of a challenge; so a word is a scheme unless "=" follows. A
+// malformed part is skipped up to the next comma, so that one bad challenge does not
+// hide another.
 func parseChallenges(fields []string) []challenge {
 	var found []challenge
 	for _, field := range fields {
@@ -87,7 +87,7 @@ func (s *scanner) skip(set string) bool {
 	return skipped
 }
 
-// atEnd reports whether an element is over: at a comma, or where nothing follows.
+// atEnd reports whether an element ends here: at a comma, or at the end of the field.
 func (s *scanner) atEnd() bool {
 	s.skip(" \t")
 	return s.rest == "" || s.rest[0] == ','
@@ -120,8 +120,8 @@ func isTokenRune(r rune) bool {
 	return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r < 0x80 && strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// equals reads the "=" behind the name of a parameter, with the spaces that old
-// senders put around it. Without one the word was no name, and nothing is read.
+// equals reads the "=" behind the name of a parameter, with the spaces that old senders put
+// around it. If there is none, it reads nothing: the word was no name.
 func (s *scanner) equals(name string) (string, bool) {
 	rest := strings.TrimLeft(s.rest, " \t")
 	if name == "" || !strings.HasPrefix(rest, "=") {
@@ -131,8 +131,8 @@ func (s *scanner) equals(name string) (string, bool) {
 	return name, true
 }
 
-// value reads a token or a quoted string. Some send URLs without quotes, so it
-// ends where an element can end, and not at the first byte that no token has.
+// value reads a token or a quoted string. Some servers send URLs without quotes, so a value ends
+// where an element can end, not at the first byte that no token has.
 func (s *scanner) value() (string, bool) {
 	if strings.HasPrefix(s.rest, `"`) {
 		return s.quoted()
@@ -146,8 +146,8 @@ func (s *scanner) value() (string, bool) {
 	return value, value != ""
 }
 
-// quoted reads a quoted string (RFC 9110, section 5.6.4). One that does not end is
-// refused.
+// quoted reads a quoted string (RFC 9110, section 5.6.4). It refuses one that does not
+// end.
 func (s *scanner) quoted() (string, bool) {
 	var b strings.Builder
 	for i := 1; i < len(s.rest); i++ {
@@ -166,8 +166,8 @@ func (s *scanner) quoted() (string, bool) {
 	return "", false
 }
 
-// token68 reads what stands in place of parameters (RFC 9110, section 11.2), if it
-// is that: nothing but a comma may follow, or it is a name.
+// token68 reads a token68, which stands in place of parameters (RFC 9110, section 11.2). Only a
+// comma or the end may follow it; otherwise the text is a name.
 func (s *scanner) token68() string {
 	n := strings.IndexFunc(s.rest, func(r rune) bool {
 		return !('a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r < 0x80 && strings.ContainsRune("-._~+/", r))
@@ -188,15 +188,15 @@ func (s *scanner) token68() string {
 	return token
 }
 
-// wants is what the challenges of a server say to a client of OAuth.
+// wants holds what the challenges of a server ask of a client of OAuth.
 type wants struct {
 	metadata string // the URL of the protected resource metadata
 	scope    string
 	schemes  []string // "bearer", "dpop": those that carry OAuth's tokens
 }
 
-// readWants takes what the challenges for OAuth's schemes say; of what several
-// say, the first.
+// readWants reads the challenges for OAuth's schemes. If several say the same thing, the first
+// of them counts.
 func readWants(found []challenge) (w wants) {
 	for _, c := range found {
 		if c.scheme != "bearer" && c.scheme != "dpop" {

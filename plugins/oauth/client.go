@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// Where a client is from.
+// The origins of a client.
 const (
 	kindGiven      = "given"      // the settings
 	kindDocument   = "document"   // it is the URL of a client id metadata document
@@ -26,15 +26,15 @@ const (
 	methodKey   = "private_key_jwt"
 )
 
-// client is who Wharf is at an authorization server. A secret out of the settings
-// is not part of it, and so in no record.
+// client is Wharf's identity at an authorization server. A secret from the settings is not part
+// of it, and so is in no record.
 type client struct {
 	Kind     string `json:"kind"`
 	ID       string `json:"id"`
 	Secret   string `json:"secret,omitempty"` // of a registered client
 	Method   string `json:"method"`
 	Redirect string `json:"redirect,omitempty"` // that was registered
-	Expires  int64  `json:"expires,omitempty"`  // the secret, as Unix time in milliseconds; 0 if it does not
+	Expires  int64  `json:"expires,omitempty"`  // of the secret, as Unix time in milliseconds; 0 if it does not expire
 
 	reused bool // it was registered in an earlier flow
 }
@@ -54,9 +54,9 @@ func (l *login) given(at *place) (client, error) {
 	return c, err
 }
 
-// method picks how the client of the settings authenticates: with what it has, in
-// a way that the authorization server takes. One that says nothing takes basic
-// (RFC 8414, section 2).
+// method picks how the client of the settings authenticates, by what it has and what the
+// authorization server accepts. A server that lists no methods accepts basic (RFC 8414, section
+// 2).
 func (s *settings) method(supported []string) (string, error) {
 	if supported == nil {
 		supported = []string{methodBasic, methodKey}
@@ -75,8 +75,8 @@ func (s *settings) method(supported []string) (string, error) {
 	return "", auth.Misconfigured("the authorization server takes neither client_secret nor private_key", "it takes: "+brief(list(supported)))
 }
 
-// documented is the client that is described at the URL of the settings. Its
-// document is the same for all authorization servers.
+// documented returns the client that is described at the URL in the settings. Its document is
+// the same for all authorization servers.
 func (l *login) documented(at *place) client {
 	c := client{Kind: kindDocument, ID: l.settings.ClientMetadataURL, Method: methodNone}
 	if l.settings.PrivateKey != "" && slices.Contains(at.Server.Methods, methodKey) {
@@ -85,8 +85,8 @@ func (l *login) documented(at *place) client {
 	return c
 }
 
-// authenticate adds to a request what proves who the client is: exactly one way
-// (RFC 6749, section 2.3).
+// authenticate adds the client's proof of identity to a request, in exactly one way (RFC 6749,
+// section 2.3).
 func (l *login) authenticate(src *source, headers map[string]string, form url.Values) error {
 	c := src.Client
 	switch c.Method {
@@ -115,13 +115,13 @@ func (l *login) authenticate(src *source, headers map[string]string, form url.Va
 // clientKey is the name of the private key of the client.
 const clientKey = "client"
 
-// assertionLife is how long an assertion of the client is good for. It is used at
+// assertionLife is the lifetime of an assertion of the client, which is used at
 // once.
 const assertionLife = 120 // seconds
 
-// assertion makes a JWT by which the client authenticates (RFC 7523, section 3).
-// It is meant for the issuer, and not for an endpoint that another authorization
-// server could name as its own.
+// assertion makes a JWT by which the client authenticates (RFC 7523, section 3). Its audience
+// is the issuer, because another authorization server could name the same endpoint as its
+// own.
 func (l *login) assertion(id, issuer string) (string, error) {
 	if _, err := l.Key(auth.Key{Do: step.KeyImport, Name: clientKey, Alg: l.settings.KeyAlg, PEM: l.settings.PrivateKey}); err != nil {
 		return "", auth.Misconfigured("private_key: "+err.Error(), "")

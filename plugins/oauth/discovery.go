@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// place is where to sign in to a server, and what the server says of it.
+// place says where to sign in to a server, with the server's own statements about that.
 type place struct {
 	Resource string   // the resource indicator to send; "" for none
 	Scopes   []string // that the server lists
@@ -25,8 +25,8 @@ type resource struct {
 	bound   bool
 }
 
-// discover asks the server who signs people in to it, and that authorization
-// server how.
+// discover asks the server for its authorization server, and that one how it signs people
+// in.
 func (l *login) discover() (place, error) {
 	about, err := l.findResource()
 	if err != nil && !l.isPlaceKnown() {
@@ -48,16 +48,16 @@ func (l *login) discover() (place, error) {
 	return at, err
 }
 
-// isPlaceKnown reports whether the settings say which authorization server it is.
-// What the server says of itself is then good to have, and not needed.
+// isPlaceKnown reports whether the settings name the authorization server. Then the server's own
+// metadata is useful, but not needed.
 func (l *login) isPlaceKnown() bool {
 	return l.settings.AuthorizationServer != "" || l.settings.MetadataURL != ""
 }
 
-// findResource returns the metadata of the server, or nil if it has none. What
-// the challenge names comes first, if it lies at the server itself: metadata of
-// another origin could speak for it without its leave. Then come the two
-// well-known places.
+// findResource returns the metadata of the server, or nil if it has none. It first looks
+// where the challenge says, if that is at the server itself: metadata of another origin
+// could speak for the server without its leave. Then it looks at the two well-known
+// places.
 func (l *login) findResource() (*resource, error) {
 	const name = "oauth-protected-resource"
 	places := []string{wellKnown(l.server, name), originOf(l.server) + "/.well-known/" + name}
@@ -94,8 +94,8 @@ func (l *login) readResource(d *document) (*resource, error) {
 }
 
 // findServer returns the authorization server that the settings or the server name.
-// Without metadata it is not used: nothing would say that it is the one it is taken
-// for.
+// Without metadata it is not used, since nothing would confirm that it is the expected
+// one.
 func (l *login) findServer(about *resource) (server, error) {
 	issuer, err := l.pickIssuer(about)
 	if err != nil {
@@ -116,9 +116,9 @@ func (l *login) findServer(about *resource) (server, error) {
 	return *found, nil
 }
 
-// pickIssuer picks one of those that the server names (RFC 9728, section 7.6): the
-// one that the settings name, the one of last time, or the first that can be
-// used. It is "" if the settings name a place instead.
+// pickIssuer picks one of the issuers that the server names (RFC 9728, section 7.6): the one in
+// the settings, the one of last time, or the first that can be used. It returns "" if the
+// settings name a place instead.
 func (l *login) pickIssuer(about *resource) (string, error) {
 	pinned := l.settings.AuthorizationServer
 	switch {
@@ -138,19 +138,19 @@ func (l *login) pickIssuer(about *resource) (string, error) {
 	return "", auth.Misconfigured("the server names no authorization server that can be used: "+brief(about.servers[0])+" is no https URL", "")
 }
 
-// isIssuer tells issuer identifiers (RFC 8414, section 2).
+// isIssuer reports whether a text is an issuer identifier (RFC 8414, section 2).
 func (l *login) isIssuer(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && l.isAllowed(u) && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
 }
 
-// isAllowed reports whether an address that a stranger names may be called. Only a
-// server on this machine can lead to others on it.
+// isAllowed reports whether an address that a stranger names may be called. Only a server on
+// this machine may lead to others on this machine.
 func (l *login) isAllowed(u *url.URL) bool { return isSecure(u, isLoopback(l.server)) }
 
-// search returns what read makes of the first place that has a document it takes, or nil if
-// there is no document anywhere. The error is that of the first document that was wrong, or
-// of a place that could not be asked: a document that may be there does not count as
+// search reads the first place that has a document, and returns the result of read. It
+// returns nil if no place has one. The error is that of the first document that was wrong, or
+// of a place that could not be asked: such a place may have a document, so none counts as
 // absent.
 func search[T any](l *login, places []string, headers map[string]string, read func(*document) (*T, error)) (*T, error) {
 	all := map[string]string{"Accept": "application/json"}
@@ -177,10 +177,10 @@ func search[T any](l *login, places []string, headers map[string]string, read fu
 	return nil, fault
 }
 
-// errDown is a place that could not be asked.
+// errDown is the error of a place that could not be asked.
 var errDown = errors.New("the server is out of order")
 
-// readPlace returns nothing for a place where there is no document.
+// readPlace returns nil for a place without a document.
 func readPlace[T any](r *auth.Response, read func(*document) (*T, error)) (*T, error) {
 	switch {
 	case r.Status >= 500 || r.Status == 429:

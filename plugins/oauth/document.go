@@ -11,24 +11,24 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// maxDepth is how deep the JSON of a stranger may be nested.
+// maxDepth bounds how deep the JSON of a stranger may be nested.
 const maxDepth = 32
 
-// document is a JSON object that a stranger has sent. Its methods return one
-// member each, and "" or nothing for one that is absent or null; a member of
-// another type than the one asked for is remembered as the error of the whole,
-// which its reader looks at last. Names are compared exactly, so that nothing can
-// hide behind another spelling.
+// document is a JSON object from a stranger. Each of its methods returns one
+// member; "" or nothing stands for one that is absent or null. A member of a
+// wrong type becomes the error of the whole document, which its reader checks
+// last. Names are compared exactly, so that nothing can hide behind another
+// spelling.
 type document struct {
 	members map[string]json.RawMessage
 	err     error
 }
 
-// errNotJSON is an answer that does not even say that it is a document.
+// errNotJSON says that an answer does not claim to be JSON.
 var errNotJSON = errors.New("its content type is not that of JSON")
 
-// readDocument reads the body of an answer that says of itself that it is JSON. A
-// page that is not found often comes with status 200, as HTML.
+// readDocument reads the body of an answer whose content type is JSON. A page that is not found
+// often comes as HTML with status 200.
 func readDocument(r *auth.Response) (*document, error) {
 	kind, _, _ := strings.Cut(strings.ToLower(r.Headers["content-type"]), ";")
 	if kind = strings.TrimSpace(kind); kind != "application/json" && !strings.HasSuffix(kind, "+json") {
@@ -105,7 +105,7 @@ func (d *document) flag(name string) bool {
 	return b
 }
 
-// seconds returns a number of seconds. Some write numbers as texts.
+// seconds returns a number of seconds. It also reads a text, as some servers send.
 func (d *document) seconds(name string) (n int64, ok bool) {
 	var number json.Number
 	if !d.read(name, "number of seconds", &number) {
@@ -119,10 +119,10 @@ func (d *document) seconds(name string) (n int64, ok bool) {
 	return int64(min(f, maxSeconds)), true
 }
 
-// maxSeconds is ten years: far enough, and no sum overflows.
+// maxSeconds is ten years, so that no sum overflows.
 const maxSeconds = 10 * 366 * 24 * 3600
 
-// brief is a text of a stranger as it may stand in a message for people.
+// brief returns a stranger's text in a form that is fit for a message to people.
 func brief(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || !strconv.IsPrint(r) {

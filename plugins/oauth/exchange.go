@@ -17,8 +17,8 @@ const (
 	typeIDJAG      = "urn:ietf:params:oauth:token-type:id-jag"
 )
 
-// signInByMachine gets a token by a grant that needs no person. As with a refresh, the
-// first of several flows does it for the rest.
+// signInByMachine gets a token by a grant that needs no person. As with a refresh, the first of
+// several flows gets it for all of them.
 func (l *login) signInByMachine(at *place) (*token, error) {
 	c := client{Kind: kindGiven, Method: methodNone}
 	var err error
@@ -46,7 +46,7 @@ func (l *login) signInByMachine(at *place) (*token, error) {
 	return t, l.save(t, at)
 }
 
-// isOthers reports whether another flow got a token meanwhile that can be used.
+// isOthers reports whether another flow has meanwhile got a token that can be used.
 func (l *login) isOthers(t *token) bool {
 	if l.Start().Reason == step.ReasonLogin || !l.isFresh(t) || l.token != nil && l.token.Access == t.Access {
 		return false
@@ -55,7 +55,7 @@ func (l *login) isOthers(t *token) bool {
 	return (refused == nil || refused.Token != t.Access) && contains(t.Scope, parseScopes(l.wants.scope))
 }
 
-// repeat gets another token the way the old one was got. The record is locked.
+// repeat gets another token in the way in which the old one was got. The record is locked.
 func (l *login) repeat(old *token) (*token, error) {
 	if err := l.openProofKey(old.Source.DPoP); err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func (l *login) repeat(old *token) (*token, error) {
 	return t, l.Store(t.key(l), t)
 }
 
-// grant runs the configured grant. If it is refused, that is the end of it: no
-// other grant is tried in its place.
+// grant runs the configured grant. If that is refused, it tries no other grant in its
+// place.
 func (l *login) grant(src *source) (*token, error) {
 	form := url.Values{}
 	if len(src.Scope) > 0 {
@@ -125,8 +125,8 @@ func (l *login) identityAssertion(src *source) (string, error) {
 	return assertion, nil
 }
 
-// readAssertion reads the response of RFC 8693, section 2.2. Its access_token holds
-// the assertion, as its issued_token_type and its token_type must say.
+// readAssertion reads the response of RFC 8693, section 2.2. Its access_token must be the
+// assertion, by its issued_token_type and its token_type.
 func readAssertion(r *auth.Response) (string, error) {
 	if err := checkStatus(r); err != nil {
 		return "", err
@@ -145,8 +145,8 @@ func readAssertion(r *auth.Response) (string, error) {
 	return assertion, nil
 }
 
-// explainMachine says what a grant without a person means when it fails: no person
-// can be asked, so only the configuration can mend it.
+// explainMachine explains the failure of a grant without a person. Only the configuration can
+// mend it, since no person can be asked.
 func (l *login) explainMachine(src *source, err error) error {
 	if saysNo(err, "access_denied", "invalid_grant") {
 		return auth.Misconfigured("get a token at "+src.Issuer+": "+err.Error(), "see what jwt, id_token or private_key lead to: it may have expired, or be for another server")

@@ -2,10 +2,10 @@ package main
 
 import "net/url"
 
-// leave ends a login: the tokens are revoked where that is possible (RFC 7009),
-// and forgotten in any case. The refresh token goes first: it is the one that
-// others come from. What the authorization server says to that changes nothing.
-// The registration stays; it gives no access by itself.
+// leave ends a login. It revokes the tokens if possible (RFC 7009), and forgets them in any
+// case. The refresh token goes first, since others come from it. The answer of the
+// authorization server changes nothing. The registration stays, because it gives no access by
+// itself.
 func (l *login) leave() error {
 	if t := l.token; t != nil {
 		var now token

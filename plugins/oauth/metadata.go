@@ -26,8 +26,8 @@ type server struct {
 	Guessed   bool     // it has no metadata
 }
 
-// metadataPlaces returns where the metadata of an issuer is, in the order in which
-// the Model Context Protocol wants it to be looked for.
+// metadataPlaces returns the addresses where the metadata of an issuer may be, in the order that
+// the Model Context Protocol demands.
 func metadataPlaces(issuer string) []string {
 	u, err := url.Parse(issuer)
 	if err != nil {
@@ -42,8 +42,8 @@ func metadataPlaces(issuer string) []string {
 
 // readServer reads the metadata of an issuer. The document must name that issuer,
 // character by character (RFC 8414, section 3.3), or the metadata of one issuer could
-// stand in for another's. An empty issuer is a place out of the settings, which vouch for
-// it.
+// stand in for another's. An empty issuer stands for a place from the settings, which
+// vouch for it.
 func (l *login) readServer(d *document, issuer string) (*server, error) {
 	s := &server{
 		Issuer: d.text("issuer"), Authorize: l.endpoint(d, "authorization_endpoint"), Token: l.endpoint(d, "token_endpoint"),
@@ -65,7 +65,7 @@ func (l *login) readServer(d *document, issuer string) (*server, error) {
 	return s, nil
 }
 
-// endpoint returns the address in a member, which must be one that may be called.
+// endpoint returns the address in a member, and refuses one that may not be called.
 func (l *login) endpoint(d *document, name string) string {
 	s := d.text(name)
 	if s == "" {
@@ -78,13 +78,13 @@ func (l *login) endpoint(d *document, name string) string {
 	return s
 }
 
-// oldRevision is the one whose servers are their own authorization servers.
+// oldRevision is the revision in which a server is its own authorization server.
 const oldRevision = "2025-03-26"
 
-// findOldServer finds the authorization server of a server without protected
-// resource metadata, as it was before there was any: it is the server itself,
-// and where it has no metadata, its endpoints have default paths (revision
-// 2025-03-26, authorization, sections 2.3.2 and 2.3.3).
+// findOldServer finds the authorization server of a server without protected resource metadata,
+// as before there was such metadata. It is the server itself. If that has no metadata of its
+// own, its endpoints have default paths (revision 2025-03-26, authorization, sections 2.3.2 and
+// 2.3.3).
 func (l *login) findOldServer() (server, error) {
 	issuer := originOf(l.server)
 	if !l.isIssuer(issuer) {
@@ -104,9 +104,9 @@ func (l *login) findOldServer() (server, error) {
 	}, nil
 }
 
-// checkPKCE comes before an authorization request: without a code challenge a thief of
-// the code could use it. The person is not sent to a server that does not say that it
-// knows S256. A server without metadata cannot say so; it is sent a challenge all the
+// checkPKCE comes before an authorization request. Without a code challenge, a thief of
+// the code could use it. So the person is not sent to a server that does not announce
+// S256. A server without metadata cannot announce it; it is sent a challenge all the
 // same.
 func (s *server) checkPKCE() error {
 	if s.Guessed || slices.Contains(s.Challenge, "S256") {

@@ -6,8 +6,8 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// services says where people find a token of well-known services. A host fits if
-// it is one of these, or lies below it.
+// services says where people find a token of well-known services. A host matches if it is one of
+// these, or below one.
 var services = []struct{ host, hint string }{
 	{"github.com", "https://github.com/settings/personal-access-tokens"},
 	{"githubcopilot.com", "https://github.com/settings/personal-access-tokens"},
@@ -36,8 +36,8 @@ func hintFor(host string) string {
 	return "make one where you have your account"
 }
 
-// askForToken is the last resort: the person has a token, or gets one by hand. It
-// is kept like one that was issued, and belongs to the server alone.
+// askForToken is the last resort: the person has a token, or gets one by hand. It is saved like
+// an issued one, and belongs to this server alone.
 func (l *login) askForToken(at *place) (*token, error) {
 	start := l.Start()
 	hint := "its authorization server lets no program register by itself; " + hintFor(l.server.Hostname()) +

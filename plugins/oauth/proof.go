@@ -12,10 +12,10 @@ import (
 // that they know the same person.
 const proofKey = "dpop"
 
-// proofAlg picks the algorithm of the key to bind tokens to; "" for none. By default the
-// server decides: one that takes bound tokens says so in its challenge (section 7.1) or in
-// its metadata. What only the authorization server supports is of no use to a server that
-// does not.
+// proofAlg picks the algorithm of the key to bind tokens to; "" for none. By default
+// the server decides: a server that accepts bound tokens says so in its challenge
+// (section 7.1) or in its metadata. Support by the authorization server alone is
+// useless.
 func (l *login) proofAlg(at *place) (string, error) {
 	asked := l.wants.has("dpop") || at.Bound
 	if l.settings.DPoP == dpopOff || l.settings.DPoP == dpopAuto && !asked {
@@ -32,8 +32,8 @@ func (l *login) proofAlg(at *place) (string, error) {
 	return "", auth.Misconfigured("the authorization server takes no proofs that Wharf can make", "it takes: "+brief(list(at.Server.DPoP)))
 }
 
-// openProofKey gets hold of the key, if that has not been done in this flow. It is
-// not for use within auth.Once, which would not remember it.
+// openProofKey opens the key, if this flow has not done so yet. It must not be called within
+// auth.Once, which would not remember it.
 func (l *login) openProofKey(alg string) error {
 	if alg == "" || l.proving {
 		return nil

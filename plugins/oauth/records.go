@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// binding is the record of how a server was signed in to last. It leads to the
-// token, and says what to ask for next time. Its key is the resource alone.
+// binding is the record of the last sign-in to a server. It leads to the token, and says what to
+// ask for next time. Its key is the resource alone.
 type binding struct {
 	Issuer string   `json:"issuer"`
 	Client string   `json:"client"`
@@ -18,7 +18,7 @@ type binding struct {
 	Tries  tries    `json:"tries"`
 }
 
-// token is the record of what an authorization server has given.
+// token is the record of the tokens that an authorization server has issued.
 type token struct {
 	Access    string   `json:"access"`
 	Scheme    string   `json:"scheme"` // "Bearer" or "DPoP"
@@ -30,7 +30,7 @@ type token struct {
 	Source    source   `json:"source"`
 }
 
-// source is where a token came from, and all that it takes to get another there.
+// source says where a token came from, with everything that it takes to get another there.
 type source struct {
 	Issuer   string   `json:"issuer"`
 	Endpoint string   `json:"endpoint"`
@@ -45,16 +45,16 @@ func (l *login) bindingKey() auth.RecordKey {
 	return auth.RecordKey{Name: "binding", Resource: l.Start().Server.Resource}
 }
 
-// tokenKey has everything in it that a token must not be mixed up by: a token of
-// another authorization server, client or resource is another record.
+// tokenKey is different for tokens that must not be mixed up: a token of another authorization
+// server, client or resource has another record.
 func (l *login) tokenKey(issuer, client string) auth.RecordKey {
 	return auth.RecordKey{Name: "token", Issuer: issuer, Resource: l.Start().Server.Resource, Client: client}
 }
 
 func (t *token) key(l *login) auth.RecordKey { return l.tokenKey(t.Source.Issuer, t.Source.Client.ID) }
 
-// recall loads the binding, and the token that it leads to. A binding that does not fit the
-// settings any more counts as missing, except for a logout.
+// recall loads the binding and the token that it leads to. A binding that no longer fits the
+// settings counts as missing, except for a logout.
 func (l *login) recall() error {
 	var b binding
 	found, err := l.Load(l.bindingKey(), &b)
@@ -69,7 +69,7 @@ func (l *login) recall() error {
 	return err
 }
 
-// fits reports whether the settings would still lead to such a binding.
+// fits reports whether the settings would still lead to this binding.
 func (l *login) fits(b binding) bool {
 	s := &l.settings
 	switch {
@@ -81,8 +81,8 @@ func (l *login) fits(b binding) bool {
 	return s.AuthorizationServer == "" || s.AuthorizationServer == b.Issuer
 }
 
-// save stores a token and how it came about, in this order: a binding never leads to nothing.
-// An earlier token that is now out of reach is dropped.
+// save stores a token and then its binding, in this order: a binding never leads to nothing. It
+// drops an earlier token that no binding leads to any more.
 func (l *login) save(t *token, at *place) error {
 	t.assume(t.Source.Scope)
 	if err := l.Store(t.key(l), t); err != nil {
@@ -101,8 +101,8 @@ func (l *login) save(t *token, at *place) error {
 	return nil
 }
 
-// tries bound what a server can make of refusing every token. They count sign-ins
-// in one period, each of which ended well and helped against nothing.
+// tries bound what a server can cause by refusing every token. They count the sign-ins in one
+// period that ended well and did not help.
 type tries struct {
 	Scope []string `json:"scope"`
 	Same  int      `json:"same"`  // for that scope
@@ -120,7 +120,7 @@ const (
 func (l *login) nextTries(scope []string) tries {
 	now := l.Now().UnixMilli()
 	next := l.before.Tries
-	typed := l.before.Kind == kindPerson // which no server makes happen
+	typed := l.before.Kind == kindPerson // which a server cannot cause
 	if next.Since == 0 || now-next.Since > triesReset || l.Start().Reason == step.ReasonLogin || typed {
 		next = tries{Since: now}
 	}
@@ -132,7 +132,7 @@ func (l *login) nextTries(scope []string) tries {
 	return next
 }
 
-// checkTries says when to stop. A person who asks to sign in is not stopped.
+// checkTries says when to stop asking. It never stops a person who asks to sign in.
 func (l *login) checkTries(at *place) error {
 	if l.Start().Reason == step.ReasonLogin {
 		return nil
@@ -153,9 +153,9 @@ func (l *login) checkTries(at *place) error {
 	return nil
 }
 
-// isInVain reports whether the server refuses what a person has just signed in for, either
-// the token of the sign-in or one that a refresh has made of it since. Another sign-in would
-// be refused too.
+// isInVain reports whether the server refuses what a person has just signed in for: the token
+// of that sign-in, or one that a refresh has made of it since. It would refuse another sign-in
+// too.
 func (l *login) isInVain(at *place) bool {
 	t := l.token
 	if t == nil || l.upscope || !l.isNew(t) || t.Source.Issuer != at.Server.Issuer || !contains(l.before.Scope, l.scopes(at)) {

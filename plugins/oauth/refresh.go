@@ -7,13 +7,13 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// canRenew reports whether there is a way to another token without a question.
+// canRenew reports whether another token can be had without asking a person.
 func (l *login) canRenew(t *token) bool { return t.Refresh != "" || l.settings.byMachine() }
 
-// renew returns a token in place of the saved one, which has expired or was
-// refused. All flows of all processes come here one after the other, and the
-// first does it for the rest: who finds another token than before takes it. It
-// returns nil if there is nothing left to renew.
+// renew returns a token in place of the saved one, which has expired or was refused. All
+// flows of all processes do this one after the other, and the first does it for all: a flow
+// that finds another token than before takes that. renew returns nil if nothing is left to
+// renew.
 func (l *login) renew() (*token, error) {
 	var now token
 	found, err := l.LoadLocked(l.token.key(l), &now)
@@ -30,10 +30,10 @@ func (l *login) renew() (*token, error) {
 	return l.refresh(&now)
 }
 
-// refresh uses the refresh token (RFC 6749, section 6). It may be good only once,
-// so the new token is stored before it is used. It is forgotten if the
-// authorization server has said no to it, and kept through anything else: a server
-// that is down, or a network that is not there, ends no login.
+// refresh uses the refresh token (RFC 6749, section 6). That may be good only once, so the
+// new token is stored before it is used. The refresh token is forgotten only if the
+// authorization server has refused it: a login survives a server that is down, or a missing
+// network.
 func (l *login) refresh(old *token) (*token, error) {
 	if err := l.openProofKey(old.Source.DPoP); err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func (l *login) refresh(old *token) (*token, error) {
 	return t, l.Store(t.key(l), t)
 }
 
-// giveUp decides what a failed refresh means for the token that was sent. It
-// returns nil if the login is over.
+// giveUp decides what a failed refresh means for the token that was sent. It returns nil if the
+// login is over.
 func (l *login) giveUp(old *token, err error) error {
 	var r *refusal
 	switch given := old.Source.Client.Kind == kindGiven; {
@@ -64,7 +64,7 @@ func (l *login) giveUp(old *token, err error) error {
 	return explain("refresh at "+old.Source.Issuer, err)
 }
 
-// explain puts what was being done before an error, and keeps its class.
+// explain puts before an error what was being done, and keeps its class.
 func explain(doing string, err error) error {
 	var f *auth.Failure
 	var p *auth.Problem

@@ -14,13 +14,13 @@ import (
 // errNoClient is the error for a server where no client can register itself.
 var errNoClient = errors.New("the authorization server lets no client register by itself")
 
-// listener opens the callback for a client, which may have been registered with
-// one before, and returns its address; "" for a grant that needs none.
+// listener opens the callback for a client, and returns its address; "" for a grant that needs
+// none. before is an earlier registration of the client, whose address it may need again.
 type listener func(before client) (redirect string, err error)
 
-// identify returns the client to sign in as, and opens its callback: the client of
-// the settings, a document if the authorization server reads them, or a registered
-// client.
+// identify returns the client to sign in as, and opens its callback. It is the client of the
+// settings, a client id metadata document if the authorization server reads those, or a
+// registered client.
 func (l *login) identify(at *place, listen listener) (c client, err error) {
 	switch {
 	case l.settings.ClientID != "":
@@ -38,14 +38,14 @@ func (l *login) identify(at *place, listen listener) (c client, err error) {
 	return c, err
 }
 
-// registrationKey has the issuer in it: what one authorization server has given
-// out is not shown to another.
+// registrationKey contains the issuer, so that what one authorization server has issued is not
+// shown to another.
 func registrationKey(issuer string) auth.RecordKey {
 	return auth.RecordKey{Name: "registration", Issuer: issuer}
 }
 
-// registered returns the client that was registered before, as long as its secret
-// and its callback are still good, or registers another.
+// registered returns the client of an earlier registration, as long as its secret and its
+// callback are still good. Otherwise it registers another.
 func (l *login) registered(at *place, listen listener) (client, error) {
 	var c client
 	found, err := l.Load(registrationKey(at.Server.Issuer), &c)
@@ -66,9 +66,9 @@ func (l *login) registered(at *place, listen listener) (client, error) {
 	return c, l.Store(registrationKey(at.Server.Issuer), c)
 }
 
-// listen opens the callback where the settings say, else where the client has had
-// it before: not all authorization servers let a native app change its port, as
-// RFC 8252, section 7.3, wants them to.
+// listen opens the callback at the address in the settings, or else at the client's earlier one.
+// Not all authorization servers let a native app change its port, as RFC 8252, section 7.3,
+// demands.
 func (l *login) listen(before client) (string, error) {
 	s := &l.settings
 	want := auth.Listen{Host: s.CallbackHost, Port: int(s.CallbackPort), Path: s.CallbackPath}
@@ -97,8 +97,8 @@ func portOf(redirect string) int {
 	return n
 }
 
-// metadata is what a client says of itself when it registers (RFC 7591, section
-// 2). No scope is said, which would be a bound on what it can ask for later.
+// metadata describes a client in its registration (RFC 7591, section 2). It names no scope,
+// which would bound what the client can ask for later.
 type metadata struct {
 	Name      string   `json:"client_name"`
 	Version   string   `json:"software_version,omitempty"`
@@ -112,8 +112,8 @@ type metadata struct {
 // deviceGrant is the grant type of RFC 8628, section 3.4.
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
-// register registers a native app: one without a secret to keep, if the
-// authorization server has those.
+// register registers a native app. It registers one without a secret, if the authorization
+// server accepts such clients.
 func (l *login) register(at *place, redirect string) (client, error) {
 	start := l.Start()
 	m := metadata{
@@ -140,8 +140,8 @@ func (l *login) register(at *place, redirect string) (client, error) {
 	return c, l.explainRegistration(err, at)
 }
 
-// openMethod picks the method to register with. One that says nothing takes basic
-// (RFC 8414, section 2).
+// openMethod picks the authentication method to register with. A server that lists none accepts
+// basic (RFC 8414, section 2).
 func openMethod(supported []string) string {
 	if supported == nil {
 		return methodBasic
@@ -179,8 +179,8 @@ func readRegistration(r *auth.Response) (client, error) {
 	return c, nil
 }
 
-// explainRegistration says what can be done about a registration that did not
-// come about.
+// explainRegistration says what can be done about a registration that
+// failed.
 func (l *login) explainRegistration(err error, at *place) error {
 	var r *refusal
 	switch isRefusal := errors.As(err, &r); {
@@ -196,6 +196,6 @@ func (l *login) explainRegistration(err error, at *place) error {
 	return errors.New("register at " + at.Server.Issuer + ": " + err.Error())
 }
 
-// dropRegistration forgets a client that the authorization server does not know
-// any more.
+// dropRegistration forgets a client that the authorization server no longer
+// knows.
 func (l *login) dropRegistration(issuer string) error { return l.Forget(registrationKey(issuer)) }

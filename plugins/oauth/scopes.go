@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxScopes bounds what a server can have one ask for.
+// maxScopes bounds how many scopes a server can make a client ask for.
 const maxScopes = 200
 
-// parseScopes reads a list of scopes (RFC 6749, section 3.3), each once. What
-// cannot be a scope is left out.
+// parseScopes reads a list of scopes (RFC 6749, section 3.3), each once. It leaves out texts
+// that cannot be a scope.
 func parseScopes(s string) []string { return union(nil, strings.Fields(s)) }
 
 // union returns the scopes of both, in their order, each once.
@@ -38,11 +38,11 @@ func contains(have, want []string) bool {
 // (OpenID Connect Core, section 11).
 const offline = "offline_access"
 
-// scopes returns what to ask for: what is configured, else what the challenge wants, else
-// all that the server has; nothing if neither names any, which leaves it to the
-// authorization server. A step-up asks for what was asked for before as well. The
-// challenge is not held against what the server lists: the two need have nothing in
-// common.
+// scopes returns the scopes to ask for: those of the settings, else those of the
+// challenge, else all of the server's. It returns none if nobody names any, which
+// leaves the choice to the authorization server. A step-up also asks for the
+// earlier scopes. Scopes of the challenge need not be among those that the server
+// lists.
 func (l *login) scopes(at *place) []string {
 	challenged := parseScopes(l.wants.scope)
 	asked := union(nil, l.settings.Scopes)

@@ -52,8 +52,8 @@ var manifestSettings = []auth.Setting{
 	{Key: "dpop", About: "bind tokens to a key: auto (where the server asks for it), on or off"},
 }
 
-// settings are the keys of the auth table. A resource that is "" is not one that
-// is left out.
+// settings are the keys of the auth table. A resource that is "" differs from one that is left
+// out.
 type settings struct {
 	ClientID            string            `json:"client_id"`
 	ClientSecret        string            `json:"client_secret"`
@@ -78,7 +78,7 @@ type settings struct {
 	DPoP                string            `json:"dpop"`
 }
 
-// port is written as a number or as a text.
+// port is a port number, written as a number or as a text.
 type port int
 
 func (p *port) UnmarshalJSON(b []byte) error {
@@ -94,7 +94,7 @@ func (p *port) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// read fills in defaults, and says what is not possible. No error quotes a
+// read fills in defaults, and refuses contradictions. No error quotes a
 // secret.
 func (s *settings) read(f *auth.Flow) error {
 	if err := f.Settings(s); err != nil {
@@ -141,8 +141,8 @@ func (s *settings) checkAddresses() error {
 	return nil
 }
 
-// ours are the parameters of an authorization request that are not to be set by
-// hand: the flow is only as safe as they are, or another setting has them.
+// ours are the parameters of an authorization request that the settings must not set: the flow's
+// safety rests on them, or another setting has them.
 var ours = []string{
 	"response_type", "client_id", "client_secret", "redirect_uri", "state", "code_challenge", "code_challenge_method",
 	"resource", "scope", "request", "request_uri", "response_mode", "dpop_jkt",

@@ -10,7 +10,7 @@ import (
 // oauth signs in to servers that want OAuth.
 type oauth struct{}
 
-// login is one flow. What it knows grows from the top down.
+// login is one flow. Its fields are filled in from the top down.
 type login struct {
 	*auth.Flow
 	settings settings
@@ -22,7 +22,7 @@ type login struct {
 	proving  bool    // the key of proofs is open
 }
 
-// SignIn answers the question that began the flow.
+// SignIn does what the start of the flow asks for.
 func (oauth) SignIn(f *auth.Flow) error {
 	l, err := newLogin(f)
 	if err != nil {
@@ -60,8 +60,8 @@ func newLogin(f *auth.Flow) (*login, error) {
 	return l, nil
 }
 
-// resume goes on with what is saved. Without anything that can be used it is done too: the
-// server may want no credentials, and challenges if it does.
+// resume goes on with the saved login. It is done even if nothing saved can be used: the server
+// may want no credentials, and challenges if it does.
 func (l *login) resume() error {
 	t, err := l.usable()
 	if err != nil || t == nil {
@@ -70,8 +70,8 @@ func (l *login) resume() error {
 	return l.use(t)
 }
 
-// usable returns the saved token, renewed if it needs to be. It returns nil if
-// there is none that could be used.
+// usable returns the saved token, renewed if need be. It returns nil if there is none that can
+// be used.
 func (l *login) usable() (*token, error) {
 	t := l.token
 	switch {
@@ -85,10 +85,10 @@ func (l *login) usable() (*token, error) {
 	return l.renew()
 }
 
-// answer answers a challenge, or a person who wants to sign in. What is saved is used only if
-// it is not what was refused; then the server is asked anew who signs people in to it,
-// because that may have changed; and only then, if they are still the same, a refresh is
-// tried.
+// answer answers a challenge, or a person who wants to sign in. It first tries a saved
+// token, if that is not the refused one. Then it asks the server anew for its authorization
+// server, because that may have changed. Only if it has not changed does answer try a
+// refresh.
 func (l *login) answer() error {
 	if l.isUntried() {
 		if t, err := l.usable(); err != nil || t != nil {
@@ -143,8 +143,8 @@ func (l *login) signIn(at *place) (*token, error) {
 	return t, l.save(t, at)
 }
 
-// isUntried reports whether the saved token may do: it is not the one that was
-// refused, and allows what the challenge wants.
+// isUntried reports whether the saved token may be accepted: it is not the refused one, and
+// allows what the challenge wants.
 func (l *login) isUntried() bool {
 	start := l.Start()
 	if l.token == nil || start.Challenge == nil || start.Reason == step.ReasonLogin {
@@ -153,13 +153,13 @@ func (l *login) isUntried() bool {
 	return l.token.Access != start.Challenge.Token && (!l.upscope || contains(l.token.Scope, parseScopes(l.wants.scope)))
 }
 
-// justNow is how long a token is new: if it is refused in that time, another that
-// comes about the same way would be refused as well.
+// justNow is how long a token counts as new. If a new token is refused, another that comes about
+// in the same way would be refused as well.
 const justNow = 60_000 // milliseconds
 
 // isWorthRenewing reports whether a refresh can help against the challenge: the
-// authorization server is still the same, and the challenge is not about more scopes. If a
-// person waits, a token that was refreshed and refused just now says that only they can
+// authorization server is still the same, and the challenge does not ask for more scopes. If
+// a person waits and a token that was refreshed just now was refused, only the person can
 // help.
 func (l *login) isWorthRenewing(at place) bool {
 	t := l.token
@@ -171,8 +171,8 @@ func (l *login) isWorthRenewing(at place) bool {
 
 func (l *login) isNew(t *token) bool { return l.Now().UnixMilli()-t.Born < justNow }
 
-// checkMigration keeps a client that a person has registered at one authorization
-// server from being shown to another, which the server names now.
+// checkMigration keeps a client that a person has registered at one authorization server from
+// being shown to another that the server names now.
 func (l *login) checkMigration(issuer string) error {
 	b := l.before
 	if l.settings.ClientID == "" || b.Issuer == "" || b.Issuer == issuer {

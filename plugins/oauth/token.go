@@ -10,9 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// redeem gets a token for what is in the form: a code, a refresh token, an
-// assertion. The resource goes along each time, whatever the authorization server
-// makes of it (RFC 8707, section 2.2).
+// redeem gets a token for the code, refresh token or assertion in the form. It always
+// sends the resource, whatever the authorization server makes of that (RFC 8707, section
+// 2.2).
 func (l *login) redeem(src *source, form url.Values) (*token, error) {
 	if src.Resource != "" {
 		form.Set("resource", src.Resource)
@@ -25,8 +25,8 @@ func (l *login) redeem(src *source, form url.Values) (*token, error) {
 	return t, l.redact(err, src, form)
 }
 
-// post sends a form to an endpoint, as the client. It is not redirected: what is
-// in the form is for this endpoint alone.
+// post sends a form to an endpoint, as the client. It follows no redirect, because the form is
+// for this endpoint alone.
 func (l *login) post(src *source, endpoint string, form url.Values, proved bool) (*auth.Response, error) {
 	headers := map[string]string{"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
 	if err := l.authenticate(src, headers, form); err != nil {
@@ -39,8 +39,8 @@ func (l *login) post(src *source, endpoint string, form url.Values, proved bool)
 	return l.HTTP(request)
 }
 
-// refusal is the error of an authorization server that says no (RFC 6749, section
-// 5.2). Its code is "" where the answer was not an error of OAuth.
+// refusal is the error of an authorization server that refuses a request (RFC 6749, section
+// 5.2). Its code is "" if the answer was not an error of OAuth.
 type refusal struct {
 	status     int
 	code, text string
@@ -56,15 +56,15 @@ func (r *refusal) Error() string {
 	return "it says " + r.code + " (" + r.text + ")"
 }
 
-// saysNo reports whether err is a refusal in the words of OAuth, by one of these
-// codes if there are any.
+// saysNo reports whether err is a refusal as OAuth defines it. If codes are given, it must have
+// one of them.
 func saysNo(err error, codes ...string) bool {
 	var r *refusal
 	return errors.As(err, &r) && r.code != "" && (len(codes) == 0 || slices.Contains(codes, r.code))
 }
 
-// checkStatus makes an error of an answer that has no use: a refusal if the request was
-// wrong, and not the server.
+// checkStatus returns an error for an answer that cannot be used. It is a refusal if the fault
+// lies with the request, and not with the server.
 func checkStatus(r *auth.Response) error {
 	d, err := readDocument(r)
 	no := &refusal{status: r.Status}
@@ -75,7 +75,7 @@ func checkStatus(r *auth.Response) error {
 	case r.Status >= 500 || r.Status == 429 || r.Status == 408:
 		return fmt.Errorf("%w: it answers with status %d", errDown, r.Status)
 	case r.Status < 200 || r.Status > 299, no.code != "":
-		return no // some say no with status 200
+		return no // some servers refuse with status 200
 	}
 	return nil
 }
@@ -111,23 +111,23 @@ func (l *login) readToken(r *auth.Response, src *source) (*token, error) {
 	return t, nil
 }
 
-// assume says what was granted where the authorization server has not: all that
-// was asked for.
+// assume sets the granted scopes if the authorization server has not named them: all that were
+// asked for.
 func (t *token) assume(scope []string) {
 	if t.Scope == nil {
 		t.Scope = scope
 	}
 }
 
-// isToken reports whether a text can stand in a header as a token: it is not empty and is
-// visible ASCII.
+// isToken reports whether a text can be a token in a header: it is not empty and is visible
+// ASCII.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// scheme returns what to send a token of a type with (RFC 6749, section 7.1: a type that
-// one does not know is not used). A token that should be bound to a key and is not can be
-// used by any holder; it is used only where the server would take such a token from any
+// scheme returns the scheme to send a token of that type with (RFC 6749, section 7.1: an
+// unknown type is not used). A token that should be bound to a key and is not can be
+// used by any holder. It is used only if the server would accept such a token from any
 // client.
 func (l *login) scheme(kind string, src *source) (string, error) {
 	bound := src.DPoP != ""
@@ -144,13 +144,13 @@ func (l *login) scheme(kind string, src *source) (string, error) {
 	return "", fmt.Errorf("its token is of the type %q", brief(kind))
 }
 
-// secrets are the members of a form that no message may show, should an answer
-// repeat them.
+// secrets are the members of a form that no message may show, even if an answer repeats
+// them.
 var secrets = []string{
 	"code", "code_verifier", "client_secret", "client_assertion", "refresh_token", "assertion", "subject_token", "device_code", "token",
 }
 
-// redact takes the words of a refusal away if there is a secret in them.
+// redact removes the words of a refusal if they contain a secret.
 func (l *login) redact(err error, src *source, form url.Values) error {
 	var r *refusal
 	if !errors.As(err, &r) {
@@ -168,9 +168,9 @@ func (l *login) redact(err error, src *source, form url.Values) error {
 	return err
 }
 
-// isFresh reports whether a token lasts. It is renewed ahead of its end, so that a
-// request does not arrive with one that has expired on the way; the host asks at
-// the same time or later.
+// isFresh reports whether a token will last. It is renewed before its end, so that a request
+// does not arrive with a token that has expired on the way. The host asks at the same time or
+// later.
 func (l *login) isFresh(t *token) bool {
 	ahead := min(renewAhead, (t.Expires-t.Born)/2)
 	return t.Expires == 0 || t.Expires-l.Now().UnixMilli() > ahead

@@ -6,23 +6,23 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sse"
 )
 
-// post is one message on its way. Its response only says whether it was taken;
-// what answers it comes by the stream.
+// post is one message that is being posted. Its HTTP response only says whether the server
+// accepted it; the answer comes by the stream.
 type post struct {
 	handle   sdk.Handle // zero: the place is free
 	exchange uint32
 	waits    bool // for an answer by the stream
 	refused  bool // the body is the reason
-	lingers  bool // it was taken, and its body is not over
+	lingers  bool // it was accepted, and its body is not over
 	refusal  sse.Refusal
 }
 
-// maxLingering is how many posts that were taken may have a body to come. It is
-// read, so that the connection below it can be used again; but a server that
-// ends none of them must not have all the handles.
+// maxLingering bounds how many accepted posts may have a body to come. Their bodies are read so
+// that the connection can be used again. But a server that ends none of them must not use up all
+// handles.
 const maxLingering = 16
 
-// posts are those on their way, by the index of their handle.
+// posts holds the posts in progress, by the index of their handle.
 type posts struct {
 	open      [1 << 8]post
 	lingering int
@@ -67,8 +67,8 @@ func (k *posts) response(e sdk.Event) error {
 	return nil
 }
 
-// body takes the next bytes of a response. No caller waits to read why a message
-// was refused that needs no answer, so the reason may be cut short.
+// body takes the next bytes of a response. The reason of a refusal may be cut short if the
+// message needs no answer, since no caller waits for it.
 func (k *posts) body(p *post, body sdk.Payload, last bool) {
 	if p.refused {
 		if p.refusal.Add(body) || last || !p.waits {
@@ -84,7 +84,7 @@ func (k *posts) body(p *post, body sdk.Payload, last bool) {
 	}
 }
 
-// taken ends a post that did what it should.
+// taken ends a post whose message the server accepted.
 func (k *posts) taken(p *post, c *sdk.Conn) {
 	if !p.waits {
 		c.Done(p.exchange)
@@ -92,8 +92,8 @@ func (k *posts) taken(p *post, c *sdk.Conn) {
 	k.end(p)
 }
 
-// status returns what the refusal means for the message. That it may be sent
-// again is only said where nothing can have been done with it.
+// status returns what a refusal means for the message. It allows to send the message again only
+// if the server cannot have acted on it.
 func (p *post) status() abi.Status {
 	if p.refusal.Status >= 500 && p.refusal.Status != 503 {
 		return abi.ProtocolFailed
@@ -101,8 +101,8 @@ func (p *post) status() abi.Status {
 	return abi.Refused
 }
 
-// broken is for a failure below HTTP. One that comes after the message was taken
-// makes no difference.
+// broken handles a failure below HTTP. A failure after the message was accepted changes
+// nothing.
 func (k *posts) broken(p *post, e sdk.Event) {
 	switch {
 	case p.refused:

@@ -11,9 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sse"
 )
 
-// transport speaks to one server. The stream is essential: its end is the end of the
-// connection, and the host connects again. This transport has no resumption, so what the
-// server says about that (retry, ids) counts for nothing.
+// transport speaks to one server. The stream is essential: its end is the end of the connection,
+// and the host connects again. This transport cannot resume, so it ignores the server's retry
+// and ids.
 type transport struct {
 	cap      int // bytes of a message
 	stream   sdk.Handle
@@ -45,8 +45,8 @@ func (t *transport) Open(c *sdk.Conn, s *abi.Settings) (err error) {
 	return err
 }
 
-// Message posts a message to the endpoint. Whether the host lets it go there is
-// for the host to say, and nothing is sent before it has.
+// Message posts a message to the endpoint. The host decides whether the endpoint may be reached;
+// nothing is sent before.
 func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 	f, err := m.Facts()
 	if err != nil {
@@ -82,8 +82,8 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// listen takes one event of the stream. It needs none for the end and the failure of
-// the stream, which the host sees by itself.
+// listen handles one event of the stream. It ignores the end and the failure of the stream,
+// which the host sees by itself.
 func (t *transport) listen(e sdk.Event) error {
 	switch e.Kind {
 	case abi.EventHead:
@@ -119,8 +119,8 @@ func expectEvents(status int, head *abi.HeadReader, body sdk.Payload) error {
 }
 
 // hear delivers the messages in p and follows the server to its endpoint. An event that
-// never ends is the end of the connection, since no other stream would bring what comes
-// after it.
+// never ends must end the connection, since no other stream would bring the messages after
+// it.
 func (t *transport) hear(p sdk.Payload) error {
 	for p.Len() > 0 {
 		var ok bool
@@ -136,7 +136,7 @@ func (t *transport) hear(p sdk.Payload) error {
 	return nil
 }
 
-// follow takes the server's word for where messages go.
+// follow takes the endpoint from the server's event.
 func (t *transport) follow(c *sdk.Conn) error {
 	address, whole := t.events.Kept()
 	if !whole || len(address) == 0 || !utf8.Valid(address) {
