@@ -86,6 +86,38 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	if old != nil {
 		given, last = old.saved.read(), old.peer.Last()
 	}
+	c, err := a.start(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	manifest := c.inst.Manifest()
+	if old != nil && manifest.Name != old.inst.Manifest().Name {
+		return nil, c.inst.Close(ctx)
+	}
+	set, err := a.settings(&manifest)
+	if err == nil {
+		c.table, err = a.table(ctx, c.stderr)
+	}
+	if err != nil {
+		c.inst.Close(ctx)
+		return nil, err
+	}
+	c.trace = a.dialer.config.Trace.Connect(a.server.Name, a.via)
+	message, dropped := a.observers(c)
+	c.peer = rpc.NewPeer(rpc.Config{
+		Link: link{c}, Handler: handler, After: last, Timeout: a.dialer.timeout(a.server),
+		Trace: message, Dropped: dropped, Broken: c.breakOff, Status: c.inst.Status, ReadFor: c.inst.ReadFor,
+	})
+	c.inst.Open(set, given, c.table, receiver{c.peer, c})
+	return &session.Dialed{
+		Peer: c.peer, Transport: c,
+		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
+	}, nil
+}
+
+// start starts the guest of a connection. The caller gives it a table and a peer, and opens it. given
+// is what the guest of an earlier connection saved, or nil.
+func (a *attempt) start(ctx context.Context, given []byte) (*connection, error) {
 	d, name := a.dialer, a.server.Name
 	c := &connection{secrets: d.secrets.shown, warn: d.config.Warn, server: &a.server, saved: &savedState{text: given}, key: a.resumeKey()}
 	c.ended, c.end = context.WithCancel(context.Background())
@@ -109,29 +141,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	case err != nil:
 		return nil, err
 	}
-	manifest := c.inst.Manifest()
-	if old != nil && manifest.Name != old.inst.Manifest().Name {
-		return nil, c.inst.Close(ctx)
-	}
-	set, err := a.settings(&manifest)
-	if err == nil {
-		c.table, err = a.table(ctx, c.stderr)
-	}
-	if err != nil {
-		c.inst.Close(ctx)
-		return nil, err
-	}
-	c.trace = d.config.Trace.Connect(name, a.via)
-	message, dropped := a.observers(c)
-	c.peer = rpc.NewPeer(rpc.Config{
-		Link: link{c}, Handler: handler, After: last, Timeout: d.timeout(a.server),
-		Trace: message, Dropped: dropped, Broken: c.breakOff, Status: c.inst.Status, ReadFor: c.inst.ReadFor,
-	})
-	c.inst.Open(set, given, c.table, receiver{c.peer, c})
-	return &session.Dialed{
-		Peer: c.peer, Transport: c,
-		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
-	}, nil
+	return c, nil
 }
 
 // observers returns the observers of a connection's messages: the functions of the printer

@@ -99,6 +99,27 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 	return nil
 }
 
+// AwaitSent waits until no more than most bytes of messages wait for the guest, or until ctx ends,
+// or the guest is gone. Urgent messages do not count. What the guest had before is then with the
+// streams once it hears a CLOSE.
+func (i *Instance) AwaitSent(ctx context.Context, most int) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for i.waiting > most && !i.finished {
+		if err := i.room.Await(ctx, &i.mu); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Waiting returns how many bytes of messages wait for the guest. Urgent messages do not count.
+func (i *Instance) Waiting() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.waiting
+}
+
 // ReadFor implements [hostio.AnswerReader] for the process that the guest has started last. Without
 // a process there is nothing to read.
 func (i *Instance) ReadFor(w hostio.Waiter) {

@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 )
 
 // asyncSender sends messages that no caller waits for: error replies and cancellations. Deliver
@@ -17,6 +19,8 @@ type asyncSender struct {
 	queue   []queued
 	running bool
 	closed  bool
+	room    ctxcond.Cond // the queue was taken
+	keepAll bool         // the queue has no bound but awaitRoom
 	dropped uint64
 }
 
@@ -35,7 +39,7 @@ const maxUnsent = 256
 func (s *asyncSender) post(m *Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.queue) >= maxUnsent {
+	if s.closed || len(s.queue) >= maxUnsent && !s.keepAll {
 		s.dropped++
 		m.Free()
 		return
@@ -72,6 +76,7 @@ func (s *asyncSender) take(batch *[]queued) bool {
 	defer s.mu.Unlock()
 	s.queue, *batch = (*batch)[:0], s.queue
 	s.running = len(*batch) > 0
+	s.room.Broadcast()
 	return s.running
 }
 
@@ -106,6 +111,19 @@ func (s *asyncSender) close() {
 		}
 	}
 	s.queue = nil
+	s.room.Broadcast()
+}
+
+// awaitRoom waits while the queue is full, or until ctx ends.
+func (s *asyncSender) awaitRoom(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) >= maxUnsent {
+		if err := s.room.Await(ctx, &s.mu); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unsent returns how many messages were dropped.

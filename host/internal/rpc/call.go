@@ -171,7 +171,7 @@ func (p *Peer) abandon(c *pendingCall) {
 		return append(strictjson.AppendString(dst, reason), '}'), nil
 	})
 	if err == nil { // else the connection is closed, and the server need not be told
-		m.urgent = true
+		m.urgent = !p.config.Serving
 		p.sender.post(m)
 	}
 }

@@ -27,6 +27,14 @@
 // cancellations). These goroutines end by themselves when the connection is closed and their
 // current callback has returned. Close does not wait for them.
 //
+// # The serving role
+//
+// With [Config.Serving] the other side is a client. Its ids come back byte by byte. A reply is not
+// urgent, so it comes after every notification that was sent before it, and it waits for room: a
+// client that reads slowly is waited for. A request that cannot be read is answered with an error,
+// under its id if that can be read. Refusals are not dropped; a link that calls [Peer.AwaitRoom]
+// before it reads on bounds them.
+//
 // # What is refused
 //
 // An inbound message is one JSON object by the rules of package strictjson. It has "jsonrpc" "2.0",

@@ -64,7 +64,11 @@ func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	if exchange != 0 {
 		return abi.VerdictMalformed
 	}
-	if n := p.streak.Add(1); n == maxStreak && p.config.Broken != nil && p.broken.CompareAndSwap(false, true) {
+	n := p.streak.Add(1)
+	if p.config.Serving && n <= maxStreak {
+		p.refuseMalformed(msg, why)
+	}
+	if n == maxStreak && p.config.Broken != nil && p.broken.CompareAndSwap(false, true) {
 		go p.config.Broken(fmt.Errorf("%d malformed messages in a row, the last one: %w", n, why))
 	}
 	return abi.VerdictMalformed
@@ -146,7 +150,11 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	const none = abi.VerdictTooBig // worse than the verdict of any element
 	best := none
 	w := strictjson.Open(msg, strictjson.DefaultDepth+1)
+	n := 0
 	for _, element := range w.Parts() {
+		if n++; n > maxBatch && p.config.Serving {
+			return better(best, p.malformed(exchange, msg, errBatchTooLong))
+		}
 		best = better(best, p.message(exchange, element, false))
 	}
 	if err := w.Err(); err != nil {
@@ -192,10 +200,7 @@ func (p *Peer) onRequest(msg []byte, e *envelope) {
 		id:     bytes.Clone(e.id),
 	}
 	if refusal := p.admit(in); refusal != nil {
-		p.tally.refused.Add(1)
-		if m := p.reply(in, nil, refusal); m != nil {
-			p.sender.post(m)
-		}
+		p.refuse(in.id, refusal)
 	}
 }
 

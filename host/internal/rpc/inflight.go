@@ -155,19 +155,31 @@ func (f *inflight) close(err error) bool {
 		return false
 	}
 	f.closed = err
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.endAllUnlock(err)
+	return true
+}
+
+// hangUp ends all calls and lets none be opened again. Other messages are still sent.
+func (f *inflight) hangUp(err error) {
+	f.mu.Lock()
+	f.drained = true
+	f.endAllUnlock(err)
+}
+
+// endAllUnlock ends all calls. It is called with mu held and returns without it.
+func (f *inflight) endAllUnlock(err error) {
 	var ended []*pendingCall
 	for _, c := range f.pending {
 		f.endLocked(c, err, MaybeSent)
 		ended = append(ended, c)
 	}
-	if f.timer != nil {
-		f.timer.Stop()
-	}
 	f.mu.Unlock()
 	for _, c := range ended {
 		c.settle()
 	}
-	return true
 }
 
 // armLocked makes expire run at the deadline or earlier. A call that ends in time leaves the timer

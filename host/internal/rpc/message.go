@@ -43,8 +43,9 @@ func (m *Message) Payload() (payload []byte, start int) { return m.payload, m.st
 // Body returns the JSON-RPC message.
 func (m *Message) Body() []byte { return m.payload[m.start:] }
 
-// Urgent reports whether the message is a reply or a cancellation. It must not wait behind
-// requests, because the server may need it before it reads on.
+// Urgent reports whether the message is a reply or a cancellation for a server. It must not wait
+// behind requests, because the server may need it before it reads on. No message for a client is
+// urgent, see [Config.Serving].
 func (m *Message) Urgent() bool { return m.urgent }
 
 // Solicited reports whether the other side asked for the message: it is a reply, or a call with
@@ -103,7 +104,7 @@ func newNotification(exchange uint32, f *abi.Facts, params Appender) (*Message, 
 // error instead.
 func newReply(exchange uint32, id []byte, f *abi.Facts, result Appender, fault *Error) *Message {
 	m := messages.Get().(*Message)
-	m.urgent, m.solicited = true, true
+	m.solicited = true
 	f.Kind, f.ID = abi.Reply, view(id)
 	m.begin(exchange, f)
 	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)

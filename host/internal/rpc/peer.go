@@ -32,6 +32,7 @@ type Config struct {
 	Link    Link
 	Handler Handler       // gets the server's requests and notifications; nil = requests are refused
 	Timeout time.Duration // how long a call may take and a notification may wait for room; 0 = no bound
+	Serving bool          // the other side is a client, see the package
 	After   uint64        // the last number of the peer before, in a session that goes on: no id may be used twice in it
 
 	// Trace sees each whole message: before it is sent, or on arrival, before it is parsed. Dropped
@@ -96,6 +97,10 @@ func NewPeer(c Config) *Peer {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p.serving.ctx, p.serving.cancel, p.sender.ctx = ctx, cancel, ctx
+	p.serving.most = maxServing
+	if c.Serving {
+		p.serving.most, p.sender.keepAll = maxServed, true
+	}
 	return p
 }
 
@@ -227,6 +232,9 @@ func (p *Peer) TooBig(exchange uint32, head, tail []byte) {
 		p.flight.endID(exchange, id, ErrTooBig)
 	case answer && exchange != 0:
 		p.flight.end(exchange, ErrTooBig, Answered)
+	}
+	if p.config.Serving {
+		p.refuseTooBig(head, tail)
 	}
 }
 

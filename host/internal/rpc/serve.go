@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
@@ -45,7 +46,8 @@ func (in *Incoming) size() int { return len(in.id) + len(in.Method) + len(in.Par
 // Bounds of the requests that are served at once. The bytes of the requests are kept meanwhile and
 // so have a bound too. A single request is always admitted.
 const (
-	maxServing      = 64
+	maxServing      = 64       // of a server
+	maxServed       = 256      // of a client, those whose reply waits for room included
 	maxServingBytes = 32 << 20 // of ids, methods and params: two messages of the cap
 )
 
@@ -53,28 +55,39 @@ const (
 var (
 	internalError = &Error{Code: codeInternal, Message: "internal error"}
 	noSuchMethod  = &Error{Code: codeMethodNotFound, Message: "method not found"}
-	busy          = &Error{Code: codeInternal, Message: "busy: " + strconv.Itoa(maxServing) + " requests are being answered"}
 	busyBytes     = &Error{Code: codeInternal, Message: "busy: more than " + strconv.Itoa(maxServingBytes>>20) + " MiB of requests would be answered at once"}
 	idInUse       = &Error{Code: codeInvalidRequest, Message: "a request with this id is being answered"}
 )
 
-// serving is the set of requests that a handler works on.
+// busy is the refusal of a request while most others are served.
+func busy(most int) *Error {
+	return &Error{Code: codeInternal, Message: "busy: " + strconv.Itoa(most) + " requests are being answered"}
+}
+
+// serving is the set of requests that a handler works on, or whose reply the link has not taken.
 type serving struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
+	most   int // requests at once
 
 	mu     sync.Mutex
 	active map[string]*served // by raw id token
-	bytes  int                // of the active requests
+	count  int                // of the requests; more than are active if an id is in use again
+	bytes  int                // of the requests
+	idle   ctxcond.Cond       // count is 0
 }
 
 // served is a request that a handler works on.
 type served struct {
-	cancel    context.CancelCauseFunc
-	cancelled bool // the server cancelled it and wants no reply; guarded by serving.mu
+	in     *Incoming
+	cancel context.CancelCauseFunc
+
+	// Guarded by serving.mu:
+	cancelled bool // the other side cancelled it and wants no reply
+	answering bool // its reply is on the way, so its id may be used again
 }
 
-var errTakenBack = errors.New("the server cancelled its request")
+var errTakenBack = errors.New("the other side cancelled its request")
 
 // admit starts a goroutine that serves a request. The goroutine ends when the handler has returned
 // and the link has the reply. If admit returns a refusal, it has started none.
@@ -85,53 +98,86 @@ func (p *Peer) admit(in *Incoming) (refusal *Error) {
 	s := &p.serving
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch id := string(in.id); {
-	case len(s.active) >= maxServing:
-		return busy
-	case len(s.active) > 0 && s.bytes+in.size() > maxServingBytes:
-		return busyBytes
-	case s.active[id] != nil:
+	id := string(in.id)
+	before := s.active[id]
+	switch {
+	case before != nil && !before.answering:
 		return idInUse
+	case s.count >= s.most:
+		return busy(s.most)
+	case s.count > 0 && s.bytes+in.size() > maxServingBytes:
+		return busyBytes
 	default:
 		if s.active == nil {
 			s.active = make(map[string]*served)
 		}
 		ctx, cancel := context.WithCancelCause(s.ctx)
-		one := &served{cancel: cancel}
+		one := &served{in: in, cancel: cancel}
 		s.active[id] = one
+		s.count++
 		s.bytes += in.size()
-		go p.serve(ctx, in, one)
+		go p.serve(ctx, one)
 	}
 	return nil
 }
 
-func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
-	result, err := p.config.Handler.Request(ctx, in)
+func (p *Peer) serve(ctx context.Context, one *served) {
+	result, err := p.config.Handler.Request(ctx, one.in)
 	var fault *Error
 	if err != nil && !errors.As(err, &fault) {
 		fault = internalError
 	}
-	m := p.reply(in, result, fault)
-	s := &p.serving
-	s.mu.Lock()
-	delete(s.active, string(in.id))
-	s.bytes -= in.size()
-	wanted := !one.cancelled
-	s.mu.Unlock()
-	one.cancel(nil)
+	defer p.serving.remove(one)
+	m := p.reply(one.in.id, result, fault)
 	if m == nil {
 		return
 	}
-	if !wanted || p.flight.terms.Load().NoReplies {
+	if !p.serving.answer(one) || p.flight.terms.Load().NoReplies {
 		m.Free()
 		return
 	}
-	if p.transmit(p.serving.ctx, m) != nil {
+	if p.transmit(ctx, m) != nil {
 		p.tally.failures.Add(1)
 	}
 }
 
-// cancelled ends the context of the request that the params of a cancellation name.
+// answer says that the reply to a request is about to be sent. It returns false if no reply is
+// wanted any more. If a cancellation comes later, a reply that waits for room is not sent.
+func (s *serving) answer(one *served) (wanted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one.answering = true
+	return !one.cancelled
+}
+
+// remove forgets a request that has its reply, or gets none.
+func (s *serving) remove(one *served) {
+	one.cancel(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id := string(one.in.id); s.active[id] == one {
+		delete(s.active, id)
+	}
+	s.bytes -= one.in.size()
+	if s.count--; s.count == 0 {
+		s.idle.Broadcast()
+	}
+}
+
+// awaitIdle waits until no request is served, or until ctx ends.
+func (s *serving) awaitIdle(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.count > 0 {
+		if err := s.idle.Await(ctx, &s.mu); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelled ends the context of the request that the params of a cancellation name. An initialize
+// cannot be cancelled.
 func (s *serving) cancelled(params []byte) {
 	r := strictjson.Read(params)
 	for key := range r.Object() {
@@ -140,6 +186,9 @@ func (s *serving) cancelled(params []byte) {
 		}
 		s.mu.Lock()
 		one := s.active[string(r.Raw())]
+		if one != nil && one.in.Method == methodInitialize {
+			one = nil
+		}
 		if one != nil {
 			one.cancelled = true
 		}
@@ -151,11 +200,21 @@ func (s *serving) cancelled(params []byte) {
 }
 
 // reply encodes the answer to a request. It returns nil if the connection is closed.
-func (p *Peer) reply(in *Incoming, result Appender, fault *Error) *Message {
+func (p *Peer) reply(id []byte, result Appender, fault *Error) *Message {
 	exchange, terms, err := p.flight.number()
 	if err != nil {
 		return nil
 	}
 	f := terms.facts("")
-	return newReply(exchange, in.id, &f, result, fault)
+	m := newReply(exchange, id, &f, result, fault)
+	m.urgent = !p.config.Serving
+	return m
+}
+
+// refuse answers a request that no handler gets, without waiting.
+func (p *Peer) refuse(id []byte, why *Error) {
+	p.tally.refused.Add(1)
+	if m := p.reply(id, nil, why); m != nil {
+		p.sender.post(m)
+	}
 }

@@ -32,12 +32,13 @@ type Duplex struct {
 	status   abi.Status // set before failed is closed
 	cause    error
 	unread   string // what the peer does not read when it stalls
+	peer     string // who the other side is, for errors
 }
 
 // New returns a handle that serve will carry: until the peer ended it, it
 // failed, or it was asked to quit. When serve returns, nothing is left.
 func New(o capability.Opening, serve func(*Duplex)) *Duplex {
-	h := &Duplex{serve: serve, failed: make(chan struct{})}
+	h := &Duplex{serve: serve, failed: make(chan struct{}), peer: "server"}
 	h.Slot.Init(o)
 	h.writer.init(h, h.Limits())
 	return h
@@ -136,7 +137,7 @@ func (h *Duplex) drained() { h.Events.Drained() }
 
 // stalled is called by the write side when the peer takes nothing for too long.
 func (h *Duplex) stalled() {
-	h.Fail(abi.Stalled, fmt.Errorf("server has not read %s for %s", h.unread, h.writer.stall))
+	h.Fail(abi.Stalled, fmt.Errorf("%s has not read %s for %s", h.peer, h.unread, h.writer.stall))
 }
 
 // broke is called by the write side when the peer takes no more bytes. What
@@ -144,7 +145,7 @@ func (h *Duplex) stalled() {
 // broken pipe does, so the failure waits for it a moment.
 func (h *Duplex) broke(err error) {
 	time.AfterFunc(h.Grace().Exit, func() {
-		h.Fail(abi.Reset, fmt.Errorf("server stopped reading %s: %w", h.unread, capability.Cause(err)))
+		h.Fail(abi.Reset, fmt.Errorf("%s stopped reading %s: %w", h.peer, h.unread, capability.Cause(err)))
 	})
 }
 
@@ -199,17 +200,8 @@ func (h *Duplex) ReadFor(w hostio.Waiter) {
 // Listen passes on what comes from in. One chunk is in flight; if in is a [Reader], none is
 // held while nothing comes.
 func (h *Duplex) Listen(in io.Reader, name string) {
-	reader, waits := in.(*Reader)
 	for {
-		var buf *capability.Chunk
-		var n int
-		var err error
-		if waits {
-			buf, n, err = reader.next()
-		} else {
-			buf = capability.GetChunk()
-			n, err = in.Read(buf[:])
-		}
+		buf, n, err := readChunk(in)
 		if n > 0 {
 			h.Events.Data(buf[:n], false)
 		}
@@ -223,6 +215,16 @@ func (h *Duplex) Listen(in io.Reader, name string) {
 			return
 		}
 	}
+}
+
+// readChunk reads what comes next from in. The caller puts the chunk back.
+func readChunk(in io.Reader) (buf *capability.Chunk, n int, err error) {
+	if reader, waits := in.(*Reader); waits {
+		return reader.next()
+	}
+	buf = capability.GetChunk()
+	n, err = in.Read(buf[:])
+	return buf, n, err
 }
 
 // heardAll says that nothing more comes, and why: err is nil at the end of the data.

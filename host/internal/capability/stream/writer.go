@@ -35,6 +35,7 @@ type writer struct {
 	ending   bool            // write was told end
 
 	unsent atomic.Int64 // what Queued says
+	taken  atomic.Int64 // bytes of backlogs that were sent
 
 	// Of all goroutines, under mu:
 	mu       sync.Mutex
@@ -239,6 +240,7 @@ func (o *writer) sent(n int) {
 	if !o.over {
 		o.unsent.Add(int64(-n))
 	}
+	o.taken.Add(int64(n))
 	drained := o.aboveLow && o.queued() <= o.low && !o.over
 	o.aboveLow = o.aboveLow && !drained
 	o.mu.Unlock()
