@@ -171,7 +171,7 @@ var walls = map[string][]string{
 	"embed":           {"host/trust" /* its table of programs */, "plugins", "plugins/extras", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv"},
 	"plugin":          {},
-	"unsafe":          {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
+	"unsafe":          {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/capability/stream", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
 }
 
 // small is what the packages that are compiled into guests do without: each of

@@ -108,6 +108,41 @@ func TestACallerIsNotPatientForLong(t *testing.T) {
 	l.await("late")
 }
 
+// A caller keeps the only processor of the runtime while it waits, but not while another caller's
+// answer is left to the set.
+func TestACallerHoldsTheOnlyProcessor(t *testing.T) {
+	silent, l := followed(t), followed(t)
+	l.in.turn.Lock() // so that nothing else reads
+	l.in.unwatch()
+	l.out.WriteString("answer")
+	if runtime.GOMAXPROCS(0) > 1 && l.in.hold() {
+		t.Error("one of several processors is held")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if !l.in.hold() {
+		t.Error("nothing to read")
+	}
+	silent.in.ReadFor(silent.until("late"))
+	silent.in.ReadFor(silent.until("late"))
+	if l.in.hold() {
+		t.Error("it is held while another caller waits")
+	}
+	silent.out.WriteString("late")
+	silent.await("late")
+	if !l.in.hold() {
+		t.Error("it is not held after the other caller's answer")
+	}
+	silent.in.ReadFor(silent.until("later"))
+	silent.out.Close()
+	silent.ended <- <-silent.ended
+	if !l.in.hold() {
+		t.Error("it is not held after the end of the other caller's pipe")
+	}
+	l.in.watch()
+	l.in.turn.Unlock()
+	l.await("answer")
+}
+
 // A caller that asks again as soon as it has the answer that the goroutine of the pipe read finds the
 // turn free, to read the next itself. With more processors it may come too early for that.
 func TestABusyPipeLetsACallerRead(t *testing.T) {
