@@ -18,7 +18,7 @@ import (
 type Account struct {
 	config Config
 	trial  *trialVault // the vault of config; nil if that has none
-	origin string      // of the server; "" for a process
+	origin string      // of the server; "" if that is a process
 	nonces nonces
 	work   sync.WaitGroup // the running flow
 
@@ -27,8 +27,8 @@ type Account struct {
 	current    *current // nil before the first flow, and after a logout
 	run        *run     // nil if no flow is running
 	unanswered *step.Challenge
-	stepUps    int       // how many were granted
-	steppedUp  time.Time // the last one
+	stepUps    int       // how many step-ups were granted
+	steppedUp  time.Time // when the last was granted
 	closed     bool
 }
 
@@ -38,24 +38,24 @@ var _ httpclient.Credentials = (*Account)(nil)
 type current struct {
 	result
 	pairs []abi.Pair
-	from  string // the reason of the flow; "" if there was none
+	from  string // the reason for the flow; "" if there was none
 	born  time.Time
 	renew time.Time // zero if it does not expire
 }
 
-// lasts reports whether the credentials have not expired. It is false if they never do.
+// lasts reports whether the credentials expire and have not expired yet.
 func (h *current) lasts() bool {
 	return h.credentials != nil && !h.credentials.expires.IsZero() && time.Now().Before(h.credentials.expires)
 }
 
-// run is the flow that an account runs at the moment. Several callers may wait for its
-// result, and each may stop waiting: the flow ends by itself.
+// run is the flow that an account is running. Several callers may wait for its result, and each may
+// stop waiting: the flow goes on to its end.
 type run struct {
 	reason  string
 	person  context.Context // nil if the flow asks no person
-	refused bool            // the server refuses what was saved of the last sign-in
+	refused bool            // the server refuses the saved result of the last sign-in
 	quit    func()          // stops waiting for the person
-	waiting int             // how many logins wait for it; under the mutex of the account
+	waiting int             // how many logins wait for it; guarded by the mutex of the account
 	done    chan struct{}
 
 	// Once done:
@@ -73,9 +73,9 @@ func (f *run) wait(ctx context.Context) error {
 	}
 }
 
-// forRequests reports whether requests asked for the flow. Its error then is the error of
-// all of them. A flow that asks the person may fail because the person declined, which is
-// not the error of a request.
+// forRequests reports whether requests asked for the flow. Then its error is the error of all of
+// them. A flow that asks the person may fail because the person declined, which is not the error of
+// a request.
 func (f *run) forRequests() bool { return f.person == nil && f.reason != step.ReasonLogout }
 
 // NewAccount returns the account of a server. It loads no provider.
@@ -89,8 +89,8 @@ func NewAccount(c Config) *Account {
 	return a
 }
 
-// Close stops waiting for the person, and waits until the running flow has ended by
-// itself, so that what a server gave is stored before the program exits.
+// Close stops waiting for the person. It waits until the running flow has ended, so that the flow's
+// results are stored before the program exits.
 func (a *Account) Close() {
 	a.mu.Lock()
 	a.closed = true
@@ -114,9 +114,9 @@ func (a *Account) hasRecord() bool {
 	return v != nil && (s.Resource != "" && v.Has(a.config.Name, s.Resource) || v.Has(a.config.Name, boundTo(s)))
 }
 
-// Prepare loads the provider unless the account is lazy. The first message needs it, and
-// loading it should not count against the timeout of the server. An error is reported by
-// the first use of the provider.
+// Prepare loads the provider unless the account is lazy. The first message needs the provider, and
+// its loading should not count against the server's timeout. The first use of the provider reports
+// an error of Prepare.
 func (a *Account) Prepare(ctx context.Context) {
 	if !a.config.Lazy {
 		_, _ = a.load(ctx)
@@ -148,8 +148,8 @@ func (a *Account) loaded() Provider {
 	return a.provider
 }
 
-// OnTrial reports whether the person has typed a secret since the last Keep or Drop. What came of
-// it is used, but not stored.
+// OnTrial reports whether the person has typed a secret since the last Keep or Drop. The results of
+// that secret are used, but not stored.
 func (a *Account) OnTrial() bool {
 	if a.trial == nil {
 		return false
@@ -159,7 +159,7 @@ func (a *Account) OnTrial() bool {
 	return a.trial.on
 }
 
-// Keep stores what came of a secret that the person typed.
+// Keep stores the results of a secret that the person typed.
 func (a *Account) Keep(ctx context.Context) error {
 	held, _ := a.trial.end()
 	for _, c := range held {
@@ -183,9 +183,9 @@ func (a *Account) Keep(ctx context.Context) error {
 	return nil
 }
 
-// Drop ends the trial of a sign-in whose records are held back until the server has accepted
-// it: they are not stored. It reports whether there were any. The account goes on with what
-// was saved before.
+// Drop ends the trial of a sign-in without storing its records, which were held back until the
+// server accepted it. It reports whether there were any. The account goes on with what was saved
+// before.
 func (a *Account) Drop() bool {
 	held, on := a.trial.end()
 	if on {
@@ -196,15 +196,15 @@ func (a *Account) Drop() bool {
 	return len(held) > 0
 }
 
-// SavedRefused reports whether the server has refused the credentials that were saved of an
-// earlier sign-in, also if this account made it.
+// SavedRefused reports whether the server has refused the saved credentials of an earlier sign-in,
+// also if this account made it.
 func (a *Account) SavedRefused() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.savedRefused()
 }
 
-// savedRefused is SavedRefused for a caller that holds a.mu.
+// savedRefused is SavedRefused; the caller holds a.mu.
 func (a *Account) savedRefused() bool {
 	return a.current != nil && a.current.saved && a.unanswered != nil && a.unanswered.Status == 401 && a.unanswered.Token != ""
 }

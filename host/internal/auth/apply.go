@@ -11,9 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// Apply returns the headers that sign a request in. If that takes a flow, Apply waits for
-// the flow, and returns the *Error of one that fails. It returns no headers if the flow
-// gave none, or if the provider signs requests and its flow left no state to do so with.
+// Apply returns the headers that sign a request in. If that requires a flow, Apply waits for it,
+// and returns its *Error if it fails. It returns no headers if the flow gave none, or if the
+// provider signs requests and its flow left no state for that.
 func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
 	h, err := a.obtain(ctx)
 	switch {
@@ -46,9 +46,9 @@ func (a *Account) AppliesAtOnce() bool {
 // DPoP proof (RFC 9449).
 func (a *Account) Nonce(nonce string) { a.nonces.note(a.origin, nonce) }
 
-// Material returns what signs in to a server over another transport than HTTP. It first runs
-// the flow that this takes. It is called for each start of the server. If the flow gives
-// none, the error is an *Error: the person has to sign in first.
+// Material returns what signs in to a server over a transport other than HTTP. If that requires a
+// flow, Material runs it first. It is called for each start of the server. If the flow gives no
+// material, the error is an *Error: the person has to sign in first.
 func (a *Account) Material(ctx context.Context) (*Material, error) {
 	h, err := a.obtain(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func (a *Account) Material(ctx context.Context) (*Material, error) {
 	if h.material != nil {
 		return h.material, nil
 	}
-	// The server entry says that the server wants material, and without HTTP the
-	// server has no way to ask for it.
+	// The server entry says that the server needs material, and a server without HTTP cannot ask
+	// for it.
 	e := &Error{Provider: a.config.Name, Class: step.FailLogin, Message: "no person has signed in"}
 	if p := a.loaded(); p != nil && !p.Manifest().Wants.Material {
 		e.Class, e.Message = step.FailConfig, "it signs in over HTTP alone"
@@ -67,7 +67,7 @@ func (a *Account) Material(ctx context.Context) (*Material, error) {
 	return nil, e
 }
 
-// obtain returns what requests use, after running or waiting for the flow that it takes.
+// obtain returns the present result, after it has run or awaited a flow if one is needed.
 func (a *Account) obtain(ctx context.Context) (*current, error) {
 	for {
 		a.mu.Lock()
@@ -99,21 +99,21 @@ func (a *Account) obtain(ctx context.Context) (*current, error) {
 		case f.forRequests() && err == nil:
 			return f.given, nil
 		case err != nil && h != nil && h.lasts() && ctx.Err() == nil:
-			return h, nil // renewing is early, and can be tried again
+			return h, nil // it was renewed early, so a later attempt may succeed
 		case f.forRequests() || ctx.Err() != nil:
 			return nil, err
 		}
 	}
 }
 
-// signs reports whether the provider signs each request by itself, and the flow has
-// left the state that it needs for that.
+// signs reports whether the provider signs each request itself, and the flow has left the state
+// that this needs.
 func (a *Account) signs(h *current) bool {
 	return h.from != "" && a.provider.Manifest().Wants.Requests && step.HasState(h.state)
 }
 
-// signed asks the provider to sign one request. Its reply has one form: credentials and
-// done, or fail.
+// signed asks the provider to sign one request. The provider must answer with credentials and done,
+// or with fail.
 func (a *Account) signed(ctx context.Context, h *current, r *httpclient.Request) ([]abi.Pair, error) {
 	sum := r.BodyHash()
 	event := step.Event{Kind: step.EventRequest, Request: &step.Request{
@@ -152,7 +152,7 @@ func (a *Account) signed(ctx context.Context, h *current, r *httpclient.Request)
 	return c.pairs(), nil
 }
 
-// checkBody returns why the provider may not be shown a body of that many bytes.
+// checkBody returns why the provider may not see a body of that many bytes.
 func (a *Account) checkBody(size int) error {
 	if !a.config.Grant.Body {
 		return ungranted("the body of each request", "request_body = true")

@@ -14,10 +14,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// maxParams is how many bytes of parameters a visit to a callback may have.
+// maxParams is the most bytes of the parameters of a visit to a callback.
 const maxParams = 16 << 10
 
-// listen opens the callback, in place of one that is open.
+// listen opens the callback, and closes one that is open.
 func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) {
 	if f.config.Listen == nil {
 		return nil, unavailable("there is no browser that could come back")
@@ -43,8 +43,8 @@ func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) 
 	return &step.Event{Listening: &step.Listening{RedirectURI: callback.URI()}}, nil
 }
 
-// openBrowser shows a page, and waits until its state has come back, to the callback or
-// pasted by the person. Visits without that state change nothing, however many there are.
+// openBrowser shows a page, and waits until its state has come back, to the callback or pasted by
+// the person. Visits without that state change nothing, however many there are.
 func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, error) {
 	v := &visit{state: noise(32), pasted: make(chan struct{})}
 	page, err := pageURL(a.OpenBrowser.URL, url.Values{"state": {v.state}})
@@ -71,7 +71,7 @@ func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, er
 func (f *flow) meet(v *visit) error {
 	ctx, cancel := context.WithCancel(f.person)
 	callback := f.callback
-	f.callback = nil // it serves one visit
+	f.callback = nil // a callback serves one visit
 	defer callback.Close()
 	var both sync.WaitGroup
 	defer both.Wait()
@@ -90,7 +90,7 @@ func (f *flow) meet(v *visit) error {
 			return err
 		case <-v.pasted:
 			return nil
-		case err := <-failed: // after the visit the error means nothing
+		case err := <-failed: // after the visit the error does not matter
 			if !v.taken() {
 				return err
 			}
@@ -117,17 +117,17 @@ func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
 	return nil, nil
 }
 
-// visit is what comes back from a page, once.
+// visit is the one return from a page.
 type visit struct {
 	state  string
-	pasted chan struct{} // closed when it came by another way than the callback
+	pasted chan struct{} // closed when it came other than by the callback
 
 	mu     sync.Mutex
 	params map[string]string
 }
 
-// accept takes the parameters of a visit, if they have the state of this one. It checks
-// the state before anything else: without it a visit proves nothing.
+// accept takes the parameters of a visit if they hold its state. It checks the state before
+// anything else, because a visit without it proves nothing.
 func (v *visit) accept(query url.Values) bool {
 	state := query["state"]
 	if len(state) != 1 || subtle.ConstantTimeCompare([]byte(state[0]), []byte(v.state)) != 1 {
@@ -159,7 +159,7 @@ func (v *visit) taken() bool {
 	return v.params != nil
 }
 
-// paste takes the address that a browser was sent to.
+// paste takes the address to which a browser was sent.
 func (v *visit) paste(address string) error {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -172,9 +172,8 @@ func (v *visit) paste(address string) error {
 	return nil
 }
 
-// pageURL returns the URL of a page as [egress.CheckBrowserURL] writes it, with these
-// parameters added. An error is a problem, not a violation: a wrong URL is often the
-// server's fault.
+// pageURL returns the URL of a page as [egress.CheckBrowserURL] writes it, with parameters added.
+// An error is a problem, not a violation, because a wrong URL is often the server's fault.
 func pageURL(s string, add url.Values) (string, error) {
 	safe, err := egress.CheckBrowserURL(s)
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 
 const (
 	maxStepUps  = 2                // of one server
-	stepUpsRest = 10 * time.Minute // until it may have as many again
-	freshTime   = time.Minute      // a challenge within it refuses the result of the last flow
+	stepUpsRest = 10 * time.Minute // until the count begins anew
+	freshTime   = time.Minute      // how long after a flow a challenge counts as a refusal of its result
 
 	maxFields = 16      // WWW-Authenticate fields that a provider gets
 	maxField  = 8 << 10 // bytes of one
 )
 
-// Challenge decides whether a refused request is sent again: with the nonce that it lacked,
-// with what another flow has got since it was sent, or with what a flow for this challenge
-// gets. Else it is not sent again. [Account.mayAsk] bounds the flows. No person is asked: a
-// flow that needs one fails with an *Error of the class login.
+// Challenge decides whether a refused request is sent again. It is if the request lacked a nonce,
+// if another flow has got newer credentials since, or if a flow for this challenge gets them.
+// [Account.mayAsk] bounds the flows. No person is asked: a flow that needs one fails with an *Error
+// of the class login.
 func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry bool, err error) {
 	a.nonces.note(a.origin, c.DPoPNonce)
 	if wantsNonce(c) {
@@ -61,7 +61,7 @@ func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry
 		switch err := f.wait(ctx); {
 		case ctx.Err() != nil, err != nil && f.forRequests():
 			return false, err
-		case own: // it may have given what was refused already
+		case own: // its result may be what the server has refused
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			return a.signs(f.given) || a.isNewer(f.given, c.Sent), nil
@@ -71,9 +71,9 @@ func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry
 	}
 }
 
-// mayAsk bounds how often a server that refuses everything can start a flow. Credentials
-// that were only loaded from the vault do not count against it: another process may have
-// saved them long ago, and no flow has tried to renew them yet. The caller holds a.mu.
+// mayAsk bounds how often a server that refuses everything can start a flow. Credentials that were
+// only loaded from the vault do not count: another process may have saved them long ago, and no
+// flow has tried to renew them yet. The caller holds a.mu.
 func (a *Account) mayAsk(reason string, h *current, round int) bool {
 	if time.Since(a.steppedUp) > stepUpsRest {
 		a.stepUps = 0

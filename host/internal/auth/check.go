@@ -10,10 +10,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// CheckAction returns why a host refuses an action before it begins it: the manifest does not
-// want the action, or no provider may ask for it. It does not check what depends on the state
-// of the flow or on the grants of the entry. The provider gets an error that is a
-// *step.Problem; any other ends the flow.
+// CheckAction returns why a host refuses an action before it begins: the manifest does not declare
+// it, or no provider may ask for it. It does not check what depends on the state of the flow or on
+// the grants of the entry. An error that is a *step.Problem goes to the provider; any other ends
+// the flow.
 func CheckAction(a *step.Action, w *step.Wants, s *step.Server) error {
 	if !wanted(a.Kind, w) {
 		return violationf("it asks for %s, which its manifest does not want", a.Kind)
@@ -73,7 +73,7 @@ func CheckAction(a *step.Action, w *step.Wants, s *step.Server) error {
 	return nil
 }
 
-// wanted reports whether a manifest wants an action at all.
+// wanted reports whether a manifest declares an action.
 func wanted(kind string, w *step.Wants) bool {
 	switch kind {
 	case step.ActionHTTP:

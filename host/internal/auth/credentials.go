@@ -13,11 +13,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// credentials are what requests carry.
+// credentials are what a flow gives to requests.
 type credentials struct {
 	headers []header      // sorted by name; Authorization is the last
 	token   secret.Secret // without its scheme
-	key     *key          // a proof goes with each request; nil if none does
+	key     *key          // signs a proof for each request; nil if there is none
 	expires time.Time     // zero if it is not known
 }
 
@@ -80,7 +80,7 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 	return out, nil
 }
 
-// pairs are the headers as an exchange takes them, without a proof.
+// pairs returns the headers for an exchange, without a proof.
 func (c *credentials) pairs() []abi.Pair {
 	out := make([]abi.Pair, 0, len(c.headers))
 	for _, h := range c.headers {

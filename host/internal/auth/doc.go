@@ -11,8 +11,8 @@
 //	   │        └─ actions           vault, web, browser, person, command, keys
 //	   └─ Apply, Challenge, Nonce    what the exchanges with one server call
 //
-// A provider performs no I/O; package step is the contract. The host asks it what to do,
-// does that, and asks again. An instance keeps nothing between two steps, so it can be
+// A provider performs no I/O; package step defines the contract. The host asks the provider what to
+// do, does that, and asks again. An instance keeps nothing between two steps, so it can be
 // discarded after any of them, and is discarded after an error.
 //
 // # What a provider may do
@@ -35,10 +35,10 @@
 //
 // # One flow at a time
 //
-// An [Account] runs one flow at a time, and every request and login that needs one waits
-// for it. The flow does not end with its caller: a refresh always runs to its end, because
-// the server may have used up a refresh token before the vault has the new one. Only the
-// question to a person ends with the last login that waits for it.
+// An [Account] runs one flow at a time, and every request and login that needs one waits for it.
+// The flow does not end with its caller: a refresh always runs to its end, because the server may
+// have used up a refresh token before the vault has the new one. Only the question to a person ends
+// with the last login that waits for it.
 //
 // # Secrets
 //

@@ -19,28 +19,28 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// Bounds of one call of a provider. A provider in Go works through as large a state as
-// there may be within a second; one that only loops is stopped after about five.
+// Bounds of one call of a provider. A provider in Go processes the largest state within a second.
+// One that only loops is stopped after about five seconds.
 const (
 	Fuel = 4_000_000_000 // what it may compute, in units of about a nanosecond
 
-	// callTime bounds a call in Extism's kernel, which is not metered. A provider can
-	// keep the kernel busy, and can write all over its memory, so that it never ends.
+	// callTime bounds a call in Extism's kernel, which is not metered. A provider can keep the
+	// kernel busy, and can corrupt its memory, so that the kernel never returns.
 	callTime = 10 * time.Second
 
 	memoryPages = 512 // of 64 KiB, for a provider, and as many for the kernel
 )
 
-// EngineConfig is what an Engine is made of.
+// EngineConfig configures an Engine.
 type EngineConfig struct {
 	CacheDir string      // of metered modules and native code; "" keeps nothing
-	Unkept   func(error) // is told once why nothing is kept there; may be nil
+	Unkept   func(error) // gets, once, the reason why nothing is kept there; may be nil
 
-	// Fuel is what a provider may compute in one call; 0 means the constant Fuel.
+	// Fuel is what a provider may use in one call; 0 means the constant Fuel.
 	Fuel int64
 
-	// Compiled is called each time that a provider is compiled, before it runs for
-	// the first time. Its error is that of the load. It may be nil.
+	// Compiled, if not nil, is called each time after a provider is compiled and before it first
+	// runs. Its error is that of the load.
 	Compiled func() error
 }
 
@@ -51,16 +51,16 @@ type Engine struct {
 	runtime *wasm.Extism
 	ctx     context.Context // ends with Close, and ends the loads
 	cancel  context.CancelFunc
-	work    sync.WaitGroup // loads under way
+	work    sync.WaitGroup // loads in progress
 
 	mu      sync.Mutex
-	loads   map[string]*load                // under way, by name, hash and source
-	plugins map[string]weak.Pointer[Plugin] // loaded, by the same
+	loads   map[string]*load                // in progress, by name, hash and source
+	plugins map[string]weak.Pointer[Plugin] // loaded, by name, hash and source
 	modules map[*module]bool                // of the plugins, until they are closed
 	closed  bool
 }
 
-// load is the loading of a provider, which several callers may wait for.
+// load is the loading of one provider. Several callers may wait for it.
 type load struct {
 	done   chan struct{}
 	plugin *Plugin
@@ -91,9 +91,8 @@ func (e *Engine) open(s wasm.Source) (*wasm.Extism, error) {
 	})
 }
 
-// Close ends all providers. It waits for the steps under way, which are bounded, and for
-// [wasm.CloseGrace] for the loads: a compilation that takes longer is freed when it ends.
-// Later loads and steps fail.
+// Close ends all providers. It waits for running steps, which are bounded, and for loads up to
+// [wasm.CloseGrace]: a longer compilation is freed when it ends. Later loads and steps fail.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -102,14 +101,14 @@ func (e *Engine) Close() error {
 	if !wasm.Settle(&e.work) {
 		go func() {
 			e.work.Wait()
-			_ = e.end() // Close has returned: no caller would get the error
+			_ = e.end() // Close has returned, so no caller would get the error
 		}()
 		return nil
 	}
 	return e.end()
 }
 
-// end frees all that was loaded. No load may be under way.
+// end frees everything that was loaded. No load may be running.
 func (e *Engine) end() error {
 	e.mu.Lock()
 	modules := e.modules
@@ -122,17 +121,16 @@ func (e *Engine) end() error {
 	return errors.Join(append(errs, e.runtime.Close())...)
 }
 
-// Load validates a module, compiles it on first use, and asks it to describe itself.
-// Concurrent calls share one compilation. When ctx ends the caller returns, and the
-// compilation, which cannot be stopped, goes on. Every error names the provider; a module
-// that is not accepted is a *wasm.Refusal. The caller must not change binary afterwards.
-// The engine keeps a plugin for as long as the caller refers to it or to one of its
-// providers.
+// Load validates a module, compiles it on first use, and reads its manifest. Concurrent calls share
+// one compilation. When ctx ends, the caller returns, but the compilation, which cannot be stopped,
+// goes on. Every error names the provider; a refused module is a *wasm.Refusal. The caller must not
+// change binary afterwards. The engine keeps a plugin as long as the caller refers to it or to one
+// of its providers.
 func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Plugin, error) {
 	return e.LoadFrom(ctx, name, binary, wasm.Source{})
 }
 
-// LoadFrom is Load of a module whose native code comes from a source.
+// LoadFrom is Load for a module whose native code comes from a source.
 func (e *Engine) LoadFrom(ctx context.Context, name string, binary []byte, s wasm.Source) (*Plugin, error) {
 	l, err := e.begin(name, binary, s)
 	if err != nil {
@@ -146,7 +144,7 @@ func (e *Engine) LoadFrom(ctx context.Context, name string, binary []byte, s was
 	}
 }
 
-// begin returns the load of a module: one under way, one that is over, or a new one.
+// begin returns the load of a module: a running one, a finished one, or a new one.
 func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error) {
 	hash := wasm.Hash(binary)
 	key := fmt.Sprintf("%s %s %v", name, hash, s)
@@ -169,7 +167,7 @@ func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error)
 		m, err := e.load(name, hash, binary, s)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		delete(e.loads, key) // after an error the next load tries again: the cause may be the machine
+		delete(e.loads, key) // so that the next load tries again: the machine may be the cause
 		if l.err = err; err != nil {
 			return
 		}
@@ -181,8 +179,8 @@ func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error)
 	return l, nil
 }
 
-// release closes the module of a plugin that nothing refers to, unless the engine has
-// closed it. The garbage collector calls it.
+// release closes the module of a plugin to which no reference is left, unless the engine has closed
+// it. The garbage collector calls it.
 func (e *Engine) release(m *module) {
 	e.mu.Lock()
 	open := e.modules[m]
@@ -193,7 +191,7 @@ func (e *Engine) release(m *module) {
 	}
 }
 
-// load compiles a module, whose hash is given, and asks it to describe itself.
+// load compiles a module, whose hash is given, and reads its manifest.
 func (e *Engine) load(name, hash string, binary []byte, s wasm.Source) (*module, error) {
 	m := &module{name: name, runtime: e.runtime, owned: s != (wasm.Source{}), seats: make(chan struct{}, maxSeats)}
 	if m.owned {
@@ -228,12 +226,12 @@ func (e *Engine) load(name, hash string, binary []byte, s wasm.Source) (*module,
 	return m, nil
 }
 
-// loud makes Extism write what its modules print to our own output, whatever we set.
+// loud is the variable that makes Extism write the output of its modules to ours, whatever we set.
 const loud = "EXTISM_ENABLE_WASI_OUTPUT"
 
-// largeModule is the size, in bytes, from which compiling takes so much memory that it is
-// given back at once: a hundred megabytes for the megabytes of a provider in Go. A person
-// who signs in takes minutes, in which nothing else would have the garbage collected.
+// largeModule is the size, in bytes, from which the memory of a compilation is freed at once: a
+// provider in Go of a few megabytes takes a hundred. A person takes minutes to sign in, in which
+// nothing else would start the garbage collector.
 const largeModule = 1 << 20
 
 // compile meters and compiles a module.

@@ -8,8 +8,8 @@ import (
 )
 
 // Broken is a class of [Error] in addition to those of step.Fail: the provider violated the
-// contract, asked for something that it is not granted, or trapped. Only another version of
-// the provider, or another grant, can help.
+// contract, asked for something that is not granted, or trapped. Only another version of the
+// provider, or another grant, can help.
 const Broken = "broken"
 
 // Error says why there are no credentials. errors.As finds it in the error of an exchange.
@@ -18,7 +18,7 @@ type Error struct {
 	Class    string // step.FailRetry, step.FailLogin, step.FailConfig or Broken
 	Message  string
 	Hint     string // what to do about it; may be ""
-	URL      string // where a person could sign in; "" if that is not known
+	URL      string // where a person could sign in; "" if unknown
 	Err      error  // the cause; nil if the provider itself reported the error
 }
 
@@ -31,38 +31,38 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// SettingsError says that a server entry does not fit the provider that it names.
-// errors.As finds it in an [Error]. No value is in it.
+// SettingsError says that a server entry does not fit its provider. errors.As finds it in an
+// [Error]. It holds no value of the entry.
 type SettingsError struct{ Err error }
 
 func (e *SettingsError) Error() string { return e.Err.Error() }
 func (e *SettingsError) Unwrap() error { return e.Err }
 
-// errClosed is the error of using an Engine or an Account after its Close.
+// errClosed is the error of an Engine or an Account after its Close.
 var errClosed = errors.New("closed")
 
-// violation is a violation of the contract, before the provider is named.
+// violation describes a violation of the contract, without the name of the provider.
 type violation string
 
 func (v violation) Error() string { return string(v) }
 
 func violationf(format string, args ...any) error { return violation(fmt.Sprintf(format, args...)) }
 
-// refused is a violation that the user can end by a grant; the hint says how.
+// refused is a violation that a grant of the user can end; the hint says how.
 type refused struct{ text, hint string }
 
 func (r *refused) Error() string { return r.text }
 
-// ungranted is the error of what the server entry does not allow; line is what
-// allows it.
+// ungranted returns the error for something that the server entry does not grant. line is the line
+// that would grant it.
 func ungranted(what, line string) error {
 	return &refused{what + " is not granted", "to grant it, write in auth of the server: " + line}
 }
 
-// unavailable is the problem of an action that this host, or this flow, cannot do.
+// unavailable returns the problem of an action that this host, or this flow, cannot perform.
 func unavailable(text string) error { return &step.Problem{Code: step.ProblemUnavailable, Text: text} }
 
-// blame returns the error of a flow that a provider caused. An *Error is returned as it is.
+// blame returns the error of a flow that a provider caused. It returns an *Error unchanged.
 func blame(provider, doing string, err error) error {
 	var known *Error
 	var broken violation

@@ -18,22 +18,22 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Sizes of RSA keys. Large ones are slow to use, and providers can import keys.
+// Bounds of the size of RSA keys. Large keys are slow, and providers can import keys.
 const (
 	leastRSA = 2048
 	mostRSA  = 4096
 )
 
-// algs are the algorithms that keys can be for.
+// algs are the algorithms of keys.
 var algs = []jose.SignatureAlgorithm{jose.ES256, jose.RS256, jose.PS256, jose.EdDSA}
 
-// key is a private key. It does not leave the host.
+// key is a private key. It never leaves the host.
 type key struct {
 	alg     jose.SignatureAlgorithm
 	private crypto.Signer
 }
 
-// newKey makes a key, and the text that it is saved as.
+// newKey makes a key, and the text in which it is saved.
 func newKey(alg string) (*key, secret.Secret, error) {
 	var private crypto.Signer
 	var err error
@@ -56,11 +56,11 @@ func newKey(alg string) (*key, secret.Secret, error) {
 	return &key{jose.SignatureAlgorithm(alg), private}, secret.New(string(text)), nil
 }
 
-// errKey says which keys can be read. It quotes nothing of the text that was given.
+// errKey says which keys can be read. It quotes nothing of the given text.
 var errKey = &step.Problem{Code: step.ProblemRefused, Text: "the key does not fit its algorithm: " +
 	"want PEM in PKCS #8, PKCS #1 or SEC 1, without a password; P-256 for ES256, Ed25519 for EdDSA, and RSA of 2048 to 4096 bits for RS256 and PS256"}
 
-// readKey reads a private key that is fit for an algorithm.
+// readKey reads a private key for an algorithm.
 func readKey(name, text string) (*key, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {

@@ -13,7 +13,7 @@ import (
 
 const maxKeys = 8 // of one flow
 
-// openKey opens or imports a key. The flow knows it by its name until the flow ends.
+// openKey opens or imports a key. Until the flow ends, the flow knows the key by its name.
 func (f *flow) openKey(ctx context.Context, a *step.Action) (*step.Event, error) {
 	k := a.Key
 	if len(f.keys) >= maxKeys && f.keys[k.Name] == nil {
@@ -34,8 +34,8 @@ func (f *flow) openKey(ctx context.Context, a *step.Action) (*step.Event, error)
 	return &step.Event{Key: public}, err
 }
 
-// savedKey returns the key that was saved for this provider and server, or makes
-// and saves one. If two processes do so at a time, both get the first one's key.
+// savedKey returns the saved key of this provider and server, or makes and saves one. If two
+// processes do so at a time, both get the key of the first.
 func (f *flow) savedKey(ctx context.Context, k *step.Key) (*key, error) {
 	if f.config.Vault == nil {
 		return nil, unavailable("there is no vault")
@@ -70,7 +70,7 @@ func keyHolder(s *step.Server) string {
 	return boundTo(s)
 }
 
-// loadKey returns nil if there is no key, or one that cannot be read any more.
+// loadKey returns nil if there is no key, or none that can be read.
 func (f *flow) loadKey(ctx context.Context, name vault.Key, alg string) (*key, error) {
 	r, found, err := f.config.Vault.Load(ctx, name)
 	if err != nil {
@@ -83,8 +83,8 @@ func (f *flow) loadKey(ctx context.Context, name vault.Key, alg string) (*key, e
 	return got, nil
 }
 
-// sign makes a JWT as the provider wants it, except for the parts of its header that
-// decide how it is read (RFC 7515, section 4.1): the host sets those.
+// sign makes the JWT that the provider asks for. The host sets the parts of its header that decide
+// how it is read (RFC 7515, section 4.1).
 func (f *flow) sign(_ context.Context, a *step.Action) (*step.Event, error) {
 	k := f.keys[a.Sign.Key]
 	if k == nil {

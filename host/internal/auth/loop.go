@@ -14,9 +14,9 @@ import (
 
 // run runs a flow to its end. Every error is an *Error.
 //
-// When its time is over, a flow begins nothing new. But it waits for an answer that is on
-// its way, and may store it: once a server has taken a refresh token, only that answer has
-// the new one.
+// When its time is over, a flow begins nothing new. But it waits for an answer that it has
+// requested, and may store it: once a server has taken a refresh token, only that answer holds the
+// new one.
 func (f *flow) run(ctx context.Context) (*result, error) {
 	limit := machineTime
 	if f.start.Interactive {
@@ -50,7 +50,7 @@ func (f *flow) run(ctx context.Context) (*result, error) {
 	return &f.result, nil
 }
 
-// loop steps until an action ends the flow.
+// loop takes steps until an action ends the flow.
 func (f *flow) loop(ctx context.Context) error {
 	call := step.Call{Event: step.Event{Kind: step.EventStart, Start: f.start}}
 	for range step.MaxSteps {
@@ -63,7 +63,7 @@ func (f *flow) loop(ctx context.Context) error {
 			return violationf("its flow took more than %d bytes", maxFlowBytes)
 		}
 		call.State = reply.State
-		var event *step.Event // that the last action awaits
+		var event *step.Event // the event that the last action awaits
 		for i := range reply.Actions {
 			if reply.Actions[i].Kind == step.ActionDone {
 				f.result.state, f.result.saved = reply.State, f.found && !f.asked
@@ -87,12 +87,11 @@ func (f *flow) loop(ctx context.Context) error {
 // stamp gives an event its time and randomness.
 func stamp(e *step.Event) {
 	e.Now, e.Entropy = time.Now().UnixMilli(), make([]byte, 32)
-	_, _ = rand.Read(e.Entropy) // does not fail
+	_, _ = rand.Read(e.Entropy) // it never fails
 }
 
-// act takes one action, if [CheckAction] allows it. What could not be done comes back as
-// the event with a problem; any other error ends the flow. An action that awaits nothing
-// has no event.
+// act takes one action, if [CheckAction] allows it. A failure that is a problem comes back as an
+// event; any other error ends the flow. An action that awaits nothing has no event.
 func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 	does := actions[a.Kind]
 	if (does.stops || a.Kind == step.ActionHTTP) && f.time.Err() != nil {
@@ -124,11 +123,11 @@ func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 	return event, nil
 }
 
-// actions are the kinds of action, except done.
+// actions holds the kinds of action, except done.
 var actions = map[string]struct {
 	perform func(*flow, context.Context, *step.Action) (*step.Event, error)
-	stops   bool // when the time of the flow is over; others may finish then
-	brings  bool // it can give the flow something that was in no record before
+	stops   bool // refused when the time of the flow is over, while others may finish
+	brings  bool // its result can be something that was in no record
 }{
 	step.ActionLoad:        {perform: (*flow).load},
 	step.ActionStore:       {perform: (*flow).store},

@@ -23,8 +23,8 @@ var (
 	versionShape = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
 )
 
-// ReadManifest reads what a provider says of itself, and checks it. People read it in
-// lists, so every text has to have a shape or is cleaned.
+// ReadManifest reads and checks the manifest of a provider. People read it in lists, so every text
+// must have a fixed form or is cleaned.
 func ReadManifest(b []byte) (*step.Manifest, error) {
 	if len(b) > maxManifest {
 		return nil, violationf("its manifest has %d bytes, there may be %d", len(b), maxManifest)
@@ -68,7 +68,7 @@ func ReadManifest(b []byte) (*step.Manifest, error) {
 	return m, nil
 }
 
-// parseOrigin reads a URL that has only a scheme, a host and a port. The result is as
+// parseOrigin reads a URL that has only a scheme, a host and a port. It returns the form in which
 // origins are compared: see [originOf].
 func parseOrigin(s string) (string, error) {
 	origin, u, err := originOf(s)
@@ -78,8 +78,7 @@ func parseOrigin(s string) (string, error) {
 	return origin, err
 }
 
-// originOf returns a URL and its origin: in lower case, without the usual port of the
-// scheme.
+// originOf returns a URL and its origin: in lower case, without the default port of the scheme.
 func originOf(s string) (origin string, u *url.URL, err error) {
 	if u, err = url.Parse(s); err != nil {
 		return "", nil, violationf("it is no URL")
@@ -102,7 +101,7 @@ func originOf(s string) (origin string, u *url.URL, err error) {
 	return u.Scheme + "://" + host, u, nil
 }
 
-// sameOrigin reports whether two URLs have one origin.
+// sameOrigin reports whether two URLs have the same origin.
 func sameOrigin(a, b string) bool {
 	oa, _, errA := originOf(a)
 	ob, _, errB := originOf(b)

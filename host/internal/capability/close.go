@@ -18,15 +18,14 @@ func (t *Table) finish() {
 	}
 }
 
-// Close ends everything that is open and returns when no goroutine, descriptor
-// or child of the table is left. Each process gets its grace; when ctx ends
-// first, what still runs is killed at once. A second Close waits like the
-// first. Close does not take longer than the graces together, with the default
-// nine seconds; if something is left even then (a Data that does not return, a
-// process that the system cannot kill), the error says what.
+// Close ends everything that is open. It returns when no goroutine, descriptor or child of the
+// table is left. Each process gets its grace; if ctx ends first, the remaining processes are killed
+// at once. A second Close waits like the first. Close takes no longer than the graces together,
+// nine seconds by default. If something is left even then (a Data that does not return, a process
+// that the system cannot kill), the error says what.
 func (t *Table) Close(ctx context.Context) error {
 	t.mu.Lock()
-	t.closed = true // nothing is opened any more
+	t.closed = true // no more handles are opened
 	all := slices.Collect(maps.Values(t.handles))
 	t.finish()
 	t.mu.Unlock()
@@ -38,7 +37,7 @@ func (t *Table) Close(ctx context.Context) error {
 		<-t.empty
 		t.teed.Wait()
 		t.workers.close()
-		t.freed.Do(func() { // by the first Close; the others wait for it
+		t.freed.Do(func() { // by the first Close, for which the others wait
 			for _, o := range t.openers {
 				o.Close()
 			}
@@ -55,7 +54,7 @@ func (t *Table) Close(ctx context.Context) error {
 	t.mu.Lock()
 	if !t.forced {
 		t.forced = true
-		close(t.force) // what still runs is killed now
+		close(t.force) // kills the remaining processes now
 	}
 	t.mu.Unlock()
 	select {
@@ -66,7 +65,7 @@ func (t *Table) Close(ctx context.Context) error {
 	}
 }
 
-// leftover is the error that names what did not end.
+// leftover returns an error that names everything that did not end.
 func (t *Table) leftover() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// Denial is the error of an open that no grant allows. A caller can print the line that
+// Denial is the error of an open that no grant allows. Its Line is the configuration line that
 // would allow it.
 type Denial struct {
-	Kind abi.OpenKind // what was asked for
+	Kind abi.OpenKind // the kind that was asked for
 	Name string       // the name of the grant that was asked for
 	Have []Grant      // what is granted
 }
@@ -31,7 +31,7 @@ func (d *Denial) Error() string {
 // example value: `address = "unix:/path/to/socket"`.
 func (d *Denial) Line() string { return fmt.Sprintf("%s = %q", d.Key(), kinds[d.Kind].example) }
 
-// Key is the key of a server entry that makes grants of this kind.
+// Key returns the key of a server entry that makes grants of this kind.
 func (d *Denial) Key() string { return kinds[d.Kind].key }
 
 // kinds are the kinds of open that this host has: the key of a server entry that grants

@@ -1,18 +1,17 @@
-// Package capability keeps what one connection may open and has open: the grants of a
-// server entry, the handles under them, limits, timers, and the translation of errors
-// into the statuses that a guest sees.
+// Package capability holds what one connection may open and has open: the grants of a server entry,
+// their handles, limits and timers. It also translates errors into the statuses that a guest sees.
 //
-// A [Table] belongs to one connection. A guest names a grant, never a target. A
-// [Target] is one kind of thing that a grant leads to, in a package below this one:
+// A [Table] belongs to one connection. A guest names a grant, never a target. A [Target] is the
+// kind of thing that a grant allows to open, in a package below this one:
 //
 //	capability/stream      unix, TCP and TLS sockets, streams within this process
 //	capability/process     child processes; the only package that imports os/exec
 //	capability/httpclient  HTTP exchanges with one origin, and signing them in
 //	capability/dial        what those share of dialling: addresses, TLS, errors
 //
-// What is opened has two sides: a [hostio.Stream], which the owner of the guest writes
-// to and which never blocks, and a [hostio.Sink], which is called from goroutines of
-// the handle. These rules hold for every kind:
+// An open handle has two sides: a [hostio.Stream], which the owner of the guest writes to and which
+// never blocks, and a [hostio.Sink], which the goroutines of the handle call. These rules hold for
+// every kind:
 //
 //   - Reading never stops because writing is stuck, and the other way round.
 //   - One chunk of 64 KiB is in flight for each handle. Data returns when the receiver

@@ -8,8 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Emitter tells a sink what happens, one call at a time, until it is muted. Its
-// methods are those of [hostio.Sink]; Exit and Error mute it.
+// Emitter passes events to a sink, one call at a time, until it is muted. Its methods are those of
+// [hostio.Sink]; Exit and Error mute it.
 //
 // All calls except Drained come from the goroutines of the handle, one after the other, so
 // only Drained needs the lock. The writer, which calls Drained, must not wait for a Data
@@ -18,7 +18,7 @@ type Emitter struct {
 	sink    hostio.Sink
 	mu      sync.Mutex
 	opened  atomic.Bool // Drained may be called
-	muted   atomic.Bool // nothing more is said
+	muted   atomic.Bool // no more events are passed on
 	drained atomic.Bool // Drained is due
 }
 
@@ -32,14 +32,14 @@ func (e *Emitter) begin() bool {
 	return true
 }
 
-// done gives the lock back, and says Drained if that became due meanwhile.
+// done releases the lock, and calls Drained if that became due meanwhile.
 func (e *Emitter) done() {
 	e.mu.Unlock()
 	e.flushDrained()
 }
 
-// flushDrained says Drained if it is due and the lock is free. A Drained that is left
-// between this check and the end of a call is found by the check after that call.
+// flushDrained calls Drained if it is due and the lock is free. If the lock is taken, the call that
+// holds it makes up for that at its end.
 func (e *Emitter) flushDrained() {
 	for e.drained.Load() && e.opened.Load() && e.mu.TryLock() {
 		if e.drained.Swap(false) && !e.muted.Load() {
@@ -49,13 +49,13 @@ func (e *Emitter) flushDrained() {
 	}
 }
 
-// Drained never waits: while another call is under way, that call says it.
+// Drained never waits: if another call is running, that call passes it on.
 func (e *Emitter) Drained() {
 	e.drained.Store(true)
 	e.flushDrained()
 }
 
-// AllowDrained lets Drained be said before Opened or Head.
+// AllowDrained allows Drained before Opened or Head.
 func (e *Emitter) AllowDrained() { e.opened.Store(true) }
 
 // Opened is described at [hostio.Sink].
@@ -103,7 +103,7 @@ func (e *Emitter) End() {
 	}
 }
 
-// Exit is the last call: nothing is said after it.
+// Exit is the last call: the emitter passes on nothing after it.
 func (e *Emitter) Exit(code int, detail string, unread bool) {
 	if e.begin() {
 		e.sink.Exit(code, detail, unread)
@@ -112,7 +112,7 @@ func (e *Emitter) Exit(code int, detail string, unread bool) {
 	}
 }
 
-// Error is the last call: nothing is said after it.
+// Error is the last call: the emitter passes on nothing after it.
 func (e *Emitter) Error(status abi.Status, err error) {
 	if e.begin() {
 		e.sink.Error(status, err)

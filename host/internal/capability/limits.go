@@ -7,17 +7,17 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// Grace is how long the steps of an ending wait. Zero means the default.
+// Grace holds how long each step of an ending waits. Zero means the default.
 type Grace struct {
 	Stdin time.Duration // from closing its stdin until a process is told to end; default 2 s
-	Term  time.Duration // from then until it is killed; default 2 s
+	Term  time.Duration // from then until the process is killed; default 2 s
 	Exit  time.Duration // from the end of a process until its pipes are given up; default 500 ms
-	Kill  time.Duration // from a kill until what was killed is no longer waited for; default 5 s
+	Kill  time.Duration // from a kill until the wait for the killed process ends; default 5 s
 }
 
-// OneShot is the grace of a command that prints its result and exits. Only the waits for
-// a server to end by itself are short. The others depend on how busy this machine is, and a
-// program that exits before they are over would leave processes behind.
+// OneShot returns the grace of a command that prints its result and exits. Only the waits for a
+// server to end by itself are short. The others depend on how busy the machine is, and a program
+// that exits before they are over would leave processes behind.
 func OneShot() Grace {
 	return Grace{Stdin: 100 * time.Millisecond, Term: 400 * time.Millisecond}.withDefaults()
 }
@@ -31,13 +31,13 @@ func (g Grace) withDefaults() Grace {
 	}
 }
 
-// Limits bound what one table spends. Zero means the default.
+// Limits bound what one table may use. Zero means the default.
 type Limits struct {
 	Handles  int           // handles at a time, those that are still closing included; default 64
-	Burst    int           // opens that may come at once, and requests in a row that may have no answer; default 16
-	Refill   time.Duration // one more open is allowed after each; default 250 ms
+	Burst    int           // opens that may come at once, and requests in a row without an answer; default 16
+	Refill   time.Duration // the time after which one more open is allowed; default 250 ms
 	Dial     time.Duration // from the start of a dial to its outcome; default 10 s
-	Stall    time.Duration // without a byte taken while bytes wait; default 10 s
+	Stall    time.Duration // how long waiting bytes may all stay untaken; default 10 s
 	LowWater int           // Queued at which a sink hears Drained; default 64 KiB
 
 	// Of HTTP. A connection may have abi.MaxHandles exchanges open, and a closed
@@ -68,9 +68,9 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Held is the most that a table holds within the default limits, in bytes, without what is
-// queued. It counts the handles, each with a chunk in flight, and the HTTP exchanges under
-// way, each with a chunk of its answer, its connection, and the body of its request if that
+// Held returns the most bytes that a table holds within the default limits, without the queued
+// ones. handles counts the handles, each with a chunk in flight. exchange counts the HTTP exchanges
+// in flight, each with a chunk of its answer, its connection, and the body of its request if that
 // is short.
 func Held() (handles, exchange int) {
 	l := Limits{}.withDefaults()
@@ -81,9 +81,8 @@ func Held() (handles, exchange int) {
 	return l.Handles*(ChunkSize+4<<10) + 2*tailSize, ChunkSize + inlineBody + connection
 }
 
-// rateLimiter allows a burst of opens and after it one per refill, so that a guest
-// that opens in a loop costs its user a few processes and not a thousand. The mutex of
-// its table guards it.
+// rateLimiter allows a burst of opens and then one per refill, so that a guest that opens in a loop
+// costs its user a few processes and not a thousand. The mutex of its table guards it.
 type rateLimiter struct {
 	burst  int
 	refill time.Duration

@@ -8,10 +8,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Open opens the target of the grant that has this kind and the request's name. It does not
-// block: other goroutines fork, dial and look up, and sink hears the outcome as Opened or
-// Error. An open that is refused at once returns no Stream but a status for the guest and
-// an error for the user, a *[Denial] if no grant allows it; sink then hears nothing.
+// Open opens the target of the grant with this kind and the request's name. It does not block:
+// other goroutines fork, dial and look up, and sink gets the outcome as Opened or Error. If the
+// open is refused at once, Open returns no Stream, a status for the guest and an error for the
+// user, which is a *[Denial] if no grant allows it; sink then gets no call.
 //
 // Open ignores the flag [abi.Essential], which is for the caller.
 func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
@@ -33,7 +33,7 @@ func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (h
 	return h, abi.OK, nil
 }
 
-// admit gives a handle its place, if the limits allow it.
+// admit adds a handle to the table, if the limits allow it.
 func (t *Table) admit(h Handle) (abi.Status, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,9 +56,9 @@ func (t *Table) admit(h Handle) (abi.Status, error) {
 	return abi.OK, nil
 }
 
-// room counts one more handle of a kind, if the limits allow it. Exchanges are not rated
-// while the server answers: a connection over HTTP makes them all day. Without an answer
-// each costs a dial and a handshake, and a hostile guest may open them for that.
+// room counts one more handle of a kind, if the limits allow it. The rate of exchanges is not
+// limited while the server answers, because a connection over HTTP makes them all day. Without an
+// answer each costs a dial and a handshake, and a hostile guest may open them for that.
 func (t *Table) room(kind abi.OpenKind) error {
 	if kind == abi.OpenHTTP {
 		if t.served >= t.limits.Exchanges {

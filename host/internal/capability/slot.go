@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Init makes s the slot of the handle that o is for.
+// Init makes s the slot of the handle that o describes.
 func (s *Slot) Init(o Opening) {
 	s.Events.sink, s.table, s.grant = o.sink, o.table, o.grant
 	s.Context, s.Cancel = context.WithCancelCause(context.Background())
@@ -17,10 +17,10 @@ func (s *Slot) Init(o Opening) {
 	}
 }
 
-// AsSlot returns s: it is how a table finds the slot in a handle.
+// AsSlot returns s. A table calls it to find the slot of a handle.
 func (s *Slot) AsSlot() *Slot { return s }
 
-// Ended reports whether the handle has to end, or has ended.
+// Ended reports whether the handle must end, or has ended.
 func (s *Slot) Ended() bool { return s.Context.Err() != nil }
 
 // End is described at [Handle].
@@ -29,9 +29,9 @@ func (s *Slot) End() {
 	s.Cancel(nil)
 }
 
-// AwaitTurn waits until the process before this one under the same grant is gone, and
-// reports whether this one is still wanted then. It waits even if it is not wanted:
-// the process after it waits for this one alone.
+// AwaitTurn waits until the previous process under the same grant is gone, and reports whether this
+// one is still wanted. It waits even if it is not wanted, because the next process waits for this
+// one only.
 func (s *Slot) AwaitTurn() (wanted bool) {
 	if s.after != nil {
 		<-s.after.gone
@@ -40,7 +40,7 @@ func (s *Slot) AwaitTurn() (wanted bool) {
 	return !s.Ended()
 }
 
-// Remove takes the handle out of its table. It is the last thing that a handle does.
+// Remove removes the handle from its table. It must be the last call of a handle.
 func (s *Slot) Remove() {
 	t := s.table
 	t.mu.Lock()
@@ -64,18 +64,17 @@ func (s *Slot) Limits() *Limits { return &s.table.limits }
 // Grace returns the graces of the table, with defaults filled in.
 func (s *Slot) Grace() *Grace { return &s.table.grace }
 
-// Forced is closed when no grace is left: what still runs is ended at once.
+// Forced is closed when the graces are over: the handle must end at once.
 func (s *Slot) Forced() <-chan struct{} { return s.table.force }
 
-// Stderr takes what a child process writes to its stderr. It never blocks.
+// Stderr returns the writer for the stderr of a child process. It never blocks.
 func (s *Slot) Stderr() io.Writer { return s.table.stderr }
 
 // Sink returns the sink, which may have more methods than a [hostio.Sink].
 func (s *Slot) Sink() hostio.Sink { return s.Events.sink }
 
-// Requested tells the table whether a request of the handle had an answer, of whatever
-// status. A request that the guest ended before its answer counts only while others have
-// no answer either.
+// Requested tells the table whether a request of the handle got an answer, of any status. A request
+// that the guest ended before its answer counts only while others have no answer either.
 func (s *Slot) Requested(answered bool) {
 	if unanswered := &s.table.unanswered; answered {
 		unanswered.Store(0)
@@ -87,13 +86,13 @@ func (s *Slot) Requested(answered bool) {
 // Run starts j on a goroutine of the table, and does not wait for it.
 func (s *Slot) Run(j Job) { s.table.workers.run(j) }
 
-// HoldBody counts n more bytes of a request body, and reports whether the bodies of
-// the table are still within [Limits.Bodies].
+// HoldBody counts n more bytes of a request body, and reports whether the table's bodies are still
+// within [Limits.Bodies].
 func (s *Slot) HoldBody(n int) (fits bool) {
 	s.held.Add(int64(n))
 	return s.table.held.Add(int64(n)) <= int64(s.table.limits.Bodies)
 }
 
-// ReleaseBody takes back all that HoldBody counted. It may be called while HoldBody
-// is, and any number of times.
+// ReleaseBody subtracts everything that HoldBody counted. It may be called during HoldBody, and any
+// number of times.
 func (s *Slot) ReleaseBody() { s.table.held.Add(-s.held.Swap(0)) }

@@ -15,9 +15,9 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// StatusOf is what a guest may know of err. All errors of processes, streams and exchanges
-// pass here, so that the same break has the same status everywhere. otherwise is the status
-// of an error that says nothing about the network.
+// StatusOf returns the status that a guest gets for err. All errors of processes, streams and
+// exchanges pass through it, so that the same failure has the same status everywhere. otherwise is
+// the status of an error that is not about the network.
 //
 // The order of the cases matters. [abi.Unreachable] tells a guest that nothing was sent, so
 // only an error of a dial or of a start has it. An error that ends an established
@@ -46,7 +46,7 @@ func StatusOf(err error, otherwise abi.Status) abi.Status {
 	return otherwise
 }
 
-// Operation names what the network was doing, or is empty for another error.
+// Operation returns the network operation that failed with err, or "" for another error.
 func Operation(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -55,13 +55,12 @@ func Operation(err error) string {
 	return ""
 }
 
-// beforeConnection are the operations before there is a connection: of net, and of
-// net/http on the way through a proxy. Any other concerns an established one.
+// beforeConnection holds the operations that come before there is a connection: those of net, and
+// those of net/http with a proxy. Any other concerns an established connection.
 var beforeConnection = []string{"dial", "proxyconnect", "socks connect"}
 
-// isBreak reports whether err is the end of a connection. net/http closes its own side when
-// it learns that the server closed the other side, and one error of net/http is known only by
-// its text.
+// isBreak reports whether err says that a connection has ended. net/http closes its own side when
+// it learns that the server closed the other, and one error of net/http has only its text.
 func isBreak(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
@@ -77,8 +76,8 @@ func IsTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// Cause strips what the net and os packages put around a system's error: the
-// name of the operation and its target. The caller that wraps the error names both.
+// Cause removes what the net and os packages put around a system error: the name of the operation
+// and its target. The caller that wraps the error must name both.
 func Cause(err error) error {
 	var call *os.SyscallError
 	var op *net.OpError
@@ -107,5 +106,5 @@ func StatusErrorf(status abi.Status, format string, args ...any) *StatusError {
 
 func (e *StatusError) Error() string { return e.text }
 
-// Status is what a guest may know of it.
+// Status returns the status for the guest.
 func (e *StatusError) Status() abi.Status { return e.status }

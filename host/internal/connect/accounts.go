@@ -25,8 +25,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// Accounts are the sign-ins of a host, by all that they depend on. All methods are safe
-// for concurrent use.
+// Accounts holds the sign-ins of a host, keyed by everything that they depend on. All methods are
+// safe for concurrent use.
 type Accounts struct {
 	config  Config
 	secrets redaction
@@ -34,25 +34,24 @@ type Accounts struct {
 	mu       sync.Mutex
 	closed   bool
 	accounts map[string]*SharedAccount
-	former   map[weak.Pointer[auth.Account]]*egress.Fetcher // whose provider was replaced, while something uses them
+	former   map[weak.Pointer[auth.Account]]*egress.Fetcher // accounts whose provider was replaced, until nothing uses them
 }
 
-// providerOAuth is the provider that signs in to a url whose entry says nothing about
-// sign-in.
+// providerOAuth is the provider that signs in to a url if its entry says nothing about sign-in.
 const providerOAuth = "oauth"
 
-// SharedAccount is the sign-in to one server, for all sessions with it.
+// SharedAccount is the sign-in to one server, shared by all sessions with it.
 type SharedAccount struct {
 	*auth.Account
 	server   config.Server
-	recorded *redact.Set // gets what the sign-in gives
+	recorded *redact.Set // gets the credentials that the sign-in returns
 	fetch    *egress.Fetcher
-	Declined atomic.Bool   // the person said no; they are asked again only if they want to sign in
+	Declined atomic.Bool   // the person said no; they are asked again only after they want to sign in
 	Turns    atomic.Uint64 // counts sign-ins and sign-outs
 }
 
-// Apply is [auth.Account.Apply]. It also keeps the credentials out of recordings, except for
-// a DPoP proof, which is good for this one request only.
+// Apply calls [auth.Account.Apply]. It also keeps the credentials out of recordings, except a DPoP
+// proof, which is valid for this request only.
 func (a *SharedAccount) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
 	pairs, err := a.Account.Apply(ctx, r)
 	for _, pair := range pairs {
@@ -63,7 +62,7 @@ func (a *SharedAccount) Apply(ctx context.Context, r *httpclient.Request) ([]abi
 	return pairs, err
 }
 
-// Material is [auth.Account.Material]. It also keeps the material out of what is recorded.
+// Material calls [auth.Account.Material]. It also keeps the material out of recordings.
 func (a *SharedAccount) Material(ctx context.Context) (*auth.Material, error) {
 	m, err := a.Account.Material(ctx)
 	if m != nil {
@@ -75,9 +74,9 @@ func (a *SharedAccount) Material(ctx context.Context) (*auth.Material, error) {
 	return m, err
 }
 
-// Provider returns the provider that signs in to a server, or "". For a url whose entry names
-// no provider it is OAuth, unless the entry has credentials in its headers: a token that the
-// user wrote down must not be replaced by another.
+// Provider returns the name of the provider that signs in to a server, or "". If the entry of a url
+// names no provider, that is OAuth, unless its headers have credentials: a token that the user
+// configured must not be replaced by another.
 func (as *Accounts) Provider(s config.Server) string {
 	switch {
 	case s.Auth.Provider == config.AuthNone:
@@ -95,13 +94,13 @@ func (as *Accounts) Provider(s config.Server) string {
 	return providerOAuth
 }
 
-// Of returns the account with which a server is signed in to, or nil if it needs none.
+// Of returns the account that signs in to a server, or nil if the server needs none.
 func (as *Accounts) Of(s config.Server) (*SharedAccount, error) {
 	name := as.Provider(s)
 	if name == "" {
 		return nil, nil
 	}
-	_, released := s.Claim() // whether its variables are those of a released entry
+	_, released := s.Claim() // reports whether its variables are those of a released entry
 	key, err := json.Marshal([]any{s.Name, s.URL, s.Proxy, s.TLS, s.Auth, released})
 	if err != nil {
 		return nil, err
@@ -122,8 +121,7 @@ func (as *Accounts) Of(s config.Server) (*SharedAccount, error) {
 	return a, nil
 }
 
-// newAccount joins a server to its provider. Nothing is loaded yet. The caller
-// holds mu.
+// newAccount connects a server with its provider. It loads nothing yet. The caller holds mu.
 func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, error) {
 	file := as.config.Modules.Files()[name]
 	fromFile := file.File != ""
@@ -137,9 +135,9 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 	case file.Isolation == config.IsolationProcess:
 		return nil, hosterr.Configf("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}
-	// A provider that is compiled in was chosen with the program: it calls the origins that
-	// it discovers, and its servers share registrations. A provider that is loaded from a
-	// file calls what its entry grants, and shares nothing.
+	// A provider that is compiled in is trusted like the program: it may call the origins that it
+	// discovers, and its servers share registrations. A provider that is loaded from a file may
+	// call only what its entry grants, and shares nothing.
 	reach := egress.Policy{Origins: file.Origins, Discover: file.Discover || !fromFile}
 	var warned sync.Once
 	c := auth.Config{
@@ -153,7 +151,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 			if as.config.Record != nil {
 				return as.recording(s.Name, p), nil
 			}
-			return p.ForAccount(), nil // a Provider keeps the plugin that it got first
+			return p.ForAccount(), nil // a Provider keeps the first plugin that it got
 		},
 		Warn:     func(text string) { warned.Do(func() { as.config.Warn(s.Name, text) }) },
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
@@ -202,7 +200,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 	return &SharedAccount{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch}, nil
 }
 
-// recording returns a provider whose flows are recorded.
+// recording returns a provider that records its flows.
 func (as *Accounts) recording(server string, p *auth.Plugin) auth.Provider {
 	return &flowrecord.Recorder{
 		Provider: p.ForAccount(), Rehearsal: p.ForAccount(), Secrets: as.secrets.recorded,
@@ -211,8 +209,8 @@ func (as *Accounts) recording(server string, p *auth.Plugin) auth.Provider {
 	}
 }
 
-// close ends sign-ins that wait for a person, and waits until flows that have begun have
-// stored their results. No account is made after it.
+// close ends sign-ins that wait for a person. It waits until flows that have begun have stored
+// their results. No account is made afterwards.
 func (as *Accounts) close() {
 	as.mu.Lock()
 	as.closed = true
@@ -230,9 +228,9 @@ func (as *Accounts) close() {
 	}
 }
 
-// Dismiss takes accounts out of use if their provider is among changed. Flows that they have
-// begun go on. What they have saved is there for the accounts that follow them. When the last
-// connection and sign-in with such an account is over, the account is closed.
+// Dismiss takes accounts out of use if their provider is in changed. Their flows go on, and later
+// accounts find what they have saved. When the last connection and sign-in with such an account is
+// over, the account is closed.
 func (as *Accounts) Dismiss(changed map[string]bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -246,7 +244,7 @@ func (as *Accounts) Dismiss(changed map[string]bool) {
 	}
 }
 
-// forget closes a former account that nothing uses any more.
+// forget closes an account that was taken out of use and that nothing uses any more.
 func (as *Accounts) forget(former weak.Pointer[auth.Account]) {
 	as.mu.Lock()
 	fetch := as.former[former]

@@ -20,21 +20,20 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// DefaultMessageCap is how long an inbound message may be unless the entry
-// says otherwise, in bytes.
+// DefaultMessageCap is the longest inbound message, in bytes, unless the entry says otherwise.
 const DefaultMessageCap = 16 << 20
 
-// attempt makes a connection of a session to a server, over one transport.
+// attempt makes one connection of a session to a server, over one transport.
 type attempt struct {
 	dialer    *Dialer
 	server    config.Server
-	via       string // the plugin's name
+	via       string // the name of the plugin
 	transport *modules.Transport
 	grants    []capability.Grant
 	account   *SharedAccount // nil if the server needs no sign-in
 }
 
-// attempt checks what can be known of an entry before anything is started.
+// attempt checks an entry as far as that is possible before anything is started.
 func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*attempt, error) {
 	if via == "" {
 		return nil, hosterr.Configf("it has no command, url or transport")
@@ -76,9 +75,9 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 	return &attempt{dialer: d, server: s, via: via, transport: t, grants: gs, account: account}, nil
 }
 
-// dial starts a guest with a table of capabilities and a peer of its own. The connection may
-// be used at once; if it cannot be made, it ends and says why. If old is not nil, the guest
-// goes on where the guest of old stopped; if it turns out to be another plugin, there is no
+// dial starts a guest with a table of capabilities and a peer of its own. The connection may be
+// used at once. If it cannot be made, it ends and its error says why. If old is not nil, the guest
+// goes on where the guest of old stopped; if the plugin has changed meanwhile, dial returns no
 // connection.
 func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection) (*session.Dialed, error) {
 	var given []byte
@@ -136,7 +135,7 @@ func (a *attempt) start(ctx context.Context, given []byte) (*connection, error) 
 	var err error
 	c.inst, err = guest.New(ctx, config)
 	switch {
-	case errors.As(err, new(*worker.RefusedError)): // a load in this process would have found it
+	case errors.As(err, new(*worker.RefusedError)): // a load in this process would have found the same error
 		return nil, &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: err}
 	case err != nil:
 		return nil, err
@@ -144,9 +143,9 @@ func (a *attempt) start(ctx context.Context, given []byte) (*connection, error) 
 	return c, nil
 }
 
-// observers returns the observers of a connection's messages: the functions of the printer
-// and the trace, and the function that hears of the noise of a server that starts. The first
-// is nil if there is neither a printer nor a trace.
+// observers returns two functions for a connection. The first gets its messages, for the printer
+// and the trace, and is nil if there is neither. The second gets the dropped input, for the noise
+// of a server that starts.
 func (a *attempt) observers(c *connection) (message func(sent bool, msg []byte), dropped func(why error, msg []byte)) {
 	print, printDropped := a.dialer.config.Print.RPC(a.server.Name), a.dialer.config.Print.Dropped(a.server.Name)
 	message = print
@@ -170,7 +169,7 @@ func (a *attempt) observers(c *connection) (message func(sent bool, msg []byte),
 	return message, dropped
 }
 
-// settings picks what the plugin reads from the entry. A setting that it does
+// settings returns the settings of the entry that the plugin reads. A setting that the plugin does
 // not read is an error, because it would silently do nothing.
 func (a *attempt) settings(m *abi.Manifest) (*abi.Settings, error) {
 	given := maps.Clone(a.server.Settings)
@@ -199,7 +198,7 @@ func (a *attempt) settings(m *abi.Manifest) (*abi.Settings, error) {
 	return out, nil
 }
 
-// table makes the table of what a connection may open. The variables of a process include those that sign it in.
+// table makes the table of a connection. A process gets the variables that sign it in.
 func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.Table, error) {
 	c := capability.Config{Grants: slices.Clone(a.grants), Grace: a.dialer.config.grace()}
 	if a.account != nil && len(a.server.Auth.Variables) > 0 {
@@ -217,15 +216,14 @@ func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.
 			}
 		}
 	}
-	c.Limits.Answer = max(2*int64(a.server.MessageCap), 1<<20) // room for what is no message
+	c.Limits.Answer = max(2*int64(a.server.MessageCap), 1<<20) // room for bytes that are no message
 	if stderr != nil {
 		c.Stderr = stderr
 	}
 	return capability.NewTable(c), nil
 }
 
-// log passes on what a plugin says, from warnings up. It is called from within
-// the plugin.
+// log passes on a plugin's log lines, from warnings up. The plugin is running while log is called.
 func (a *attempt) log(level abi.Level, text string) {
 	if level >= abi.LevelWarn {
 		a.dialer.config.Warn(a.server.Name, "plugin "+a.via+": "+text)

@@ -18,40 +18,40 @@ import (
 	"github.com/wharf-mcp/wharf/host/trace"
 )
 
-// connection is one guest with its world and its peer: the transport of a
-// session, as long as it lasts.
+// connection is one guest with its table and its peer. It is the transport of a session, as long as
+// it lasts.
 type connection struct {
 	inst      *guest.Instance
 	saved     *savedState
 	key       resumeKey // of what is in it
 	table     *capability.Table
-	stderr    *stderrWriter // what the table writes to; may be nil
+	stderr    *stderrWriter // gets the stderr of the table's processes; may be nil
 	peer      *rpc.Peer
 	trace     *trace.Connection  // records its messages; nil for none
 	recording *replay.Connection // records its guest; nil for none
-	secrets   *redact.Set        // left out of what is quoted
+	secrets   *redact.Set        // removed from quoted texts
 	server    *config.Server     // its entry
-	asked     atomic.Int64       // bytes on its stderr when the oldest call since it was last idle began
-	noise     noise              // of its stdout, while it starts
+	asked     atomic.Int64       // bytes on its stderr when the first call since it was last idle began
+	noise     noise              // what it wrote to stdout during its start, other than messages
 	noisy     sync.Once          // a first line of noise has come
-	warned    sync.Once          // a line of noise was warned of
+	warned    sync.Once          // a warning has quoted a line of noise
 	warn      func(server, text string)
 	ended     context.Context
 	end       context.CancelFunc // ends ended
 	cause     error              // set before ended is done
 
 	shut  sync.Once
-	flush sync.Once // of stderr
+	flush sync.Once // for stderr
 }
 
 // Done is closed when the connection has ended, from either side.
 func (c *connection) Done() <-chan struct{} { return c.ended.Done() }
 
-// AfterEnd has f run in a goroutine of its own once the connection has ended, unless stop is
-// called before.
+// AfterEnd runs f in a goroutine of its own once the connection has ended, unless stop is called
+// before.
 func (c *connection) AfterEnd(f func()) (stop func() bool) { return context.AfterFunc(c.ended, f) }
 
-// Err says why the connection ended; it is nil until then.
+// Err says why the connection ended. It is nil until then.
 func (c *connection) Err() error {
 	select {
 	case <-c.ended.Done():
@@ -61,8 +61,8 @@ func (c *connection) Err() error {
 	}
 }
 
-// Shutdown ends the connection and everything that it opened, within the graces of
-// the guest and its processes.
+// Shutdown ends the connection and everything that it opened, within the graces of the guest and
+// its processes.
 func (c *connection) Shutdown(ctx context.Context) error {
 	c.saved.discard()
 	c.trace.Closing()
@@ -73,14 +73,14 @@ func (c *connection) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// breakOff ends the connection because the other side made it useless.
+// breakOff ends the connection because the other side has broken the protocol.
 func (c *connection) breakOff(cause error) {
 	c.over(&guest.EndedError{Cause: cause})
 	c.peer.Close(c.cause)
 	c.Shutdown(context.Background())
 }
 
-// over settles why the connection ended; the first reason stays.
+// over stores why the connection ended. The first reason stays.
 func (c *connection) over(cause error) {
 	c.shut.Do(func() {
 		c.saved.end(cause)
@@ -90,11 +90,12 @@ func (c *connection) over(cause error) {
 	})
 }
 
-// unsent returns err. If a message found its guest gone, it returns why the guest is gone;
-// the connection has then ended. It may be called before the guest itself reports its end.
+// unsent returns err. If a message was not sent because its guest had ended, unsent returns the
+// reason of that, and ends the connection. It may be called before the guest itself reports its
+// end.
 func (c *connection) unsent(err error) error {
 	if err == nil {
-		return nil // the usual case: errors.As would cost an allocation
+		return nil // the usual case, tested first because errors.As would allocate
 	}
 	var unsent *guest.UnsentError
 	if !errors.As(err, &unsent) {
@@ -104,15 +105,14 @@ func (c *connection) unsent(err error) error {
 	return fmt.Errorf("%w: %w: %w", rpc.ErrNotSent, rpc.ErrClosed, c.cause)
 }
 
-// receiver is a connection as its guest sees it: its peer, except for the way in which a call
-// and the connection fail.
+// receiver passes the events of a guest to the peer of its connection. It handles failures itself.
 type receiver struct {
 	*rpc.Peer
 	connection *connection
 }
 
-// Failed ends a call. If its message never left, the call hears so only after the end of the
-// connection is known, so that it may go out on the next one.
+// Failed ends a call. If its message never left, the call ends only after the end of the connection
+// is known, so that it can go out on the next connection.
 func (r receiver) Failed(exchange uint32, err error) {
 	var status *guest.StatusError
 	var refusal *httpclient.Refusal
@@ -126,7 +126,7 @@ func (r receiver) Failed(exchange uint32, err error) {
 	r.Peer.Failed(exchange, err)
 }
 
-// Close says that the guest is gone.
+// Close ends the connection, because the guest has ended.
 func (r receiver) Close(err error) {
 	c := r.connection
 	c.recording.Ended(err)
@@ -134,7 +134,7 @@ func (r receiver) Close(err error) {
 	r.Peer.Close(c.cause)
 }
 
-// link is the guest of a connection as the peer sees it.
+// link is the [rpc.Link] to the guest of a connection.
 type link struct{ *connection }
 
 func (l link) Send(ctx context.Context, m *rpc.Message) error {

@@ -1,6 +1,6 @@
-// Package connect makes the connections of a host: it takes the entry of a server, finds out
-// what it grants, which account signs in to it and which plugin is its transport, and returns
-// a connection on which a session is open.
+// Package connect makes the connections of a host. From the entry of a server it determines the
+// grants, the account that signs in and the plugin of the transport. It returns a connection on
+// which a session is open.
 //
 //	entry ──► routes ──► account, grants, transport ──► guest, table, peer ──► handshake
 //	          Connect    attempt                        dial                   session.Connect
@@ -25,31 +25,31 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// Config is what connections have in common. Modules, LookupEnv and Warn are required.
+// Config is what all connections share. Modules, LookupEnv and Warn are required.
 type Config struct {
 	Modules   *modules.Cache
-	LookupEnv func(name string) (string, bool)                             // of variables that auth tables of the user's own entries mean
+	LookupEnv func(name string) (string, bool)                             // looks up the variables in the auth tables of the user's own entries
 	Vault     *vault.Vault                                                 // keeps the results of sign-ins; nil keeps nothing
-	Streams   map[string]func(context.Context) (io.ReadWriteCloser, error) // to servers within the program, by name
+	Streams   map[string]func(context.Context) (io.ReadWriteCloser, error) // connect to servers within the program, by name
 
 	Client       mcp.Implementation
 	Timeout      time.Duration // of a request; below 0 is none
 	StartTimeout time.Duration // of the start of a server; 0 is that of package session, below 0 is none
-	OneShot      bool          // ends servers quickly
+	OneShot      bool          // gives servers little time to end
 
 	Person *signin.Person // signs in; nil if there is no person
 
 	Print  *trace.Printer
 	Trace  *trace.Recorder
 	Record *replay.Recorder
-	Stderr io.Writer // gets what servers write to theirs; nil drops it
+	Stderr io.Writer // gets the stderr of servers; nil drops it
 
-	// Warn tells of something odd about a server, for people. It may be called from any
-	// goroutine, and returns at once.
+	// Warn gets a text for people about an oddity of a server. It may be called from any goroutine,
+	// and must return at once.
 	Warn func(server, text string)
 }
 
-// grace is how long servers get to end.
+// grace returns how long servers may take to end.
 func (c *Config) grace() capability.Grace {
 	if c.OneShot {
 		return capability.OneShot()
@@ -66,7 +66,7 @@ type Dialer struct {
 	stderr  stderrLog
 
 	mu    sync.Mutex
-	found map[string]string // by url: the transport that it has
+	found map[string]string // by url: the transport that it last connected over
 }
 
 // New returns a dialer.
@@ -80,15 +80,15 @@ func New(c Config) *Dialer {
 	}
 }
 
-// Close ends sign-ins that wait for a person, and waits until flows that have begun have
-// stored their results. The caller closes all connections before it.
+// Close ends sign-ins that wait for a person, and waits until flows that have begun have stored
+// their results. The caller must close all connections before.
 func (d *Dialer) Close() error {
 	d.Accounts.close()
 	return nil
 }
 
-// Prepare loads and compiles the plugins that an entry needs first, unless that was done
-// before, and those of its account, which may be nil. Its error is that of the transport.
+// Prepare loads and compiles, once, the plugins that an entry needs first: the transport and those
+// of its account, which may be nil. Its error is that of the transport.
 func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *SharedAccount) error {
 	via := d.Routes(s)[0]
 	if !d.config.Modules.Has(via) {
@@ -98,8 +98,7 @@ func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *SharedAccount)
 	return err
 }
 
-// transport loads and compiles a transport, and then the plugins of an account, which may
-// be nil.
+// transport loads and compiles a transport, and then the plugins of an account, which may be nil.
 func (d *Dialer) transport(ctx context.Context, via string, a *SharedAccount) (*modules.Transport, error) {
 	t, err := d.config.Modules.Transport(ctx, via)
 	if err == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
-// unreachable returns why a server was not connected over any of its transports. errs has an error
-// for each of these, in their order.
+// unreachable returns why a server could not be connected over any of its transports. errs has one
+// error for each transport, in their order.
 func unreachable(entry config.Server, errs []error) error {
 	last := answerOf(errs[len(errs)-1])
 	switch {
@@ -36,8 +36,8 @@ func unreachable(entry config.Server, errs []error) error {
 	return fmt.Errorf("%w; and %w", errs[0], errs[1])
 }
 
-// isNotMCP reports whether err comes from a web server that is no MCP server at this address:
-// there is no such page, or the page takes no POST, or what answers is no message or nothing.
+// isNotMCP reports whether err comes from a web server without an MCP server at this address: the
+// page does not exist, takes no POST, or answers with something other than a message.
 func isNotMCP(err error) bool {
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return nothing.HTTP != 0
@@ -52,8 +52,9 @@ func isNotMCP(err error) bool {
 	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 501
 }
 
-// foundInstead says what errors of [isNotMCP] found in place of an MCP server. The words behind a
-// status are those of the first transport that got it: it posts, as a person expects.
+// foundInstead says what was found in place of an MCP server, from errors of [isNotMCP]. If that is
+// an HTTP status, the text comes from the first transport that got one: it sent a POST, as a person
+// expects.
 func foundInstead(errs []error) string {
 	err := errs[len(errs)-1]
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
@@ -72,7 +73,7 @@ func foundInstead(errs []error) string {
 	return status
 }
 
-// mostQuoted is how much is quoted of what a server says where no MCP server is, in bytes.
+// mostQuoted is how many bytes of the answer are quoted if there is no MCP server.
 const mostQuoted = 256
 
 // overError is the error of a transport other than the first.
@@ -84,7 +85,7 @@ type overError struct {
 func (e *overError) Error() string { return "over " + e.via + ": " + e.err.Error() }
 func (e *overError) Unwrap() error { return e.err }
 
-// answerOf returns the HTTP response that a plugin reported in err, or nil if it reported none.
+// answerOf returns the HTTP response that a plugin reported in err, or nil.
 func answerOf(err error) *guest.StatusError {
 	var said *guest.StatusError
 	if !errors.As(err, &said) || said.HTTP == 0 {
@@ -93,8 +94,8 @@ func answerOf(err error) *guest.StatusError {
 	return said
 }
 
-// withoutPage returns the quoted words of a server, with a web page replaced by its title, or
-// by the line of an error that it shows as it is.
+// withoutPage returns the quoted text of a server. It replaces a web page by its title, or by the
+// error line that the page shows.
 func withoutPage(text string) string {
 	lower := strings.ToLower(text)
 	at := strings.Index(lower, "<!doctype html")
@@ -114,12 +115,12 @@ func withoutPage(text string) string {
 	return before + ", a page"
 }
 
-// quiet returns an ErrUnreachable that has a text of its own and does not quote errs.
+// quiet returns an ErrUnreachable with a text of its own, which does not quote errs.
 func quiet(text, hint string, errs []error) error {
 	return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: &quietError{text, errs}, Hint: hint}
 }
 
-// quietError has a text of its own. errors.Is and errors.As find the errors behind it.
+// quietError has a text of its own. errors.Is and errors.As find the errors that caused it.
 type quietError struct {
 	text string
 	errs []error

@@ -21,7 +21,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// grants turns a server entry into what its plugin may open.
+// grants returns what the plugin of a server entry may open.
 func (d *Dialer) grants(s config.Server, via string, a *SharedAccount) ([]capability.Grant, error) {
 	var gs []capability.Grant
 	if s.Command != "" {
@@ -43,8 +43,8 @@ func (d *Dialer) grants(s config.Server, via string, a *SharedAccount) ([]capabi
 		}
 		o.AnyPath = via == transportSSE
 		if a != nil {
-			o.Credentials = a                          // on the path of the url
-			if via == transportSSE && o.Path() != "" { // its server names the path to send to, in the folder of its own
+			o.Credentials = a                          // for requests under the path of the url
+			if via == transportSSE && o.Path() != "" { // its server names the path to send to, in the same folder
 				o.SignedPath = strings.TrimSuffix(path.Dir(o.Path()), "/") + "/"
 			}
 		}
@@ -53,7 +53,7 @@ func (d *Dialer) grants(s config.Server, via string, a *SharedAccount) ([]capabi
 	return gs, nil
 }
 
-// origin returns where the url of an entry leads.
+// origin returns the origin of the url of an entry.
 func origin(s config.Server) (*httpclient.Origin, error) {
 	o, err := httpclient.ParseOrigin(s.URL)
 	if err != nil {
@@ -76,14 +76,15 @@ func origin(s config.Server) (*httpclient.Origin, error) {
 
 func isAuthorization(header string) bool { return strings.EqualFold(header, "Authorization") }
 
-// hasCredentials tells an Authorization from one in which a variable was empty, such as
-// "Bearer ${TOKEN:-}". A word without a scheme counts as credentials: some servers take that.
+// hasCredentials reports whether an Authorization has credentials, and is not one in which a
+// variable was empty, such as "Bearer ${TOKEN:-}". A word without a scheme counts as credentials,
+// because some servers take that.
 func hasCredentials(value string) bool {
 	word, rest, spaced := strings.Cut(strings.TrimLeft(value, " \t"), " ")
 	return word != "" && (strings.TrimSpace(rest) != "" || !spaced && !strings.EqualFold(word, "Bearer"))
 }
 
-// secure returns the settings of TLS that an entry has.
+// secure returns the TLS settings of an entry.
 func secure(s config.Server) dial.TLS {
 	return dial.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
 }
@@ -97,10 +98,10 @@ func environ(vars map[string]string) []string {
 	return env
 }
 
-// inside is what the address of a stream within the program begins with.
+// inside is the prefix of the address of a stream within the program.
 const inside = "memory:"
 
-// stream returns the stream that the address of an entry leads to.
+// stream returns the target for the address of an entry.
 func (d *Dialer) stream(s config.Server, a *SharedAccount) (capability.Target, error) {
 	if name, ok := strings.CutPrefix(s.Address, inside); ok {
 		open := d.config.Streams[name]
@@ -115,7 +116,7 @@ func (d *Dialer) stream(s config.Server, a *SharedAccount) (capability.Target, e
 				Hint: "a memory address is for programs that embed a server and name it in host.Config.Streams",
 			}
 		}
-		if s.Auth.Blob { // the program made the stream, and knows what reads it
+		if s.Auth.Blob { // the program made the stream, and knows its reader
 			return nil, hosterr.Configf("auth.blob: there is no sign-in on %s, which is within this program; leave it out", s.Address)
 		}
 		return stream.Memory{Name: name, Dial: open}, nil
@@ -128,7 +129,7 @@ func (d *Dialer) stream(s config.Server, a *SharedAccount) (capability.Target, e
 	if a == nil || !s.Auth.Blob {
 		return to, nil
 	}
-	// The credentials go before all else, and are asked for each time that a stream is
+	// The credentials go ahead of all other bytes, and are looked up each time that a stream is
 	// opened.
 	return stream.Sealed{Address: to, Blob: func(ctx context.Context) ([]byte, error) {
 		m, err := a.Material(ctx)
@@ -139,8 +140,8 @@ func (d *Dialer) stream(s config.Server, a *SharedAccount) (capability.Target, e
 	}}, nil
 }
 
-// granted refuses to give an installed plugin what the user did not grant it, whatever
-// a server entry says.
+// granted returns an error if an installed plugin would get a grant that the user has not approved,
+// whatever the server entry says.
 func (d *Dialer) granted(via string, gs []capability.Grant) error {
 	i := d.config.Modules.Files()[via].Installed
 	if i == nil {
@@ -168,5 +169,5 @@ func (d *Dialer) granted(via string, gs []capability.Grant) error {
 	return nil
 }
 
-// entryKey returns the key of a server entry that gives a kind of access.
+// entryKey returns the key of a server entry that grants a kind of access.
 func entryKey(kind abi.OpenKind) string { return (&capability.Denial{Kind: kind}).Key() }

@@ -11,11 +11,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// redaction is the secrets that a host knows. Each is added to one of two sets. shown passes
-// it on to recorded, and recorded to each trace and recording of the host.
+// redaction holds the secrets that a host knows, each in one of two sets. Secrets of shown are also
+// in recorded, and those of recorded in each trace and recording of the host.
 type redaction struct {
-	shown    *redact.Set // left out of what servers print and of errors
-	recorded *redact.Set // left out of what is recorded; nil if nothing is
+	shown    *redact.Set // removed from errors and from what servers print
+	recorded *redact.Set // removed from recordings; nil if there are none
 }
 
 func newRedaction(c *Config) redaction {
@@ -23,14 +23,14 @@ func newRedaction(c *Config) redaction {
 		return redaction{shown: redact.Join()}
 	}
 	recorded := redact.Join(c.Print.Secrets(), c.Trace.Secrets(), c.Record.Secrets())
-	if c.Print != nil { // the printer mixes what servers print with the lines of the trace
+	if c.Print != nil { // the printer mixes the output of servers with the lines of the trace
 		return redaction{recorded, recorded}
 	}
 	return redaction{redact.Join(recorded), recorded}
 }
 
-// entry adds the secrets of an entry. Variables that are not called secrets are left out
-// of recordings only: they are paths and words, which people need in errors.
+// entry adds the secrets of an entry. Variables whose names do not sound secret are removed from
+// recordings only: they are paths and words, which people need in errors.
 func (r redaction) entry(s config.Server) {
 	shown, named := append(inArguments(s.Args), inURL(s.URL)...), []string(nil)
 	for name, value := range s.Headers {
@@ -56,18 +56,18 @@ func (r redaction) entry(s config.Server) {
 	r.recorded.Hide(slices.Collect(maps.Values(s.Auth.Env))...)
 }
 
-// Redact returns a text without the secrets of the entries that were connected to so far,
-// whatever encoding they are in.
+// Redact returns a text without the secrets of the entries that were connected to so far, in any
+// encoding.
 func (d *Dialer) Redact(text string) string { return string(d.secrets.shown.Redact([]byte(text))) }
 
-// negotiates reports whether every client sends the header. The values of such headers
-// are names of types, which occur in messages too.
+// negotiates reports whether every client sends this header. Its values are names of types, which
+// occur in messages too.
 func negotiates(header string) bool {
 	header = strings.ToLower(header)
 	return strings.HasPrefix(header, "accept") || header == "content-type" || header == "user-agent"
 }
 
-// inArguments returns the values of flags that are called secrets.
+// inArguments returns the values of flags whose names sound secret.
 func inArguments(args []string) (values []string) {
 	for i, arg := range args {
 		name, value, assigned := strings.Cut(arg, "=")
@@ -82,8 +82,8 @@ func inArguments(args []string) (values []string) {
 	return values
 }
 
-// inURL returns the password of a url and all values of its query, whose names seldom tell
-// which of them is a key.
+// inURL returns the password of a url and all values of its query, because names in a query seldom
+// tell which value is a key.
 func inURL(text string) (values []string) {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
 
-// savedState is what the guest of one connection has saved for the guest of the next: see
-// save and RESUME in package abi. It is kept in memory alone, with the connection that it
-// belongs to, and is read once. How the connection ended decides who gets it:
+// savedState is the state that the guest of one connection has saved for the guest of the next: see
+// save and RESUME in package abi. It is kept only in memory, with its connection, and read once.
+// How the connection ended decides which guest gets it:
 //
 //	how the connection ended                    the next guest, in a legacy session over HTTP
 //	─────────────────────────────────────────── ─────────────────────────────────────────────
@@ -27,22 +27,22 @@ import (
 //	closed, disabled, removed, reloaded         nothing: the guest heard CLOSE, and DELETE
 //	                                            was sent
 //
-// In all other sessions no state is handed over. A modern server keeps no session. If a
-// connection is one stream, to a process or a socket, the session ends with it: even with the
-// old state, a guest could not spare its server the handshake.
+// In all other sessions no state is handed over. A modern server keeps no session. A connection
+// that is one stream, to a process or a socket, ends its session: even with the old state, a guest
+// could not avoid the handshake.
 //
-// A state is given to the same plugin, for the same entry and sign-in, see [resumeKey],
-// and only once. If a guest crashes before it has saved a state of its own, the next one
-// gets nothing: the state that it was given may be the cause.
+// A state is given only once, and only to the same plugin for the same entry and sign-in, see
+// [resumeKey]. If a guest crashes before it has saved a state of its own, the next guest gets
+// nothing, because the state that it was given may be the cause.
 type savedState struct {
 	mu     sync.Mutex
-	text   []byte // what the guest was given, until it saves its own; empty for nothing
+	text   []byte // the state that the guest was given, until it saves its own; empty for none
 	own    bool   // text was saved by this guest, and not given to it
-	handed bool   // text is for the next guest, in any case
-	closed bool   // nothing is written any more
+	handed bool   // text goes to the next guest, however the connection ends
+	closed bool   // nothing can be saved any more
 }
 
-// write is where a guest saves to. It does not keep state.
+// write stores the state that a guest saves. It copies state.
 func (s *savedState) write(state []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,12 +50,12 @@ func (s *savedState) write(state []byte) {
 		return
 	}
 	if !s.own {
-		s.text, s.own = nil, true // the guest may still read what it was given
+		s.text, s.own = nil, true // not overwritten: the guest may still read the old state
 	}
 	s.text = append(s.text[:0], state...)
 }
 
-// handOver keeps what there is for the next guest, and reports whether that is anything.
+// handOver keeps the state for the next guest, and reports whether there is one.
 func (s *savedState) handOver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *savedState) handOver() bool {
 	return s.handed
 }
 
-// discard leaves nothing to the next guest, unless the connection had ended before.
+// discard drops the state, unless the connection had ended before.
 func (s *savedState) discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *savedState) discard() {
 	}
 }
 
-// end is called when the connection has ended, with the reason.
+// end closes the state when the connection has ended with cause.
 func (s *savedState) end(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *savedState) end(cause error) {
 	s.closed = true
 }
 
-// read returns what is left to the next guest, nil for nothing.
+// read returns the state for the next guest, or nil.
 func (s *savedState) read() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,10 +92,10 @@ func (s *savedState) read() []byte {
 	return s.text
 }
 
-// resumeKey is what two connections must have in common for one to leave a state and the
-// other to get it: the server entry to the letter, which says where it leads and with which
-// headers; the plugin, by the name that the entry knows it by; and the account, with the
-// number of its sign-ins and sign-outs. What a plugin calls itself is compared as well, once
+// resumeKey is equal for two connections if the first may leave a state to the second. It holds the
+// exact server entry, which includes the address and the headers; the name by which the entry knows
+// the plugin; and the account, with the number of its sign-ins and sign-outs. The name in the
+// plugin's manifest is compared as well, once it runs.
 // it runs.
 type resumeKey struct {
 	entry   [sha256.Size]byte
@@ -104,8 +104,8 @@ type resumeKey struct {
 	turns   uint64
 }
 
-// resumeKey returns the key of the connections that are dialled now. An entry that cannot be
-// encoded matches no other.
+// resumeKey returns the key of a connection that is dialled now. An entry that cannot be encoded
+// matches no other.
 func (a *attempt) resumeKey() resumeKey {
 	k := resumeKey{via: a.via, account: a.account}
 	if entry, err := json.Marshal(a.server); err == nil {
@@ -117,11 +117,11 @@ func (a *attempt) resumeKey() resumeKey {
 	return k
 }
 
-// fits reports whether what was saved under k may be given to one of other.
+// fits reports whether a connection with the key other may get a state that was saved under k.
 func (k resumeKey) fits(other resumeKey) bool { return k == other && k.entry != [sha256.Size]byte{} }
 
-// resume is dial for a connection whose guest goes on where the guest of an ended one
-// stopped. It returns nil if that left no state, or none for this guest.
+// resume dials a connection whose guest goes on where the guest of after stopped. It returns nil if
+// after left no state, or none for this guest.
 func (a *attempt) resume(ctx context.Context, handler rpc.Handler, after *session.Dialed) (*session.Dialed, error) {
 	old, ok := after.Transport.(*connection)
 	if !ok || old.saved.read() == nil || !old.key.fits(a.resumeKey()) {
@@ -130,8 +130,8 @@ func (a *attempt) resume(ctx context.Context, handler rpc.Handler, after *sessio
 	return a.dial(ctx, handler, old)
 }
 
-// Leave ends the connection without telling the server, so that the next connection can
-// go on with the session. If the guest has saved nothing to go on with, Leave is Shutdown.
+// Leave ends the connection without telling the server, so that the next connection can go on with
+// the session. If the guest has saved no state, Leave is Shutdown.
 func (c *connection) Leave(ctx context.Context) error {
 	if c.saved.handOver() {
 		c.trace.Closing()

@@ -12,15 +12,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
 
-// The transports of a url. The second is tried where the first is not spoken.
+// The transports of a url. The second is tried if the server does not speak the first.
 const (
 	transportHTTP = "http"
 	transportSSE  = "sse"
 )
 
-// Connect connects a session over one of the transports that its entry may have. after is as
-// for [session.Session.Connect]; starting has the connection while it is made. Plugin, grants
-// and sign-in of the entry are read anew each time.
+// Connect connects a session over one of the transports that its entry allows. after is as for
+// [session.Session.Connect]. starting holds the connection while it is made. Plugin, grants and
+// sign-in of the entry are read anew each time.
 func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.Server, after *session.Conn, starting *Starting) (*session.Conn, error) {
 	var errs []error
 	for _, via := range d.Routes(entry) {
@@ -35,7 +35,7 @@ func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.S
 			err = &overError{via, err}
 		}
 		errs = append(errs, err)
-		if via != transportSSE && !errors.Is(err, session.ErrOtherTransport) { // if SSE was remembered, that may be outdated
+		if via != transportSSE && !errors.Is(err, session.ErrOtherTransport) { // a remembered SSE may be outdated
 			break
 		}
 	}
@@ -63,7 +63,7 @@ func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.S
 	if w.StartTimeout == 0 && d.timeout(entry) == 0 {
 		w.StartTimeout = -1
 	}
-	if via == transportSSE && w.Protocol == "" { // it has only one era
+	if via == transportSSE && w.Protocol == "" { // SSE exists in one era only
 		w.Protocol = session.LegacyOnly
 	}
 	if err := w.Check(); err != nil {
@@ -94,7 +94,7 @@ func (d *Dialer) Routes(s config.Server) []string {
 	return []string{transportHTTP, transportSSE}
 }
 
-// timeout returns how long a request to a server may take; 0 is no limit.
+// timeout returns how long a request to a server may take; 0 is no bound.
 func (d *Dialer) timeout(s config.Server) time.Duration {
 	if s.Timeout != 0 {
 		return max(s.Timeout, 0)

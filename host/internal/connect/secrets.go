@@ -16,8 +16,8 @@ import (
 
 var errNoVault = &hosterr.Error{Kind: hosterr.ErrConfig, Err: errors.New("there is no vault: this program set no folder for it")}
 
-// settings returns the settings of a server's auth table as its provider reads them.
-// Secrets are looked up each time: a token in a file may be renewed by others.
+// settings returns a function that returns the settings of a server's auth table for its provider.
+// It looks up the secrets each time, because other programs may renew a token in a file.
 func (as *Accounts) settings(s config.Server) func(context.Context) (json.RawMessage, error) {
 	return func(ctx context.Context) (json.RawMessage, error) {
 		values := maps.Clone(s.Auth.Settings)
@@ -40,9 +40,9 @@ func (as *Accounts) settings(s config.Server) func(context.Context) (json.RawMes
 	}
 }
 
-// Resolve returns an entry with its secrets and with the variables of its file, which are
-// looked up each time that it is connected, and kept out of what is shown and recorded. The
-// entry of a project has no file here: its variables are those that were approved.
+// Resolve returns an entry with its secrets and with the variables of its file. Both are looked up
+// for each connection, and removed from what is shown and recorded. The entry of a project has no
+// file here: its variables are those that were approved.
 func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, error) {
 	values := make(map[config.Reference]string)
 	for _, r := range s.Secrets() {
@@ -66,10 +66,10 @@ func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, e
 	return s, nil
 }
 
-// InputError says that a question of an entry has no answer in the vault yet.
+// InputError says that the vault has no answer to a question of an entry yet.
 type InputError struct {
 	Input config.Input
-	Err   error // of the vault
+	Err   error // from the vault
 }
 
 func (e *InputError) Error() string {
@@ -78,7 +78,7 @@ func (e *InputError) Error() string {
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// inputOf returns the question of an entry that a secret answers, or nil.
+// inputOf returns the question of an entry whose answer is this secret, or nil.
 func inputOf(s config.Server, r config.Reference) *config.Input {
 	at := slices.IndexFunc(s.Inputs, func(in config.Input) bool { return r.Secret != "" && in.Secret == r.Secret })
 	if at < 0 {
@@ -87,7 +87,7 @@ func inputOf(s config.Server, r config.Reference) *config.Input {
 	return &s.Inputs[at]
 }
 
-// secretText is how an entry refers to a secret.
+// secretText returns the text with which an entry refers to a secret.
 func secretText(r config.Reference) string {
 	if r.File != "" {
 		return "${file:" + r.File + "}"
@@ -95,7 +95,7 @@ func secretText(r config.Reference) string {
 	return "${secret:" + r.Secret + "}"
 }
 
-// withEnvFile returns an entry with the variables of its file added to its own. Its own take
+// withEnvFile returns an entry with the variables of its file added. The entry's own variables take
 // precedence.
 func withEnvFile(s config.Server) (config.Server, error) {
 	path := s.EnvPath()
@@ -112,11 +112,11 @@ func withEnvFile(s config.Server) (config.Server, error) {
 	return s, nil
 }
 
-// maxSecret is the largest file that is a secret, in bytes.
+// maxSecret is the largest size, in bytes, of a file that holds a secret.
 const maxSecret = 64 << 10
 
-// lookUp returns the value of a reference in a server entry. For an entry of a project, a
-// variable is looked up in this process, as the person has approved.
+// lookUp returns the value of a reference in a server entry. In the entry of a project, a variable
+// is looked up in this process, as the person has approved.
 func (as *Accounts) lookUp(ctx context.Context, s config.Server, r config.Reference) (string, error) {
 	switch {
 	case r.Env != "":
@@ -141,8 +141,8 @@ func (as *Accounts) lookUp(ctx context.Context, s config.Server, r config.Refere
 	return text, err
 }
 
-// readSecret reads a secret from a file. It may have several lines, as keys do; the end
-// of the last one is not part of it.
+// readSecret reads a secret from a file. The secret may have several lines, as keys do; the last
+// line break is not part of it.
 func readSecret(path string) (string, error) {
 	text, err := readSmall(path)
 	if err != nil {

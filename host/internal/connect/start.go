@@ -18,7 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
-// StartError says that a server did not come up, and what is known of the reason.
+// StartError says that a server did not start, and what is known of the reason.
 type StartError struct {
 	Err   error
 	Cause crash.Cause
@@ -27,15 +27,15 @@ type StartError struct {
 func (e *StartError) Error() string { return e.Err.Error() }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Final reports whether another start would end in the same way: the cause is known, or the
-// server left before it read anything that it was sent, so that this cannot be the cause.
+// Final reports whether another start would fail in the same way: the cause is known, or the server
+// ended before it read any input, so that the input cannot be the cause.
 func (e *StartError) Final() bool {
 	var exit *guest.ExitError
 	return e.Cause.Known || errors.As(e.Err, &exit) && exit.Unread
 }
 
-// noise keeps the first lines of a server's stdout that are no messages. All methods are
-// safe for concurrent use.
+// noise keeps the first lines of a server's stdout that are no messages. All methods are safe for
+// concurrent use.
 type noise struct {
 	mu    sync.Mutex
 	lines []string
@@ -47,8 +47,8 @@ const (
 	noiseLine  = 200 // bytes
 )
 
-// noiseAfter is how long a server may go on starting before a warning quotes its noise: many
-// greet on stdout and are ready at once.
+// noiseAfter is how long a server may take to start before a warning quotes its noise: many servers
+// print a greeting to stdout and are ready at once.
 const noiseAfter = 3 * time.Second
 
 func (n *noise) add(line string) {
@@ -65,9 +65,9 @@ func (n *noise) kept() []string {
 	return n.lines
 }
 
-// dropped hears of input that is no message. What a process writes to stdout while it starts
-// is kept, for the case that it does not come up; if it starts for longer than noiseAfter,
-// the first line is warned of. So is the first line that it writes there later.
+// dropped receives input that is no message. It keeps what a process writes to stdout during its
+// start, for the error if the start fails. If the start takes longer than noiseAfter, it warns of
+// the first line. It also warns of the first such line after the start.
 func (c *connection) dropped(why error, msg []byte) {
 	if c.server.Command == "" || !errors.Is(why, rpc.ErrMalformed) {
 		return
@@ -81,11 +81,11 @@ func (c *connection) dropped(why error, msg []byte) {
 	c.warned.Do(func() { c.warn(c.server.Name, crash.OnStdout(line())) })
 }
 
-// tellNoise warns of the noise of a server that still starts.
+// tellNoise warns of the noise of a server that is still starting.
 func (c *connection) tellNoise() {
 	select {
 	case <-c.ended.Done():
-		return // the error says it
+		return // the error quotes it
 	default:
 	}
 	if lines := c.noise.kept(); c.peer.Version() == "" && len(lines) > 0 {
@@ -96,9 +96,9 @@ func (c *connection) tellNoise() {
 // redact returns a text without the secrets that the host knows.
 func (c *connection) redact(text string) string { return string(c.secrets.Redact([]byte(text))) }
 
-// explainEnd adds to the error of a server that ended why it did, and what it wrote to its
-// stderr since it was started. Of one that was up it quotes what it wrote since the oldest call
-// began that was pending: what came before has nothing to do with these.
+// explainEnd adds to the error of a server that ended the reason of its end, and what it wrote to
+// stderr since its start. If the server was up, it quotes only what came since the oldest pending
+// call began: earlier lines have nothing to do with the pending calls.
 func (c *connection) explainEnd(cause error) error {
 	if !errors.As(cause, new(*guest.EndedError)) {
 		return cause
@@ -108,7 +108,7 @@ func (c *connection) explainEnd(cause error) error {
 		since = c.asked.Load()
 	}
 	before, after := c.table.StderrSince(since)
-	text := c.secrets.Stream() // a secret may have begun before, and have more lines than are quoted
+	text := c.secrets.Stream() // a secret may begin before the quoted lines, and have more lines
 	text.Redact(before)
 	stderr := string(text.Redact(after))
 	why := c.crashCause(stderr, cause)
@@ -125,9 +125,9 @@ func (c *connection) explainEnd(cause error) error {
 	return err
 }
 
-// crashCause finds out why a process did not become a server. ended is why the connection ended, nil
-// if it has not. It finds no reason for a server that was up: what that wrote at its start is
-// then no reason.
+// crashCause finds out why a process did not become a server. ended says why the connection ended,
+// and is nil if it has not. For a server that was up it returns no cause, because its output at the
+// start then does not explain the end.
 func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 	if c.server.Command == "" || c.peer.Version() != "" {
 		return crash.Cause{}
@@ -146,14 +146,14 @@ func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 	return s.Cause()
 }
 
-// Starting is the connection of a session while it is made. Its zero value is none.
+// Starting holds the connection of a session while it is made. Its zero value holds none.
 type Starting struct{ now atomic.Pointer[connection] }
 
-// slowStart is the hint for a server that was given too little time.
+// slowStart is the hint for a server that had too little time.
 const slowStart = `a server that is slow to start gets longer with --timeout, or with start_timeout = "2m" in its entry`
 
-// Explain adds to the error of a server that was not connected in time what it did instead:
-// its plugin let no message pass, or it wrote something other than messages, or no message.
+// Explain adds to the error of a server that did not connect in time what the server did: its
+// plugin let no message pass, or it wrote something other than messages, or nothing.
 func (s *Starting) Explain(err error) error {
 	c := s.now.Load()
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// stderrLog is the one writer for what all servers write to stderr, a line at a time.
+// stderrLog writes the stderr of all servers to one writer, a line at a time.
 type stderrLog struct {
 	mu sync.Mutex
 	to io.Writer
@@ -22,8 +22,8 @@ func (l *stderrLog) line(prefix string, text []byte) error {
 	return err
 }
 
-// stderrWriter writes what one server writes to stderr: whole lines, without secrets,
-// with the name of the server before each. It belongs to one goroutine at a time.
+// stderrWriter writes the stderr of one server: whole lines, without secrets, each after the name
+// of the server. It belongs to one goroutine at a time.
 type stderrWriter struct {
 	log    *stderrLog
 	prefix string
@@ -35,7 +35,7 @@ func newStderrWriter(to *stderrLog, server string, text *redact.Stream) *stderrW
 	return &stderrWriter{log: to, prefix: "[" + server + "] ", text: text}
 }
 
-// lineCap is where a long line is broken, in bytes.
+// lineCap is the length in bytes at which a long line is broken.
 const lineCap = 4 << 10
 
 func (w *stderrWriter) Write(data []byte) (int, error) {
@@ -59,8 +59,8 @@ func (w *stderrWriter) Write(data []byte) (int, error) {
 	}
 }
 
-// flush writes the last line if it has no line break. Nothing is written after it. w may
-// be nil.
+// flush writes the last line if it has no line break. Nothing may be written after it. w may be
+// nil.
 func (w *stderrWriter) flush() {
 	if w == nil || len(w.rest) == 0 {
 		return

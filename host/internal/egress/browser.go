@@ -15,12 +15,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 )
 
-// openTime is how long a program that opens browsers has to say that it cannot.
-// Most are over at once; some stay as long as the browser does.
+// openTime is how long OpenBrowser waits for the error of a program that opens browsers. Most such
+// programs end at once; some stay as long as the browser does.
 const openTime = 2 * time.Second
 
-// OpenBrowser shows a page in the browser of the person. The caller has to know whether there
-// is a person who could look at it: without a terminal, OpenBrowser must not be called.
+// OpenBrowser shows a page in the person's browser. It must not be called without a terminal: the
+// caller has to know that a person could look at the page.
 //
 // The URL comes from a server, and goes through programs that were written for what people
 // type. So only what [CheckBrowserURL] returns is passed on, as one argument, to a program
@@ -28,8 +28,8 @@ const openTime = 2 * time.Second
 // exists or, without that variable, the first one of the system's. It gets the environment of
 // this process and outlives it.
 //
-// OpenBrowser returns when that program has ended, after two seconds while it
-// runs, or with ctx; it does not wait for the browser. The error says what to do.
+// OpenBrowser returns when that program has ended, when it has run for two seconds, or when ctx
+// ends. It does not wait for the browser. The error says what to do.
 func OpenBrowser(ctx context.Context, target string) error {
 	o := browser{system: systemBrowsers(), env: os.Environ(), limit: openTime}
 	return o.open(ctx, target)
@@ -37,7 +37,7 @@ func OpenBrowser(ctx context.Context, target string) error {
 
 // browser opens browsers.
 type browser struct {
-	system [][]string // programs and their first arguments, of which the first that is there is taken
+	system [][]string // programs with their first arguments; the first program that exists is used
 	env    []string
 	limit  time.Duration
 }
@@ -51,7 +51,7 @@ func (o browser) open(ctx context.Context, target string) error {
 	if list := process.LookupEnv(o.env, "BROWSER"); list != "" {
 		programs, none = nil, fmt.Sprintf("BROWSER is %q, and nothing of it is a program that is there", cleantext.Line(list, 200))
 		for _, entry := range filepath.SplitList(list) {
-			programs = append(programs, []string{entry}, strings.Fields(entry)) // a path may hold spaces
+			programs = append(programs, []string{entry}, strings.Fields(entry)) // a path may contain spaces
 		}
 	}
 	var argv []string
@@ -70,10 +70,9 @@ func (o browser) open(ctx context.Context, target string) error {
 	return nil
 }
 
-// CheckBrowserURL returns the URL of a page that may be shown to a person, in the form in
-// which it may be passed on. It is https, or http on this machine. It holds nothing that a
-// shell, a terminal or a program in between could interpret, and parsing and writing it again
-// does not change it.
+// CheckBrowserURL returns the URL of a page that may be shown to a person, in the form that may be
+// passed on. It is https, or http on this machine. It holds nothing that a shell, a terminal or a
+// program in between could interpret, and does not change when it is parsed and written again.
 func CheckBrowserURL(target string) (string, error) {
 	if at := strings.IndexFunc(target, isUnsafe); at >= 0 {
 		return "", ruleErrorf("the URL of the page holds %q, which has to be encoded there", []rune(target[at:])[0])
@@ -83,8 +82,8 @@ func CheckBrowserURL(target string) (string, error) {
 		return "", err
 	}
 	safe := u.String()
-	// A program on the way may decode what is written as %XX: control characters have no
-	// place in a URL, and a percent sign that starts none is a variable to cmd.exe.
+	// A program in between may decode %XX: control characters are not allowed in a URL, and any
+	// other percent sign begins a variable in cmd.exe.
 	for _, rest, more := strings.Cut(safe, "%"); more; _, rest, more = strings.Cut(rest, "%") {
 		c, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8)
 		switch {
@@ -100,8 +99,8 @@ func CheckBrowserURL(target string) (string, error) {
 	return safe, nil
 }
 
-// isUnsafe reports whether r has no place in a URL as it is written (RFC 3986,
-// appendix A), or has another meaning to a shell inside of quotes or out of them.
+// isUnsafe reports whether r is not allowed unescaped in a URL (RFC 3986, appendix A), or has a
+// meaning for a shell, quoted or not.
 func isUnsafe(r rune) bool {
 	return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$<>\\^{|}", r)
 }

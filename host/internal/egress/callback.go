@@ -18,34 +18,33 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// Callback is where a browser comes back to after a person has signed in: one
-// path on the loopback interface (RFC 8252, section 7.3). It is bound before the
-// browser opens, so that no other program can take it, on both addresses that
-// localhost may mean.
+// Callback receives the browser after a person has signed in: it serves one path on the loopback
+// interface (RFC 8252, section 7.3). It is bound before the browser opens, so that no other program
+// can take the port, on both addresses that localhost may mean.
 //
-// Any page of the web and any program on the machine can send it requests. So only the
-// state of a visit proves anything, and the caller of Wait checks it. Visits without that
-// state change nothing, however many there are.
+// Any page of the web and any program on the machine can send it requests. So only the state of a
+// visit proves anything, and the caller of Wait must check it. Visits without that state change
+// nothing, however many there are.
 type Callback struct {
 	uri       string
-	host      string // as the header Host has it
+	host      string // as in the header Host
 	path      string
 	listeners []net.Listener
 	server    callbackServer
 
-	unwatch func() bool // no longer ends with the context of its opening
-	once    sync.Once   // of shut
+	unwatch func() bool // stops the end of its context from closing it
+	once    sync.Once   // for shut
 	closed  chan struct{}
 
 	mu       sync.Mutex
 	accept   func(url.Values) bool // nil while no Wait runs
-	accepted bool                  // accept has said yes
-	done     chan struct{}         // closed when that client has got its page
+	accepted bool                  // accept has returned true
+	done     chan struct{}         // closed when the accepted client has got its page
 }
 
-// PortError is the error of a port that the callback cannot have.
+// PortError says that the callback cannot have a port.
 type PortError struct {
-	Port int // zero if the system was to pick one
+	Port int // zero if the system was to choose one
 	Err  error
 }
 
@@ -62,10 +61,9 @@ func (e *PortError) Error() string {
 
 func (e *PortError) Unwrap() error { return e.Err }
 
-// ListenCallback opens a callback, which lasts until Close or until ctx ends. The host,
-// "127.0.0.1" or "localhost", only says which of the two its URI has; "" is the first.
-// Without a port the system picks one; a port that is taken is a [*PortError]. The path "" is
-// /callback.
+// ListenCallback opens a callback, which lasts until Close or until ctx ends. host, "127.0.0.1" or
+// "localhost", only goes into its URI; "" is the first. With port 0 the system chooses one; a port
+// in use is a [*PortError]. The path "" is /callback.
 func ListenCallback(ctx context.Context, host string, port int, path string) (*Callback, error) {
 	host, path = cmp.Or(host, "127.0.0.1"), cmp.Or(path, "/callback")
 	if err := checkCallback(host, port, path); err != nil {
@@ -102,8 +100,8 @@ func checkCallback(host string, port int, path string) error {
 // maxPortTries is how many ports are tried until one is free on both addresses.
 const maxPortTries = 16
 
-// listenLoopback listens on 127.0.0.1 and ::1, on the same port. Where there is no
-// IPv6, the first is all that localhost can mean.
+// listenLoopback listens on 127.0.0.1 and ::1, on the same port. Without IPv6 it listens only on
+// the first.
 func listenLoopback(ctx context.Context, port int) ([]net.Listener, error) {
 	var bind net.ListenConfig
 	for pick := 1; ; pick++ {
@@ -126,7 +124,7 @@ func listenLoopback(ctx context.Context, port int) ([]net.Listener, error) {
 	}
 }
 
-// hasIPv6 reports whether anything can be bound to ::1.
+// hasIPv6 reports whether ::1 can be bound.
 func hasIPv6(ctx context.Context) bool {
 	var bind net.ListenConfig
 	l, err := bind.Listen(ctx, "tcp6", "[::1]:0")
@@ -137,17 +135,16 @@ func hasIPv6(ctx context.Context) bool {
 	return true
 }
 
-// URI is the redirect URI that leads here.
+// URI returns the redirect URI of the callback.
 func (c *Callback) URI() string { return c.uri }
 
-// Wait answers visits until accept says yes to the parameters of one, each of which is there
-// once. The others get an error page and change nothing. accept is called once at a time, and
-// not after Wait has returned; it must look at the state before anything else. When Wait
-// returns without an error the client has its page. Until Close, every further client is told
-// that it is too late.
+// Wait answers visits until accept returns true for the parameters of one, each of which occurs
+// once. Other visits get an error page and change nothing. accept is called once at a time, and not
+// after Wait has returned; it must check the state first. When Wait returns without an error, the
+// client has its page. Until Close, every further client is told that it is too late.
 //
-// With an error no visit was accepted: ctx ended, or the callback was closed. Wait
-// may then be called again.
+// An error means that no visit was accepted: ctx ended, or the callback was closed. Wait may then
+// be called again.
 func (c *Callback) Wait(ctx context.Context, accept func(url.Values) bool) error {
 	c.mu.Lock()
 	c.accept = accept
@@ -170,8 +167,7 @@ func (c *Callback) Wait(ctx context.Context, accept func(url.Values) bool) error
 	return fmt.Errorf("wait at %s: %w", c.uri, err)
 }
 
-// Close gives the port back and closes all connections. It may be called again,
-// and not by accept.
+// Close frees the port and closes all connections. It may be called again, but not by accept.
 func (c *Callback) Close() error {
 	c.unwatch()
 	c.shut()
@@ -191,12 +187,12 @@ func (c *Callback) shut() {
 // maxQuery bounds the parameters of a visit.
 const maxQuery = 8 << 10
 
-// respond says which page a visit gets. after is called when it has got it; it may
-// be nil.
+// respond returns the page for a visit. after, which may be nil, is called when the client has the
+// page.
 func (c *Callback) respond(r *http.Request) (p page, after func()) {
 	switch {
 	case !strings.EqualFold(r.Host, c.host) && !strings.EqualFold(r.Host+":80", c.host):
-		return pageBad, nil // a page of the web has its own name lead here
+		return pageBad, nil // another page of the web makes its own name lead here
 	case r.URL.EscapedPath() != c.path:
 		return pageNone, nil
 	case r.Method != "GET":
@@ -215,8 +211,8 @@ func (c *Callback) respond(r *http.Request) (p page, after func()) {
 	return pageDone, func() { close(c.done) }
 }
 
-// readParams reads a query, if it is one in which each parameter is there once
-// (RFC 6749, section 3.1).
+// readParams reads a query in which each parameter occurs once (RFC 6749, section 3.1); otherwise
+// it returns false.
 func readParams(query string) (url.Values, bool) {
 	if len(query) > maxQuery {
 		return nil, false

@@ -1,5 +1,5 @@
-// Package egress is what auth providers and the plugin store use of the network. They
-// perform no I/O themselves: a [Fetcher] makes their requests within a [Policy], a
-// [Callback] is where a browser comes back to after a sign-in, and [OpenBrowser] shows
-// a page. The connections of transports are not made here; see package capability.
+// Package egress makes the network requests of auth providers and the plugin store, which perform
+// no I/O themselves. A [Fetcher] makes requests within a [Policy], a [Callback] receives the
+// browser after a sign-in, and [OpenBrowser] shows a page. Package capability makes the connections
+// of transports.
 package egress

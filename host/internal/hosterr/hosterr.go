@@ -1,5 +1,5 @@
-// Package hosterr has the errors that the host and the packages beside it share: what
-// kind an error is of, and what to do about it. Package host publishes the kinds.
+// Package hosterr defines the errors that the host and its helper packages share: a kind, and a
+// hint what to do. Package host publishes the kinds.
 package hosterr
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The kinds of errors that more than one package finds.
+// The kinds of errors that more than one package returns.
 var (
 	ErrClosed           = errors.New("closed")
 	ErrConfig           = errors.New("configuration")
@@ -21,11 +21,11 @@ var (
 	ErrProtocol         = errors.New("protocol broken")
 )
 
-// Error gives an error a kind, and perhaps a hint. Its text is that of Err.
+// Error adds a kind, and perhaps a hint, to an error. Its text is that of Err.
 type Error struct {
-	Kind error // for errors.Is: a sentinel of this package, or of package host
+	Kind error // a sentinel of this package or of package host, for errors.Is
 	Err  error
-	Hint string // what to do about it, a line or a few; "" for nothing
+	Hint string // what to do about it, in one line or a few; "" for none
 }
 
 func (e *Error) Error() string   { return e.Err.Error() }
@@ -45,7 +45,7 @@ func Configf(format string, a ...any) error {
 	return &Error{Kind: ErrConfig, Err: fmt.Errorf(format, a...)}
 }
 
-// TOMLKey returns a name as it is written in a configuration.
+// TOMLKey returns a name as a configuration file spells it.
 func TOMLKey(name string) string {
 	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == "" {
 		return name

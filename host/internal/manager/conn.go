@@ -53,15 +53,15 @@ type Conn interface {
 // error leaves it as it is.
 type DialFunc func(ctx context.Context, after Conn) (Conn, error)
 
-// Config is what a driver needs to know of a server.
+// Config configures the driver of one server.
 type Config struct {
 	Name string
 	Dial DialFunc
 
-	// Classify says what a dial failed for.
+	// Classify returns the reason for an error of a dial.
 	Classify func(error) status.Reason
 
-	// Classify returns the reason for an error of a dial.
+	// Pulse says how a new connection is watched; nil watches none.
 	Pulse func() Pulse
 
 	Disabled bool // until Enable

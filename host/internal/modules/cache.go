@@ -1,7 +1,7 @@
-// Package modules has the plugins of a host: it inspects, compiles and keeps them, and asks
-// them for their manifests. Transports run on an engine of [wasm]; auth providers run
-// under Extism. A plugin that is not part of the program is compiled in a process of its
-// own, if the configuration names a command for such processes.
+// Package modules holds the plugins of a host: it inspects, compiles and keeps them, and reads
+// their manifests. Transports run on an engine of [wasm], auth providers under Extism. A plugin
+// that is not part of the program is compiled in a process of its own, if the configuration names a
+// command for such processes.
 package modules
 
 import (
@@ -23,31 +23,31 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// Config says which plugins there are, and how they are compiled.
+// Config says which plugins exist, and how they are compiled.
 type Config struct {
-	Builtin map[string]func() []byte // part of the program, by name: what returns a module
-	Files   map[string]config.Plugin // by name; one with a file takes the place of a builtin
+	Builtin map[string]func() []byte // part of the program, by name: functions that return a module
+	Files   map[string]config.Plugin // by name; one with a file replaces a builtin
 
-	CacheDir string        // keeps what is compiled; "" keeps nothing
-	Worker   []string      // makes processes to compile and run plugins in; nil makes none
-	Timeout  time.Duration // of compiling one there; 0 is [worker.CompileTime]
+	CacheDir string        // keeps compiled code; "" keeps nothing
+	Worker   []string      // the command of processes that compile and run plugins; nil is none
+	Timeout  time.Duration // of compiling in such a process; 0 is [worker.CompileTime]
 
-	// Warn tells of something odd, for people. It may be called from any goroutine, and
-	// returns at once.
+	// Warn gets a text for people about an oddity. It may be called from any goroutine, and must
+	// return at once.
 	Warn func(text string)
 }
 
-// Transport is a transport plugin that can be started: in this process, or, where the
-// user wants that, in one of its own for each connection.
+// Transport is a transport plugin that can be started: in this process or, if the user wants that,
+// in one process for each connection.
 type Transport struct {
 	Hash   string        // of its file
-	Module *wasm.Module  // nil where it runs in processes of its own
-	Apart  guest.Program // nil where it runs in this process
+	Module *wasm.Module  // nil if it runs in processes of its own
+	Apart  guest.Program // nil if it runs in this process
 }
 
-// Compile makes the native code of a plugin that runs in this process, unless loading it has
-// done so. The caller compiles before the start time of a server begins to count, since that
-// time is for the server.
+// Compile makes the native code of a plugin that runs in this process, unless loading it has done
+// so. The caller compiles before the start time of a server begins, because that time is meant for
+// the server.
 func (t *Transport) Compile(ctx context.Context, name string) error {
 	if t.Module == nil {
 		return nil
@@ -64,14 +64,14 @@ func (t *Transport) Compile(ctx context.Context, name string) error {
 	return &guest.PluginError{Plugin: name, Op: "start", Err: err}
 }
 
-// Cache has the plugins of a host. All methods are safe for concurrent use.
+// Cache holds the plugins of a host. All methods are safe for concurrent use.
 type Cache struct {
 	config  Config
 	engine  *wasm.Engine // of Builtin
 	foreign *foreign     // of all others
 
-	cacheless sync.Once // the warning that nothing is kept
-	unsealed  sync.Map  // names of the plugins that the warning about a missing seal was for
+	cacheless sync.Once // for the warning that nothing is kept
+	unsealed  sync.Map  // names of the plugins whose missing seal was warned of
 
 	mu         sync.Mutex
 	closed     bool
@@ -81,7 +81,7 @@ type Cache struct {
 	auth       *auth.Engine // nil until the first provider is loaded
 }
 
-// New makes a cache. It loads no plugin: that happens when one is first used.
+// New makes a cache. It loads no plugin before its first use.
 func New(ctx context.Context, c Config) (*Cache, error) {
 	m := &Cache{
 		config: c, files: c.Files,
@@ -99,13 +99,13 @@ func New(ctx context.Context, c Config) (*Cache, error) {
 	return m, nil
 }
 
-// unkept warns that plugins are compiled anew each time, once for all engines.
+// unkept warns, once for all engines, that plugins are compiled anew each time.
 func (m *Cache) unkept(err error) {
 	m.cacheless.Do(func() { m.config.Warn(fmt.Sprintf("plugins are compiled anew each time: %v", err)) })
 }
 
-// Close ends all providers, and gives native code back when the last transport that runs
-// on it is closed. Nothing can be loaded any more.
+// Close ends all providers. It frees native code when the last transport that runs on it is closed.
+// No plugin can be loaded afterwards.
 func (m *Cache) Close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -118,8 +118,7 @@ func (m *Cache) Close() error {
 	return errors.Join(err, m.engine.Close(), m.foreign.close())
 }
 
-// Files returns the plugins that are loaded from files, by name. It is not to be
-// written to.
+// Files returns the plugins that are loaded from files, by name. The caller must not change it.
 func (m *Cache) Files() map[string]config.Plugin {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,12 +128,12 @@ func (m *Cache) Files() map[string]config.Plugin {
 // Builtin reports whether a plugin of that name is part of the program.
 func (m *Cache) Builtin(name string) bool { return m.config.Builtin[name] != nil }
 
-// Has reports whether there is a plugin of that name. Whether it is a transport is known only
-// when it is read.
+// Has reports whether there is a plugin of that name. It does not tell whether that is a transport,
+// which is known only when it is read.
 func (m *Cache) Has(name string) bool { return m.Files()[name].File != "" || m.Builtin(name) }
 
-// Transports returns the names that the transport of a server entry may have, sorted: for
-// an error, since it reads all that is part of the program. Files it does not read.
+// Transports returns the sorted names that the transport of a server entry may have. It reads all
+// builtin plugins, so it is meant for an error; it does not read files.
 func (m *Cache) Transports() []string {
 	names := make(map[string]bool)
 	for name, module := range m.config.Builtin {
@@ -150,11 +149,11 @@ func (m *Cache) Transports() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// isProvider tells an auth provider from a transport.
+// isProvider reports whether a plugin is an auth provider, and not a transport.
 func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }
 
-// newest returns the plugin of that name, as its file is now. known are the plugins of its
-// kind, and load reads and prepares one of them.
+// newest returns the plugin of that name, as its file is now. known holds the plugins of its kind,
+// and load reads and prepares one.
 func newest[P any](ctx context.Context, m *Cache, known map[string]*cachedModule[P], name string, load func(context.Context, string) (*P, error)) (*P, error) {
 	m.mu.Lock()
 	c, file, closed := known[name], m.files[name].File, m.closed

@@ -13,20 +13,20 @@ import (
 // cachedModule loads a plugin on first use, and again when its file on disk has changed.
 // A load that failed is tried again on the next use.
 type cachedModule[P any] struct {
-	loading ctxmutex.Mutex    // held while the file is looked at, and perhaps loaded
-	loaded  fs.FileInfo       // of the newest that was looked at, nil where there was no file; guarded by loading
-	plugin  atomic.Pointer[P] // that was loaded last, or nil
+	loading ctxmutex.Mutex    // held while the file is checked, and perhaps loaded
+	loaded  fs.FileInfo       // of the file that was last checked, nil if there was none; guarded by loading
+	plugin  atomic.Pointer[P] // the plugin that was last loaded, or nil
 }
 
-// get returns the plugin as its file is now; load reads it. If the file was replaced by one
-// that cannot be loaded, get calls warn once, and goes on returning the plugin that it had.
+// get returns the plugin as its file is now; load reads it. If the file was replaced by one that
+// cannot be loaded, get calls warn once and keeps returning the old plugin.
 func (c *cachedModule[P]) get(ctx context.Context, name, path string, load func(context.Context, string) (*P, error), warn func(string)) (*P, error) {
 	if err := c.loading.Lock(ctx); err != nil {
 		return nil, fmt.Errorf("load plugin %s: %w", name, err)
 	}
 	defer c.loading.Unlock()
 	before := c.plugin.Load()
-	now, _ := os.Stat(path) // taken before the file is read: a change in between is seen next time
+	now, _ := os.Stat(path) // taken before the file is read, so that the next get sees a change in between
 	if before != nil && (now == nil || sameVersion(now, c.loaded)) {
 		return before, nil
 	}

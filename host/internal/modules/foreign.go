@@ -15,19 +15,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// foreign has the native code of the plugins of a host that are not part of the
-// program. Each module has an engine and a cache folder for itself. An engine belongs
-// to its modules and instances: when the last of them is gone, the garbage collector
-// gives its native code back, so that a host may see any number of versions of a plugin.
+// foreign holds the native code of the plugins that are not part of the program. Each module has an
+// engine and a cache folder of its own. An engine belongs to its modules and instances: when the
+// last of them is gone, the garbage collector frees its native code, so that a host may load any
+// number of versions of a plugin.
 type foreign struct {
 	compiler worker.Compiler
 
 	mu      sync.Mutex
 	closed  bool
-	engines map[string]weak.Pointer[wasm.Engine] // by hash of the module; nil until the first
+	engines map[string]weak.Pointer[wasm.Engine] // by hash of the module; nil before the first
 }
 
-// module returns a transport, compiled. ctx bounds that.
+// module returns a compiled transport. ctx bounds the compilation.
 func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm.Module, error) {
 	hash := wasm.Hash(binary)
 	f.mu.Lock()
@@ -60,8 +60,8 @@ func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm
 	return m, nil
 }
 
-// describe asks a transport, in a process of its own, for its manifest. The configuration
-// has to name the command of such processes.
+// describe returns the manifest of a transport, which it runs in a process of its own. The
+// configuration must name the command of such processes.
 func (f *foreign) describe(ctx context.Context, name string, binary []byte) (*abi.Manifest, error) {
 	limit := cmp.Or(max(f.compiler.Timeout, 0), worker.CompileTime)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not compiled within %v, and its worker process was killed", limit))
@@ -69,7 +69,7 @@ func (f *foreign) describe(ctx context.Context, name string, binary []byte) (*ab
 	return manifest(bounded, guest.Config{Plugin: name, Remote: f.program(binary)})
 }
 
-// manifest runs a guest for the one event that asks what it is.
+// manifest runs a guest for one event, and returns its manifest.
 func manifest(ctx context.Context, c guest.Config) (*abi.Manifest, error) {
 	inst, err := guest.New(ctx, c)
 	if err != nil {
@@ -85,8 +85,8 @@ func (f *foreign) program(binary []byte) *worker.Program {
 	return &worker.Program{Binary: binary, Hash: wasm.Hash(binary), Command: f.compiler.Command, Cache: f.compiler.Cache}
 }
 
-// close frees the native code. Every instance has been closed before, and no module is loaded
-// afterwards.
+// close frees the native code. Every instance must have been closed before, and no module may be
+// loaded afterwards.
 func (f *foreign) close() error {
 	f.mu.Lock()
 	f.closed = true

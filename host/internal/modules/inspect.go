@@ -18,9 +18,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without a
-// module, it reads the file. A plugin that would be refused is no error: its findings say so.
-// A file that cannot be read is an error.
+// Inspect examines a plugin, and reads its manifest if it can be loaded. If module is nil, it reads
+// the file. A plugin that would be refused is no error: its findings say so. A file that cannot be
+// read is an error.
 func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*pluginstore.Info, error) {
 	file := plugin.File{Name: nameOf(path), Path: path}
 	if module == nil {
@@ -36,7 +36,7 @@ func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*plugi
 	return m.examine(ctx, file.Name, path, module, foreign)
 }
 
-// examine returns what is found in a module. A foreign module is first inspected and asked in
+// examine returns the findings about a module. A foreign module is first inspected and described in
 // a process of its own, if there are such processes.
 func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, foreign bool) (*pluginstore.Info, error) {
 	info := &pluginstore.Info{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
@@ -88,7 +88,7 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 	return m.concluded(ctx, info, name, err)
 }
 
-// concluded adds to the findings why the module did not say what it is.
+// concluded adds to the findings why the module returned no manifest.
 func (m *Cache) concluded(ctx context.Context, info *pluginstore.Info, name string, err error) (*pluginstore.Info, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -102,11 +102,12 @@ func (m *Cache) concluded(ctx context.Context, info *pluginstore.Info, name stri
 	return info, nil
 }
 
-// MainGrant is the name under which a plugin finds what the server entry leads to: its
-// process or its socket.
+// MainGrant is the name under which a plugin finds the target of the server entry: its process or
+// its socket.
 const MainGrant = "main"
 
-// strangeGrants returns the grants that a manifest wants but no server entry can give.
+// strangeGrants returns a warning for each grant that a manifest wants but no server entry can
+// give.
 func strangeGrants(manifest *abi.Manifest) (warnings []string) {
 	if manifest == nil {
 		return nil
@@ -119,7 +120,7 @@ func strangeGrants(manifest *abi.Manifest) (warnings []string) {
 	return warnings
 }
 
-// nameOf makes the name of a plugin from that of its file.
+// nameOf derives the name of a plugin from the name of its file.
 func nameOf(path string) string {
 	base := strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 	name := strings.Map(func(r rune) rune {

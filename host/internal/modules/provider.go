@@ -38,8 +38,8 @@ func (m *Cache) loadProvider(ctx context.Context, name string) (*auth.Plugin, er
 	return p, err
 }
 
-// openProvider loads a provider: one that is part of the program, or a foreign one. What
-// runs providers is made when the first one is needed, which is never for most hosts.
+// openProvider loads a provider, which is builtin or foreign. It makes the engine of the providers
+// on first use, because most hosts never need it.
 func (m *Cache) openProvider(ctx context.Context, name string, binary []byte, foreign bool) (*auth.Plugin, error) {
 	m.mu.Lock()
 	var err error

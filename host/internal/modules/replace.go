@@ -9,10 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-// Replace loads plugins from other files, and returns the names of those that changed: their
-// entries in files changed, or their file on disk was replaced by another that can be loaded.
-// A plugin that could not be loaded before, and can be now, has changed. ctx bounds the
-// loading.
+// Replace replaces the configured files, and returns the names of the plugins that changed: their
+// entries changed, or their file on disk was replaced by another that can be loaded. A plugin that
+// can be loaded now, but could not before, has changed. ctx bounds the loading.
 func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (changed map[string]bool, err error) {
 	m.mu.Lock()
 	if m.closed {

@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// Transport returns the transport of that name, as its file is now. A connection goes on with
-// the version that it was started with. Nothing is compiled yet in this process.
+// Transport returns the transport of that name, as its file is now. A connection keeps the version
+// that it was started with. Transport compiles nothing in this process.
 func (m *Cache) Transport(ctx context.Context, name string) (*Transport, error) {
 	return newest(ctx, m, m.transports, name, m.loadTransport)
 }
@@ -29,7 +29,7 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 	file := m.Files()[name]
 	if isProvider(binary) {
 		kind := hosterr.ErrPluginRefused
-		if file.File == "" { // none of the names of a transport, which are known
+		if file.File == "" { // not the name of a transport: these are known
 			kind = hosterr.ErrUnknownTransport
 		}
 		return nil, &hosterr.Error{
@@ -38,7 +38,7 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 			Hint: "look at transport in the entry, and at the plugin that is called " + name,
 		}
 	}
-	if file.Isolation == config.IsolationProcess { // the first process that runs it reports what is wrong with it
+	if file.Isolation == config.IsolationProcess { // the first process that runs it reports its faults
 		if len(m.config.Worker) == 0 {
 			return nil, &hosterr.Error{
 				Kind: hosterr.ErrConfig,
@@ -61,11 +61,11 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 	return &Transport{Hash: module.Hash(), Module: module}, nil
 }
 
-// unloaded sorts the errors of inspecting and compiling a plugin.
+// unloaded adds the kind and the hint to an error of inspecting or compiling a plugin.
 func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
 	var ended *worker.RefusedError
 	switch {
-	case ctx.Err() != nil: // the plugin was not looked at yet
+	case ctx.Err() != nil: // the plugin was not examined
 		return fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))
 	case errors.Is(err, wasm.ErrClosed):
 		return fmt.Errorf("load plugin %s: %w", name, hosterr.ErrClosed)
@@ -91,8 +91,7 @@ func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
 	return &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: &guest.PluginError{Plugin: name, Op: "load", Err: err}}
 }
 
-// binary returns the bytes of a plugin: a file's if there is one, else those
-// that are compiled in.
+// binary returns the bytes of a plugin: those of its file, or else the builtin ones.
 func (m *Cache) binary(name string) ([]byte, error) {
 	p := m.Files()[name]
 	if p.File == "" {
@@ -119,7 +118,7 @@ func (m *Cache) binary(name string) ([]byte, error) {
 	return nil, &hosterr.Error{Kind: kind, Err: err, Hint: hint}
 }
 
-// tellLack warns, once for each plugin, what a plugin can still do in a process of its own on
+// tellLack warns, once for each plugin, of what a plugin in a process of its own can still do on
 // this system. lack is empty if such a process is sealed.
 func (m *Cache) tellLack(name, lack string) {
 	if lack == "" {

@@ -1,6 +1,5 @@
-// Package plugin turns what a user's configuration says of a plugin file into
-// bytes that may be loaded. The bytes that are hashed are the bytes that are
-// returned, so nothing can be swapped between the check and the use.
+// Package plugin reads the plugin files that a user's configuration names. The bytes that it hashes
+// are the bytes that it returns, so no other bytes can replace them between the check and the use.
 package plugin
 
 import (
@@ -15,17 +14,17 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// MaxSize is how large a plugin file may be, in bytes: the limit of a module that is loaded.
+// MaxSize is the largest size of a plugin file, in bytes: the limit for a module.
 const MaxSize = 8 << 20
 
-// File names a plugin file and what its content must hash to.
+// File names a plugin file and the hash that its content must have.
 type File struct {
-	Name   string // what server entries call it
+	Name   string // the name that server entries use
 	Path   string
 	SHA256 string // lower-case hex; empty = any
 }
 
-// HashError says that a file does not have the hash that was agreed to.
+// HashError says that a file does not have the approved hash.
 type HashError struct {
 	Name, Path string
 	Want, Got  string
@@ -37,10 +36,10 @@ func (e *HashError) Error() string {
 
 var namePattern = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
-// ValidName reports whether a plugin may be called name.
+// ValidName reports whether name is allowed for a plugin.
 func ValidName(name string) bool { return namePattern.MatchString(name) }
 
-// Read returns the content of the file, which has the hash that was agreed to.
+// Read returns the content of the file, which has the approved hash.
 func (f File) Read() ([]byte, error) {
 	if !ValidName(f.Name) {
 		return nil, fmt.Errorf("plugin %q: a name is lower-case letters, digits and dashes", f.Name)
@@ -61,14 +60,14 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unfit says why a file cannot be a plugin. Its error is an [fs.ErrInvalid].
+// unfit says why a file cannot be a plugin. It matches [fs.ErrInvalid].
 type unfit string
 
 func (u unfit) Error() string        { return string(u) }
 func (u unfit) Is(target error) bool { return target == fs.ErrInvalid }
 
-// ReadFile returns the content of a regular file of at most limit bytes. Every other
-// file is an [fs.PathError], and an [fs.ErrInvalid] where it is there.
+// ReadFile returns the content of a regular file of at most limit bytes. For any other file it
+// returns an [fs.PathError], which is an [fs.ErrInvalid] if the file exists.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	if at, err := os.Stat(path); err != nil {
 		return nil, err

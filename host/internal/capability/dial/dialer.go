@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Dialer makes the connections that HTTP runs over, and keeps a list of them: net/http
-// closes some only later and waits for none, so Close closes those that are left.
+// Dialer makes the connections for HTTP, and keeps a list of them: net/http closes some only later
+// and waits for none. Close closes those that are left.
 type Dialer struct {
-	Socket   string        // of a server behind a unix socket; Dial connects there, whatever its addr
+	Socket   string        // the unix socket of the server; Dial connects there, whatever its addr
 	timeout  time.Duration // from the start of a dial to its outcome
-	Guard    Guard         // of the addresses that are not trusted
+	Guard    Guard         // checks the addresses that are not trusted
 	Resolver *net.Resolver // nil for the system's
 	ctx      context.Context
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	trusted map[string]bool // the addresses that may be anywhere
+	trusted map[string]bool // the addresses that need not be public
 	conns   map[*trackedConn]struct{}
 	dials   sync.WaitGroup // grows under mu, until closed
 	closed  bool
 }
 
-// A guard returns the check of each address that addr, a host:port, leads to. It is made
-// before the address is connected to; nil allows all addresses.
+// A Guard returns the check for each address that addr, a host:port, resolves to. The check runs
+// before the connection is made; nil allows all addresses.
 type Guard func(addr string) Control
 
 // Control is the type of net.Dialer.Control.
@@ -39,18 +39,17 @@ func New(timeout time.Duration) *Dialer {
 	return d
 }
 
-// Trust exempts a host:port from the guard: the user wrote it down, and may mean
-// a machine of their own. Every other address has to be a public one, unless the
-// dialer has another guard.
+// Trust exempts a host:port from the guard: the user configured it, and may mean a machine of their
+// own. Every other address must be public, unless the dialer has another guard.
 func (d *Dialer) Trust(addr string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trusted[addr] = true
 }
 
-// Dial connects to addr, a host:port. The guard is asked about each address before it is
-// connected to, after the name was looked up: a name that leads elsewhere the second time
-// gains nothing.
+// Dial connects to addr, a host:port. The guard checks each address after the name was looked up
+// and before the connection is made, so a name that resolves differently the second time gains
+// nothing.
 func (d *Dialer) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	d.mu.Lock()
 	if d.closed {
@@ -89,8 +88,7 @@ func (d *Dialer) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 // keepAliveConfig finds a peer that vanished within a minute.
 var keepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: KeepAlive, Interval: KeepAlive, Count: 3}
 
-// Close closes every connection and lets no more be made. When it returns, no
-// descriptor is left.
+// Close closes every connection and refuses new ones. When it returns, no descriptor is left.
 func (d *Dialer) Close() {
 	d.mu.Lock()
 	d.closed = true
@@ -104,14 +102,14 @@ func (d *Dialer) Close() {
 	}
 }
 
-// Conns is the number of connections that are open.
+// Conns returns the number of open connections.
 func (d *Dialer) Conns() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.conns)
 }
 
-// trackedConn is a connection that its dialer knows of.
+// trackedConn is a connection in the list of its dialer.
 type trackedConn struct {
 	net.Conn
 	dialer *Dialer

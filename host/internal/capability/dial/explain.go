@@ -17,7 +17,7 @@ import (
 // KeepAlive is how often an idle connection is probed, to find a peer that vanished.
 const KeepAlive = 15 * time.Second
 
-// Explain adds to an error of dial what to look at.
+// Explain adds to an error of a dial what the user should check.
 func Explain(err error) error {
 	why := capability.Cause(err)
 	var op *net.OpError

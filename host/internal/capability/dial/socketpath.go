@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxSocketPath is what fits into a sockaddr_un everywhere.
+// maxSocketPath is the longest path, in bytes, that fits into a sockaddr_un on every system.
 const maxSocketPath = 103
 
-// CheckSocketPath finds what the system would only call an invalid argument.
+// CheckSocketPath returns an error for a path that the system would only call an invalid argument.
 func CheckSocketPath(path string) error {
 	abstract := strings.HasPrefix(path, "@") && len(path) > 1
 	switch {

@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// reserved are the address ranges that do not lead to a public machine, or lead
-// to one by way of an address within another: the special-purpose registries of
-// IANA (RFC 6890), and what is deprecated but still routed somewhere.
+// reserved holds the address ranges that do not lead to a public machine, or lead to one through an
+// address embedded in another: the special-purpose registries of IANA (RFC 6890), and deprecated
+// ranges that some networks still route.
 var reserved = []struct {
 	prefix netip.Prefix
 	is     string
@@ -40,7 +40,7 @@ var reserved = []struct {
 // (64:ff9b::/96, 64:ff9b:1::/48), private, link-local, site-local, multicast.
 var public = netip.MustParsePrefix("2000::/3")
 
-// inside are the ranges of public that are special all the same.
+// inside holds the special ranges within public.
 var inside = []struct {
 	prefix netip.Prefix
 	is     string
@@ -70,8 +70,8 @@ func Special(a netip.Addr) string {
 	return ""
 }
 
-// AddressError is the error of a dial that the policy forbids: a name that is not in
-// the user's configuration led to an address that is not public.
+// AddressError is the error of a dial that the policy forbids: a name outside of the user's
+// configuration resolved to an address that is not public.
 type AddressError struct {
 	Addr netip.Addr
 	Is   string // what kind of address it is
@@ -81,7 +81,7 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("the name leads to %s, a %s address; only what your configuration names itself may be there", e.Addr, e.Is)
 }
 
-// Status is what a guest may know of it.
+// Status returns the status for the guest.
 func (*AddressError) Status() abi.Status { return abi.Denied }
 
 // PublicOnly is a Control of net.Dialer.

@@ -11,18 +11,17 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// TLS says how a server proves its identity and which certificate the client shows. The
-// server is that of an [httpclient.Origin] or of a [stream.Address]. The zero value trusts
-// what the system trusts.
+// TLS holds how a server proves its identity and which certificate the client shows. It belongs to
+// an [httpclient.Origin] or a [stream.Address]. The zero value trusts the certificate authorities
+// of the system.
 type TLS struct {
-	CAFile   string // PEM; trusted beside what the system trusts
+	CAFile   string // PEM; trusted in addition to the system's
 	CertFile string // PEM; our own certificate, with KeyFile
 	KeyFile  string
-	Name     string // the server's, where it is not the host that is dialled
+	Name     string // the name in the server's certificate, if it is not the dialled host
 }
 
-// Config reads the files. It sets the name of the server only if that differs from the
-// address.
+// Config reads the files. It sets the server's name only if that differs from the address.
 func (t TLS) Config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.Name}
 	if t.CAFile != "" {
@@ -47,7 +46,7 @@ func (t TLS) Config() (*tls.Config, error) {
 	return config, nil
 }
 
-// ExplainTLS adds to an error of a handshake what to look at.
+// ExplainTLS adds to an error of a handshake what the user should check.
 func ExplainTLS(err error) error {
 	var unknown *tls.CertificateVerificationError
 	switch {
@@ -61,7 +60,7 @@ func ExplainTLS(err error) error {
 	return Explain(err)
 }
 
-// ExplainCertificate adds to the error of a certificate that is not valid what to look at.
+// ExplainCertificate adds to the error of an invalid certificate what the user should check.
 func ExplainCertificate(e *tls.CertificateVerificationError) error {
 	if errors.As(e, new(x509.HostnameError)) {
 		return &certificateError{e, `if that is the server, write the name of its certificate in its entry: tls = { name = "…" }`}
@@ -69,7 +68,7 @@ func ExplainCertificate(e *tls.CertificateVerificationError) error {
 	return &certificateError{e, `if the certificate is right, name its authority's file in the entry of the server: tls = { ca = "…" }`}
 }
 
-// certificateError says of a certificate what is wrong with it and what to look at.
+// certificateError says what is wrong with a certificate and what the user should check.
 type certificateError struct {
 	err    *tls.CertificateVerificationError
 	advice string

@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// challenge holds a 401 or 403 until the credentials have decided. Without an
-// error the request has to be sent again.
+// challenge passes a 401 or 403 to the credentials. Without an error the request must be sent
+// again.
 func (c *transaction) challenge(ctx context.Context, resp *http.Response) error {
 	c.await(forBody)
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeld))
@@ -36,16 +36,16 @@ func (c *transaction) challenge(ctx context.Context, resp *http.Response) error 
 	return c.refusal(resp, body, err)
 }
 
-// noteNonce tells the credentials the nonce of an answer that is no challenge.
+// noteNonce passes the nonce of an answer that is no challenge to the credentials.
 func (c *transaction) noteNonce(resp *http.Response) {
 	if nonce := resp.Header["Dpop-Nonce"]; c.signed && len(nonce) > 0 {
 		c.client.origin.Credentials.Nonce(nonce[0])
 	}
 }
 
-// refusal makes the error of a challenge that no credentials answered. err may be nil. It
-// takes the credentials out of the texts of the server: some servers repeat what they
-// refuse, and the error is written to a log.
+// refusal returns the error of a challenge that the credentials did not answer. err may be nil.
+// refusal removes the credentials from the server's text, because some servers repeat what they
+// refuse and the error is logged.
 func (c *transaction) refusal(resp *http.Response, body []byte, err error) *Refusal {
 	const most = 4 // challenges
 	var secrets redact.Set
@@ -60,7 +60,7 @@ func (c *transaction) refusal(resp *http.Response, body []byte, err error) *Refu
 	for _, field := range resp.Header["Www-Authenticate"][:min(most, len(resp.Header["Www-Authenticate"]))] {
 		r.Challenges = append(r.Challenges, clean([]byte(field)))
 	}
-	leads := func(challenge string) bool { return strings.Contains(challenge, "resource_metadata") } // to a sign-in
+	leads := func(challenge string) bool { return strings.Contains(challenge, "resource_metadata") } // leads to a sign-in
 	if !r.Signed && !r.Configured && !slices.ContainsFunc(r.Challenges, leads) {
 		r.Keys = c.client.origin.Keys
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
 )
 
-// IsUnsent reports whether a request failed because its connection had been closed by the
-// server, which is allowed to close an idle one. net/http closes its own side when it learns
-// of that. Only a request that gets hold of the connection after that has this error, and not
-// one byte of it was written. Even so net/http does not send a POST again, and the error is
+// IsUnsent reports whether a request failed because the server had closed its connection, which is
+// allowed for an idle one. When net/http learns of that, it closes its own side. A request that
+// gets the connection afterwards has this error, and not one byte of it was written. Even so
+// net/http does not send a POST again, and only its text identifies the error.
 // known only by its text.
 //
 // There are two ways to make net/http send more requests again, and both are too dangerous
@@ -31,7 +31,7 @@ func IsUnsent(err error) bool {
 	return err != nil && err.Error() == "http: server closed idle connection"
 }
 
-// IsRedirect reports whether a response leads to another URL.
+// IsRedirect reports whether a response redirects to another URL.
 func IsRedirect(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -41,14 +41,14 @@ func IsRedirect(resp *http.Response) bool {
 	return false
 }
 
-// Discard reads the little that is usually left, so that the connection can be
-// used again, and closes the body.
+// Discard reads the usually small rest of a body, so that the connection can be reused, and closes
+// the body.
 func Discard(resp *http.Response) {
 	io.CopyN(io.Discard, resp.Body, 4<<10)
 	resp.Body.Close()
 }
 
-// Explain adds to an error of an exchange what to look at.
+// Explain adds to an error of an exchange what the user should check.
 func Explain(err error) error {
 	var unknown *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -63,24 +63,24 @@ func Explain(err error) error {
 		return fmt.Errorf("the server broke off in the middle of its answer: %w", err)
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the server closed the connection without an answer: %w", err)
-	case errors.Is(err, net.ErrClosed) && capability.Operation(err) == "write": // net/http closed our side when the server closed the other
+	case errors.Is(err, net.ErrClosed) && capability.Operation(err) == "write": // net/http closed our side after the server closed the other
 		return fmt.Errorf("the server closed the connection without an answer: %w", capability.Cause(err))
 	}
 	return dial.Explain(err)
 }
 
-// Refusal is the error of an exchange that nothing could sign in: the server
-// answered with 401 or 403, or the credentials had nothing to sign it with and it
-// was not sent. The guest only hears that it was denied.
+// Refusal is the error of an exchange that could not be signed in. Either the server answered 401
+// or 403, or the credentials had nothing to sign the request with and it was not sent. The guest
+// only learns that it was denied.
 type Refusal struct {
 	HTTP       int      // 401 or 403; zero if nothing was sent
-	Body       string   // what the server said, shortened, without control characters
+	Body       string   // the server's text, shortened, without control characters
 	Challenges []string // its WWW-Authenticate fields, treated likewise
 	AuthServer string   // its Mcp-Auth-Server field, treated likewise
-	Signed     bool     // the request had what the credentials have given
-	Configured bool     // it had an Authorization of the server's entry
-	Keys       []string // headers of the entry that were keys, where the server leads to no sign-in
-	Err        error    // what the credentials say; may be nil
+	Signed     bool     // the credentials had signed the request
+	Configured bool     // the request had an Authorization of the server's entry
+	Keys       []string // headers of the entry that hold keys, if the server names no sign-in
+	Err        error    // the error of the credentials; may be nil
 }
 
 func (e *Refusal) Error() string {
@@ -92,7 +92,7 @@ func (e *Refusal) Error() string {
 	if len(e.Keys) > 0 {
 		fmt.Fprintf(&b, " to a request with %s", strings.Join(e.Keys, ", "))
 	}
-	if e.Body != "" && e.Body[0] != '<' { // a page is for browsers
+	if e.Body != "" && e.Body[0] != '<' { // an HTML page is for browsers
 		fmt.Fprintf(&b, ": %s", e.Body)
 	}
 	for _, c := range e.Challenges {
@@ -109,5 +109,5 @@ func (e *Refusal) Error() string {
 
 func (e *Refusal) Unwrap() error { return e.Err }
 
-// Status is what a guest may know of it.
+// Status returns the status for the guest.
 func (*Refusal) Status() abi.Status { return abi.Denied }

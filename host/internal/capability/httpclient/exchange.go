@@ -10,26 +10,26 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// exchange is one request and its response. Its write side collects the body; nothing
-// happens, and no goroutine runs, until the body is complete.
+// exchange is one request and its response. Its write side collects the body. No goroutine runs
+// until the body is complete.
 type exchange struct {
 	capability.Slot
 	transaction
 	state     atomic.Int32
-	ending    bool // the owner's: the body is complete
-	tooLarge  bool // the owner's, until the exchange runs: more than is held
-	requested bool // the runner's: the request was sent; err says how it failed
+	ending    bool // used by the owner: the body is complete
+	tooLarge  bool // used by the owner until the exchange runs: the body is over the bound
+	requested bool // used by the runner: the request was sent; err is its error
 	err       error
 	abandoned atomic.Bool         // Stop was called: no caller waits any more
-	unsent    atomic.Int64        // what Queued says
-	owner     interface{ Free() } // of the body, if that is borrowed
+	unsent    atomic.Int64        // the result of Queued
+	owner     interface{ Free() } // owns the body, if that is borrowed
 }
 
 // The states of an exchange. It goes from the first to one of the others, once.
 const (
 	waiting int32 = iota // for the end of its body
 	running              // a goroutine runs it, or is about to
-	dropped              // it ended before that
+	dropped              // it ended before it ran
 )
 
 func newExchange(g capability.Opening, o request) *exchange {
@@ -43,8 +43,7 @@ func newExchange(g capability.Opening, o request) *exchange {
 // Start is described at [capability.Handle].
 func (x *exchange) Start() {}
 
-// Write is described at [hostio.Stream]. What is written is copied: it may have to be
-// sent twice.
+// Write implements [hostio.Stream]. It copies p, because the body may have to be sent twice.
 func (x *exchange) Write(p []byte, end bool) {
 	if x.ending || x.tooLarge {
 		return
@@ -55,10 +54,9 @@ func (x *exchange) Write(p []byte, end bool) {
 	}
 }
 
-// Borrow implements [hostio.Borrower]. Where p is large and the whole body, it becomes the
-// body without a copy, and its owner is freed when net/http can no longer read it;
-// otherwise p is copied or dropped, and its owner is freed at once. If the exchange is
-// closed before it runs, Free is not called.
+// Borrow implements [hostio.Borrower]. If p is large and the whole body, it is not copied, and its
+// owner is freed when net/http can no longer read it. Otherwise p is copied or dropped, and its
+// owner is freed at once. If the exchange is closed before it runs, Free is not called.
 func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
 	switch {
 	case !end || len(x.body) > 0 || len(p) <= inMemory:
@@ -74,12 +72,12 @@ func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
 	x.ending = true
 }
 
-// countBody counts n more bytes of the body, and reports whether they are wanted.
+// countBody adds n bytes to the length of the body, and reports whether the exchange takes them.
 func (x *exchange) countBody(n int) bool {
 	x.tooLarge = !x.HoldBody(n)
 	if x.tooLarge || x.Ended() {
-		// A Write that comes while another goroutine ends the exchange also gets here:
-		// one of the two sees the other.
+		// A Write may run while another goroutine ends the exchange: one of the two sees the other,
+		// and releases the bytes.
 		x.ReleaseBody()
 		return false
 	}
@@ -103,10 +101,10 @@ func (x *exchange) Flush() {
 	}
 }
 
-// offerInline offers the exchange to the caller that waits for its answer, unless that
-// caller would have to wait for something else first: for files to be read, for a body
-// that goes out in parts, or for credentials. Credentials may have to wait later (for a
-// challenge, or when a token runs out); that ends with the exchange, see [Credentials].
+// offerInline offers the exchange to the caller that waits for its answer. It does not if that
+// caller would first have to wait for something else: for files to be read, for a body that goes
+// out in parts, or for credentials. Credentials may have to wait later, for a challenge or a new
+// token; that wait ends with the exchange, see [Credentials].
 func (x *exchange) offerInline() bool {
 	to, ok := x.Sink().(hostio.InlineSink)
 	if !ok || !x.client.prepared.Load() || len(x.body) > inMemory {
@@ -123,8 +121,8 @@ func (x *exchange) offerInline() bool {
 // Queued is described at [hostio.Stream].
 func (x *exchange) Queued() int { return int(x.unsent.Load()) }
 
-// Close is described at [hostio.Stream]. An exchange has no orderly end: closing it gives it
-// up, and the server sees that.
+// Close implements [hostio.Stream]. An exchange has no orderly end: Close abandons it, which the
+// server sees.
 func (x *exchange) Close() { x.End() }
 
 // End is described at [capability.Handle].
@@ -135,7 +133,7 @@ func (x *exchange) End() {
 	}
 }
 
-// release gives back what the exchange held.
+// release frees what the exchange held.
 func (x *exchange) release() {
 	x.unsent.Store(0)
 	x.ReleaseBody()
@@ -145,7 +143,7 @@ func (x *exchange) release() {
 // Run is described at [hostio.InlineIO].
 func (x *exchange) Run() {
 	if x.begin(); x.stream && !x.abandoned.Load() {
-		x.relayNext(&x.Events) // mostly it is all
+		x.relayNext(&x.Events) // usually the whole answer
 	}
 	if x.abandoned.Load() || x.err == nil && x.readErr != io.EOF {
 		x.Slot.Run(x)
@@ -162,7 +160,7 @@ func (x *exchange) Stop() {
 
 var errAbandoned = capability.StatusErrorf(abi.Closed, "the caller no longer waits for the answer")
 
-// Complete runs the exchange to its end, from its request or from its answer on. It
+// Complete runs the exchange to its end, from its request or, if that was sent, from its answer. It
 // implements [capability.Job].
 func (x *exchange) Complete() {
 	x.begin()
@@ -182,7 +180,7 @@ func (x *exchange) Complete() {
 	x.release()
 }
 
-// freeBody frees what the body was borrowed from.
+// freeBody frees the owner of a borrowed body.
 func (x *exchange) freeBody() {
 	if x.owner != nil {
 		x.reading.close()
@@ -191,8 +189,7 @@ func (x *exchange) freeBody() {
 	}
 }
 
-// begin sends the request, unless that was done, and reads the beginning of the
-// answer.
+// begin sends the request, unless it was sent, and reads the beginning of the answer.
 func (x *exchange) begin() {
 	if x.requested {
 		return
@@ -219,11 +216,11 @@ func (x *exchange) begin() {
 	}
 }
 
-// onUpload is told by net/http how much of a large body is left.
+// onUpload receives from net/http how many bytes of a large body are left.
 func (x *exchange) onUpload(left int) {
 	was := x.unsent.Load()
 	if int64(left) >= was {
-		return // sent again
+		return // the body is being sent again
 	}
 	x.unsent.Store(int64(left))
 	if low := int64(x.Limits().LowWater); was > low && int64(left) <= low {

@@ -19,17 +19,17 @@ const (
 	MaxHeadBytes   = 64 << 10 // of the head of one response
 )
 
-// canonical has the names that nearly every request holds, so that they are
-// not made anew each time.
+// canonical holds the names that nearly every request has, so that they are not made anew each
+// time.
 var canonical = map[string]string{
 	"accept": "Accept", "content-type": "Content-Type", "last-event-id": "Last-Event-Id",
 	"mcp-method": "Mcp-Method", "mcp-name": "Mcp-Name",
 	"mcp-protocol-version": "Mcp-Protocol-Version", "mcp-session-id": "Mcp-Session-Id",
 }
 
-// requestHeaders makes the header of a request from what a guest gave. A guest may set a
-// short list of headers. Those that say who sends, where to and how the request is framed are
-// set by the host: the header has room for more of them.
+// requestHeaders makes the header of a request from the pairs of a guest. A guest may set only a
+// few headers. The host sets those that name the sender, the target or the framing; the header has
+// room for more of them.
 func requestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.Status, error) {
 	if len(pairs) > MaxHeaders {
 		return nil, abi.TooLarge, fmt.Errorf("%d headers, there may be %d", len(pairs), MaxHeaders)
@@ -67,7 +67,7 @@ type wholeHeader struct {
 	header http.Header
 }
 
-// signableHeaders returns the headers that reach the server as they are.
+// signableHeaders returns the headers that reach the server unchanged.
 func signableHeaders(header http.Header) []abi.Pair {
 	var pairs []abi.Pair
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -91,8 +91,8 @@ func guestMaySend(name string, upgrade bool) bool {
 	return strings.HasPrefix(name, "mcp-")
 }
 
-// heardFirst are the headers of a response that a guest may see, beside those
-// that begin with Mcp-. The key is the name for net/http, the value for guests.
+// heardFirst holds the headers of a response that a guest may see, in addition to those that begin
+// with Mcp-. The key is the name for net/http, the value the name for guests.
 var heardFirst = []abi.Pair{
 	{Key: "Content-Type", Value: "content-type"},
 	{Key: "Retry-After", Value: "retry-after"},
@@ -100,8 +100,8 @@ var heardFirst = []abi.Pair{
 	{Key: "Sec-Websocket-Protocol", Value: "sec-websocket-protocol"},
 }
 
-// visibleHeaders returns the headers of a response that a guest may see. None of them tells
-// where the server is or which credentials we use.
+// visibleHeaders returns the headers of a response that a guest may see. None of them reveals the
+// server's address or the credentials.
 func visibleHeaders(header http.Header) []abi.Pair {
 	pairs := make([]abi.Pair, 0, 4) // most answers hold one or two
 	for _, name := range heardFirst {
@@ -117,7 +117,7 @@ func visibleHeaders(header http.Header) []abi.Pair {
 	return pairs
 }
 
-// appendVisible makes values the text that the ABI has: a server may send anything.
+// appendVisible appends values in the text form of the ABI, because a server may send any bytes.
 func appendVisible(pairs []abi.Pair, name string, values []string) []abi.Pair {
 	for _, value := range values {
 		pairs = append(pairs, abi.Pair{Key: name, Value: strings.ToValidUTF8(value, "\uFFFD")})
@@ -125,8 +125,8 @@ func appendVisible(pairs []abi.Pair, name string, values []string) []abi.Pair {
 	return pairs
 }
 
-// FramingHeaders are headers that say how a message is carried. They cannot be
-// configured: two opinions about the end of a body are a way to smuggle one.
+// FramingHeaders say how a message is framed. They cannot be configured: two different ends of one
+// body would allow request smuggling.
 var FramingHeaders = []string{
 	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Expect", "Keep-Alive",
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
@@ -155,7 +155,7 @@ func configuredHeaders(pairs []abi.Pair) (http.Header, error) {
 	return header, nil
 }
 
-// UserAgent is what we call ourselves, unless the user has another name.
+// UserAgent is the User-Agent of requests, unless the user configures another.
 const UserAgent = "wharf"
 
 // IsToken reports whether s is what RFC 9110 calls a token.
@@ -169,8 +169,8 @@ func IsToken(s string) bool {
 	return s != ""
 }
 
-// IsHeaderValue reports whether s can be the value of a header. Spaces at its ends
-// would be lost on the way, and are left to those who write it.
+// IsHeaderValue reports whether s can be the value of a header. It accepts spaces at the ends,
+// although they are lost on the way: that is up to the user.
 func IsHeaderValue(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {

@@ -12,31 +12,31 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
 )
 
-// Origin is the grant of HTTP exchanges with one server: its scheme, host and
-// port, and what lies under its path. [ParseOrigin] makes one; the fields are
-// set before the first use and not changed after it.
+// Origin is the grant of HTTP exchanges with one server: its scheme, host and port, and everything
+// under its path. [ParseOrigin] makes one. The fields must be set before the first use and not
+// changed later.
 type Origin struct {
 	// AnyPath allows every path of the server. The transport of 2024-11-05
 	// needs it: its server names the path to send to.
 	AnyPath bool
 
-	Methods []string   // what may be asked; default GET, POST and DELETE
+	Methods []string   // allowed for guests; default GET, POST and DELETE
 	Headers []abi.Pair // sent with every request to this origin, and nowhere else
-	Keys    []string   // the names among them that are called like a secret, for a [Refusal]
+	Keys    []string   // the names in Headers that sound secret, for a [Refusal]
 	TLS     dial.TLS
 
 	// Proxy is the URL of a proxy, "direct" for none, or empty for what the
 	// environment says (HTTPS_PROXY, HTTP_PROXY and NO_PROXY).
 	Proxy string
 
-	// Credentials sign requests in: those whose path is SignedPath or under it, with one of
-	// SignedMethods. They must not set what is in Headers. May be nil.
+	// Credentials sign requests in: those with one of SignedMethods and with a path that is
+	// SignedPath or under it. They must not set a header that is in Headers. May be nil.
 	Credentials   Credentials
 	SignedPath    string   // escaped, as in a URL; default its own path, also with AnyPath
 	SignedMethods []string // default all
 
 	base   *url.URL
-	socket string // of a server behind a unix socket; empty for tcp
+	socket string // the unix socket of the server; empty for tcp
 }
 
 var defaultMethods = []string{"GET", "POST", "DELETE"}
@@ -81,21 +81,21 @@ func checkBase(u *url.URL) error {
 // Kind implements [capability.Target].
 func (*Origin) Kind() abi.OpenKind { return abi.OpenHTTP }
 
-// String is the URL for people.
+// String returns the URL for people.
 func (o *Origin) String() string { return o.display(o.base) }
 
-// URL is the url, which the caller does not change; for a server behind a unix socket
-// its host is localhost.
+// URL returns the url. The caller must not change it. For a server behind a unix socket, its host
+// is localhost.
 func (o *Origin) URL() *url.URL { return o.base }
 
-// Socket is the path of the unix socket that the server is behind, or empty.
+// Socket returns the path of the server's unix socket, or "".
 func (o *Origin) Socket() string { return o.socket }
 
-// Path is the path of the url, escaped.
+// Path returns the escaped path of the url.
 func (o *Origin) Path() string { return o.base.EscapedPath() }
 
-// Resource is the url as the resource of a token (RFC 8707, section 2): without a
-// query, which may hold a secret, and without a slash for an empty path.
+// Resource returns the url as the resource of a token (RFC 8707, section 2): without a query, which
+// may hold a secret, and without a slash for an empty path.
 func (o *Origin) Resource() string {
 	u := *o.base
 	u.RawQuery = ""
@@ -105,7 +105,7 @@ func (o *Origin) Resource() string {
 	return u.String()
 }
 
-// display is a URL of this origin for people.
+// display returns a URL of this origin for people.
 func (o *Origin) display(u *url.URL) string {
 	if o.socket != "" {
 		return "unix://" + o.socket + "#" + u.EscapedPath()
@@ -113,8 +113,8 @@ func (o *Origin) display(u *url.URL) string {
 	return BareURL(u.String())
 }
 
-// Check finds what is wrong with the fields. An origin that fails it can be
-// granted, and every exchange with it fails for that reason.
+// Check returns an error for invalid fields. An origin with an error can be granted, but every
+// exchange with it fails with that error.
 func (o *Origin) Check() error {
 	if _, err := o.proxy(); err != nil {
 		return err
@@ -129,8 +129,8 @@ func (o *Origin) Check() error {
 	return err
 }
 
-// resolve returns where a URI reference leads from a URL of this origin, if that
-// is within the grant.
+// resolve resolves a URI reference against a URL of this origin. It returns an error if the result
+// is outside of the grant.
 func (o *Origin) resolve(from *url.URL, target string) (*url.URL, abi.Status, error) {
 	if target == "" {
 		return from, abi.OK, nil
@@ -166,7 +166,7 @@ func (o *Origin) proxy() (ProxyFunc, error) {
 	return ParseProxy(o.Proxy)
 }
 
-// ProxyFunc picks the proxy of a request; nil, and a nil URL, mean none.
+// ProxyFunc returns the proxy of a request. A nil ProxyFunc, or a nil URL, means none.
 type ProxyFunc = func(*http.Request) (*url.URL, error)
 
 // ParseProxy reads the proxy of a server entry: see [Origin.Proxy].

@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// perform sends the request until an answer is for the guest. The caller closes
-// the body of the response.
+// perform sends the request, more than once if needed, until an answer is for the guest. The caller
+// closes the body of the response.
 func (c *transaction) perform(ctx context.Context) (*http.Response, error) {
 	if err := c.client.prepare(); err != nil {
 		return nil, err
@@ -42,8 +42,8 @@ func (c *transaction) perform(ctx context.Context) (*http.Response, error) {
 	}
 }
 
-// send performs one hop. What the guest must not say is added here, where the
-// address is known to be the origin's: nothing above this line holds a secret.
+// send makes one hop. It adds what the guest must not say, at a point where the address is known to
+// be within the origin: nothing above this line holds a secret.
 func (c *transaction) send(ctx context.Context, at *url.URL) (*http.Response, error) {
 	req := (&http.Request{
 		Method: c.method, URL: at, Host: c.client.host,
@@ -69,8 +69,8 @@ func (c *transaction) send(ctx context.Context, at *url.URL) (*http.Response, er
 	return resp, err
 }
 
-// follow returns where a redirect leads, if this grant leads there too. The
-// method stays: a POST that became a GET would look as if it had been done.
+// follow returns the target of a redirect, if it is within the grant. The method stays, because a
+// POST that became a GET would seem to have succeeded.
 func (c *transaction) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 	defer Discard(resp)
 	to := resp.Header.Get("Location")
@@ -86,7 +86,7 @@ func (c *transaction) follow(from *url.URL, resp *http.Response) (*url.URL, erro
 	return u, nil
 }
 
-// tell returns the status and the error that the sink hears for err.
+// tell returns the status and the error for the sink.
 func (c *transaction) tell(ctx context.Context, err error) (abi.Status, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)

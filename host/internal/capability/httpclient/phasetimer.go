@@ -19,19 +19,18 @@ const (
 	forUpload              // that the server takes more of the request
 	forBody                // the end of a body that is no event stream
 	forStream              // the next bytes of an event stream
-	forHost                // nothing of the server's
+	forHost                // something that is not up to the server
 )
 
-// phaseTimer ends an exchange whose server is too slow. One clock serves all
-// phases, one after the other. All methods except onSent are called by the
-// goroutine that runs the exchange.
+// phaseTimer ends an exchange whose server is too slow. One clock serves all phases in turn. Only
+// the goroutine that runs the exchange calls its methods, except onSent.
 type phaseTimer struct {
 	limits *capability.Limits
 	cancel context.CancelCauseFunc
 	phase  atomic.Int32
 	clock  *clock // got by the first await
-	runs   bool   // the clock was set, and not stopped since
-	fired  bool   // it ran out before it was stopped, or may have
+	runs   bool   // the clock is set
+	fired  bool   // it fired before it was stopped, or may have
 }
 
 // clock is a timer that phase timers use in turn. Making one costs as much as
@@ -48,7 +47,7 @@ var clocks = sync.Pool{New: func() any {
 	return c
 }}
 
-// await starts to wait for p, in place of what was waited for before.
+// await starts to wait for p and ends the phase before.
 func (t *phaseTimer) await(p phase) {
 	t.phase.Store(int32(p))
 	if t.clock == nil {
@@ -58,15 +57,14 @@ func (t *phaseTimer) await(p phase) {
 	t.mark(t.clock.timer.Reset(t.limit(p)), true)
 }
 
-// mark notes a change of the clock: whether it still ran before, and whether it runs now.
+// mark records a change of the clock: whether it was set before, and whether it is set now.
 func (t *phaseTimer) mark(ran, runs bool) {
 	t.fired = t.fired || t.runs && !ran
 	t.runs = runs
 }
 
-// onSent is called by the goroutine of net/http that sends a request, each time that it takes
-// some of it. The answer may have begun before all is sent: the timer then waits for the
-// answer.
+// onSent is called by net/http's goroutine that sends a request, each time that it takes some
+// bytes. The answer may begin before all is sent: the timer then waits for the answer.
 func (t *phaseTimer) onSent(all bool) {
 	next := forUpload
 	if all {
@@ -77,8 +75,8 @@ func (t *phaseTimer) onSent(all bool) {
 	}
 }
 
-// stop stops the clock: the server is not waited for now. A clock that runs out, or is
-// set once more, during stop finds the phase forHost and does nothing.
+// stop stops the clock, because the exchange does not wait for the server now. A clock that fires,
+// or is set again, during stop finds the phase forHost and does nothing.
 func (t *phaseTimer) stop() {
 	t.phase.Store(int32(forHost))
 	if t.clock != nil {
@@ -86,9 +84,9 @@ func (t *phaseTimer) stop() {
 	}
 }
 
-// recycle gives the clock back to the pool. It may be called where onSent was not:
-// nothing sets the clock for this timer any more then. A clock that ran out is kept,
-// because its goroutine may still be on the way here.
+// recycle gives the clock back to the pool. It must not be called if onSent was:
+// net/http may then still set the clock for this timer. A clock that fired is kept, because its
+// goroutine may still be running.
 func (t *phaseTimer) recycle() {
 	t.stop()
 	if t.clock != nil && !t.fired {
@@ -133,7 +131,7 @@ func (e *phaseTimeout) Error() string {
 	return fmt.Sprintf("no answer for %s", e.after)
 }
 
-// Status is what a guest may know of it.
+// Status returns the status for the guest.
 func (e *phaseTimeout) Status() abi.Status {
 	if e.phase == forUpload {
 		return abi.Stalled

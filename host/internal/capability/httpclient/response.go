@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// readHead takes a response over, and reads the part of its body that goes with its head.
+// readHead takes ownership of a response, and reads the part of its body that goes with its head.
 func (c *transaction) readHead(resp *http.Response) {
 	c.resp, c.buf, c.stream = resp, capability.GetChunk(), isEventStream(resp.Header)
 	if !c.stream {
@@ -52,8 +52,8 @@ func (c *transaction) relay(v *capability.Emitter) error {
 	return unlessEnd(err)
 }
 
-// relayNext relays the next piece of an event stream, before the first the head. A stream
-// may go on for ever, so each piece is passed on as it comes, and only silence has a limit.
+// relayNext relays the next piece of an event stream, the first one with the head. A stream may go
+// on for ever, so each piece is passed on as it comes, and only silence has a limit.
 func (c *transaction) relayNext(v *capability.Emitter) {
 	if !c.told {
 		c.told = true

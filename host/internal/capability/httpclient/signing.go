@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// sign adds the headers of the credentials to a request. It does not change the guest's
-// header: the next attempt must not have the credentials of this one.
+// sign adds the headers of the credentials to a request. It does not change the guest's header,
+// because the next attempt must not have these credentials.
 func (c *transaction) sign(ctx context.Context, r *http.Request) error {
 	c.sent, c.signed = nil, c.client.origin.signs(c.method, r.URL)
 	if !c.signed {
@@ -40,8 +40,8 @@ func (c *transaction) sign(ctx context.Context, r *http.Request) error {
 	return nil
 }
 
-// checkSigned checks the headers that credentials give. Values are secrets, and a name
-// may be a value in the wrong place, so an error quotes only names of known headers.
+// checkSigned checks the headers that credentials return. Values are secrets, and a name may be a
+// misplaced value, so an error quotes only the names of known headers.
 func (c *client) checkSigned(given []abi.Pair) error {
 	size := 0
 	for _, p := range given {

@@ -12,18 +12,18 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// request is what a guest asked for, checked against its grant.
+// request is a guest's request, checked against its grant.
 type request struct {
 	client  *client
 	method  string
 	url     *url.URL
 	header  http.Header
-	whole   bool // header has the parts that all requests share; other requests use it too, so it must not be changed
+	whole   bool // header is complete and shared with other requests: it must not be changed
 	upgrade bool
 }
 
-// transaction is a request that is being carried out. Its body is complete and stays as it
-// is, so it can be sent again: elsewhere on the same origin, or signed in.
+// transaction is a request that is being carried out. Its body is complete and does not change, so
+// it can be sent again: elsewhere on the same origin, or signed in.
 type transaction struct {
 	request
 	slot *capability.Slot // of the handle
@@ -31,27 +31,26 @@ type transaction struct {
 	signature
 	responseHead
 	body  []byte
-	left  func(n int)  // told how much of a large body is not sent yet; may be nil
-	first bytes.Reader // of a small body, the first time that it is sent
-	read  bool         // first is taken
+	left  func(n int)  // receives how many bytes of a large body are not sent yet; may be nil
+	first bytes.Reader // for the first time that a small body is sent
+	read  bool         // first is in use
 
-	reading uploadGate // of a large body
+	reading uploadGate // for a large body
 }
 
-// signature is what a request was last signed in with.
+// signature holds how a request was last signed in.
 type signature struct {
-	signed     bool       // by our credentials; false outside of what they sign
-	sent       []abi.Pair // what they gave
+	signed     bool       // by the credentials; false outside of their scope
+	sent       []abi.Pair // the headers that they returned
 	challenges int        // challenges so far
 }
 
-// inMemory is the longest body that is given to net/http as bytes: it goes out
-// in one piece with the head. A longer one is watched on its way.
+// inMemory is the longest body that net/http gets as bytes: it goes out in one piece with the head.
+// A longer one is timed while it is sent.
 const inMemory = capability.ChunkSize
 
-// reader returns the body from its start. For a small body its type is one that net/http
-// knows, and writes together with the head. net/http may still use a reader that it got
-// before.
+// reader returns the body from its start. For a small body it has a type that net/http knows and
+// writes together with the head. net/http may still use the reader that it got before.
 func (c *transaction) reader() (io.ReadCloser, error) {
 	switch {
 	case len(c.body) > inMemory:
@@ -64,7 +63,7 @@ func (c *transaction) reader() (io.ReadCloser, error) {
 	return io.NopCloser(&c.first), nil
 }
 
-// upload is a large body on its way out.
+// upload is a large body while it is sent.
 type upload struct {
 	call *transaction
 	rest []byte
@@ -92,28 +91,28 @@ func (u *upload) Read(p []byte) (int, error) {
 
 func (u *upload) Close() error { return nil }
 
-// uploadGate keeps net/http from a body that has gone back to its owner. An answer may
-// come, or a caller leave, before all of the request was sent, and net/http does not tell
-// when the goroutine that sends it stops.
+// uploadGate keeps net/http from reading a body that has gone back to its owner. An answer may
+// come, or a caller leave, before all of the request was sent, and net/http does not report when
+// its sending goroutine stops.
 type uploadGate struct {
 	mu   sync.Mutex
 	shut bool
 }
 
-// close returns when nothing is read any more.
+// close returns when no read is running, and makes later reads fail.
 func (g *uploadGate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = true
 }
 
-// responseHead is how a response begins: its head, and what the first read gave of a
-// body that is no event stream.
+// responseHead is the beginning of a response: its head and, unless the body is an event stream,
+// the first bytes of the body.
 type responseHead struct {
 	resp    *http.Response
 	buf     *capability.Chunk
 	n       int
 	readErr error // of the last read; io.EOF when the body is whole
 	stream  bool  // the body is an event stream
-	told    bool  // the sink has the head of that stream
+	told    bool  // the sink has got the head of that stream
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 )
 
-// serve carries a request that asked for an upgrade. It has no body and is sent
-// at once. After a 101 the handle is a byte stream; any other answer is relayed
-// as such.
+// serve carries out a request for an upgrade. It has no body and is sent at once. After a 101 the
+// handle is a byte stream; any other answer is relayed as it is.
 func (o request) serve(h *stream.Duplex) {
 	c := &transaction{request: o, slot: &h.Slot}
 	c.phaseTimer.limits, c.phaseTimer.cancel = h.Limits(), h.Cancel
@@ -49,8 +48,8 @@ func (o request) serve(h *stream.Duplex) {
 	}
 }
 
-// handshake adds the headers that only the host sets, and returns the key that a WebSocket
-// server has to answer, or "".
+// handshake adds the headers that only the host sets. It returns the key that a WebSocket server
+// must answer, or "".
 func (c *transaction) handshake() (key string) {
 	c.header["Connection"] = []string{"Upgrade"}
 	if !strings.EqualFold(c.header.Get("Upgrade"), "websocket") {
@@ -63,9 +62,9 @@ func (c *transaction) handshake() (key string) {
 	return key
 }
 
-// checkUpgrade refuses a 101 to something else than was asked for (RFC 6455,
-// section 4.1). A WebSocket extension is refused too: a guest cannot ask for one, and
-// would not be told that the server uses it.
+// checkUpgrade refuses a 101 that does not match the request (RFC 6455, section 4.1). It also
+// refuses a WebSocket extension: a guest cannot ask for one, and would not learn that the server
+// uses it.
 func (c *transaction) checkUpgrade(resp *http.Response, key string) error {
 	if want := c.header.Get("Upgrade"); !strings.EqualFold(resp.Header.Get("Upgrade"), want) {
 		return capability.StatusErrorf(abi.ProtocolFailed, "HTTP 101, but not to %s", cleantext.Line(want, 64))

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// HTTPURL is a URL as HTTP has it: a server of ws or wss is one of http or https that
-// is asked to upgrade (RFC 6455, section 3).
+// HTTPURL returns a URL with ws replaced by http and wss by https: a WebSocket begins as an HTTP
+// request (RFC 6455, section 3).
 func HTTPURL(url string) string {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch strings.ToLower(scheme) {
@@ -24,10 +24,10 @@ func HTTPURL(url string) string {
 	return url
 }
 
-// MaxURL bounds a target, and what a redirect may lead to.
+// MaxURL is the longest target, and the longest target of a redirect, in bytes.
 const MaxURL = 8 << 10
 
-// URLCause takes the URL out of an error about it: it may hold a secret.
+// URLCause returns the cause of an error about a URL, without the URL, which may hold a secret.
 func URLCause(err error) error {
 	if wrapped, ok := err.(*url.Error); ok {
 		return wrapped.Err
@@ -35,7 +35,7 @@ func URLCause(err error) error {
 	return err
 }
 
-// BareURL is a URL for people: without a query, where some put their secrets.
+// BareURL returns a URL for people: without the query, in which some users put secrets.
 func BareURL(s string) string {
 	s, _, _ = strings.Cut(s, "?")
 	if scheme, rest, ok := strings.Cut(s, "://"); ok {
@@ -73,9 +73,9 @@ func CheckPath(u *url.URL) error {
 	return nil
 }
 
-// isDots reports whether a server may take a segment for "." or "..": it consists
-// of dots, before what a server may cut off: parameters, a query, a fragment,
-// blanks, and all from a control character on.
+// isDots reports whether a server may take a segment for "." or "..": it consists of dots, followed
+// by nothing or by something that a server may cut off: parameters, a query, a fragment, blanks, or
+// a control character and the rest.
 func isDots(segment string) bool {
 	if end := strings.IndexFunc(segment, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(";?#", r) }); end >= 0 {
 		segment = segment[:end]
@@ -83,14 +83,14 @@ func isDots(segment string) bool {
 	return segment != "" && strings.Trim(segment, ".") == ""
 }
 
-// lookalikes are characters that a server may take for ASCII that means something in a
-// path (NFKC, or the name of the character), beside those of full width.
+// lookalikes maps characters that a server may take for ASCII with a meaning in a path (NFKC, or
+// the name of the character), in addition to those of full width.
 var lookalikes = strings.NewReplacer(
 	"․", ".", "﹒", ".", "。", ".", "｡", ".", "︒", ".", "‥", "..", "︰", "..", "…", "...", "︙", "...",
 	"⁄", "/", "∕", "/", "﹨", `\`, "∖", `\`, "﹪", "%", "﹔", ";", "︔", ";", "\u037e", ";", "﹖", "?", "︖", "?", "﹟", "#",
 )
 
-// compatible is ASCII for a character of full width, and leaves out what is not shown.
+// compatible returns the ASCII of a full-width character, and drops an invisible one.
 func compatible(r rune) rune {
 	switch {
 	case '！' <= r && r <= '～':
@@ -101,8 +101,8 @@ func compatible(r rune) rune {
 	return r
 }
 
-// decodeAll decodes the percent forms of a path until none is left, also those that only
-// decoding makes. A text that is no percent form stays, and does not hide the forms after it.
+// decodeAll decodes the percent forms of a path until none is left, also those that only decoding
+// makes. Text that is no percent form stays, and does not stop the decoding of the rest.
 func decodeAll(path string) string {
 	out := make([]byte, 0, len(path))
 	for i := range len(path) {
@@ -118,11 +118,10 @@ func decodeAll(path string) string {
 	return string(out)
 }
 
-// usualPorts are the ports of the schemes that lead to a server or a proxy.
+// usualPorts maps the scheme of a server or a proxy to its default port.
 var usualPorts = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
 
-// HostPort is the address of a URL's server, with the port even where it is the
-// usual one.
+// HostPort returns the host and port of a URL, also if the port is the default one.
 func HostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), usualPorts[u.Scheme]))
 }

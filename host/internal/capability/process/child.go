@@ -12,20 +12,20 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 )
 
-// child is a process that was started, with the ends of its pipes that are ours.
+// child is a started process, with our ends of its pipes.
 type child struct {
 	cmd     *exec.Cmd
 	group   group
 	stdin   *stream.FDOutput
 	stdout  *stream.ChildPipe
 	stderr  *stream.ChildPipe
-	outDone <-chan struct{} // stdout is read to its end, and said; set by follow
-	errDone <-chan struct{} // stderr is read to its end; set by follow
-	exited  chan struct{}   // the process is over; its group may not be
+	outDone <-chan struct{} // closed when stdout was read to its end and passed on; set by follow
+	errDone <-chan struct{} // closed when stderr was read to its end; set by follow
+	exited  chan struct{}   // closed when the process has ended; its group may still run
 }
 
-// fork starts the process, with its pipes. On an error nothing is left. The child's ends
-// of the pipes block, which is what programs expect; ours do not.
+// fork starts the process with its pipes. After an error nothing is left. The child's ends of the
+// pipes block, which programs expect; ours do not.
 func (p Process) fork() (*child, error) {
 	cmd, err := p.command()
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *child) start() (err error) {
 	return err
 }
 
-// closePipes closes our ends of the pipes that there are.
+// closePipes closes our ends of the pipes.
 func (c *child) closePipes() {
 	if c.stdin != nil {
 		c.stdin.Close()
@@ -85,9 +85,9 @@ func (c *child) closePipes() {
 	}
 }
 
-// follow starts what follows a process: its stderr and its end. outDone is closed when its
-// stdout, which is followed already, is read to its end. over is called once exited is closed,
-// and does not wait.
+// follow starts to follow the stderr and the end of the process. outDone is closed when stdout,
+// which is followed already, is read to its end. over is called once exited is closed, and must not
+// wait.
 func (c *child) follow(outDone <-chan struct{}, stderr io.Writer, over func()) {
 	c.outDone, c.errDone = outDone, copyFrom(c.stderr, stderr)
 	c.group.whenOver(c.cmd, func() {
@@ -96,17 +96,17 @@ func (c *child) follow(outDone <-chan struct{}, stderr io.Writer, over func()) {
 	})
 }
 
-// copyFrom passes what comes from in to w, and goes on when w fails: the process that writes
-// must not be held up. over is closed at the end.
+// copyFrom passes the bytes of in to w. It goes on reading if w fails, so that the process is not
+// held up. over is closed at the end.
 func copyFrom(in *stream.ChildPipe, w io.Writer) (over <-chan struct{}) {
 	done := make(chan struct{})
 	in.Follow(func(p []byte) { w.Write(p) }, func(error) { close(done) })
 	return done
 }
 
-// awaitPipes waits until the output of a process that is over is read, but only for a
-// time: other processes may hold its pipes open for ever. It does not wait once full is
-// closed, because nothing more is kept then.
+// awaitPipes waits for a limited time until the output of an ended process is read: other processes
+// may hold its pipes open for ever. Once full is closed, it does not wait, because no more output
+// is kept.
 func (c *child) awaitPipes(ctx context.Context, limit time.Duration, full <-chan struct{}) {
 	late := time.After(limit)
 	for _, done := range []<-chan struct{}{c.outDone, c.errDone} {
@@ -122,15 +122,15 @@ func (c *child) awaitPipes(ctx context.Context, limit time.Duration, full <-chan
 	}
 }
 
-// killAndReap kills what is left of the group and reaps the process.
+// killAndReap kills the rest of the group and reaps the process.
 func (c *child) killAndReap() *os.ProcessState {
 	c.group.kill()
 	<-c.exited
 	return c.group.reap(c.cmd)
 }
 
-// drain reads what is left in the pipes, closes them, and returns when no goroutine of the
-// process is left.
+// drain reads the rest of the pipes and closes them. It returns when no goroutine of the process is
+// left.
 func (c *child) drain() {
 	c.stdout.Cut()
 	c.stderr.Cut()

@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// Process is the grant of one child process: its stdin is the write side, its
-// stdout is the data. It is started as it stands here, never through a shell.
+// Process is the grant of one child process. The write side of the handle is its stdin, and the
+// data is its stdout. It is started without a shell.
 type Process struct {
 	Command string   // a name to look up in PATH, or a path
 	Args    []string // without the command itself
@@ -25,8 +25,8 @@ type Process struct {
 	Bare    bool     // without the variables that every child gets
 }
 
-// command makes the command that the process is started with. It looks for what would
-// make the start fail, because the errors of a fork are terse.
+// command makes the command that starts the process. It checks for reasons that would make the
+// start fail, because the errors of a fork are terse.
 func (p Process) command() (*exec.Cmd, error) {
 	if p.Command == "" {
 		return nil, fmt.Errorf("the command is empty")
@@ -34,7 +34,7 @@ func (p Process) command() (*exec.Cmd, error) {
 	if err := p.checkText(); err != nil {
 		return nil, err
 	}
-	if p.Dir != "" { // the system would report a missing one as if the program were missing
+	if p.Dir != "" { // for a missing folder the system would report a missing program
 		info, err := os.Stat(p.Dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -54,13 +54,13 @@ func (p Process) command() (*exec.Cmd, error) {
 		return nil, err
 	}
 	if p.Bare {
-		env = append([]string{}, p.Env...) // nil would be all that this process has
+		env = append([]string{}, p.Env...) // a nil Env would inherit all variables of this process
 	}
 	args := append([]string{p.Command}, p.Args...)
 	return &exec.Cmd{Path: path, Args: args, Env: env, Dir: p.Dir}, nil
 }
 
-// checkText refuses what the system would cut off at a NUL.
+// checkText refuses text with a NUL, where the system would cut it off.
 func (p Process) checkText() error {
 	for _, s := range slices.Concat([]string{p.Command, p.Dir}, p.Args, p.Env) {
 		if strings.ContainsRune(s, 0) {
@@ -70,9 +70,8 @@ func (p Process) checkText() error {
 	return nil
 }
 
-// Locate returns the path of the program that would run now, absolute and with
-// links as they are. It starts nothing, and looks in this process's own PATH,
-// whatever the process is declared to have.
+// Locate returns the absolute path of the program that would run now, without resolving links. It
+// starts nothing. It looks in this process's own PATH, whatever the process is declared to have.
 func (p Process) Locate() (string, error) {
 	if err := p.checkText(); err != nil {
 		return "", err
@@ -126,8 +125,8 @@ func (p Process) locate(env []string) (string, error) {
 	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy)}
 }
 
-// apart says how to write a command whose text also has its arguments, or blanks around it; it
-// is "" for any other.
+// apart says how to write a command whose text also holds its arguments, or has blanks around it.
+// For any other command it returns "".
 func (p Process) apart() string {
 	words := strings.Fields(p.Command)
 	if len(words) == 1 && words[0] != p.Command {
@@ -143,15 +142,15 @@ func (p Process) apart() string {
 	return fmt.Sprintf("write the command and its arguments apart: the command is %q, and args are [%s]", words[0], strings.Join(args, ", "))
 }
 
-// missingError is the error of a program that does not exist. It is an fs.ErrNotExist without
-// saying so twice.
+// missingError is the error of a program that does not exist. It matches fs.ErrNotExist without
+// repeating its text.
 type missingError struct{ text string }
 
 func (e *missingError) Error() string { return e.text }
 
 func (e *missingError) Unwrap() error { return fs.ErrNotExist }
 
-// vendors are the products that the usual launchers of servers belong to.
+// vendors maps the usual launchers of servers to the products that contain them.
 var vendors = map[string]string{
 	"npx": "Node.js", "npm": "Node.js", "node": "Node.js",
 	"uvx": "uv", "uv": "uv", "python": "Python", "python3": "Python", "pipx": "pipx",
@@ -171,11 +170,11 @@ func explainRun(err error) error {
 	return err
 }
 
-// batchSpecial is what cmd.exe may read as more than a letter, quoted or not.
+// batchSpecial holds the characters that cmd.exe may interpret, quoted or not.
 const batchSpecial = "\"%!^&|<>()\r\n"
 
-// checkBatch keeps arguments from becoming commands: Windows runs batch files
-// through cmd.exe, whatever started them, and no quoting is safe from it.
+// checkBatch keeps arguments from becoming commands: Windows runs a batch file through cmd.exe,
+// however it is started, and no quoting is safe there.
 func checkBatch(path string, args []string) error {
 	ext := strings.ToLower(filepath.Ext(path))
 	for _, arg := range args {

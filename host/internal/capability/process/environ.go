@@ -20,8 +20,8 @@ var (
 	}
 )
 
-// childEnv is the environment of a child: what it inherits, then what is
-// declared for it. The last of a name counts.
+// childEnv returns the environment of a child: the inherited variables, then the declared ones. The
+// last value of a name counts.
 func childEnv(declared []string) []string {
 	env := inherited(os.Environ(), runtime.GOOS)
 	for _, entry := range declared {
@@ -32,12 +32,12 @@ func childEnv(declared []string) []string {
 	return env
 }
 
-// inherited picks the entries of all that every child gets.
+// inherited returns the entries of all that every child gets.
 func inherited(all []string, goos string) []string {
 	var env []string
 	for _, entry := range all {
 		name, value, ok := strings.Cut(entry, "=")
-		isFunction := strings.HasPrefix(value, "()") // of an old bash, which would run it
+		isFunction := strings.HasPrefix(value, "()") // a function of an old bash, which would run it
 		if ok && isInherited(name, goos) && !isFunction {
 			env = append(env, entry)
 		}

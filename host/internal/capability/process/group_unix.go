@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// group is a child and everything it started: a process group of its own,
-// which all descendants belong to unless they leave it on purpose.
+// group is the process group of a child. All its descendants belong to it unless they leave it on
+// purpose.
 type group struct {
 	id    int
 	watch watch
@@ -26,11 +26,11 @@ func (g *group) adopt(cmd *exec.Cmd) error {
 	return nil
 }
 
-// whenOver calls f once, when the process is over. f does not wait.
+// whenOver calls f once when the process has ended. f must not wait.
 func (g *group) whenOver(cmd *exec.Cmd, f func()) { g.watch.whenOver(cmd, f) }
 
-// terminate asks the whole group to end, and reports whether there is a way to
-// ask here at all.
+// terminate sends SIGTERM to the whole group. It reports whether this system can ask processes to
+// end.
 func (g *group) terminate() bool {
 	return syscall.Kill(-g.id, syscall.SIGTERM) == nil
 }
@@ -39,9 +39,8 @@ func (g *group) terminate() bool {
 // may belong to another group.
 func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
-// leftByItself reports whether a process certainly ended before kill was called. It is
-// false for a process that ended as kill ends it, and for one that was reaped outside
-// of this package (nil).
+// leftByItself reports whether a process certainly ended before kill was called. It is false for a
+// process that a kill ended, and for one that was reaped outside of this package (nil).
 func leftByItself(state *os.ProcessState) bool {
 	if state == nil {
 		return false
@@ -50,7 +49,7 @@ func leftByItself(state *os.ProcessState) bool {
 	return ok && !(status.Signaled() && status.Signal() == syscall.SIGKILL)
 }
 
-// reap collects the process, which must be over.
+// reap collects the process, which must have ended.
 func (g *group) reap(cmd *exec.Cmd) *os.ProcessState {
 	if cmd.ProcessState == nil {
 		cmd.Wait()

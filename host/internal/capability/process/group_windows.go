@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a child and everything it started: a job object, which no descendant
-// can leave and which dies with this process. What the child starts between its
-// own start and its joining the job is not in it; that is a few microseconds.
+// group is the job object of a child. No descendant can leave it, and it ends with this process. It
+// does not hold processes that the child starts in the few microseconds before it joins the job.
 type group struct {
 	job windows.Handle
 }
@@ -50,7 +49,7 @@ func (g *group) adopt(cmd *exec.Cmd) error {
 	return nil
 }
 
-// whenOver calls f once, when the process is over. f does not wait.
+// whenOver calls f once when the process has ended. f must not wait.
 func (g *group) whenOver(cmd *exec.Cmd, f func()) {
 	go func() {
 		cmd.Wait()
@@ -58,10 +57,10 @@ func (g *group) whenOver(cmd *exec.Cmd, f func()) {
 	}()
 }
 
-// terminate has no way to ask a process without a console.
+// terminate returns false: a process without a console cannot be asked to end.
 func (g *group) terminate() bool { return false }
 
-// killed is the exit code of what kill has ended.
+// killed is the exit code of processes that kill has ended.
 const killed = 1
 
 // kill ends the whole group.
@@ -71,7 +70,7 @@ func (g *group) kill() { windows.TerminateJobObject(g.job, killed) }
 // false for a process with the exit code of kill, and for nil.
 func leftByItself(state *os.ProcessState) bool { return state != nil && state.ExitCode() != killed }
 
-// reap collects the process, which must be over.
+// reap collects the process, which must have ended.
 func (g *group) reap(cmd *exec.Cmd) *os.ProcessState {
 	windows.CloseHandle(g.job)
 	return cmd.ProcessState

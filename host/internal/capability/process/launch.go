@@ -10,11 +10,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// CommandLine returns the path and the arguments of a program that gets
-// arg: words are the program and its first arguments, and arg takes the place of %s
-// among them, or comes last. It returns nil if there is no such program. A program is
-// a name in the PATH of env or an absolute path, never one that depends on the
-// working directory.
+// CommandLine returns the path and the arguments of a program. words are the program and its first
+// arguments. arg replaces %s in them, or comes last. The result is nil if there is no such program.
+// A program is a name in the PATH of env or an absolute path, never one that depends on the working
+// directory.
 func CommandLine(words []string, arg string, env []string) (argv []string) {
 	if len(words) == 0 || words[0] == "" || filepath.Base(words[0]) != words[0] && !filepath.IsAbs(words[0]) {
 		return nil
@@ -35,9 +34,8 @@ func CommandLine(words []string, arg string, env []string) (argv []string) {
 	return argv
 }
 
-// Launch starts a program for the person, detached from our terminal. It may outlive this
-// process. Launch returns how the program ended, if that is within limit and before ctx
-// ends, and nil otherwise.
+// Launch starts a program for the person, detached from our terminal. The program may outlive this
+// process. If it ends within limit and before ctx ends, Launch returns its error; otherwise nil.
 func Launch(ctx context.Context, argv, env []string, limit time.Duration) error {
 	cmd := &exec.Cmd{Path: argv[0], Args: argv, Env: env}
 	detach(cmd)

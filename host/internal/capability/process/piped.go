@@ -9,16 +9,15 @@ import (
 	"syscall"
 )
 
-// Piped is a process that only talks with this one: Write goes to its stdin, and Read
-// comes from its stdout. It inherits no variables, and the beginning of its stderr is
-// kept for when it ends.
+// Piped is a process that talks only with this one: Write goes to its stdin, and Read comes from
+// its stdout. It inherits no variables. The first lines of its stderr are kept for its end.
 //
-// One goroutine at a time reads, writes and closes; any may call the other methods. The
-// caller of StartPiped calls Reap, and then Close.
+// One goroutine at a time reads, writes and closes; any may call the other methods. The caller of
+// StartPiped must call Reap, and then Close.
 type Piped struct {
 	child    *child
 	stderr   *cappedBuffer
-	released chan struct{} // closed when no Read or Write waits for a process that is over
+	released chan struct{} // closed when no Read or Write waits for an ended process
 
 	mu     sync.Mutex
 	reaped bool // the process id may belong to another process now
@@ -32,23 +31,23 @@ func (p Process) StartPiped() (*Piped, error) {
 		return nil, err
 	}
 	k := &Piped{child: c, stderr: &cappedBuffer{full: make(chan struct{})}, released: make(chan struct{})}
-	read := make(chan struct{}) // by the owner of k, who has stopped when it is closed
+	read := make(chan struct{}) // closed when the owner of k has stopped reading
 	close(read)
 	c.follow(read, k.stderr, func() {})
 	go func() {
 		defer close(k.released)
 		<-c.exited
-		c.stdin.Close() // others may hold the ends of a process that is over
+		c.stdin.Close() // other processes may hold the ends of an ended one
 		c.stdout.Cut()
 		c.stderr.Cut()
 	}()
 	return k, nil
 }
 
-// Read returns what the process has said, io.EOF when it is over.
+// Read returns bytes of the process's stdout, and io.EOF after its end.
 func (k *Piped) Read(p []byte) (int, error) { return k.child.stdout.Read(p) }
 
-// Write returns when the process has taken all of p, or is over.
+// Write returns when the process has taken all of p, or has ended.
 func (k *Piped) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var took int
@@ -58,10 +57,10 @@ func (k *Piped) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Ended is closed when the process is over.
+// Ended is closed when the process has ended.
 func (k *Piped) Ended() <-chan struct{} { return k.child.exited }
 
-// Kill ends the process and all that it started. It does not wait for that.
+// Kill ends the process and everything that it started. It does not wait.
 func (k *Piped) Kill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,8 +69,8 @@ func (k *Piped) Kill() {
 	}
 }
 
-// Usage returns what the process takes, if the system tells that of a running process. Only
-// Linux does.
+// Usage returns what the process uses, if the system knows that of a running process. Only Linux
+// does.
 func (k *Piped) Usage() (u Usage, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -81,9 +80,9 @@ func (k *Piped) Usage() (u Usage, known bool) {
 	return usageOf(k.child.cmd.Process.Pid)
 }
 
-// Reap kills what is left of the process, waits for its end and says, for people, how it
-// ended: "was killed by signal 9". What it wrote before can still be read. Reap is called
-// once, by any goroutine.
+// Reap kills what is left of the process, waits for its end and returns, for people, how it ended:
+// "was killed by signal 9". Earlier output can still be read. Reap is called once, by any
+// goroutine.
 func (k *Piped) Reap() string {
 	k.Kill()
 	<-k.child.exited
@@ -95,7 +94,7 @@ func (k *Piped) Reap() string {
 	return ending(state) + k.stderrStart()
 }
 
-// Close gives back what is left of a process that was reaped.
+// Close frees what is left of a process that was reaped.
 func (k *Piped) Close() {
 	<-k.released
 	k.child.drain()
@@ -109,8 +108,8 @@ func ending(state *os.ProcessState) string {
 	return fmt.Sprintf("ended with exit code %d", state.ExitCode())
 }
 
-// stderrStart returns the first lines that the process wrote to its stderr, in parentheses. Where
-// a runtime dies, they say why.
+// stderrStart returns the first lines of the process's stderr, in parentheses. A runtime that
+// crashes gives its reason there.
 func (k *Piped) stderrStart() string {
 	lines := cleanLines(k.stderr.kept.Bytes())
 	if len(lines) == 0 {

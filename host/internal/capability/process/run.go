@@ -27,19 +27,18 @@ type Output struct {
 	Stderr string // its last lines, fit to be shown to a person
 }
 
-// Run runs the process to its end, as a server entry's helper command: the same
-// environment as that of a server, nothing on stdin, thirty seconds. All processes that it
-// left in its group are gone when Run returns.
+// Run runs the process to its end, as a server entry's helper command: with the environment of a
+// server, an empty stdin and thirty seconds. When Run returns, no process of its group is left.
 //
-// A command that fails has an Output like any other; its code says so. The error is that
-// the command could not be started, that it wrote more than [MaxOutput], or that it was not
-// over in time or when ctx ended: then it is told to end, and killed soon after. No error
-// quotes its stdout, which may be a secret; errors quote its last lines on stderr.
+// A command that fails has an Output like any other, with its exit code. Run returns an error if
+// the command could not be started, wrote more than [MaxOutput], or had not ended in time or when
+// ctx ended; then it is told to end, and killed soon after. No error quotes its stdout, which may
+// be a secret; errors quote the last lines of stderr.
 func (p Process) Run(ctx context.Context) (*Output, error) {
 	return p.RunWithin(ctx, runTime)
 }
 
-// RunWithin is [Process.Run] for a command that may take longer: a compiler.
+// RunWithin is [Process.Run] with another limit, for a command such as a compiler.
 func (p Process) RunWithin(ctx context.Context, limit time.Duration) (*Output, error) {
 	return p.run(ctx, limit, capability.OneShot())
 }
@@ -88,13 +87,13 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 	return &Output{Code: state.ExitCode(), Stdout: stdout.kept.Bytes(), Stderr: strings.Join(lines, "\n")}, nil
 }
 
-// cappedBuffer keeps what a command prints until it is full.
+// cappedBuffer keeps the output of a command until it is full.
 type cappedBuffer struct {
 	kept bytes.Buffer
-	full chan struct{} // closed when something did not go in
+	full chan struct{} // closed when some bytes did not fit
 }
 
-// Write implements io.Writer and never fails: what does not go in is lost.
+// Write implements io.Writer and never fails. It drops bytes that do not fit.
 func (b *cappedBuffer) Write(p []byte) (int, error) {
 	room := MaxOutput - b.kept.Len()
 	b.kept.Write(p[:min(len(p), room)])
@@ -113,8 +112,7 @@ func (b *cappedBuffer) isFull() bool {
 	}
 }
 
-// cleanLines returns the lines of what a command printed, without empty ones, cleaned for
-// a person.
+// cleanLines returns the lines of a command's output, without empty ones, cleaned for a person.
 func cleanLines(said []byte) (lines []string) {
 	for line := range bytes.Lines(said) {
 		if clean := cleantext.Line(string(bytes.TrimSpace(line)), stderrLine); clean != "" {

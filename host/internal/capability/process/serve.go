@@ -15,10 +15,10 @@ func (Process) Kind() abi.OpenKind { return abi.OpenProcess }
 // Opener implements [capability.Target].
 func (p Process) Opener(*capability.Limits) capability.Opener { return stream.Opener(p.serve) }
 
-// serve carries the process from its start to its end. If the process ended by itself, its
-// exit says more than a failure that followed from it, such as a broken pipe. However it
-// ends, its group is killed before it is reaped: until then its pid cannot belong to
-// another process, so the kill cannot hit one.
+// serve carries the process from its start to its end. If the process ended by itself, its exit is
+// reported rather than a failure that followed from it, such as a broken pipe. However the process
+// ends, its group is killed before it is reaped: until then no other process can have its pid, so
+// the kill cannot hit another.
 func (p Process) serve(h *stream.Duplex) {
 	c, err := p.fork()
 	if err != nil {
@@ -31,12 +31,12 @@ func (p Process) serve(h *stream.Duplex) {
 	h.Pause(func() { c.finish(h) })
 }
 
-// finish ends the process, or follows its end, and says how it ended.
+// finish ends the process, or waits for its end, and reports how it ended.
 func (c *child) finish(h *stream.Duplex) {
 	select {
 	case <-c.exited:
 		c.awaitPipes(h.Context, h.Grace().Exit, nil)
-	case <-h.Context.Done(): // it is asked by the end of its stdin, then by TERM
+	case <-h.Context.Done(): // the end of its stdin asks it to end, then TERM does
 		h.FinishWriting()
 		if !c.ends(h, h.Grace().Stdin) && c.group.terminate() {
 			c.ends(h, h.Grace().Term)
@@ -52,8 +52,8 @@ func (c *child) finish(h *stream.Duplex) {
 	}
 }
 
-// ends reports whether the process ends within that time. It waits no longer than the table
-// lets its processes end by themselves.
+// ends reports whether the process ends within that time. It does not wait longer than the table's
+// graces allow.
 func (c *child) ends(h *stream.Duplex, within time.Duration) bool {
 	select {
 	case <-c.exited:

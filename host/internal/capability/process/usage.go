@@ -2,8 +2,8 @@ package process
 
 import "time"
 
-// Usage is what a process takes of its system.
+// Usage is what a process uses of its system.
 type Usage struct {
-	CPU        time.Duration // of all processors, in its life
-	PageTables int64         // bytes that the kernel needs to say where its memory is
+	CPU        time.Duration // of all processors, since its start
+	PageTables int64         // bytes of the kernel's page tables for its memory
 }

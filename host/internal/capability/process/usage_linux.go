@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usageOf reads the processor clock of a process, whose number has the pid in its upper bits
-// and the kind of clock in the lower (clock_getcpuclockid(3)), and the file about the status
-// of the process.
+// usageOf reads the processor clock of a process and its status file. The number of that clock has
+// the pid in its upper bits and the kind of clock in the lower (clock_getcpuclockid(3)).
 func usageOf(pid int) (u Usage, known bool) {
 	const scheduled = 2
 	var t unix.Timespec

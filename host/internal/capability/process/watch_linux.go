@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 )
 
-// watch sees the end of a process without reaping it, and without a thread or a goroutine that
-// waits for each: through a pidfd, which is watched with the pipes.
+// watch sees the end of a process without reaping it, and without a waiting thread or goroutine:
+// through a pidfd, which is watched together with the pipes.
 type watch struct {
 	fd    int               // -1 for none
 	ready *stream.Readiness // nil if a goroutine waits
@@ -21,7 +21,7 @@ func (w *watch) prepare(attr *syscall.SysProcAttr) {
 	attr.PidFD = &w.fd
 }
 
-// whenOver calls f once, when the process is over. f does not wait.
+// whenOver calls f once when the process has ended. f must not wait.
 func (w *watch) whenOver(cmd *exec.Cmd, f func()) {
 	if w.fd >= 0 {
 		var err error
@@ -35,7 +35,7 @@ func (w *watch) whenOver(cmd *exec.Cmd, f func()) {
 	}()
 }
 
-// waitForEnd returns when the process is over, and leaves it unreaped.
+// waitForEnd returns when the process has ended, and leaves it unreaped.
 func waitForEnd(pid int) {
 	var info unix.Siginfo
 	for unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {

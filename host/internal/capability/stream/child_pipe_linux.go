@@ -17,8 +17,8 @@ import (
 )
 
 // ChildPipe is the read end of a pipe from a child process. While no goroutine reads it, the
-// [pipeSet] of this process watches it. The runtime does not poll it: a caller that waits in
-// the system for its own answer would otherwise wake the polling thread each time.
+// [pipeSet] of this process watches it. The runtime does not poll it: otherwise a caller that waits
+// in the system for its own answer would wake the polling thread each time.
 type ChildPipe struct {
 	fd    int
 	hear  func(p []byte)
@@ -27,12 +27,12 @@ type ChildPipe struct {
 
 	turn    sync.Mutex // held by the goroutine that reads and passes on what it read
 	watched bool       // by the set; under turn
-	resting bool       // the set is to watch it again soon; under turn
+	resting bool       // the set will watch it again soon; under turn
 	used    bool       // a caller has read since the set looked; under turn
 	awaited bool       // a caller has left before its answer, and nothing came since; under turn
-	over    bool       // nothing more comes; under turn
+	over    bool       // no more comes; under turn
 	full    int        // reads in a row that filled the chunk; under turn
-	left    int        // what may still be read after Cut; under turn
+	left    int        // bytes that may still be read after Cut; under turn
 
 	followed atomic.Bool
 	draining atomic.Bool // a goroutine is about to take the turn and drain it
@@ -65,13 +65,13 @@ func (in *ChildPipe) Follow(hear func(p []byte), ended func(err error)) {
 	in.watch()
 }
 
-// drain passes on what has come, and has the set watch for more. Between two reads it gives up
-// the turn and its processor: callers that have their answers ask again, and the answers to all
-// of them come with the next read; a caller that is alone by then takes the turn.
+// drain passes on what has come, and lets the set watch for more. Between two reads it yields the
+// turn and its processor. Callers that have their answers then ask again, and the next read brings
+// all of their answers. A caller that is alone by then takes the turn.
 func (in *ChildPipe) drain() {
 	in.turn.Lock()
 	in.draining.Store(false)
-	in.watched = false // or about to fire once more, which does no harm
+	in.watched = false // or about to wake it once more, which does no harm
 	for !in.over {
 		n, err := in.pass()
 		if err != nil {
@@ -94,8 +94,8 @@ func (in *ChildPipe) drain() {
 	in.turn.Unlock()
 }
 
-// pass reads once and passes on what was there. 0 bytes without an error mean that there was
-// nothing. The caller has the turn.
+// pass reads once and passes the bytes on. 0 bytes without an error mean that nothing was there.
+// The caller has the turn.
 func (in *ChildPipe) pass() (n int, err error) {
 	buf := capability.GetChunk()
 	n, err = in.read(buf[:])
@@ -110,7 +110,7 @@ func (in *ChildPipe) pass() (n int, err error) {
 	return n, err
 }
 
-// read reads what is there into p. After Cut, nothing is the end. The caller has the turn.
+// read reads into p without waiting. After Cut, no bytes means the end. The caller has the turn.
 func (in *ChildPipe) read(p []byte) (n int, err error) {
 	cut := in.cut.Load()
 	if cut {
@@ -209,16 +209,16 @@ func (in *ChildPipe) hold() bool {
 	return int(n) > 0
 }
 
-// patience is how long a goroutine waits for a silent process before it leaves the reading
-// to the set: a server that has its answer at hand gives it sooner. Meanwhile it holds up
-// a processor of the runtime, until the runtime finds other work for that.
+// patience is how long a goroutine waits for a silent process before it leaves the reading to the
+// set. A server with its answer at hand sends it sooner. The wait occupies a processor of the
+// runtime, until the runtime finds other work for that.
 const patience = 250 * time.Microsecond
 
 // patient counts the goroutines that wait in the system, each with a thread.
 var patient atomic.Int32
 
-// await waits until there is something to read, and reports whether there is. As many
-// goroutines wait as there are processors; one more does not wait.
+// await waits until there is something to read, and reports whether there is. At most as many
+// goroutines wait as there are processors; a further one does not wait.
 func (in *ChildPipe) await() bool {
 	defer patient.Add(-1)
 	if patient.Add(1) > int32(runtime.GOMAXPROCS(0)) {
@@ -230,8 +230,8 @@ func (in *ChildPipe) await() bool {
 	return n > 0 && err == nil
 }
 
-// wake has the pipe read, by a goroutine of its own or by Read. It is described at [member],
-// and may be called from anywhere.
+// wake makes a goroutine of its own, or Read, read the pipe. It implements [member], and may be
+// called from anywhere.
 func (in *ChildPipe) wake() {
 	if !in.followed.Load() {
 		select {
@@ -243,13 +243,13 @@ func (in *ChildPipe) wake() {
 	}
 }
 
-// watch has the set wake the pipe when there is something to read. The caller has the turn.
+// watch makes the set wake the pipe when there is something to read. The caller has the turn.
 func (in *ChildPipe) watch() {
 	in.watched = true
 	watchedPipes.watch(in.fd, unix.EPOLLIN)
 }
 
-// unwatch is the opposite of watch. A wake may still be under way.
+// unwatch undoes watch. A wake may still be running.
 func (in *ChildPipe) unwatch() {
 	if in.watched {
 		in.watched = false
@@ -257,7 +257,7 @@ func (in *ChildPipe) unwatch() {
 	}
 }
 
-// Read waits until something has come, and reads it.
+// Read waits until bytes have come, and reads them.
 func (in *ChildPipe) Read(p []byte) (int, error) {
 	for waited := false; ; waited = true {
 		in.turn.Lock()
@@ -282,7 +282,7 @@ func (in *ChildPipe) Cut() {
 	in.wake()
 }
 
-// Close closes the pipe, which must have ended or never been followed or read.
+// Close closes the pipe. It must have ended, or never have been followed or read.
 func (in *ChildPipe) Close() error {
 	in.turn.Lock()
 	defer in.turn.Unlock()

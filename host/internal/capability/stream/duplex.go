@@ -15,28 +15,28 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Duplex is an open stream of bytes both ways. One goroutine carries it, which runs serve;
-// every other goroutine of the handle ends before serve returns. None carries it while it is
-// paused.
+// Duplex is an open stream of bytes both ways. One goroutine runs serve for it; every other
+// goroutine of the handle ends before serve returns. While the stream is paused, it has no
+// goroutine.
 type Duplex struct {
 	capability.Slot
 	writer writer
 	serve  func(*Duplex)
 	failed chan struct{}          // closed by the first fail
-	paused bool                   // serve has called Pause; of the goroutine that runs serve
-	resume atomic.Pointer[func()] // ends the pause; nil before it
+	paused bool                   // serve has called Pause; only the goroutine of serve uses it
+	resume atomic.Pointer[func()] // ends the pause; nil before a pause
 	woken  atomic.Bool            // Resume was called
 
-	pipe     atomic.Pointer[ChildPipe] // what it follows; nil for none
+	pipe     atomic.Pointer[ChildPipe] // the pipe that it follows; nil for none
 	failOnce sync.Once
 	status   abi.Status // set before failed is closed
 	cause    error
-	unread   string // what the peer does not read when it stalls
-	peer     string // who the other side is, for errors
+	unread   string // names what a stalled peer does not read
+	peer     string // names the other side, for errors
 }
 
-// New returns a handle that serve will carry: until the peer ended it, it
-// failed, or it was asked to quit. When serve returns, nothing is left.
+// New returns a handle for which serve runs until the peer has ended the stream, the stream has
+// failed, or the handle must end. When serve returns, nothing is left.
 func New(o capability.Opening, serve func(*Duplex)) *Duplex {
 	h := &Duplex{serve: serve, failed: make(chan struct{}), peer: "server"}
 	h.Slot.Init(o)
@@ -47,8 +47,8 @@ func New(o capability.Opening, serve func(*Duplex)) *Duplex {
 // Start is described at [capability.Handle].
 func (h *Duplex) Start() { go h.run() }
 
-// run carries the handle from its open to its end. An error is said here and
-// nowhere else, so it is the last call of the sink in every kind.
+// run runs the handle from its open to its end. Only run reports an error, so that in every kind
+// this is the sink's last call.
 func (h *Duplex) run() {
 	if h.AwaitTurn() {
 		h.serve(h)
@@ -67,9 +67,9 @@ func (h *Duplex) end() {
 	}
 }
 
-// Pause has another goroutine carry the handle on, with then, as soon as the handle has to end, it
-// has failed, or Resume was called. serve returns right after it, so no goroutine waits while all
-// is well.
+// Pause makes another goroutine continue the handle with then as soon as the handle must end, has
+// failed, or Resume is called. serve must return right after Pause, so that no goroutine waits
+// while all is well.
 func (h *Duplex) Pause(then func()) {
 	h.paused = true
 	stop := context.AfterFunc(h.Context, h.Resume)
@@ -81,13 +81,13 @@ func (h *Duplex) Pause(then func()) {
 		}()
 	})
 	h.resume.Store(&resume)
-	if h.woken.Load() { // perhaps by a goroutine that did not see resume
+	if h.woken.Load() { // Resume may have run before resume was set
 		resume()
 	}
 }
 
-// Resume ends a pause, also one that has not begun yet. It may be called more than once, from
-// anywhere, and does not wait.
+// Resume ends a pause, also one that has not begun yet. It may be called from anywhere, more than
+// once, and does not wait.
 func (h *Duplex) Resume() {
 	h.woken.Store(true)
 	if resume := h.resume.Load(); resume != nil {
@@ -95,8 +95,8 @@ func (h *Duplex) Resume() {
 	}
 }
 
-// Exit says that a process is over. The handle counts as ended before its sink
-// hears of it: the sink may want to open the next one at once.
+// Exit reports that a process has ended. The handle counts as ended before its sink learns of it,
+// because the sink may want to open the next one at once.
 func (h *Duplex) Exit(code int, detail string, unread bool) {
 	h.Cancel(nil)
 	h.Events.Exit(code, detail, unread)
@@ -117,7 +117,7 @@ func (h *Duplex) Close() {
 	h.End()
 }
 
-// Fail ends the handle with an error for its sink. The first failure counts.
+// Fail ends the handle with an error for its sink. Only the first failure counts.
 func (h *Duplex) Fail(status abi.Status, err error) {
 	h.failOnce.Do(func() {
 		h.status, h.cause = status, err
@@ -126,8 +126,8 @@ func (h *Duplex) Fail(status abi.Status, err error) {
 	})
 }
 
-// Attach gives the write side somewhere to send to. unread names what a peer
-// does not read when it stalls: "its stdin".
+// Attach sets where the write side sends to. unread names what a peer does not read when it stalls:
+// "its stdin".
 func (h *Duplex) Attach(p Output, unread string) {
 	h.unread = unread
 	h.writer.attach(p)
@@ -135,23 +135,21 @@ func (h *Duplex) Attach(p Output, unread string) {
 
 func (h *Duplex) drained() { h.Events.Drained() }
 
-// stalled is called by the write side when the peer takes nothing for too long.
+// stalled is called by the write side when the peer takes no bytes for too long.
 func (h *Duplex) stalled() {
 	h.Fail(abi.Stalled, fmt.Errorf("%s has not read %s for %s", h.peer, h.unread, h.writer.stall))
 }
 
-// broke is called by the write side when the peer takes no more bytes. What
-// the peer still says (a last answer, an exit status) tells more than the
-// broken pipe does, so the failure waits for it a moment.
+// broke is called by the write side when the peer takes no more bytes. The failure waits a moment
+// for what the peer still says: a last answer or an exit status tells more than the broken pipe.
 func (h *Duplex) broke(err error) {
 	time.AfterFunc(h.Grace().Exit, func() {
 		h.Fail(abi.Reset, fmt.Errorf("%s stopped reading %s: %w", h.peer, h.unread, capability.Cause(err)))
 	})
 }
 
-// Carry listens to a peer that was attached, until the handle is closed or has
-// failed. A peer that ends its side may still be written to, so the end of the
-// data is not the end of the handle.
+// Carry listens to an attached peer until the handle is closed or has failed. The end of the data
+// is not the end of the handle, because a peer that has ended its side may still read.
 func (h *Duplex) Carry(in io.Reader, name string) {
 	done := make(chan struct{})
 	go func() {
@@ -167,8 +165,8 @@ func (h *Duplex) Carry(in io.Reader, name string) {
 	<-done
 }
 
-// finish is the orderly end: bytes that were written are still sent, within the grace. It
-// does not wait for a peer that has all of them.
+// finish ends the stream in order: the written bytes are still sent, within the grace. It does not
+// wait for a peer that has all of them.
 func (h *Duplex) finish() {
 	h.writer.finish()
 	select {
@@ -179,7 +177,7 @@ func (h *Duplex) finish() {
 	}
 }
 
-// Follow passes on what comes from in, from now on. over is closed at the end.
+// Follow passes on the bytes of in from now on. over is closed at the end.
 func (h *Duplex) Follow(in *ChildPipe, name string) (over <-chan struct{}) {
 	done := make(chan struct{})
 	h.pipe.Store(in)
@@ -197,8 +195,8 @@ func (h *Duplex) ReadFor(w hostio.Waiter) {
 	}
 }
 
-// Listen passes on what comes from in. One chunk is in flight; if in is a [Reader], none is
-// held while nothing comes.
+// Listen passes on the bytes of in. One chunk is in flight; if in is a [Reader], it holds none
+// while nothing comes.
 func (h *Duplex) Listen(in io.Reader, name string) {
 	for {
 		buf, n, err := readChunk(in)
@@ -217,7 +215,7 @@ func (h *Duplex) Listen(in io.Reader, name string) {
 	}
 }
 
-// readChunk reads what comes next from in. The caller puts the chunk back.
+// readChunk reads the next bytes of in. The caller puts the chunk back.
 func readChunk(in io.Reader) (buf *capability.Chunk, n int, err error) {
 	if reader, waits := in.(*Reader); waits {
 		return reader.next()
@@ -227,12 +225,12 @@ func readChunk(in io.Reader) (buf *capability.Chunk, n int, err error) {
 	return buf, n, err
 }
 
-// heardAll says that nothing more comes, and why: err is nil at the end of the data.
+// heardAll reports that no more bytes come. err says why, and is nil at the end of the data.
 func (h *Duplex) heardAll(err error, name string) {
 	switch {
 	case err == nil:
 		h.Events.End()
-	case errors.Is(err, net.ErrClosed): // we closed it; the one that closed it says why
+	case errors.Is(err, net.ErrClosed): // we closed it, and the function that did says why
 	default:
 		h.Fail(capability.StatusOf(err, abi.Reset), fmt.Errorf("read %s: %w", name, capability.Cause(err)))
 	}
@@ -244,10 +242,10 @@ func (h *Duplex) Failed() <-chan struct{} { return h.failed }
 // FinishWriting closes the write side once all that was written is sent.
 func (h *Duplex) FinishWriting() { h.writer.finish() }
 
-// StopWriting gives up what is unsent, and returns when nothing is written any more.
+// StopWriting drops the unsent bytes, and returns when no write is running.
 func (h *Duplex) StopWriting() { h.writer.close() }
 
-// WritingEnded is closed when nothing more is written: all is sent, or given up.
+// WritingEnded is closed when the write side has ended: all bytes are sent or dropped.
 func (h *Duplex) WritingEnded() <-chan struct{} { return h.writer.shut }
 
 // HasFailed reports whether fail was called.
@@ -260,8 +258,8 @@ func (h *Duplex) HasFailed() bool {
 	}
 }
 
-// Opener opens byte streams that a request only names. The function carries one
-// until the peer ended it, it failed, or it was asked to end.
+// Opener opens byte streams from a request that only names them. The function runs a stream until
+// the peer has ended it, it has failed, or it must end.
 type Opener func(*Duplex)
 
 // Open implements [capability.Opener].
@@ -275,5 +273,5 @@ func (serve Opener) Open(o capability.Opening, r *abi.OpenRequest) (capability.H
 	return New(o, serve), abi.OK, nil
 }
 
-// Close implements [capability.Opener]. Nothing is kept between handles.
+// Close implements [capability.Opener]. An Opener keeps nothing between handles.
 func (Opener) Close() {}

@@ -10,22 +10,22 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// Memory is the grant of byte streams to a peer in this process.
+// Memory is the grant of byte streams to a peer within this process.
 type Memory struct {
 	Name string // for errors
 
-	// Dial returns a new stream, which the handle closes. It is called for each handle, and
-	// returns when ctx ends, with the handle at the latest. Reading and writing go on at the
-	// same time, and end when the stream is closed. A stream with a CloseWrite can be closed
-	// by halves. With any other, the peer learns only from the end of the stream that nothing
-	// more comes.
+	// Dial returns a new stream, which the handle closes. It is called for each handle. Its ctx
+	// ends with the handle at the latest, and then Dial must return. Read and Write of the stream
+	// run at the same time, and must end when the stream is closed. If the stream has a CloseWrite,
+	// the handle can end its write side alone. Otherwise the peer learns only from the end of the
+	// stream that no more bytes come.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 }
 
 // Kind implements [capability.Target].
 func (Memory) Kind() abi.OpenKind { return abi.OpenStream }
 
-// String is the address of a server entry that leads here.
+// String returns the address in a server entry that leads to this grant.
 func (m Memory) String() string { return "memory:" + m.Name }
 
 // Opener implements [capability.Target].

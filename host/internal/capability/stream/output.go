@@ -2,43 +2,43 @@ package stream
 
 import "io"
 
-// Output is what a writer sends to. One goroutine at a time uses Try, Wait and
-// Grow; Shut and Close may be called by any.
+// Output is the destination of a writer. One goroutine at a time uses Try, Wait and Grow; any may
+// call Shut and Close.
 type Output interface {
-	// Try makes one attempt and does not wait. It may take nothing.
+	// Try makes one attempt to write and does not wait. It may take no bytes.
 	Try(segs [][]byte) (int, error)
 
 	// Wait returns when at least one byte of batch is taken.
 	Wait(batch []byte) (int, error)
 
-	// Grow makes room where it can be made, and reports whether another try
-	// makes sense.
+	// Grow enlarges the buffer of the destination if that is possible, and reports whether another
+	// Try is worthwhile.
 	Grow() bool
 
 	Shut()  // ends the write side, after the last byte
-	Close() // ends the write side, whatever is under way
+	Close() // ends the write side at once
 }
 
-// writeMax keeps one blocking write short, so that a slow peer is seen to make
+// writeMax is the most bytes of one blocking write. It is small so that a slow peer is seen to make
 // progress.
 const writeMax = 16 << 10
 
-// BlockingOutput is the [Output] for what can only be written to by waiting. Every byte
-// goes through the backlog and the goroutine that drains it: one copy and one switch
-// of goroutines more than through an [FDOutput].
+// BlockingOutput is the [Output] for a destination without nonblocking writes. Every byte goes
+// through the backlog and the goroutine that drains it: one copy and one goroutine switch more than
+// through an [FDOutput].
 type BlockingOutput struct {
 	to     io.Writer
 	onShut func() error
 	onStop func() error
 }
 
-// NewBlockingOutput returns the output that writes to to. shut closes its write side;
-// stop closes all of it, whatever is under way.
+// NewBlockingOutput returns the output that writes to to. shut closes its write side; stop closes
+// all of it at once.
 func NewBlockingOutput(to io.Writer, shut, stop func() error) *BlockingOutput {
 	return &BlockingOutput{to, shut, stop}
 }
 
-// Try takes nothing.
+// Try takes no bytes.
 func (t *BlockingOutput) Try([][]byte) (int, error) { return 0, nil }
 
 // Wait is described at [Output].
@@ -50,7 +50,7 @@ func (t *BlockingOutput) Wait(batch []byte) (int, error) {
 	return 0, err
 }
 
-// Grow has no room to make.
+// Grow returns false.
 func (t *BlockingOutput) Grow() bool { return false }
 
 // Shut is described at [Output].

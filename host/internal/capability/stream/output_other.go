@@ -2,12 +2,12 @@
 
 package stream
 
-// FDOutput writes to a pipe or socket. The pipes of these systems have no
-// nonblocking mode, so every byte takes the way through the backlog and the
-// writer: one copy and one switch of goroutines more than elsewhere.
+// FDOutput writes to a pipe or socket. The pipes of these systems have no nonblocking mode, so
+// every byte goes through the backlog and the writer: one copy and one goroutine switch more than
+// elsewhere.
 type FDOutput struct{ BlockingOutput }
 
-// Unread is false: these systems do not tell the writer of a pipe what is in it.
+// Unread returns false: these systems do not tell the writer of a pipe how many bytes wait in it.
 func (*FDOutput) Unread() bool { return false }
 
 func NewFDOutput(c FDConn, shut, stop func() error) (*FDOutput, error) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSegments is the IOV_MAX of the systems we know.
+// maxSegments is IOV_MAX on the known systems.
 const maxSegments = 1024
 
 // FDOutput is the [Output] to the descriptor of a pipe or socket.
@@ -30,8 +30,7 @@ type FDOutput struct {
 	sent  atomic.Int64
 }
 
-// NewFDOutput returns the output to c. shut ends its write side; stop does so whatever is
-// under way.
+// NewFDOutput returns the output to c. shut ends its write side; stop ends it at once.
 func NewFDOutput(c FDConn, shut, stop func() error) (*FDOutput, error) {
 	raw, err := c.SyscallConn()
 	p := &FDOutput{raw: raw, onShut: shut, onStop: stop}
@@ -73,8 +72,8 @@ func (p *FDOutput) Wait(batch []byte) (int, error) {
 func (p *FDOutput) Shut()  { p.onShut() }
 func (p *FDOutput) Close() { p.onStop() }
 
-// Unread reports whether the other side certainly read nothing. It is for a pipe whose
-// readers are gone, before it is closed.
+// Unread reports whether the other side certainly read nothing. Call it for a pipe whose readers
+// are gone, before the pipe is closed.
 func (p *FDOutput) Unread() bool {
 	sent := p.sent.Load()
 	held, known := heldBy(p.raw)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// FDConn is what an end of a pipe and a socket have in common.
+// FDConn is the common part of a pipe's end and a socket.
 type FDConn interface {
 	io.ReadWriteCloser
 	SetReadDeadline(time.Time) error
@@ -16,6 +16,6 @@ type FDConn interface {
 // rawConn reaches the descriptor of an FDConn.
 type rawConn = syscall.RawConn
 
-// PipeMax is what a pipe is grown to, and the most that one can still hold
-// when all its writers are dead.
+// PipeMax is the size, in bytes, to which a pipe is grown, and the most that it can still hold when
+// all its writers are dead.
 const PipeMax = 1 << 20

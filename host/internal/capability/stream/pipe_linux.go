@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 // heldBy returns how many bytes wait in a pipe, at its write end too.
 func heldBy(raw rawConn) (n int, known bool) {
-	raw.Control(func(fd uintptr) { // which is not called for a pipe that is closed
+	raw.Control(func(fd uintptr) { // not called for a closed pipe
 		var err error
 		n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
 		known = err == nil
@@ -17,7 +17,7 @@ func heldBy(raw rawConn) (n int, known bool) {
 // may refuse (pages of pipes are rationed for each user), and a socket does;
 // both are as well served without.
 func growPipe(raw rawConn) (grown bool) {
-	raw.Control(func(fd uintptr) { // which is not called for a pipe that is closed
+	raw.Control(func(fd uintptr) { // not called for a closed pipe
 		_, err := unix.FcntlInt(fd, unix.F_SETPIPE_SZ, PipeMax)
 		grown = err == nil
 	})

@@ -9,32 +9,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSet watches the pipes that no goroutine reads, and the ends of processes. One goroutine waits for all of them,
-// which is there while there are any.
+// pipeSet watches the pipes that no goroutine reads, and the ends of processes. One goroutine waits
+// for all of them. It exists while there are any.
 type pipeSet struct {
 	mu      sync.Mutex
 	epoll   *os.File // nil while there is no member
-	fd      int      // of epoll; the same as long as there are members
+	fd      int      // the descriptor of epoll; the same while there are members
 	members map[int32]member
-	resting []member // were read by callers lately, and are not watched
+	resting []member // were read by callers lately, and are not watched now
 }
 
 // member is a pipe of the set, or a [Readiness]. The set calls it from its own goroutine, or a timer's.
 type member interface {
-	wake()        // there is something to read
-	rested() bool // it is watched again, since no caller has read it since the last time
+	wake()        // called when there is something to read
+	rested() bool // resumes watching and returns true, unless a caller has read since the last call
 }
 
-// watchedPipes is the set of this process.
+// watchedPipes is the pipeSet of this process.
 var watchedPipes = &pipeSet{members: make(map[int32]member)}
 
-// restTime is how long a pipe that a caller has read is not watched: to watch it between two
-// calls would cost each of them two system calls. What a server says of its own accord
-// just then waits, for twice that at most.
+// restTime is how long a pipe that a caller has read is not watched: watching it between two calls
+// would cost each of them two system calls. A message that the server sends by itself at that time
+// waits for at most twice restTime.
 const restTime = time.Millisecond
 
-// add makes the owner of fd a member, which asks to be watched later. After an error it is
-// removed as well.
+// add makes the owner of fd a member, which must ask to be watched later. It must be removed even
+// after an error.
 func (s *pipeSet) add(fd int, in member) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *pipeSet) add(fd int, in member) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(s.fd, unix.EPOLL_CTL_ADD, fd, watchFor(fd, 0)))
 }
 
-// remove is called before fd is closed.
+// remove must be called before fd is closed.
 func (s *pipeSet) remove(fd int) {
 	s.mu.Lock()
 	unix.EpollCtl(s.fd, unix.EPOLL_CTL_DEL, fd, nil)
@@ -65,16 +65,16 @@ func (s *pipeSet) remove(fd int) {
 		last, s.epoll = s.epoll, nil
 	}
 	s.mu.Unlock()
-	last.Close() // which waits for run, and run for mu; most often there is nothing to close
+	last.Close() // waits for run, which waits for mu; there is rarely anything to close
 }
 
-// watch has the member that owns fd woken once, when there is one of events.
+// watch wakes the member that owns fd once, on the first of events.
 func (s *pipeSet) watch(fd int, events uint32) {
 	unix.EpollCtl(s.fd, unix.EPOLL_CTL_MOD, fd, watchFor(fd, events))
 }
 
-// watchFor is what the system is told. Without EPOLLONESHOT it would report the end of a
-// pipe without pause, whatever the events.
+// watchFor returns the registration for the system. Without EPOLLONESHOT the system would report
+// the end of a pipe without pause, whatever the events.
 func watchFor(fd int, events uint32) *unix.EpollEvent {
 	return &unix.EpollEvent{Fd: int32(fd), Events: events | unix.EPOLLONESHOT}
 }
@@ -99,13 +99,13 @@ func (s *pipeSet) run(epoll syscall.RawConn) {
 			}
 			s.mu.Unlock()
 			if n < len(events) {
-				return false // the runtime tells of what comes from now on
+				return false // the runtime reports what comes from now on
 			}
 		}
 	})
 }
 
-// Readiness has a function called when there is something to read from a file descriptor.
+// Readiness calls a function when there is something to read from a file descriptor.
 type Readiness struct {
 	fd   int
 	once sync.Once
