@@ -309,7 +309,15 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		above.WriteString(a.StyleErr(term.Bold, a.Own("%s, of %s (%s):", plain.Name(s.Name, plain.NameColumns), item.Client, cleantext.Visible(item.File))) + rows)
 		item.State = "added"
 		for _, variable := range s.Variables() {
-			if _, set := os.LookupEnv(variable); !set && s.CheckVariables(os.LookupEnv) != nil { // else it has a default
+			if _, set := os.LookupEnv(variable); set {
+				continue
+			}
+			if s.CheckVariables(func(name string) (string, bool) {
+				if name == variable {
+					return "", false
+				}
+				return cmp.Or(os.Getenv(name), "x"), true // so that this one is all that may be missing
+			}) != nil {
 				item.Needs = append(item.Needs, variable)
 			}
 		}
