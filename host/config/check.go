@@ -33,7 +33,7 @@ func (e *entry) checkName(name string) {
 // CheckName returns what is wrong with the name of a server or a plugin.
 func CheckName(name string) error {
 	if !names.MatchString(name) {
-		return fmt.Errorf("%q is no name; use up to 64 letters, digits, '_', '.' and '-', a letter or digit first", name)
+		return fmt.Errorf("%q is no name; use up to 64 of a-z, A-Z, 0-9, '_', '.' and '-', a letter or digit first", name)
 	}
 	return nil
 }
