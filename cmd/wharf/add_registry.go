@@ -19,7 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/registry"
 )
 
-// fromRegistry is the entry of a server of a registry.
+// fromRegistry returns the addition of a server that a registry lists.
 func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest, word string) (*addition, error) {
 	name, version, pinned := strings.Cut(word, "@")
 	if !pinned {
@@ -91,8 +91,8 @@ func joined(table, more map[string]string) map[string]string {
 	return all
 }
 
-// choose returns the first option that can be used, of the kind that is preferred. A package
-// whose program is on this machine comes before one whose program is not.
+// choose returns the first usable option of the preferred kind. A package whose program is on
+// this machine comes before one whose program is not.
 func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 	var why []string
 	var second *registry.Option
@@ -122,8 +122,8 @@ func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 	return nil, exit.Usage(fmt.Errorf("%s is not to be had as %q", s.Name, prefer), "the registry has it as %s", plain.Line(kinds))
 }
 
-// answer gives the answers of the flags, and returns the variables and headers that the
-// registry does not know of.
+// answer takes the answers from the flags. It returns the variables and headers that the
+// registry does not know.
 func (r *addRequest) answer(n *inputs, wanted []registry.Input) (env, headers map[string]string, err error) {
 	given := func(kind string, table map[string]string) (map[string]string, error) {
 		for _, name := range sortedNames(table) {
@@ -166,7 +166,7 @@ func (r *addRequest) answer(n *inputs, wanted []registry.Input) (env, headers ma
 	return env, headers, nil
 }
 
-// aboutListing says what the registry says of a server, and what else it takes.
+// aboutListing describes a server by the registry's words, and names its optional inputs.
 func (a *app) aboutListing(l *registry.Listing, o *registry.Option) string {
 	s := l.Server
 	facts := []term.Fact{{Name: "name", Text: s.Name + " " + s.Version}, {Name: "says", Text: s.Description}, {Name: "runs", Text: o.Kind + " " + o.Runs}}

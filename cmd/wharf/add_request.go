@@ -14,7 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// addRequest is what the user wants added, by the flags of add.
+// addRequest holds what the user wants to add, by the flags of add.
 type addRequest struct {
 	name, registry, prefer string
 	env, headers           []string // of -e and -H
@@ -22,7 +22,7 @@ type addRequest struct {
 	replace, yes           bool
 }
 
-// free refuses a name that is taken in the file, unless the user wants that server replaced.
+// free refuses a name that the file already has, unless the user wants that server replaced.
 func (r *addRequest) free(f *tomledit.File, name string) error {
 	if _, taken := among(f.Read.Servers, name); taken && !r.replace {
 		return exit.Usage(fmt.Errorf("there is a server %q in %s already", name, f.Path), "--name gives this one another name; `wharf remove %s` removes the other, and --replace does both", name)
@@ -30,7 +30,7 @@ func (r *addRequest) free(f *tomledit.File, name string) error {
 	return nil
 }
 
-// command is the entry of a command line.
+// command returns the entry of a command line.
 func (r *addRequest) command(argv []string) (*addition, error) {
 	s, err := adHoc(argv)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 	return &addition{server: s, inputs: newInputs(s.Name)}, err
 }
 
-// url is the entry of a url.
+// url returns the entry of a url.
 func (r *addRequest) url(address string) (*addition, error) {
 	s := remote(address)
 	s.Name = r.named(siteName(s.Name))
@@ -61,7 +61,7 @@ func (r *addRequest) url(address string) (*addition, error) {
 	return &addition{server: s, inputs: newInputs(s.Name)}, err
 }
 
-// named is the name that was given, or else the one that was made.
+// named returns the name that the user gave, or else the one that was made.
 func (r *addRequest) named(made string) string {
 	if r.name != "" {
 		return r.name
@@ -72,8 +72,8 @@ func (r *addRequest) named(made string) string {
 
 var notInEntryNames = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
-// commandName makes a name of a command line: of the package, where a program is known
-// to run packages.
+// commandName makes a name from a command line. If its program is known to run packages, it is
+// the name of the package.
 func commandName(argv []string) string {
 	program := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
 	if !slices.Contains([]string{"npx", "bunx", "uvx", "dnx"}, program) {
@@ -89,8 +89,8 @@ func commandName(argv []string) string {
 	return program
 }
 
-// siteName makes a name of a host: the first part of it that says whose it is. Of an IP
-// address all parts are needed, and every loopback address is "localhost".
+// siteName makes a name from a host: the first part that says who owns it. It keeps all parts of
+// an IP address, and calls every loopback address "localhost".
 func siteName(host string) string {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Unmap().IsLoopback() {
@@ -106,7 +106,7 @@ func siteName(host string) string {
 	return host
 }
 
-// assigned reads names and values. A name alone means the variable of that name.
+// assigned reads words of a name and a value. A name alone refers to the variable of that name.
 func assigned(words []string, between, form string) (map[string]string, error) {
 	table := make(map[string]string)
 	for _, w := range words {

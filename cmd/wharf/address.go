@@ -15,7 +15,7 @@ func atAddress(word string) (address string, ok bool) {
 	return scheme + "://" + rest, found && (scheme == "http" || scheme == "https" || scheme == "unix")
 }
 
-// remote is the server at an address. Its name is the host name, which holds no secret.
+// remote returns the server at an address. Its name is the host name, which holds no secret.
 func remote(address string) host.Server {
 	name := "remote"
 	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {

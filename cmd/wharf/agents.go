@@ -50,7 +50,7 @@ A call that takes long: --timeout 5m; progress makes it longer by itself. What
 is wrong with a server: wharf doctor SERVER. All of a command: wharf COMMAND
 --help.`
 
-// newAgents is a page of help: it does nothing.
+// newAgents returns a command that is only a page of help.
 func newAgents() *cobra.Command {
 	return &cobra.Command{Use: "agents", Short: "How an agent uses wharf: all on one page", Long: agentsLong}
 }

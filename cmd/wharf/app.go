@@ -11,8 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/trace"
 )
 
-// app is one run of the program: its terminal, its flags, and what it learns on the
-// way.
+// app is one run of the program: its terminal, its flags, and the state that it collects.
 type app struct {
 	*term.Terminal
 	flags flags
@@ -25,14 +24,14 @@ type app struct {
 	server    string          // the server that the command is about, for errors
 	address   string          // its url, if it has no entry
 	adHoc     bool            // it is a command behind --
-	behind    []string        // the words of a flag of ours among the arguments of that command
+	behind    []string        // the words that look like one of our flags, among the arguments of that command
 	recorders recorders       // of --trace and --record
 	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool     // what servers log is printed
 	logs      bool            // the command follows a server and shows what that writes to stderr
 	follows   bool            // the command keeps a server until it is ended
-	greeted   atomic.Bool     // a shell has told a person what it is, and tells of notifications as they come
+	greeted   atomic.Bool     // a shell has told a person what it is, and prints notifications as they come
 	endless   bool            // the command ends only when it is interrupted: that is no error
 	shell     *kept           // the session of the shell that runs the command; nil = no shell does
 	late      error           // of the tool's page that --help prints: cobra's help returns no error
@@ -40,8 +39,8 @@ type app struct {
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }
 
-// hurried returns the context of what the command still waits for after it was interrupted. A
-// second interrupt ends it.
+// hurried returns the context for work that still goes on after an interrupt. A second interrupt
+// ends it.
 func (a *app) hurried() context.Context {
 	if a.interrupt == nil {
 		return context.Background()
@@ -49,7 +48,7 @@ func (a *app) hurried() context.Context {
 	return a.interrupt.Hurried()
 }
 
-// kept is a session that outlives the command which uses it: that of a shell.
+// kept is a session of a shell. It outlives each command that uses it.
 type kept struct {
 	app     *app // of the shell, which hears the events of the host
 	host    *host.Host
@@ -75,7 +74,7 @@ func (a *app) none(why string) {
 	}
 }
 
-// forPeople reports whether what is printed is text for a person and not JSON: stdout is a
+// forPeople reports whether the output is text for a person and not JSON. It is if stdout is a
 // terminal, unless --output says otherwise.
 func (a *app) forPeople() bool {
 	switch a.flags.output {

@@ -45,7 +45,7 @@ func newAuthStatus(a *app) *cobra.Command {
 	}
 }
 
-// savedSignIn is a saved sign-in for programs.
+// savedSignIn describes a saved sign-in for programs.
 type savedSignIn struct {
 	Provider string    `json:"provider"`
 	Resource string    `json:"resource,omitempty"`
@@ -55,20 +55,20 @@ type savedSignIn struct {
 	Stored   time.Time `json:"stored"`
 }
 
-// savedSignIns are all of them, and where they are.
+// savedSignIns lists the saved sign-ins, and says where they are.
 type savedSignIns struct {
 	Vault   savedVault    `json:"vault"`
 	Logins  []savedSignIn `json:"logins"`
 	Secrets []savedSecret `json:"secrets,omitempty"`
 }
 
-// savedSecret is a secret of the user, without its value.
+// savedSecret describes a secret of the user for programs, without its value.
 type savedSecret struct {
-	Name    string   `json:"name"`    // by which entries mean it, as ${secret:NAME}
-	Servers []string `json:"servers"` // of the configuration, that use it
+	Name    string   `json:"name"`    // entries refer to it as ${secret:NAME}
+	Servers []string `json:"servers"` // those of the configuration that use it
 }
 
-// savedVault is where sign-ins are saved.
+// savedVault says where sign-ins are saved.
 type savedVault struct {
 	Path    string `json:"path"`
 	Keeper  string `json:"keeper"`
@@ -201,8 +201,8 @@ func (a *app) completeSecrets(_ *cobra.Command, words []string, _ string) ([]str
 	return offer(names)
 }
 
-// forgetSecret removes a secret. It is an error if no secret has that name: the name may be
-// misspelt, and the secret that is meant would stay.
+// forgetSecret removes a secret. It is an error if no secret has that name: a misspelt name
+// would leave the intended secret in place.
 func (a *app) forgetSecret(ctx context.Context, v *vault.Vault, name string) error {
 	names, err := v.Secrets()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/registry"
 )
 
-// bundleDir is where bundles of the registry are unpacked: beside the files of plugins.
+// bundleDir returns the folder in which bundles are unpacked, beside the plugin files.
 func bundleDir() (string, error) {
 	_, files, err := pluginstore.DefaultDirs()
 	return filepath.Join(filepath.Dir(files), "bundles"), err
@@ -32,14 +32,14 @@ func (a *app) unpack(ctx context.Context, c *registry.Client, o *registry.Option
 	return c.Unpack(ctx, o, dir)
 }
 
-// meansBundle reports whether an entry runs what is in the folder of a bundle.
+// meansBundle reports whether an entry runs a file from the folder of a bundle.
 func meansBundle(s host.Server, name string) bool {
 	return slices.ContainsFunc(append([]string{s.Command}, s.Args...), func(word string) bool { return strings.Contains(word, name) })
 }
 
-// forgetBundles removes the folders of bundles that an entry has run and no entry of the
-// user's own file runs now. It reports what it could not remove. With --config it removes
-// nothing, because the user's own file may have entries of the same bundles.
+// forgetBundles removes the bundles that the old entry ran and that no entry of the user's own
+// file runs now. It reports folders that it could not remove. With --config it removes nothing,
+// because the user's own file may have entries of the same bundles.
 func (a *app) forgetBundles(f *tomledit.File, was host.Server) {
 	dir, err := bundleDir()
 	if err != nil || a.flags.config != "" {

@@ -104,8 +104,8 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	return c.run(ctx, call.Tool, typed)
 }
 
-// noTool is the error of a call without a tool, before whose arguments the server stands. Other
-// programs write the tool behind the last dot of an address.
+// noTool returns the error of a call that names a server but no tool. Other programs write the
+// tool behind the last dot of an address, so the hint may suggest that.
 func (a *app) noTool(words []string) error {
 	err := errors.New("TOOL is missing")
 	if len(words) > 0 {
@@ -122,7 +122,7 @@ func (a *app) noTool(words []string) error {
 	return exit.Usage(err, "%s", aTool.lists(a))
 }
 
-// cutLast cuts a text at the last of a letter.
+// cutLast cuts a text at the last occurrence of a byte.
 func cutLast(text string, at byte) (before, after string, found bool) {
 	if i := strings.LastIndexByte(text, at); i >= 0 {
 		return text[:i], text[i+1:], true
@@ -130,9 +130,9 @@ func cutLast(text string, at byte) (before, after string, found bool) {
 	return text, "", false
 }
 
-// run makes one call and prints its result, even if that does not match the tool's
-// output schema. It lists the tools first: that tells the types of the arguments, and
-// lets the session check them.
+// run makes one call and prints its result, even if the result does not match the tool's output
+// schema. It lists the tools first: the list tells the types of the arguments, and lets the
+// session check them.
 func (c *client) run(ctx context.Context, tool string, typed args.Arguments) error {
 	var known []mcp.Tool
 	if typed.NeedSchema() || !c.app.flags.noValidate {
@@ -173,8 +173,8 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	return err
 }
 
-// unlisted is the error of a tool that the server does not list, where only its schema could
-// name the arguments. The host refuses a forbidden tool before anything is sent, and says why.
+// unlisted returns an error for a tool that the server does not list, since its arguments have
+// no names then. The host refuses a forbidden tool before anything is sent, and says why.
 func (c *client) unlisted(ctx context.Context, tool string, known []mcp.Tool) error {
 	if !c.entry.Permits(tool) {
 		_, err := c.call(ctx, tool, args.Object{})
@@ -188,9 +188,9 @@ func answered(err error) bool {
 	return errors.As(err, new(*host.RPCError)) || errors.As(err, new(*toolError)) || errors.As(err, new(*unlistedError))
 }
 
-// explain returns the error of a call, which also says so, with a hint, if the server lists no
-// such tool. The list is asked for only after a call that failed, because servers have tools
-// that they do not list.
+// explain returns the error of a call. If the server lists no such tool, it says so, with a
+// hint. It asks for the list only after a call has failed, because servers have tools that they
+// do not list.
 func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err error) error {
 	if !answered(err) || host.Hint(err) != "" {
 		return err
@@ -205,7 +205,7 @@ func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err
 	return c.strange(aTool, tool, names, err)
 }
 
-// named is a kind of thing that a server has names for, and what lists them.
+// named is a kind of thing that servers name, with the commands that list the names.
 type named struct {
 	what   string
 	listed string // of a server that a command line names
@@ -222,7 +222,7 @@ var (
 		"`wharf resources -- COMMAND…` lists the resources of the server", `"resources" lists the resources of the server`}
 )
 
-// lists says what lists the names that a server has.
+// lists returns the command that lists the names of a server.
 func (n named) lists(a *app) string {
 	switch {
 	case a.shell != nil:
@@ -233,8 +233,8 @@ func (n named) lists(a *app) string {
 	return fmt.Sprintf(n.listed, plain.Word(a.serverWord()))
 }
 
-// strange returns the error of a request that names something of a server. It says so, with a
-// hint, if the name is not among those that the server lists.
+// strange returns the error of a request that names something of a server. If the server does
+// not list that name, the error says so, with a hint.
 func (c *client) strange(kind named, name string, names []string, err error) error {
 	if len(names) == 0 || slices.Contains(names, name) {
 		return err
@@ -256,9 +256,8 @@ type callParams struct {
 	Arguments args.Object `json:"arguments"`
 }
 
-// call returns the result as the server wrote it, so that nothing of it is lost on the
-// way to stdout. It asks for progress even if no terminal shows it, because progress
-// extends the timeout of the call.
+// call returns the result exactly as the server wrote it, for stdout. It asks for progress even
+// if no terminal shows that, because progress extends the timeout of the call.
 func (c *client) call(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
 	progress, done := c.app.Progress("calling " + tool)
 	defer done()
@@ -280,7 +279,7 @@ func (c *client) call(ctx context.Context, tool string, arguments args.Object) (
 	return result, c.ended(err)
 }
 
-// toolError is a call whose result, which has been printed, says that it is an error.
+// toolError is the error of a call whose result is an error. The result has been printed.
 type toolError struct {
 	server, tool string
 }
@@ -292,7 +291,7 @@ func (e *toolError) Error() string {
 // ExitKind implements [exit.Kinder].
 func (e *toolError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeServer, Name: "tool_error"} }
 
-// strangeName is the error of a request that names what the server does not list.
+// strangeName is the error of a request with a name that the server does not list.
 type strangeName struct {
 	unlistedError
 	err error
@@ -308,8 +307,8 @@ func (e *strangeName) Error() string {
 
 func (e *strangeName) Unwrap() error { return e.err }
 
-// ExitKind implements [exit.Kinder]: what the server refuses is a mistake of the command line,
-// as it is for [unlistedError]. Where the tool answered, the name was right.
+// ExitKind implements [exit.Kinder]: a name that the server refuses is a mistake of the command
+// line, as with [unlistedError]. If the tool answered, the name was right.
 func (e *strangeName) ExitKind() exit.Kind {
 	if answer := (*host.RPCError)(nil); errors.As(e.err, &answer) {
 		return e.unlistedError.ExitKind()

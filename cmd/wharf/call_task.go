@@ -37,8 +37,8 @@ func rawResult(t *mcp.Task) json.RawMessage {
 	return t.Result
 }
 
-// detach begins a task and prints it. Where the server finished the call at once, it
-// returns the result, and prints nothing.
+// detach begins a task and prints it. If the server finished the call at once, it returns the
+// result and prints nothing.
 func (c *client) detach(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
 	task, err := ask(ctx, c, "calling "+tool, func(ctx context.Context) (*mcp.Task, error) {
 		return c.session.BeginTask(ctx, tool, arguments, c.app.flags.ttl)
@@ -58,8 +58,8 @@ func (c *client) detach(ctx context.Context, tool string, arguments args.Object)
 	return nil, c.app.printTask(task)
 }
 
-// followLog tells the server to log from the level of --log up. One that does not log is
-// warned of, since the call does not need it.
+// followLog tells the server to log from the level of --log up. If the server does not log, it
+// only warns, since the call does not need the log.
 func (c *client) followLog(ctx context.Context) (end func()) {
 	if c.app.flags.level == "" {
 		return func() {}

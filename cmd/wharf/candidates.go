@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// candidates are the words that a command line about one server may go on with: what is
-// known of the server, and for values what it says when it is asked.
+// candidates finds the words that may continue a command line about one server. It uses what is
+// known of the server, and asks the server for values.
 type candidates struct {
 	ask asker // nil = the server is not asked
 
@@ -23,8 +23,8 @@ type candidates struct {
 	completes bool // the server has said that it proposes values
 }
 
-// next returns what a word may become that follows the given ones in a command. The command
-// is about one server, and the server's name is not among the words.
+// next returns the candidates for a word of a command, behind the given words. The name of the
+// server, which the command is about, is not among them.
 func (c *candidates) next(command string, words []string, word string) []string {
 	var all []string
 	switch first := len(words) == 0; {
@@ -60,8 +60,8 @@ func (c *candidates) next(command string, words []string, word string) []string 
 	return beginning(all, word)
 }
 
-// values are the keys of a prompt, or of the variables of a template, that are not given yet,
-// and behind a key the values that the server proposes.
+// values returns the keys of a prompt, or of a template's variables, that are not given yet.
+// Behind a key it returns the values that the server proposes.
 func (c *candidates) values(words []string, word string) (all []string) {
 	ref, keys := mcp.PromptRef(words[0]), []string(nil)
 	for _, p := range c.prompts {
@@ -96,8 +96,8 @@ func (c *candidates) values(words []string, word string) (all []string) {
 	return all
 }
 
-// addresses are the resources that templates lead to, by what the server proposes for the
-// variable that is being typed.
+// addresses returns resources that match the templates, with the values that the server proposes
+// for the variable that is being typed.
 func (c *candidates) addresses(word string) (all []string) {
 	for _, template := range c.templates {
 		if name, value, before, settled, found := variableAt(template.URITemplate, word); found {
@@ -109,7 +109,7 @@ func (c *candidates) addresses(word string) (all []string) {
 	return all
 }
 
-// proposed returns what the server proposes for an argument whose beginning is given.
+// proposed returns the server's proposals for an argument whose beginning is given.
 func (c *candidates) proposed(ref mcp.Ref, name, value string, settled map[string]string) []string {
 	if c.ask == nil {
 		return nil
@@ -121,8 +121,8 @@ func (c *candidates) proposed(ref mcp.Ref, name, value string, settled map[strin
 	return c.ask(p)
 }
 
-// arguments are the keys of a tool's arguments that are not given yet, and behind a key
-// the values that the schema names.
+// arguments returns the keys of a tool's arguments that are not given yet. Behind a key it
+// returns the values that the schema names.
 func (c *candidates) arguments(words []string, word string) []string {
 	i := slices.IndexFunc(c.tools, func(t mcp.Tool) bool { return t.Name == words[0] })
 	if i < 0 {
@@ -158,7 +158,7 @@ func given(words []string, key string) bool {
 	})
 }
 
-// beginning returns the words that begin with a word, and leaves out those that the line
+// beginning returns the candidates that begin with a word. It leaves out those that the program
 // would take for a flag, and those that a shell or a terminal could take for something else.
 func beginning(all []string, word string) []string {
 	all = slices.DeleteFunc(all, func(text string) bool { return !strings.HasPrefix(text, word) })
@@ -169,8 +169,8 @@ func beginning(all []string, word string) []string {
 	return slices.Compact(all)
 }
 
-// omit leaves out the words that cannot be offered. With a value it leaves out all values of
-// the same key: a shell would complete the only one that is left, which may be the wrong one.
+// omit leaves out the words that cannot be offered. With an unfit value it leaves out all values
+// of that key: a shell would complete the only one that is left, which may be the wrong one.
 func omit(all []string, unfit func(string) bool) []string {
 	keys := make(map[string]bool)
 	for _, word := range all {

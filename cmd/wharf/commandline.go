@@ -28,8 +28,8 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 
 func noSuchWord(word string) error { return fmt.Errorf("there is no command and no server %q", word) }
 
-// unknownWord is the error for a first word that is neither a command nor one of the servers. What
-// follows it may be one of them.
+// unknownWord returns the error for a first word that is neither a command nor one of the
+// servers. A later word may be one of them.
 func unknownWord(root *cobra.Command, words []string, servers []string) error {
 	word := words[0]
 	err := noSuchWord(word)
@@ -84,7 +84,7 @@ func subcommands(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// elsewhere are what commands of other programs are called here.
+// elsewhere maps the names of commands in other programs to those here.
 var elsewhere = map[string]string{
 	"list":      "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
 	"ls":        "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
@@ -121,8 +121,8 @@ var elsewhere = map[string]string{
 	"secrets":   "`wharf auth secret NAME` keeps a secret in the vault",
 }
 
-// runGroup is the run of a command that only has subcommands: its help, without the flags of all
-// commands, which --help has too.
+// runGroup runs a command that only has subcommands: it prints the help, without the flags of
+// all commands, which --help also has.
 func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(cmd, args[0])
@@ -131,7 +131,7 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
-// usage is how a command is written. In a shell the program has no name.
+// usage returns how a command is written. In a shell the program has no name.
 func usage(cmd *cobra.Command) string { return strings.TrimSpace(cmd.UseLine()) }
 
 // exactly checks that a command gets the named arguments and no others.
@@ -147,8 +147,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// unexpected checks that there is no argument. The hint says which command shows the one thing
-// that was named.
+// unexpected checks that there is no argument. hint names the command that shows one of the
+// things.
 func unexpected(hint string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {

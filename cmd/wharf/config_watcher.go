@@ -6,9 +6,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/watch"
 )
 
-// configWatcher watches for changes of the configuration: of its file, of the file of a
-// plugin, and by SIGHUP. SIGHUP has this meaning only for programs without a terminal. For a
-// program with a terminal it means that the terminal is gone, and ends the program.
+// configWatcher watches the configuration file and the plugin files, and takes a SIGHUP as a
+// change. It does so only in programs without a terminal. For a program with one, SIGHUP means
+// that the terminal is gone, and ends the program.
 type configWatcher struct {
 	hangup chan struct{}
 	ignore func()       // leaves a SIGHUP to the program again
@@ -16,8 +16,8 @@ type configWatcher struct {
 	warn   func(format string, args ...any)
 }
 
-// follow watches the files that the settings refer to now: an update of a plugin is
-// another file.
+// follow watches the files that the settings refer to now. An update of a plugin brings another
+// file.
 func (w *configWatcher) follow(s *settings) {
 	if w == nil || w.files == nil {
 		return

@@ -100,7 +100,7 @@ func (e problemError) Error() string { return "there is a problem with: " + stri
 // Is gives it the exit code of a configuration error.
 func (e problemError) Is(target error) bool { return target == host.ErrConfig }
 
-// entryFindings are the servers of the configuration and of the project, and the plugins.
+// entryFindings checks the servers of the configuration and of the project, and the plugins.
 func (a *app) entryFindings(ctx context.Context, s *settings) (findings []finding) {
 	for _, server := range s.shown() {
 		f := finding{What: "server " + server.Name, Value: plain.Target(server)}
@@ -126,8 +126,8 @@ func (a *app) entryFindings(ctx context.Context, s *settings) (findings []findin
 	return findings
 }
 
-// entryProblem says which part of an entry cannot work, or "" if it sees no mistake. It
-// starts nothing, and opens no secret.
+// entryProblem says which part of an entry cannot work, or returns "". It starts nothing, and
+// opens no secret.
 func (a *app) entryProblem(s *settings, server host.Server) string {
 	if err := server.CheckVariables(os.LookupEnv); err != nil {
 		return err.Error()
@@ -161,8 +161,8 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 }
 
 // settingsProblem says which setting of an entry its transport or its auth provider does not
-// know, or lacks; "" where it sees no mistake. It asks plugins that are part of wharf, and no
-// other: an entry that has mistakes is no reason to compile one.
+// know or lacks, or returns "". It asks only plugins that are part of wharf: a mistake in an
+// entry is no reason to compile another plugin.
 func (a *app) settingsProblem(ctx context.Context, server host.Server) string {
 	transport, provider := plugins.Builtin()[server.Via()], plugins.Builtin()[server.Auth.Provider]
 	if (len(server.Settings) == 0 || transport == nil) && provider == nil {
@@ -216,14 +216,14 @@ func stranger(names, known []string) string {
 	return ""
 }
 
-// runsFirst are programs that run their first argument if it is no flag, and how such files
-// end. Other arguments are not certain to be files that have to exist.
+// runsFirst maps programs that run their first argument, if it is no flag, to the endings of
+// such files. Other arguments need not be files that exist.
 var runsFirst = map[string][]string{
 	"node": {".js", ".mjs", ".cjs"}, "bun": {".ts", ".js"}, "python": {".py"}, "python3": {".py"}, "ruby": {".rb"}, "sh": {".sh"}, "bash": {".sh"},
 }
 
-// scriptOf returns the file that an entry has an interpreter run; "" if it is not certain that
-// there is one. A relative path counts from where the process starts.
+// scriptOf returns the file that an entry has an interpreter run, or "" if none is certain. A
+// relative path counts from the folder in which the process starts.
 func scriptOf(server host.Server) string {
 	endings := runsFirst[strings.TrimSuffix(filepath.Base(server.Command), ".exe")]
 	if len(server.Args) == 0 || strings.HasPrefix(server.Args[0], "-") || !slices.Contains(endings, filepath.Ext(server.Args[0])) {
@@ -262,8 +262,8 @@ func missingFile(server host.Server) string {
 	return ""
 }
 
-// missingSecret names the first secret that an entry means and the vault does not have. What
-// is asked for on a terminal need not be there yet.
+// missingSecret names the first secret that an entry refers to and the vault lacks. It leaves
+// out answers that are asked for on a terminal.
 func (a *app) missingSecret(server host.Server) string {
 	for _, r := range referencesOf(server) {
 		if r.Secret == "" || slices.ContainsFunc(server.Inputs, func(in config.Input) bool { return in.Secret == r.Secret }) {
@@ -280,8 +280,8 @@ func (a *app) missingSecret(server host.Server) string {
 	return ""
 }
 
-// clientFindings lists the files of other clients. A file that cannot be read is not counted
-// as a problem: this configuration does not depend on it.
+// clientFindings lists the files of other clients. A file that cannot be read counts as no
+// problem, because this configuration does not depend on it.
 func clientFindings() (findings []finding) {
 	cwd, err := os.Getwd()
 	if err != nil {

@@ -74,7 +74,7 @@ func stepsOf(server host.Server) []string {
 	return append(steps, stepMessages, stepHandshake, stepCapabilities, stepTools)
 }
 
-// diagnosis is what happened to a server that was connected for its doctor.
+// diagnosis holds the events of a server that was connected for its doctor.
 type diagnosis struct {
 	server  host.Server
 	records []trace.Record // of the messages, both ways
@@ -108,13 +108,13 @@ func (a *app) diagnose(ctx context.Context, server host.Server) *diagnosis {
 	return d
 }
 
-// traceLog is the beginning of a trace, in memory: whole lines, up to maxTraceLog.
+// traceLog keeps the beginning of a trace in memory: whole lines, up to maxTraceLog.
 type traceLog struct {
 	bytes.Buffer
 	full bool // what comes now is dropped
 }
 
-const maxTraceLog = 4 << 20 // bytes; what tells why a server failed is among the first messages
+const maxTraceLog = 4 << 20 // bytes; the first messages tell why a server failed
 
 func (l *traceLog) Write(p []byte) (int, error) {
 	if l.full {
@@ -138,14 +138,14 @@ func (d *diagnosis) saw(fits func(r *trace.Record) bool) *trace.Record {
 	return nil
 }
 
-// answer is the first message of the server that is one.
+// answer returns the first valid message of the server, or nil.
 func (d *diagnosis) answer() *trace.Record {
 	return d.saw(func(r *trace.Record) bool {
 		return r.Direction == trace.Received && (r.Kind == trace.Response || r.Kind == trace.Notification || r.Kind == trace.Request)
 	})
 }
 
-// noise is the first thing that the server sent that is no message.
+// noise returns the first thing from the server that is no message, or nil.
 func (d *diagnosis) noise() *trace.Record {
 	return d.saw(func(r *trace.Record) bool { return r.Kind == trace.Malformed })
 }
@@ -194,13 +194,13 @@ func (d *diagnosis) orElse(step, other string) string {
 	return other
 }
 
-// failedInTLS reports whether a connection was made and its handshake of TLS failed.
+// failedInTLS reports whether a connection was made and its TLS handshake failed.
 func failedInTLS(err error) bool {
 	return errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError))
 }
 
-// failedToReach reports whether err says that no connection was made: it is an error of the
-// network, and not that of a connection which the other side cut off.
+// failedToReach reports whether no connection was made: err is a network error, and not that the
+// other side cut the connection off.
 func failedToReach(err error) bool {
 	var network interface { // as net.Error
 		error
@@ -210,7 +210,7 @@ func failedToReach(err error) bool {
 	return errors.As(err, &network) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE)
 }
 
-// steps are the steps with what happened at each.
+// steps returns the steps, with the outcome of each.
 func (a *app) steps(ctx context.Context, d *diagnosis) (steps []doctorStep) {
 	failed := ""
 	if d.err != nil {

@@ -65,8 +65,8 @@ func (a *app) runEdit(ctx context.Context) error {
 	}
 }
 
-// undoEdit writes what was in a file before it was edited. It removes one that was not there,
-// for which before is nil.
+// undoEdit restores the content of a file from before its edit. If before is nil, the file did
+// not exist and is removed.
 func (a *app) undoEdit(path string, before []byte) error {
 	undo := func() error { return os.WriteFile(path, before, 0o600) } // in place: a link stays one, and its mode stays
 	if before == nil {
@@ -79,10 +79,10 @@ func (a *app) undoEdit(path string, before []byte) error {
 	return nil
 }
 
-// errMistakes is the error of an edit that the person ends without mending the mistakes.
+// errMistakes is the error of an edit that the person ended with mistakes left in the file.
 var errMistakes = exit.Usage(errors.New("the configuration stays as you wrote it, with its mistakes"), "`wharf edit` opens it again")
 
-// checkEdited reads the file that was edited, and warns of what Wharf does not use of it.
+// checkEdited reads the edited file, and warns of the parts that Wharf does not use.
 func (a *app) checkEdited(path string) error {
 	f, err := config.Read(path)
 	switch {

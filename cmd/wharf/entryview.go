@@ -14,11 +14,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
-// All of an entry is shown before a person agrees to it: what is not shown was not
-// agreed to. The configuration bounds it.
+// wholeEntry shows all of an entry, since a person cannot agree to what is not shown. The
+// configuration bounds its length.
 var wholeEntry = term.Excerpt{}
 
-// entryRows are the lines of an entry as they are in the file.
+// entryRows returns the lines of an entry as they stand in the file.
 func (a *app) entryRows(server host.Server) (string, error) {
 	text, err := tomledit.Text(tomledit.Server(server))
 	if err != nil {
@@ -27,8 +27,8 @@ func (a *app) entryRows(server host.Server) (string, error) {
 	return a.Quote(text, wholeEntry, ""), nil
 }
 
-// effects says what an entry does when it is used: it returns the command with each of its
-// arguments on a row of its own, or the address that requests go to.
+// effects describes the use of an entry: it returns the command with each argument on a row of
+// its own, or the address that requests go to.
 func (a *app) effects(server host.Server) string {
 	if server.URL != "" {
 		site, warning := plain.Site(server.URL)
@@ -47,8 +47,8 @@ func (a *app) effects(server host.Server) string {
 	return a.Own("It runs this on your machine, as you, with these arguments:") + a.Facts(rows, wholeEntry, 0, "")
 }
 
-// plainSecrets warns of values that are named like secrets and are in the file as they
-// are.
+// plainSecrets warns of values whose names sound like secrets and that stand in the file in the
+// clear.
 func (a *app) plainSecrets(server host.Server) (warnings string) {
 	for _, kind := range []string{"env", "headers"} {
 		values := map[string]map[string]string{"env": server.Env, "headers": server.Headers}[kind]

@@ -18,9 +18,9 @@ import (
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
-// flagError is the error of a flag that cmd does not have, or that is written wrongly. The
-// flag may be one of a server whose command stands before it without a "--", or follow a word that
-// is no subcommand of cmd.
+// flagError returns the error of a flag that cmd does not have, or that is malformed. The flag
+// may belong to a server whose command stands before it without a "--", or follow a word that is
+// no subcommand of cmd.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if words := cmd.Flags().Args(); cmd.HasParent() && cmd.HasSubCommands() && len(words) > 0 {
 		return unknownCommand(cmd, words[0])
@@ -59,15 +59,15 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	return exit.Usage(err, "see `%s --help`", path)
 }
 
-// belowZero reports whether a word that looks like a flag is a number.
+// belowZero reports whether a word that looks like a flag is a negative number.
 func belowZero(word string) bool {
 	_, err := strconv.ParseFloat(word, 64)
 	return err == nil && strings.HasPrefix(word, "-")
 }
 
-// keyed returns a hint with the command line in which each number below zero has the name of
-// its argument. A word without a name is for the first argument that has no value yet. keyed
-// returns "" if it is not known which tool the line calls, or if it has more words than the tool
+// keyed returns a hint with the command line in which each negative number has the name of its
+// argument. A word without a name belongs to the first argument that has no value yet. keyed
+// returns "" if the tool of the line is not known, or if the line has more words than the tool
 // has arguments.
 func (a *app) keyed(cmd *cobra.Command) string {
 	before, keys := a.keysOf(cmd)
@@ -101,7 +101,7 @@ func (a *app) keyed(cmd *cobra.Command) string {
 }
 
 // keysOf returns the words between the tool that cmd calls and an unknown flag, and the names of
-// the tool's arguments, none where it is not known which tool that is.
+// the tool's arguments. It returns no names if the tool is not known.
 func (a *app) keysOf(cmd *cobra.Command) (before, keys []string) {
 	words := cmd.Flags().Args() // those before the flag
 	var server host.Server
@@ -157,7 +157,7 @@ func unknownFlag(err error) string {
 	return "--" + unknown.GetSpecifiedName()
 }
 
-// addedBy is how wharf add takes what other programs have a flag for.
+// addedBy maps flags of other programs to the way in which wharf add takes the same thing.
 var addedBy = map[string]string{
 	"--url":     "a url stands by itself: `wharf add --name NAME URL`",
 	"--command": commandBehind, "--args": commandBehind, "--arg": commandBehind,
@@ -165,9 +165,9 @@ var addedBy = map[string]string{
 
 const commandBehind = "a command goes behind --: `wharf add --name NAME -- COMMAND ARGUMENTS…`"
 
-// argumentOf returns what a flag that does not exist is called as an argument of a tool:
-// other programs take --key value, Wharf takes key=value. A single letter behind a single
-// hyphen stands for the only key that begins with it.
+// argumentOf suggests an argument of a tool for a flag that does not exist: other programs take
+// --key value, Wharf takes key=value. A single letter behind a single hyphen stands for the only
+// key that begins with it.
 func (a *app) argumentOf(cmd *cobra.Command, err error) string {
 	flag, _, _ := strings.Cut(unknownFlag(err), "=")
 	name := strings.TrimLeft(flag, "-")

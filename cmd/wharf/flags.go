@@ -17,7 +17,7 @@ import (
 // timeoutEnv gives the timeout of a request in milliseconds; 0 means none.
 const timeoutEnv = "WHARF_TIMEOUT_MS"
 
-// flags are the flags of every command, and those of call, which the shorthand shares.
+// flags holds the flags of every command, and those of call, which the shorthand shares.
 type flags struct {
 	config  string
 	trace   string
@@ -80,19 +80,19 @@ func (f *flags) opensBrowser(tty bool) bool {
 // mayAsk reports whether the user said that a person is present, terminal or not.
 func (f *flags) mayAsk() bool { return f.browser || f.noBrowser }
 
-// registerArgs defines --args, which belongs to call and its shorthand alone.
+// registerArgs defines --args, which only call and its shorthand have.
 func (f *flags) registerArgs(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.args, "args", "", "arguments as a JSON `OBJECT`; - reads it from stdin; key=value overrides it")
 }
 
-// registerChecks defines --no-validate, which belongs to call and its shorthand.
+// registerChecks defines --no-validate, which only call and its shorthand have.
 func (f *flags) registerChecks(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "do not check the arguments and the result against the tool's schemas")
 }
 
-// fileName is the value of a flag that names a file. Empty is an error: it may come
-// from a variable of a script that was never set. So is a second one, which would
-// replace the first without a word.
+// fileName is the value of a flag that names a file. An empty name is an error: it may come from
+// a variable of a script that was never set. A second value is an error too, since it would
+// silently replace the first.
 type fileName struct{ text *string }
 
 func (n fileName) Type() string   { return "FILE" }
@@ -167,8 +167,8 @@ func (t *timeout) chosen() (limit time.Duration, given bool, err error) {
 	return time.Duration(ms) * time.Millisecond, true, nil
 }
 
-// request returns the timeout of requests as the host takes it: 0 is the host's
-// default, negative is no limit.
+// request returns the timeout of requests in the host's form: 0 is the host's default, negative
+// is no limit.
 func (t *timeout) request() (time.Duration, error) {
 	limit, given, err := t.chosen()
 	if given && limit == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// inputs are the answers to what a server of a registry needs, for the entry of a name.
+// inputs collects the answers to the inputs of a registry's server, for the entry of that name.
 type inputs struct {
 	entry   string
 	answers registry.Answers
@@ -28,8 +28,8 @@ func newInputs(entry string) *inputs {
 	return &inputs{entry, make(registry.Answers), make(map[string]string), nil}
 }
 
-// give adds an answer that the user gives. A secret goes to the vault, unless the answer
-// is a reference already.
+// give takes an answer of the user. A secret goes to the vault, unless the answer is a reference
+// already.
 func (n *inputs) give(in registry.Input, text string) error {
 	if wrong := in.Check(text); wrong != "" {
 		return fmt.Errorf("%s: %s", in.Of, wrong)
@@ -51,7 +51,7 @@ var (
 	notInVariables = lazyregexp.New(`[^A-Za-z0-9_]`)
 )
 
-// absolutePath is a path that means the same in whatever folder the server starts.
+// absolutePath returns a path that means the same in every folder.
 func absolutePath(path string) string {
 	home, err := os.UserHomeDir()
 	switch {
@@ -66,7 +66,7 @@ func absolutePath(path string) string {
 	return path
 }
 
-// later has an input taken from the environment whenever the server starts.
+// later makes an input come from the environment whenever the server starts.
 func (n *inputs) later(in registry.Input) {
 	name := strings.ToUpper(notInVariables.ReplaceAllString(in.ID, "_"))
 	if name[0] >= '0' && name[0] <= '9' {
@@ -76,8 +76,8 @@ func (n *inputs) later(in registry.Input) {
 	n.answers[in.ID] = []string{"${" + name + "}"}
 }
 
-// completeInputs asks for what is required and has no answer yet. Where it cannot ask, the
-// answers come from the environment whenever the server starts.
+// completeInputs asks for required inputs that have no answer yet. If it cannot ask, the answers
+// come from the environment whenever the server starts.
 func (a *app) completeInputs(ctx context.Context, n *inputs, wanted []registry.Input, mayAsk bool) error {
 	var missing []registry.Input
 	for _, in := range wanted {
@@ -152,8 +152,8 @@ func (a *app) storeInputs(ctx context.Context, n *inputs) (undo func(), err erro
 	return a.storeSecrets(ctx, n.secrets, "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret")
 }
 
-// storeSecrets stores secrets in the vault by their names, and returns a function that removes
-// them again. It replaces no secret, as another entry may mean it: hint says what to do then.
+// storeSecrets stores secrets in the vault by their names. undo removes them again. It replaces
+// no secret, since another entry may use that one; its error then has the hint.
 func (a *app) storeSecrets(ctx context.Context, secrets map[string]string, hint string) (undo func(), err error) {
 	if len(secrets) == 0 {
 		return func() {}, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// knownTools returns the tools that a server had when it was last used, as far as its entry
-// permits them.
+// knownTools returns the tools that a server had when it was last used and that its entry
+// permits.
 func knownTools(server host.Server) []mcp.Tool {
 	snapshot, err := catalogue.Open(catalogueDir()).Load(catalogue.KeyOf(server))
 	if err != nil {

@@ -50,7 +50,7 @@ func (a *app) warnOf(s *settings) {
 	}
 }
 
-// noteOf reports parts of the configuration that mean nothing here and do no harm.
+// noteOf reports harmless parts of the configuration that mean nothing here.
 func (a *app) noteOf(s *settings) {
 	if a.Quiet {
 		return

@@ -55,8 +55,8 @@ func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) erro
 	return nil
 }
 
-// forgetRegistrations forgets the clients that were registered with authorization servers which
-// no saved sign-in is from. Servers share such a client, so no sign-out of one forgets it.
+// forgetRegistrations forgets the registered clients of authorization servers that no saved
+// sign-in is from. Servers share a client, so signing out of one server does not forget it.
 func (a *app) forgetRegistrations(ctx context.Context) error {
 	v, err := a.vault()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// installRequest is what the user wants installed, by the arguments and flags of add
-// and update.
+// installRequest holds what the user wants installed, by the arguments and flags of add and
+// update.
 type installRequest struct {
 	pluginstore.Request
 	yes bool
@@ -35,8 +35,8 @@ func (r *installRequest) register(cmd *cobra.Command) {
 	f.BoolVar(&r.yes, "yes", false, "do not ask; without a terminal, or for what is no later version of the same plugin, --sha256 is needed too")
 }
 
-// read replaces the names of files by their contents. Text that can be a key is never
-// read as the name of a file: such a file could have come with a project.
+// read replaces the names of files by their contents. It never takes a text that may be a key
+// for the name of a file: such a file could have come with a project.
 func (r *installRequest) read(ctx context.Context) error {
 	if r.Key != "" && !pluginstore.IsPublisherKey(r.Key) {
 		held, err := files.Read(ctx, r.Key, files.MaxInput)
@@ -84,8 +84,8 @@ func (a *app) install(ctx context.Context, store *pluginstore.Store, o *pluginst
 	return a.sayInstalled(store, p, plain.Line(p.Version)+" is installed; server entries use it with "+mention(o))
 }
 
-// mention is how a server entry names a plugin. For a provider that can also sign in to
-// streams and processes, it says how an entry asks for that.
+// mention shows how a server entry names a plugin. For a provider that can also sign in to
+// streams and processes, it shows how an entry asks for that.
 func mention(o *pluginstore.Offer) string {
 	name, m := o.Plugin.Name, o.Info.Provider
 	switch {
@@ -100,8 +100,8 @@ func mention(o *pluginstore.Offer) string {
 		` those of a process with auth = { provider = %[1]q, variables = ["…"] }`, name)
 }
 
-// agree returns nil if the user agrees to what they were shown, else an error. A --yes
-// without --sha256 does not agree to changes that they could not expect.
+// agree returns nil if the user agrees to what they were shown, else an error. --yes without
+// --sha256 does not agree to unexpected changes.
 func (a *app) agree(ctx context.Context, o *pluginstore.Offer, r *installRequest) error {
 	no := fmt.Errorf("plugin %s: you have not agreed to it: %w", o.Plugin.Name, host.ErrDenied)
 	agreed := o.Vouched() || r.yes && r.SHA256 != "" || r.yes && a.CanAsk() && len(o.Unexpected) == 0
@@ -138,7 +138,7 @@ func (a *app) showOffer(o *pluginstore.Offer) {
 	}
 }
 
-// offerSummary returns what the user would agree to. It stands right above the question.
+// offerSummary returns a text for right above the question: what the user would agree to.
 func (a *app) offerSummary(o *pluginstore.Offer) string {
 	p := o.Plugin
 	able := "asks for no access"

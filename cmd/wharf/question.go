@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// question is an input of a file of VS Code, and the servers that mean it.
+// question is an input of a file of VS Code, with the servers that refer to it.
 type question struct {
 	config.Input
 	servers []string

@@ -37,8 +37,8 @@ func (r *recorders) open(f *flags) (*trace.Recorder, *replay.Recorder, error) {
 	return tr, rr, nil
 }
 
-// flush brings to the files what was recorded, for a program that ends without
-// closing them. It may be called from another goroutine.
+// flush writes what was recorded so far to the files, for a program that ends without closing
+// them. It may be called from another goroutine.
 func (r *recorders) flush() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -74,8 +74,8 @@ func (f *recorderFile[R]) get() R {
 	return f.recorder
 }
 
-// canonicalPath is the path of a file that need not exist, with the links of its
-// folder resolved.
+// canonicalPath returns the path of a file that need not exist, with the links of its folder
+// resolved.
 func canonicalPath(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {

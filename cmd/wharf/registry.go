@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/registry"
 )
 
-// registryEnv is the address of the registry that is asked.
+// registryEnv names the variable with the address of the registry to ask.
 const registryEnv = "WHARF_REGISTRY"
 
 // registerRegistry defines the flag of the commands that ask a registry.
@@ -18,7 +18,7 @@ func registerRegistry(cmd *cobra.Command, address *string) {
 	cmd.Flags().StringVar(address, "registry", "", "ask the registry at this `URL` (default: $"+registryEnv+", or "+registry.Official+")")
 }
 
-// registryAt returns a client of the registry that is meant. The caller closes it.
+// registryAt returns a client of the registry to ask. The caller closes it.
 func (a *app) registryAt(address string) (*registry.Client, error) {
 	return registry.New(cmp.Or(address, os.Getenv(registryEnv), registry.Official), a.loadSecret)
 }

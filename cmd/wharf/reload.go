@@ -28,8 +28,8 @@ func (a *app) watchConfig() *configWatcher {
 	return w
 }
 
-// followConfig gives the session of a configured server another entry when the
-// configuration has one, until stop is called.
+// followConfig reloads the session of a configured server whenever the configuration has another
+// entry for it, until stop is called.
 func (c *client) followConfig(ctx context.Context) (stop func()) {
 	s := c.app.settings
 	if s == nil || !reflect.DeepEqual(c.configured(s), &c.entry) {
@@ -61,9 +61,9 @@ func (c *client) configured(s *settings) *host.Server {
 	return &entry
 }
 
-// refresh reloads the session if the configuration has another entry for it now. If the entry
-// is gone or cannot be used, the session goes on as before. When the session is connected
-// anew, it uses in any case the entry and the plugins that the configuration has now.
+// refresh reloads the session if the configuration now has another entry for it. If the entry is
+// gone or cannot be used, the session goes on as before. Each new connection uses the current
+// entry and plugins in any case.
 func (c *client) refresh() {
 	s, ok := c.app.reload()
 	if !ok {

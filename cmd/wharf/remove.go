@@ -115,7 +115,7 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 	return nil, host.Server{}, err
 }
 
-// removedLines returns the lines of before that after lacks, and whether nothing else differs.
+// removedLines returns the lines that after lacks, and whether that is the only difference.
 func removedLines(before, after string) (lines []string, whole bool) {
 	left := slices.Collect(strings.Lines(after))
 	for line := range strings.Lines(before) {
@@ -128,9 +128,9 @@ func removedLines(before, after string) (lines []string, whole bool) {
 	return lines, len(left) == 0
 }
 
-// forgetSecrets removes from the vault what add has kept for an entry, unless another
-// one means it. With --config nothing is removed: an entry of the user's own file may have
-// the same name.
+// forgetSecrets removes from the vault the secrets that add has kept for an entry, unless
+// another entry uses them. With --config it removes nothing, because an entry of the user's own
+// file may have the same name.
 func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server) error {
 	var names []string
 	for _, ref := range s.Secrets() {

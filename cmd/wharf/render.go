@@ -14,8 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// renderer makes text for people of results, and saves the bytes in them where --save says
-// so. One renderer is for one result.
+// renderer turns one result into text for people, and saves the bytes in it if --save asks for
+// that.
 type renderer struct {
 	app    *app
 	folder *save.Folder // nil saves nothing
@@ -37,12 +37,12 @@ func (a *app) newRenderer() *renderer {
 	return r
 }
 
-// needed reports whether there is anything for a renderer to do: a program that saves nothing
-// gets the result as it came.
+// needed reports whether a renderer has anything to do. A program that saves nothing gets the
+// result as it came.
 func (r *renderer) needed() bool { return r.folder != nil || r.app.forPeople() }
 
-// print writes a result to stdout: the text that render makes of it, by write, where stdout
-// is for a person, else the result as it came.
+// print writes a result to stdout. For a person, write prints the text that render returns; a
+// program gets the result as it came.
 func (r *renderer) print(raw json.RawMessage, write func(string) error, render func() string) error {
 	var text string
 	if r.needed() {
@@ -89,7 +89,7 @@ func (r *renderer) block(block *mcp.Content) string {
 	return note(block.Type)
 }
 
-// mostPictures is how many images of a result a terminal is given: a small file may hold a
+// mostPictures bounds how many images of a result a terminal is given: a small file may hold a
 // large picture, and a message thousands of them.
 const mostPictures = 16
 

@@ -19,9 +19,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// withAddress replaces the name of the server in a hint by its address, if the server
-// has no entry: the host knows such a server by its machine name, which `wharf login`
-// does not take.
+// withAddress replaces the name of the server in a hint by its address, if the server has no
+// entry. The host knows such a server by its machine name, which `wharf login` does not take.
 func (a *app) withAddress(hint string) string {
 	if a.address == "" {
 		return hint
@@ -30,7 +29,7 @@ func (a *app) withAddress(hint string) string {
 	return strings.ReplaceAll(hint, "wharf login "+a.server, "wharf login "+a.address)
 }
 
-// withFlags replaces a hint to write variables into an entry by one to give them with -e, if
+// withFlags replaces a hint to write variables into an entry by a hint to give them with -e, if
 // the server has no entry.
 func (a *app) withFlags(hint string, err error) string {
 	names := host.Withheld(err)
@@ -95,9 +94,8 @@ func (a *app) errorText(err error) (message, hint string) {
 	return message, hint
 }
 
-// report reports the error of the program on stderr, and returns the exit code. If the
-// reader of stdout went away, as `head` does, it prints nothing: other programs end by
-// SIGPIPE then.
+// report reports the error of the program on stderr, and returns the exit code. It prints
+// nothing if the reader of stdout went away, as `head` does: SIGPIPE ends other programs then.
 func (a *app) report(ctx context.Context, err error) int {
 	if err == nil {
 		return exit.CodeOK
@@ -125,8 +123,8 @@ func (a *app) report(ctx context.Context, err error) int {
 	return kind.Code
 }
 
-// answerData returns the data of the JSON-RPC error that a server answered, fit to be printed;
-// nil where there is none.
+// answerData returns the data of the JSON-RPC error that a server answered, fit to be printed.
+// It returns nil if there is none.
 func (a *app) answerData(err error) json.RawMessage {
 	var answer *host.RPCError
 	if !errors.As(err, &answer) || len(answer.Data) == 0 {
@@ -139,7 +137,7 @@ func (a *app) answerData(err error) json.RawMessage {
 	return data
 }
 
-// mostData is how much is printed of the data of an error, in bytes, and excerptOfData how much
+// mostData bounds how much of an error's data is printed, in bytes, and excerptOfData how much
 // of it a person is shown.
 const mostData = 64 << 10
 

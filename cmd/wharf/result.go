@@ -12,9 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// printResult prints the result of a call, and reports whether the tool says that it
-// failed. A malformed result is printed too, because the call cannot be repeated to
-// see it.
+// printResult prints the result of a call, and reports whether the tool says that it failed. It
+// also prints a malformed result, because the call cannot be repeated to see it.
 func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	var result mcp.CallToolResult
 	wrong := json.Unmarshal(raw, &result)
@@ -54,8 +53,7 @@ func (e *resultError) Error() string {
 // Is makes it a protocol error.
 func (e *resultError) Is(target error) bool { return target == host.ErrProtocol }
 
-// mismatch says what is wrong with a tool result. If it is one of the content blocks,
-// err says so.
+// mismatch says what is wrong with a tool result. err says so if a content block is wrong.
 func mismatch(raw json.RawMessage, err error) string {
 	var members struct{ Content, IsError, ResultType json.RawMessage }
 	if json.Unmarshal(raw, &members) != nil {

@@ -89,7 +89,7 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// runShorthand is wharf without a command: `wharf SERVER TOOL …` is a call, for addresses
+// runShorthand runs wharf without a command: `wharf SERVER TOOL …` is a call. It takes addresses
 // and configured names only, so that a mistyped command stays an error.
 func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -121,8 +121,8 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	return a.runCall(cmd, args)
 }
 
-// beforeDash is the command line that was probably meant where a command stands behind -- and none
-// of wharf before it. words are those before the --.
+// beforeDash returns the command line that was probably meant if a command stands behind --, and
+// no command of wharf before it. words are those before the --.
 func (a *app) beforeDash(root *cobra.Command, words []string) string {
 	behind := a.argv[min(slices.Index(a.argv, "--")+1, len(a.argv)):]
 	s, err := a.load()

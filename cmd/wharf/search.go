@@ -100,8 +100,8 @@ func kindsOf(s *registry.Server) []string {
 	return kinds
 }
 
-// listedRows are the rows of a server: its name, which is never cut, and below it what is
-// said of it.
+// listedRows returns the rows of a server: its name, which is never cut, and below it its
+// description.
 func (a *app) listedRows(l listed) string {
 	columns := a.Width
 	if columns <= 0 {

@@ -114,7 +114,7 @@ func (a *app) runServers(ctx context.Context) error {
 	return nil
 }
 
-// projectEntries are the servers of this project for the list. Without a folder for
+// projectEntries returns the servers of this project for the list. If there is no folder for
 // approvals, all of them count as new.
 func (a *app) projectEntries(ctx context.Context) ([]entry, error) {
 	servers := a.settings.project()

@@ -64,7 +64,7 @@ func settingsOf(path string) (*settings, error) {
 	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, warnings: file.Warnings, leftOut: file.LeftOut, notes: file.Notes}, nil
 }
 
-// otherFile is what to do about a path at which there is no file.
+// otherFile returns a hint for a path at which there is no file.
 func otherFile(path string) string {
 	folder, name := filepath.Split(path)
 	if folder != "" && !isFolder(folder) {
@@ -79,7 +79,7 @@ func otherFile(path string) string {
 	return ""
 }
 
-// fileWithin names a file of a folder that was given in place of one.
+// fileWithin returns a hint for a folder that was given in place of a file in it.
 func fileWithin(folder string) string {
 	for _, name := range configurationsIn(folder) {
 		if path := filepath.Join(folder, name); config.IsNamed(path) {
@@ -109,9 +109,9 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// project returns the servers of the project around the working folder, without those
-// whose names the user's own servers have. They may be shown and asked about; the host
-// decides which may be used, by the user's approvals.
+// project returns the servers of the project around the working folder, except those whose names
+// the user's own servers have. A command may show them and ask about them; the host decides by
+// the user's approvals which may be used.
 func (s *settings) project() []host.Server {
 	if s.searched || s.chosen {
 		return s.projects
@@ -163,9 +163,9 @@ func (s *settings) names() []string {
 	return names
 }
 
-// shown returns the servers that a command takes when it takes all: the user's own and those
-// of the project. The demo is shown only if there is no other server: its process is of use
-// to a person who has none yet.
+// shown returns the servers for a command that takes all: the user's own and those of the
+// project. It has the demo only if there is no other server, because the demo is for a person
+// who has none yet.
 func (s *settings) shown() []host.Server {
 	own, project := s.servers, s.project()
 	if s.demo && len(own)+len(project) > 1 {
@@ -179,7 +179,7 @@ func (s *settings) wanted() []host.Server {
 	return slices.DeleteFunc(s.shown(), func(server host.Server) bool { return server.Disabled })
 }
 
-// place says which file the servers come from, or would come from.
+// place names the file that the servers come from, or would come from.
 func (s *settings) place() string {
 	if s.path != "" {
 		return s.path
@@ -261,7 +261,7 @@ func (s *settings) unknownServer(name string) error {
 	return exit.Usage(err, "`wharf servers` lists the servers; a command goes behind --")
 }
 
-// from returns which file an entry comes from.
+// from returns the file that an entry comes from.
 func (s *settings) from(server host.Server) string {
 	if server.Project != nil {
 		return server.Project.Path()

@@ -147,8 +147,8 @@ func (s *shell) next(ctx context.Context) (string, error) {
 	return line, err
 }
 
-// interruptible returns a context that Ctrl-C ends in place of the program, together with the
-// question that is open, which a server may ask beside the line.
+// interruptible returns a context that Ctrl-C ends instead of the program. Ctrl-C also ends an
+// open question, which a server may ask beside the line.
 func (s *shell) interruptible(ctx context.Context) (within context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	restore := func() {}
@@ -163,7 +163,7 @@ func (s *shell) interruptible(ctx context.Context) (within context.Context, done
 	return ctx, func() { restore(); cancel(nil) }
 }
 
-// stdin is what a "-" among arguments reads; nil in a shell that reads its lines there.
+// stdin returns what a "-" among arguments reads. It is nil in a shell that reads lines there.
 func (a *app) stdin(ctx context.Context) io.Reader {
 	if a.shell != nil && !a.InTTY {
 		return nil
@@ -172,7 +172,7 @@ func (a *app) stdin(ctx context.Context) io.Reader {
 }
 
 // split returns the words of a line. A tool with its arguments in parentheses is one word,
-// whatever quotes are in it, also where the closing one is missing.
+// whatever quotes it has, and even if the closing parenthesis is missing.
 func split(line string) ([]string, error) {
 	line = strings.TrimSpace(line)
 	if name, inside, found := strings.Cut(line, "("); found && !strings.ContainsAny(name, " \t'\"=") {
@@ -242,8 +242,8 @@ func (s *shell) noteConnection() {
 	s.since = now.Since
 }
 
-// learn asks the server for what lines may consist of. A server that has no such lists has
-// nothing to complete.
+// learn asks the server for the names that lines may contain. If a server has no such lists,
+// nothing is completed.
 func (s *shell) learn(ctx context.Context) {
 	session := s.client.session
 	defer s.app.Busy("asking " + session.Name() + " for what it has")()

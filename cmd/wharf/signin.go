@@ -25,10 +25,10 @@ func (a *app) letSignIn(c *host.Config) {
 	c.Person = &signin.Person{OpenURL: a.openPage, Ask: a.askText, ShowCode: a.showCode}
 }
 
-// letAsk gives a host the callbacks that let a server ask the person something, and have
-// the person, or the program of --sampler or of the entry, answer in place of a model.
-// Without a person, the host does not tell servers that it can ask, except for that program:
-// who named it has consented.
+// letAsk gives a host the callbacks that let a server ask the person something. They also let
+// the person answer in place of a model, or the program of --sampler or of the entry. Without a
+// person, the host does not tell servers that it can ask. The program is an exception, since the
+// user who named it has consented.
 func (a *app) letAsk(server host.Server) (func(*host.Config), error) {
 	sampler, err := words.Split(a.flags.sampler)
 	if err != nil || a.flags.sampler != "" && len(sampler) == 0 {
@@ -79,8 +79,8 @@ func (a *app) openPage(ctx context.Context, p signin.Page) error {
 	return a.takeAddress(ctx, p)
 }
 
-// takeAddress reads addresses until one is accepted. At the end of the input it leaves
-// the page to the browser.
+// takeAddress reads addresses until one is accepted. At the end of the input it leaves the page
+// to the browser.
 func (a *app) takeAddress(ctx context.Context, p signin.Page) error {
 	site, _ := plain.Site(p.URL)
 	q := term.Question{Above: a.Own("That is a page of %s, where the auth provider %s has you sign in to %s.", site, plain.Name(p.Provider, plain.NameColumns), plain.Name(p.Server, plain.NameColumns)) +
@@ -105,8 +105,8 @@ func (a *app) takeAddress(ctx context.Context, p signin.Page) error {
 	}
 }
 
-// askText asks for a text. What the provider says of it is quoted; below it stands, in
-// our own words, who asks and for which server.
+// askText asks for a text. It quotes what the provider says of it. Below, in our own words, it
+// says who asks and for which server.
 func (a *app) askText(ctx context.Context, q signin.Question) (string, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {

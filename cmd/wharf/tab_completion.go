@@ -84,10 +84,10 @@ var (
 		"(string escape -- (commandline -ct))", "(commandline -ct | string unescape | string escape)")
 )
 
-// completeServers offers the names of servers for the first word, and for the words behind it
-// the names that the server is known to have. The shell asks at every key, so no server is
-// started; a server at a url is asked for values, if the user has written its entry. An error
-// in the configuration is reported when the command runs.
+// completeServers offers the names of servers for the first word, and behind it the names that
+// the server is known to have. The shell asks at every key, so no server is started. A server at
+// a url is asked for values if the user has written its entry. An error in the configuration is
+// reported when the command runs.
 func (a *app) completeServers(cmd *cobra.Command, words []string, word string) ([]string, cobra.ShellCompDirective) {
 	if slices.Contains(a.argv[:max(0, len(a.argv)-1)], "--") {
 		return nil, cobra.ShellCompDirectiveDefault // a command, and its files
@@ -164,9 +164,10 @@ func dottedTools(s *settings, word string) (all []string) {
 	return nil
 }
 
-// offer returns the words that a shell is given. It escapes what means something to it in a value;
-// a name with such a letter is left out, since a server has chosen it and the user does not expect it,
-// and so is a value that begins or ends with a blank, which is lost on the way. No space follows a key.
+// offer returns the words for a shell. In a value it escapes characters that mean something to
+// the shell. It leaves out a name with such a character, which a server has chosen and the user
+// does not expect, and a value that begins or ends with a blank, which would be lost. No space
+// follows a key.
 func offer(words []string) ([]string, cobra.ShellCompDirective) {
 	words = omit(words, func(word string) bool {
 		key, _, pair := strings.Cut(word, "=")

@@ -16,9 +16,8 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// target returns the server that a command line is about, and the words that are left
-// for the command. The server is a command line behind "--", or the first word is its
-// name or its url.
+// target returns the server that a command line is about, and the remaining words for the
+// command. The server is a command line behind "--", or the first word is its name or its url.
 func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, error) {
 	if a.shell != nil {
 		return a.shell.entry, args, nil
@@ -60,8 +59,8 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	return server, args[1:], err
 }
 
-// flagBehind returns the words of the first flag that is called like one of cmd, nil for none.
-// Short flags are called alike in many programs: of them only -o with a format counts.
+// flagBehind returns the words of the first flag that has the name of one of cmd's, or nil. Many
+// programs share short flags, so of those only -o with a format counts.
 func flagBehind(cmd *cobra.Command, words []string) []string {
 	for i, word := range words {
 		if word == "-o" && i+1 < len(words) && slices.Contains(formats, words[i+1]) {
@@ -95,8 +94,8 @@ func (a *app) lineBefore() string {
 	return a.redacted(lineHint([]string{"wharf"}, "if it is for wharf, it stands before", line))
 }
 
-// dotted splits a first word SERVER.TOOL, where SERVER is configured and the whole word is
-// not. Names of servers and tools may have dots: the longest name of a server counts.
+// dotted splits a first word SERVER.TOOL, if SERVER is configured and the whole word is not.
+// Names of servers and tools may have dots: the longest matching server counts.
 func (a *app) dotted(words []string) []string {
 	s, err := a.load()
 	word := words[0]
@@ -146,7 +145,7 @@ func (f *flags) equip(server *host.Server) error {
 	return nil
 }
 
-// adHoc is the server that a command line starts. Its name is that of the program.
+// adHoc returns the server that a command line starts. Its name is that of the program.
 func adHoc(argv []string) (host.Server, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return host.Server{}, exit.Usage(errors.New("the command behind -- is missing"), "write -- COMMAND ARGUMENTS…")

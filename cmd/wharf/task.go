@@ -40,8 +40,8 @@ affair; a server that Wharf starts as a command may forget its tasks when it end
 	return cmd
 }
 
-// withTaskHint leads to the list of tasks where the server refuses a request about one, and says
-// so where it knows no such request.
+// withTaskHint adds a hint at the list of tasks if the server refuses a request about one. If
+// the server knows no such request, it says so.
 func withTaskHint(run func(context.Context, *client, []string) error) func(context.Context, *client, []string) error {
 	return func(ctx context.Context, c *client, words []string) error {
 		err := run(ctx, c, words)

@@ -59,8 +59,8 @@ func (a *app) toolPage(tool mcp.Tool) string {
 // command line can use.
 func (a *app) known() bool { return a.address != "" || a.settings != nil && a.settings.has(a.server) }
 
-// serverWord is the word that stands for the server in a command line: its address where it has
-// no entry, else its name.
+// serverWord returns the word for the server in a command line: its address if it has no entry,
+// else its name.
 func (a *app) serverWord() string { return cmp.Or(a.address, a.server) }
 
 // A page shows so many levels of members below the arguments, and so many members in all.
@@ -82,8 +82,9 @@ func (a *app) writeProperties(out *strings.Builder, heading string, schema *args
 	}
 }
 
-// writeMembers writes the members of the objects that the last property of a path may be or have,
-// and counts them. One that refers to the definition of another on the path has the same members.
+// writeMembers writes the members of the objects that the last property of a path may be or
+// have, and counts them. A property that refers to the definition of another on the path has the
+// same members, which are not repeated.
 func (a *app) writeMembers(out *strings.Builder, schema *args.Schema, path []args.Property, indent int, members *int) {
 	p := path[len(path)-1]
 	forms := schema.Forms(p)

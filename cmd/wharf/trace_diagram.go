@@ -133,8 +133,8 @@ func (d *diagram) row(l *trace.Line) string {
 // stacks reports whether there is no room for columns beside each other.
 func (d *diagram) stacks() bool { return d.columns() < timeColumn+nameColumn+4+leastArrow }
 
-// stack returns what has no room for columns: the time and the connection, below them what
-// happened, and below that the message, which is cut unless it is a fault.
+// stack returns a line of the trace whose columns do not fit: the time and the connection, below
+// them the event, and below that the message, which is cut unless it is a fault.
 func (d *diagram) stack(l *trace.Line, style, what, message string) string {
 	where := fmt.Sprintf("%.4f", l.At.Seconds())
 	if l.Server != "" {
@@ -159,7 +159,7 @@ func (d *diagram) stack(l *trace.Line, style, what, message string) string {
 	return out.String()
 }
 
-// event says whole what the arrow between client and server says.
+// event returns in full what the arrow between client and server says.
 func event(l *trace.Line) string {
 	if text := happening(l); text != "" {
 		return "·· " + text
@@ -228,7 +228,7 @@ func (d *diagram) arrow(l *trace.Line) string {
 	return "◀──" + label + shaft + took + "──"
 }
 
-// happening says what happened that was no message; "" if it was one.
+// happening describes an event that was no message; it returns "" for a message.
 func happening(l *trace.Line) string {
 	switch l.Kind {
 	case trace.Opened:
@@ -343,8 +343,7 @@ func withoutMeta(value json.RawMessage) string {
 	return out.String()
 }
 
-// failed reports whether an answer says that something went wrong: the protocol
-// says so, or the tool.
+// failed reports whether an answer is an error, by the protocol or by the tool.
 func failed(l *trace.Line) bool {
 	if l.Failed || l.Kind != trace.Response {
 		return l.Failed

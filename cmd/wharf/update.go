@@ -106,8 +106,7 @@ func (a *app) runUpdateAll(ctx context.Context, address string, yes bool) error 
 	return errors.Join(a.PrintJSON(list), refused)
 }
 
-// versions are what the registry says now: of the version that an entry has, and of the
-// newest.
+// versions holds what the registry now says of the version that an entry has, and of the newest.
 type versions struct {
 	had     *registry.Listing // nil: the registry no longer has it
 	latest  *registry.Listing
@@ -130,7 +129,7 @@ func (a *app) versionsOf(ctx context.Context, c *registry.Client, r config.Regis
 	return v, err
 }
 
-// addressOf is the registry that an entry came from, whatever the environment says now.
+// addressOf returns the address of the registry of an entry, whatever the environment says.
 func addressOf(r config.Registry) string {
 	if r.Address == "" {
 		return registry.Official
@@ -197,7 +196,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	return done, nil
 }
 
-// proposal is the entry for the newest version, and what a person should know before they
+// proposal returns the entry for the newest version, and what a person should know before they
 // agree to it.
 func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, mayAsk bool) (next host.Server, above string, err error) {
 	next, kept, cautions, err := a.merged(ctx, c, v, s, n, mayAsk)

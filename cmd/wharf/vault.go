@@ -20,7 +20,7 @@ func (a *app) vault() (*vault.Vault, error) {
 	return vault.Open(vault.Config{Dir: dir, Warn: func(text string) { a.Warn("%s", text) }}), nil
 }
 
-// vaultEntries returns what is saved of sign-ins.
+// vaultEntries returns the saved sign-ins.
 func (a *app) vaultEntries(ctx context.Context) ([]vault.Entry, error) {
 	v, err := a.vault()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // not part of wharf, or runs one apart from the others.
 const workerCommand = "plugin-worker"
 
-// isWorker reports whether the command line is that of a worker. main asks this first,
-// because a worker is started for each plugin and must start fast.
+// isWorker reports whether the command line is that of a worker. main calls it first, because a
+// worker is started for each plugin and must start fast.
 func isWorker(args []string) bool { return len(args) == 1 && args[0] == workerCommand }
 
 // runWorker runs a worker, and returns its exit code.
@@ -25,8 +25,8 @@ func runWorker() int {
 	return exit.CodeOK
 }
 
-// worker is the command that starts a worker of this program, or nil where the
-// program cannot be found.
+// worker returns the command that starts a worker of this program, or nil if the program cannot
+// be found.
 func worker() []string {
 	self, err := os.Executable()
 	if err != nil {

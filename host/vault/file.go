@@ -28,8 +28,8 @@ type fileV1 struct {
 	Version   int     `json:"version"`
 	ID        []byte  `json:"id"`     // random; names the key, and binds records to this vault
 	KeySource string  `json:"keeper"` // where the key is
-	Check     []byte  `json:"check"`  // nothing, sealed: tells the right key from another
-	Last      uint64  `json:"last"`   // a sealed empty text, which only the right key opens
+	Check     []byte  `json:"check"`  // a sealed empty text, which only the right key opens
+	Last      uint64  `json:"last"`   // the highest generation that was given out, to any record
 	Records   records `json:"records"`
 }
 

@@ -1,6 +1,6 @@
-// Package args is the arguments of a tool as they stand on a command line: key=value,
-// key:=JSON, key=@FILE, values in their order, and whole objects, and what the schema of
-// the tool makes of them.
+// Package args reads the arguments of a tool from a command line, and builds the tool's object
+// from them by its schema. They may be key=value, key:=JSON, key=@FILE, values in their order,
+// and whole objects.
 package args
 
 import (
@@ -26,13 +26,13 @@ type Arguments struct {
 	bare   []bareValue
 }
 
-// bareValue is a value without a key, which the schema gives it.
+// bareValue is a value without a key. The schema gives it one.
 type bareValue struct {
 	text string
 	json bool // it stands in the parentheses of a call; else it is a word, and may be key:value
 }
 
-// Value is one word key=value, key:=JSON or key=@FILE, its file read.
+// Value is one word key=value, key:=JSON or key=@FILE. A file has been read.
 type Value struct {
 	Key  string
 	Text string
@@ -77,7 +77,7 @@ func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []st
 	return args, nil
 }
 
-// apart is the error of a word that blanks round its "=" have split from its key, or from its value.
+// apart returns the error for a word whose "=" is separated from its key or its value by blanks.
 func apart(words []string, i int) error {
 	if i == 0 {
 		return nil
@@ -124,9 +124,9 @@ func (args *Arguments) addValue(v Value) error {
 	return nil
 }
 
-// named gives each value without a key its key: that of key:value, or else that of the next
-// argument in the order of [Schema.Names]. After a word that became a text, no word is given
-// to an optional text: the two may be one text that lacks its quotes.
+// named gives each value without a key its key: that of key:value, or else the next argument's
+// in the order of [Schema.Names]. After a word that became a text, no word is given to an
+// optional text, because the two may be one text that lacks its quotes.
 func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 	args.values = slices.Clone(args.values)
 	next := slices.DeleteFunc(schema.Names(), func(name string) bool {
@@ -168,9 +168,9 @@ func (b bareValue) under(key string) Value {
 	return v
 }
 
-// keyed returns the argument that a word key:value is, and none for another word. A key that
-// is not known is an error, and so is a key without a value: such a word never becomes the value
-// of another argument, of which next may still have a value.
+// keyed reads a word key:value as an argument, and returns none for another word. An unknown key
+// is an error, and so is a key without a value. So such a word never becomes the value of
+// another argument. next holds the arguments that may still get a value.
 func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) {
 	key, text, found := strings.Cut(word.text, ":")
 	_, known := s.properties[key]
@@ -196,8 +196,8 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 	return Value{}, nil
 }
 
-// surplus is the error of a value that no argument is left for. last is the text before it, "" if
-// another value stands there. It may be meant for an optional argument, where there are some.
+// surplus returns the error of a value for which no argument is left. last is the text before
+// it, or "". optional says that an optional argument is left, which the value may be meant for.
 func (args Arguments) surplus(of string, schema *Schema, at int, last string, optional bool) error {
 	word := args.bare[at].text
 	switch {
@@ -230,7 +230,7 @@ func (args Arguments) surplus(of string, schema *Schema, at int, last string, op
 
 func notKeyed(word string) error { return fmt.Errorf("argument %q: expected key=value", word) }
 
-// addBase takes a whole object, of which there can be one.
+// addBase reads a whole object. A call can have only one.
 func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text string) error {
 	if args.from != "" {
 		return exit.Usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "")
@@ -285,8 +285,7 @@ func Parse(ctx context.Context, word string) (Value, error) {
 	return v, nil
 }
 
-// NeedSchema reports whether there are values whose key or type only the tool's schema
-// tells.
+// NeedSchema reports whether some values get their key or type only from the tool's schema.
 func (args Arguments) NeedSchema() bool {
 	if args.NeedNames() {
 		return true
@@ -299,7 +298,7 @@ func (args Arguments) NeedSchema() bool {
 	return false
 }
 
-// NeedNames reports whether there are words whose key only the tool's schema tells.
+// NeedNames reports whether some words get their key only from the tool's schema.
 func (args Arguments) NeedNames() bool { return len(args.bare) > 0 }
 
 // Texts returns the values of arguments that can only be strings, such as those of a prompt,
@@ -337,7 +336,7 @@ func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error
 	return texts, nil
 }
 
-// mistyped returns the key that was meant by one that the schema does not have, or "".
+// mistyped returns the key of the schema that an unknown key was probably meant to be, or "".
 func mistyped(schema *Schema, key string) string {
 	if schema == nil || slices.Contains(schema.order, key) {
 		return ""

@@ -7,9 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// Build returns the object that the tool gets. The schema may be nil: every value that
-// is not JSON is a string then. Where check is set, a name that is nearly that of an argument
-// is an error.
+// Build returns the object for the tool. If the schema is nil, every value that is not JSON
+// becomes a string. If check is set, a name that is nearly that of an argument is an error.
 func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Object, error) {
 	built, reader := Object{}, ReadSchema(schema)
 	args, err := args.named(fmt.Sprintf("tool %q", tool), reader)

@@ -71,7 +71,7 @@ func (c *Call) read(text string) error {
 	return nil
 }
 
-// wrongPair is the error of what is neither JSON nor key: JSON. write says what was probably meant.
+// wrongPair is the error of a text that is no pair. write says what was probably meant.
 type wrongPair struct{ says, write string }
 
 func (e *wrongPair) Error() string { return e.says }
@@ -96,7 +96,7 @@ func readPair(text string) (pair []byte, after string, err error) {
 	return append([]byte(plain.Quote(key)+":"), raw...), after, nil
 }
 
-// inQuotes is how a text is written that lacks its quotes, or has others, "" for what is none.
+// inQuotes returns a text with the quotes that it lacks, or "" if it is no text.
 func inQuotes(key, text string) string {
 	text = strings.TrimSpace(text)
 	if bare := strings.Trim(text, "'"); bare != "" && !strings.ContainsAny(bare, "\"'{}[]()") {

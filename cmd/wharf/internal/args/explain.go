@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
-// Explain turns an error about the arguments of a call into one about what the person
-// typed. Other errors stay as they are. sent is the object that was built by the schema.
+// Explain turns an error about the arguments of a call into one about the words that the person
+// typed. It returns other errors as they are. sent is the object that was built by the schema.
 func (args Arguments) Explain(schema json.RawMessage, sent Object, err error) error {
 	var refused *host.ArgumentError
 	if !errors.As(err, &refused) {
@@ -76,8 +76,8 @@ func (x explanation) inOrder() []host.Fault {
 	return faults
 }
 
-// unnamed are the keys that were typed, that the schema does not name and no fault is about, where
-// an argument is missing: a server that takes any key says nothing of them.
+// unnamed returns the typed keys that the schema does not name and that have no fault, if an
+// argument is missing. A server that accepts any key says nothing of them.
 func (x explanation) unnamed() (keys []string) {
 	missing := slices.ContainsFunc(x.faults, func(f host.Fault) bool { return f.Kind == host.FaultMissing && f.Near == "" })
 	for _, v := range x.args.values {
@@ -91,7 +91,7 @@ func (x explanation) unnamed() (keys []string) {
 	return keys
 }
 
-// sentence says what is wrong where that is one thing.
+// sentence describes a single fault.
 func (x explanation) sentence(f host.Fault) string {
 	subject, here := fmt.Sprintf("tool %q", x.tool), " here"
 	if f.Kind == host.FaultMissing && len(f.Path()) == 1 {
@@ -116,7 +116,7 @@ func (x explanation) sentence(f host.Fault) string {
 	return subject + " wants " + f.Want + here + not(f)
 }
 
-// list says several things that are wrong: what is missing first, what is unknown last.
+// list describes several faults: missing arguments first, unknown ones last.
 func (x explanation) list() string {
 	var missing, wrong, unknown []string
 	for _, f := range x.faults {
@@ -155,7 +155,7 @@ func (x explanation) list() string {
 	return text
 }
 
-// hint is what to type in place of what is wrong, "" where nothing tells.
+// hint returns what to type in place of the faulty words, or "" if that is not clear.
 func (x explanation) hint() string {
 	if len(x.faults) == 1 && len(x.unnamed()) == 0 {
 		f := x.faults[0]
@@ -215,7 +215,7 @@ func (x explanation) json(key string) bool {
 	return at < 0 || x.args.values[at].json
 }
 
-// nearValue returns the value that was probably meant, where a fault is about one of a few texts.
+// nearValue returns the value that was probably meant, if the fault is about one of a few texts.
 func (x explanation) nearValue(f host.Fault) string {
 	path := f.Path()
 	if len(path) != 1 || f.Kind == host.FaultMissing || f.Kind == host.FaultUnknown {
@@ -250,8 +250,8 @@ func (x explanation) word(f host.Fault) string {
 	return fmt.Sprintf("%q in %s", plain.Clip(path[0], 40), x.args.from)
 }
 
-// label is the word without what may be a secret: text may be one unless the schema
-// says that it is a number, true, false or null, or refuses it. Then sent is nil.
+// label returns the word without a value that may be a secret. A text may be one, unless the
+// schema says that it is a number, true, false or null, or refuses it. Then sent is nil.
 func (v Value) label(sent []byte) string {
 	kind := mcp.KindOf(sent)
 	if sent == nil || kind == "number" || kind == "boolean" || kind == "null" {
@@ -264,10 +264,10 @@ func (v Value) label(sent []byte) string {
 	return plain.Clip(v.Key, 40) + equals + "…"
 }
 
-// place is where a fault is, as people write it.
+// place returns the place of a fault as people write it.
 func place(f host.Fault) string { return strings.TrimPrefix(f.Place(), "/") }
 
-// not says what a fault found in place of what is wanted.
+// not describes the value that a fault found in place of the expected one.
 func not(f host.Fault) string {
 	if f.Got == "" {
 		return ""
@@ -275,7 +275,7 @@ func not(f host.Fault) string {
 	return ", not " + f.Got
 }
 
-// suggests is a question in parentheses, "" without a name.
+// suggests returns a question in parentheses, or "" if there is no name.
 func suggests(question, name string) string {
 	if name == "" {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
-// Property is what a schema says about one argument, for people. Texts are the server's
-// words, not cleaned.
+// Property describes one argument for people, by its schema. Texts are the server's words, not
+// cleaned.
 type Property struct {
 	Name        string
 	Required    bool
@@ -89,8 +89,8 @@ func (s *Schema) takesText(key string) bool {
 // kindDepth is how many levels of arrays, and of objects that map names to values, a kind tells of.
 const kindDepth = 4
 
-// property reads what one schema says in addition to its types. A branch of a union that
-// names values adds them.
+// property reads everything that a schema says besides its types. If a branch of a union names
+// values, they are added.
 func (s *Schema) property(schema json.RawMessage, depth int) (p Property) {
 	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
 		return p
@@ -205,7 +205,7 @@ func (s *Schema) Example(p Property) string {
 	return plain.ShellWord(p.Name + "=" + string(value))
 }
 
-// exampleWith returns an example of an argument whose value has the member at path. The path begins
+// exampleWith returns an example of an argument whose value has the member at path. path begins
 // with the name of the argument.
 func (s *Schema) exampleWith(path []string) string {
 	p := s.about(path[0])
@@ -247,7 +247,7 @@ func (s *Schema) example(p Property, path []string, depth int) json.RawMessage {
 	return json.RawMessage("[" + object + "]")
 }
 
-// example is a number within the bounds, as far as one of them alone says.
+// example returns a number within the bounds. It considers only one of them at a time.
 func (l limits) example() string {
 	least, fromLeast := l.Minimum.Float64()
 	most, fromMost := l.Maximum.Float64()
@@ -260,9 +260,9 @@ func (l limits) example() string {
 	return "1"
 }
 
-// exampleObject returns an object for a property: with the members that one of its forms requires,
-// and with the member at path. The form is the first one that has this member. The result is ""
-// if the schema names no member, or if the object would be too long for an example.
+// exampleObject returns an example object for a property. It has the members that one of its
+// forms requires, and the member at path; the form is the first that has this member. The result
+// is "" if the schema names no member, or if the object would be too long.
 func (s *Schema) exampleObject(p Property, path []string, depth int) string {
 	forms := s.Forms(p)
 	if len(forms) == 0 || depth == 0 {
@@ -295,8 +295,8 @@ func (s *Schema) exampleObject(p Property, path []string, depth int) string {
 	return ""
 }
 
-// usage says how the arguments are written, the required ones first: "write a=… [b=…]". It
-// is "" where the schema names none.
+// usage shows how the arguments are written, the required ones first: "write a=… [b=…]". It
+// returns "" if the schema names none.
 func (s *Schema) usage() string {
 	var words []string
 	for _, name := range s.Names() {

@@ -33,9 +33,9 @@ func (t Types) String() string {
 	return strings.Join(names, " or ")
 }
 
-// Schema answers which types an input schema gives its properties. A server wrote the
-// schema: it may be large, refer to itself, or be anything else, and none of that
-// costs more than the budget. For one goroutine.
+// Schema tells the types of an input schema's properties. A server wrote the schema: it may be
+// large, refer to itself, or be anything else. Reading it never costs more than the budget. It
+// is for one goroutine.
 type Schema struct {
 	properties map[string]json.RawMessage // nil where the schema has none
 	order      []string                   // of the properties, as the server wrote them
@@ -56,8 +56,8 @@ const (
 	schemaPrice  = 1 << 10
 )
 
-// ReadSchema never fails: a part that it cannot read says nothing about types, and neither
-// does a schema that is too large to check arguments against it.
+// ReadSchema reads a schema and never fails. A part that it cannot read says nothing about
+// types, nor does a schema that is too large to check arguments against.
 func ReadSchema(schema json.RawMessage) *Schema {
 	if len(schema) > mcp.MaxSchemaBytes {
 		schema = nil
@@ -82,7 +82,7 @@ func ReadSchema(schema json.RawMessage) *Schema {
 	return s
 }
 
-// elsewhere are the keywords of parts of a schema that are not read here, and may name arguments.
+// elsewhere are keywords for parts of a schema that are not read here, but may name arguments.
 var elsewhere = []string{"patternProperties", "unevaluatedProperties", "propertyNames",
 	"allOf", "anyOf", "oneOf", "if", "dependentSchemas", "$ref"}
 
@@ -121,7 +121,7 @@ func keysOf(object json.RawMessage) (keys []string) {
 	return keys
 }
 
-// lenient decodes what fits and leaves the rest: encoding/json goes on after a member
+// lenient decodes the members that fit and leaves the rest: encoding/json goes on after a member
 // of the wrong type.
 func lenient(text json.RawMessage, into any) { _ = json.Unmarshal(text, into) }
 
@@ -161,7 +161,7 @@ func (s *Schema) Types(key string) Types {
 	return slices.Compact(found)
 }
 
-// typesOf is false for a schema that takes anything, or that is not understood.
+// typesOf returns the types of a schema, or false if it accepts anything or is not understood.
 func (s *Schema) typesOf(schema json.RawMessage) (Types, bool) {
 	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
 		return nil, false
@@ -236,8 +236,7 @@ func coerce(text string, wanted Types) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// whole is true for a JSON number without a fraction: 1.0 and 1e3 are integers
-// in JSON Schema.
+// whole reports whether a JSON number has no fraction: 1.0 and 1e3 are integers in JSON Schema.
 func whole(number string) bool {
 	f, err := strconv.ParseFloat(number, 64)
 	return err == nil && f == math.Trunc(f)

@@ -11,9 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// Unnamed is a sentence about the arguments that a tool gets and that its schema does not name,
-// or "". A server may take them, and most ignore them. Where the schema says that there may be
-// others, or has them in parts that are not read here, it is only about names that are nearly right.
+// Unnamed returns a sentence about the arguments of a call that the tool's schema does not name,
+// or "". A server may accept them, but most ignore them. If the schema allows others, or has
+// them in parts that are not read here, the sentence is only about names that are nearly right.
 func Unnamed(tool string, schema json.RawMessage, object Object) string {
 	var members map[string]json.RawMessage
 	lenient(schema, &members)
@@ -39,10 +39,10 @@ func Unnamed(tool string, schema json.RawMessage, object Object) string {
 	return fmt.Sprintf("tool %q names no argument %s; it is sent all the same", tool, strings.Join(names, ", "))
 }
 
-// slips are the faults of the arguments that a schema does not name, and whose names are nearly
-// those of others that the object lacks, or lead into one of them ("at.x"). open reports whether
-// the schema lets a server take them all the same. A schema that may name them in parts that are
-// not read here makes no such faults.
+// slips returns the faults of arguments that a schema does not name but that look like a slip:
+// their names are nearly those of arguments that the object lacks, or lead into one ("at.x").
+// open reports whether the schema still lets a server accept them. If the schema may name them
+// in parts that are not read here, there are no such faults.
 func slips(schema json.RawMessage, reader *Schema, object Object) (faults []host.Fault, open bool) {
 	var members map[string]json.RawMessage
 	lenient(schema, &members)
@@ -61,8 +61,8 @@ func slips(schema json.RawMessage, reader *Schema, object Object) (faults []host
 	return faults, string(members["additionalProperties"]) != "false"
 }
 
-// missing are the faults of the arguments that a schema requires, but for those that others were
-// meant to be.
+// missing returns the faults of arguments that a schema requires. It leaves out those that a
+// slip in others probably means.
 func (s *Schema) missing(object Object, others []host.Fault) (faults []host.Fault) {
 	for _, name := range s.required {
 		meant := slices.ContainsFunc(others, func(f host.Fault) bool {
@@ -76,8 +76,8 @@ func (s *Schema) missing(object Object, others []host.Fault) (faults []host.Faul
 	return faults
 }
 
-// member is the path that a name with dots has in an argument that may be an object, nil for
-// another name.
+// member returns the path that a name with dots has in an argument that may be an object. It
+// returns nil for any other name.
 func (s *Schema) member(name string) []string {
 	path := strings.Split(name, ".")
 	types := s.Types(path[0])

@@ -13,7 +13,7 @@ import (
 // object is the result of a request, or what is part of one.
 type object = map[string]any
 
-// message is one that the server sends.
+// message is a message that the server sends.
 type message struct {
 	JSONRPC string `json:"jsonrpc"`
 	ID      any    `json:"id,omitempty"`
@@ -94,7 +94,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.Message }
 
-// errLater says that the answer comes from elsewhere.
+// errLater says that another goroutine sends the answer.
 var errLater = errors.New("answered later")
 
 // answer answers a request. The error is that of writing.
@@ -133,14 +133,14 @@ func (s *server) send(m message) error {
 	return err
 }
 
-// listener is a client that hears of resources that change. A modern one has the id of the
-// request that it listens with (2026-07-28/basic/utilities/subscriptions).
+// listener is a client that hears of changed resources. A modern one has the id of the request
+// that it listens with (2026-07-28/basic/utilities/subscriptions).
 type listener struct {
 	id   json.RawMessage
 	uris []string
 }
 
-// cacheable adds that a result can be asked for again at any time.
+// cacheable marks a result as one that can be asked for again at any time.
 func cacheable(result object) object {
 	whole := object{"ttlMs": 0, "cacheScope": "public"}
 	for name, value := range result {

@@ -13,18 +13,17 @@ import (
 // Command is the one argument with which the program is this server.
 const Command = "demo-server"
 
-// init serves, in a process that is this server, and ends it: its main function does not run. A
-// package is initialized as soon as all that it imports is, in the order of their paths. This one
-// imports little, so such a process never initializes the packages of the host, which is most of
-// what a start takes, and a call of a tool waits for this start.
+// init turns a process with the argument [Command] into this server, and ends it before main
+// runs. A package is initialized once its imports are, in the order of their paths. This one
+// imports little, so such a process never initializes the packages of the host. That saves most
+// of a start, for which a call of a tool waits.
 func init() {
 	if len(os.Args) == 2 && os.Args[1] == Command {
 		os.Exit(Run())
 	}
 }
 
-// Run is the server on stdin and stdout, until stdin ends or a signal comes. It returns the
-// exit code.
+// Run serves on stdin and stdout until stdin ends or a signal comes. It returns the exit code.
 func Run() int {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -20,9 +20,9 @@ const instructions = "This server is for trying things out: nothing it does last
 // capabilities is the same in all revisions.
 var capabilities = json.RawMessage(`{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`)
 
-// Serve answers requests on in, one a line, until that ends or ctx does, and neither is an
-// error: clients close stdin first, and send a signal if the server is slow to notice
-// (2025-11-25/basic/lifecycle#stdio). What still runs then is given up.
+// Serve answers requests on in, one a line, until in or ctx ends. Neither is an error: clients
+// close stdin first, and send a signal if the server is slow to notice
+// (2025-11-25/basic/lifecycle#stdio). Calls that still run then are dropped.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, version string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

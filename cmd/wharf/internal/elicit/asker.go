@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Asker is a server that may ask the person something, as long as the host of one
-// command is open. Safe for concurrent use; a person is asked one thing at a time.
+// Asker lets one server ask the person something, as long as the host of one command is open. It
+// is safe for concurrent use; a person is asked one thing at a time.
 type Asker struct {
 	*term.Terminal
 	Server      host.Server
@@ -28,9 +28,8 @@ type Asker struct {
 // errStopped says that the person wants no more questions of a server.
 var errStopped = errors.New("the person wants no more questions")
 
-// checkLimit asks the person whether they want another question of a server that has
-// asked many, and returns errStopped if they want no more. The caller holds the
-// dialog.
+// checkLimit asks the person whether to allow another question of a server that has asked many.
+// It returns errStopped if they want no more. The caller holds the dialog.
 func (a *Asker) checkLimit(ctx context.Context) error {
 	if a.limit.isStopped() { // while this question waited for the dialog
 		return errStopped

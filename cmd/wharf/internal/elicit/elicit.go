@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Elicit lets the person answer the server. Without the person it gives one answer only: a
-// decline, after they have said that they want no more questions.
+// Elicit lets the person answer the server. It answers without the person in one case: it
+// declines after they have said that they want no more questions.
 //
 // After an interrupt, Elicit waits for the end of ctx before it returns. An answer would let the
 // server finish the request that is being cancelled.
@@ -51,7 +51,7 @@ func (a *Asker) consult(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResul
 	return a.result(content, err)
 }
 
-// result is the result of a dialog that ended with err. It tells the person.
+// result returns the result of a dialog that ended with err, and tells the person about it.
 func (a *Asker) result(content map[string]any, err error) (mcp.ElicitResult, error) {
 	var unfit *host.RPCError
 	server := plain.Name(a.Server.Name, plain.NameColumns)

@@ -25,8 +25,8 @@ var (
 // shownOptions is how many values to choose from are listed.
 const shownOptions = 200
 
-// fillIn asks for one field after the other, and shows all answers before they are
-// sent. The person may go through the fields again; their answers stand there then.
+// fillIn asks for one field after the other, and shows all answers before they are sent. The
+// person may go through the fields again, with their answers filled in.
 func (a *Asker) fillIn(ctx context.Context, schema json.RawMessage) (map[string]any, error) {
 	fields, err := form.Read(ctx, schema)
 	if ctx.Err() != nil {
@@ -72,8 +72,8 @@ func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
 	}
 }
 
-// about is what the server says of a field: its label, its description, and the
-// values to choose from, a row each.
+// about returns what the server says of a field: its label, its description, and the values to
+// choose from, one on each row.
 func (a *Asker) about(f *form.Field) string {
 	text := a.Quote(f.Label(), ofLabel, "")
 	if about := f.Description(); about != "" {
@@ -91,8 +91,8 @@ func (a *Asker) about(f *form.Field) string {
 	return text
 }
 
-// heading says who wants a field filled in, and with what. It warns where a field
-// seems to ask for a secret, which no form may do.
+// heading says which server wants a field filled in, and with what. It warns if the field seems
+// to ask for a secret, which no form may do.
 func (a *Asker) heading(f *form.Field, number, of int) string {
 	text := a.Own("%d/%d: %s asks for %s.", number, of, plain.Server(a.Server), strings.Join(f.Terms(), ", "))
 	if f.AsksForSecret() {

@@ -16,9 +16,9 @@ import (
 // ofAddress is how much is shown of the address of a page.
 var ofAddress = term.Excerpt{Bytes: 2 << 10, Rows: 32}
 
-// visit shows the address of a page that a server wants the person to visit, and
-// opens it once they agree. It returns nil if they agree; what they do on the page,
-// only the server learns (2025-11-25/client/elicitation).
+// visit shows the address of a page that a server wants the person to visit, and opens it once
+// they agree. It returns nil if they agree. Only the server learns what they do on the page
+// (2025-11-25/client/elicitation).
 func (a *Asker) visit(ctx context.Context, address string) error {
 	shown := a.Quote(address, ofAddress, "; it is opened whole")
 	fmt.Fprint(a.Err, shown)
@@ -51,8 +51,8 @@ func (a *Asker) visit(ctx context.Context, address string) error {
 	return nil
 }
 
-// printWhole prints an address that the person will visit by themselves. It can be
-// copied then, also where it was shown in pieces.
+// printWhole prints the address of a page that the person opens by themselves, in one piece, so
+// that they can copy it.
 func (a *Asker) printWhole(address, shown string) error {
 	if strings.Count(shown, "\n") == 1 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// errRejected is what a server learns where the person does not want it to have an answer
+// errRejected is the answer to a server if the person does not want it to have one of the model
 // (2025-11-25/client/sampling#error-handling).
 var errRejected = &host.RPCError{Code: -1, Message: "User rejected sampling request"}
 
@@ -27,10 +27,9 @@ const (
 	samplerWait = time.Second // for a process that a sampler has left behind, and that keeps its stdout
 )
 
-// Sample answers in place of a model: by the command of the Sampler, or by what the person
-// writes. On a terminal they see the messages before anything is answered, and the answer of
-// the command before it is sent. params and the result are those of
-// sampling/createMessage.
+// Sample answers in place of a model: by the command of the Sampler, or by the person's own
+// text. On a terminal the person sees the messages before anything is answered, and the answer
+// of the command before it is sent. params and the result are those of sampling/createMessage.
 func (a *Asker) Sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	answer, err := a.sample(ctx, params)
 	if a.Interrupted() {
@@ -123,7 +122,7 @@ func (a *Asker) agree(ctx context.Context, above, question string) error {
 	return err
 }
 
-// rejected tells the person that the server got no answer, and returns what it learns.
+// rejected tells the person that the server got no answer, and returns the error for the server.
 func (a *Asker) rejected(err error) error {
 	if errors.Is(err, errStopped) {
 		a.declineUnasked()

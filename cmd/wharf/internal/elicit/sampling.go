@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// sampling is what is shown of a request of a server for the answer of a model: all of it,
-// as every decoder reads it, because the sampler is given all of it.
+// sampling holds what a person is shown of a request for a model's answer. That is all of it, as
+// every decoder reads it, because the sampler gets all of it.
 type sampling struct {
 	SystemPrompt string            `json:"systemPrompt"`
 	Messages     []json.RawMessage `json:"messages"`
@@ -74,8 +74,8 @@ func shownMessage(text json.RawMessage) (string, error) {
 	return message.Role + ": " + content, err
 }
 
-// textOf is the text of a message, or of a list of its parts. A part that is no text, or
-// has more members than its type and its text, is shown as JSON.
+// textOf returns the text of a message, or of a list of its parts. It shows as JSON a part that
+// is no text, or that has more members than its type and its text.
 func textOf(content json.RawMessage) (string, error) {
 	var parts []json.RawMessage
 	if json.Unmarshal(content, &parts) != nil {
@@ -99,8 +99,8 @@ func textOf(content json.RawMessage) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// members returns the members of an object. Two whose names are one to some decoders are an
-// error: which of them counts is up to the decoder.
+// members returns the members of an object. Two names that some decoders take for the same are
+// an error, since decoders disagree on which counts.
 func members(text json.RawMessage) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

@@ -1,5 +1,5 @@
-// Package exit is how the program ends: its exit codes, the kind of each error, the
-// hints that go with errors, and the signals that interrupt it.
+// Package exit decides how the program ends: its exit codes, the kind of each error, the hints
+// that go with errors, and the signals that interrupt it.
 package exit
 
 import (
@@ -39,8 +39,8 @@ type Kinder interface {
 	ExitKind() Kind
 }
 
-// KindOf finds the kind of an error. If several fit, that of the cause takes precedence over
-// that of its consequence.
+// KindOf returns the kind of an error. If several fit, the kind of the cause takes precedence
+// over that of the consequence.
 func KindOf(ctx context.Context, err error) Kind {
 	var own Kinder
 	var answer *host.RPCError
@@ -86,7 +86,7 @@ func (e *usageError) Error() string  { return e.err.Error() }
 func (e *usageError) Unwrap() error  { return e.err }
 func (e *usageError) ExitKind() Kind { return Kind{CodeUsage, "usage"} }
 
-// Usage marks err as an error in what the user wrote, with a hint of what to do.
+// Usage marks err as an error in something that the user wrote, with a hint of what to do.
 func Usage(err error, hint string, args ...any) error {
 	return &usageError{err, fmt.Sprintf(hint, args...)}
 }
@@ -99,10 +99,10 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// WithHint adds to err what to do about it, and leaves its kind as it is.
+// WithHint adds a hint to err, and leaves its kind as it is.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
-// HintOf returns what to do about err, or "". A hint of [Usage] takes precedence over one of
+// HintOf returns the hint of err, or "". One from [Usage] takes precedence over one from
 // [WithHint], and that over the host's.
 func HintOf(err error) string {
 	var wrong *usageError

@@ -81,20 +81,20 @@ func (i *Interrupts) watch() {
 // processes of its servers a quarter of it to end, and then kills them.
 const leaveWithin = 2 * time.Second
 
-// Hurried returns a context that ends at the second interrupt, and not before: it is for what a
-// command waits for when it has been interrupted once.
+// Hurried returns a context that only the second interrupt ends. It is for the work of a command
+// that goes on after the first.
 func (i *Interrupts) Hurried() context.Context { return i.hurried }
 
-// OnHangup makes a SIGHUP call f in place of ending the program, also where SIGHUP
-// was ignored, until the function it returns is called. f must not block.
+// OnHangup makes a SIGHUP call f instead of ending the program, even if SIGHUP was ignored. It
+// holds until restore is called. f must not block.
 func (i *Interrupts) OnHangup(f func()) (restore func()) {
 	i.hangup.Store(&f)
 	signal.Notify(i.signals, syscall.SIGHUP)
 	return func() { i.hangup.CompareAndSwap(&f, nil) }
 }
 
-// TakeOver has a SIGINT call f, until the function it returns is called. It does what a
-// SIGINT does otherwise where f returns false. f must not block.
+// TakeOver makes a SIGINT call f, until restore is called. If f returns false, the SIGINT does
+// what it does otherwise. f must not block.
 func (i *Interrupts) TakeOver(f func() bool) (restore func()) {
 	i.taken.Store(&f)
 	return func() { i.taken.CompareAndSwap(&f, nil) }

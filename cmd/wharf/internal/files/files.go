@@ -1,5 +1,5 @@
-// Package files reads what may never end: a pipe that nothing is written to, a
-// device, a terminal. Every read is bounded, and ends with its context.
+// Package files reads files that may never end: a pipe that nobody writes to, a device, a
+// terminal. Every read is bounded, and ends with its context.
 package files
 
 import (
@@ -89,8 +89,8 @@ type stream struct {
 	chunk []byte // of the read under way, which may outlive its caller's buffer
 }
 
-// Read ends with the context, and returns no data from then on: the read that is
-// stuck owns the chunk.
+// Read ends with the context, and returns no data after that, because a read that is stuck owns
+// the chunk.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)

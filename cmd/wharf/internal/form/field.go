@@ -94,7 +94,7 @@ func (f *Field) Options() []Option { return f.options }
 // Given reports whether the field has an answer.
 func (f *Field) Given() bool { return f.given }
 
-// secretWords are parts of the names of what a form must not ask for.
+// secretWords are parts of names that suggest a secret, which a form must not ask for.
 var secretWords = []string{"passw", "passphrase", "secret", "token", "api key", "apikey", "credential", "private key", "access key", "pin code", "card number", "cvv", "cvc"}
 
 // AsksForSecret reports whether a field seems to want a secret.
@@ -105,8 +105,8 @@ func (f *Field) AsksForSecret() bool {
 	})
 }
 
-// Answer makes text the answer to the field, or says what is wrong with it. Empty
-// text is no answer, and an error where one is required.
+// Answer makes text the answer to the field, or says what is wrong with it. Empty text is no
+// answer, and an error if an answer is required.
 func (f *Field) Answer(text string) (err error) {
 	f.value, f.given = nil, text != "" || f.required
 	if !f.given {
@@ -215,7 +215,7 @@ func Truth(text string) (any, error) {
 	return nil, errors.New("want yes or no")
 }
 
-// choose takes the number of an option, its value, or its title.
+// choose reads the number, the value or the title of an option.
 func (f *Field) choose(text string) (any, error) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(f.options) {
 		return f.options[n-1].Value, nil
@@ -298,7 +298,7 @@ func (f *Field) Terms() []string {
 // pattern; see also isProposable.
 const maxProposal = 1 << 10 // bytes
 
-// proposal is the default of the schema. One that does not fit does not count.
+// proposal returns the default of the schema. A default that does not fit is ignored.
 func (f *Field) proposal() (value any, given bool) {
 	if len(f.schema.Default) > maxProposal {
 		return nil, false
@@ -327,9 +327,9 @@ func (f *Field) proposal() (value any, given bool) {
 	return try.value, true
 }
 
-// typed is the value of an option as a person would type it: its title or the value itself.
-// If those would be taken for another option, for several, or for keys, it is the number of
-// the option.
+// typed returns the value of an option as a person would type it: its title or the value itself.
+// It returns the option's number if that text could be taken for another option, for several, or
+// for keys.
 func (f *Field) typed(value string) string {
 	at := slices.IndexFunc(f.options, func(o Option) bool { return o.Value == value })
 	if at < 0 {

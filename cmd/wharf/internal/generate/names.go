@@ -7,11 +7,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// maxName is the length of a name without what makes it unique.
+// maxName bounds a name in bytes, without the number that makes it unique.
 const maxName = 64
 
-// camel makes an identifier of any text: its ASCII letters and digits, each word from an
-// upper-case letter on.
+// camel makes an identifier from any text: its ASCII letters and digits, with an upper-case
+// letter at the start of each word.
 func camel(text string) string {
 	var out strings.Builder
 	first := true
@@ -39,8 +39,8 @@ func camel(text string) string {
 	return out.String()
 }
 
-// names are the identifiers that are taken in one scope, each with the last number that
-// was tried to make another of it.
+// names holds the identifiers of one scope, each with the last number that was tried to make it
+// unique.
 type names map[string]int
 
 func newNames(reserved ...string) names {

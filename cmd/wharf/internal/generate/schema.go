@@ -19,7 +19,7 @@ const (
 	maxValues = 500      // of a choice; one of more is any text
 )
 
-// reader reads JSON schemas of a server into shapes. It never fails: what it does not
+// reader turns JSON schemas of a server into shapes. It never fails: anything that it does not
 // understand is [unknown], and so is everything once its budget is spent.
 type reader struct {
 	shapes   int // that may still be made
@@ -179,8 +179,8 @@ func (r *reader) declare(s *shape, name string) *shape {
 	return s
 }
 
-// enum reads the values of "enum" or "const": texts are a choice, and other values are of
-// the kind that they have in common.
+// enum reads the values of "enum" or "const". Texts become a choice, and other values the kind
+// that they have in common.
 func (r *reader) enum(values []json.RawMessage, name string) *shape {
 	s := &shape{kind: choice}
 	kinds := make(map[string]bool)
@@ -217,8 +217,8 @@ func (r *reader) enum(values []json.RawMessage, name string) *shape {
 	return s
 }
 
-// union reads "anyOf" and "oneOf". Values with a title each, which is how choices of a
-// person are written, are a choice.
+// union reads "anyOf" and "oneOf". Values with a title each are a choice: that is how choices
+// for people are written.
 func (r *reader) union(branches []json.RawMessage, name string, depth int) *shape {
 	var values []json.RawMessage
 	for _, branch := range branches {
@@ -272,8 +272,8 @@ func simplify(s *shape) *shape {
 	return s
 }
 
-// refer reads the schema that a reference within the document names, once. An object may
-// refer to itself; any other reference to a schema that is being read is any value.
+// refer reads, once, the schema that a reference within the document names. An object may refer
+// to itself. Any other reference to a schema that is still being read becomes any value.
 func (r *reader) refer(ref string, depth int) *shape {
 	if known := r.refs[ref]; known != nil {
 		known.recursive = known.recursive || r.within[ref]
@@ -325,8 +325,8 @@ func pointTo(s *shape) *shape {
 	return &same
 }
 
-// resolve returns what a JSON pointer within the document names, or nil. No other
-// reference is followed.
+// resolve returns the part of the document that a JSON pointer names, or nil. It follows no
+// other reference.
 func (r *reader) resolve(ref string) json.RawMessage {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(fragment)

@@ -1,6 +1,6 @@
 package generate
 
-// kind is what values of a shape are.
+// kind is the kind of a shape's values.
 type kind int
 
 const (

@@ -1,5 +1,5 @@
-// Package picture writes images so that a terminal shows them in place. What a server sent
-// is decoded and encoded again, so that nothing but base64 or sixels reaches the terminal.
+// Package picture writes images so that a terminal shows them in place. It decodes and encodes a
+// server's image again, so that only base64 or sixels reach the terminal.
 package picture
 
 import (
@@ -23,9 +23,9 @@ const (
 	Sixel
 )
 
-// Of finds out how the terminal of this environment takes pictures. It asks the terminal
-// nothing: one whose name is not known gets no pictures, and neither does a multiplexer,
-// unless $WHARF_PICTURES names a protocol.
+// Of finds out how the terminal of this environment shows pictures. It asks the terminal
+// nothing. An unknown terminal gets no pictures, and neither does a multiplexer, unless
+// $WHARF_PICTURES names a protocol.
 func Of(getenv func(string) string) Protocol {
 	program, kind := getenv("TERM_PROGRAM"), getenv("TERM")
 	konsole, _ := strconv.Atoi(getenv("KONSOLE_VERSION"))

@@ -68,8 +68,8 @@ const (
 	highest     = 900
 )
 
-// sixels returns a picture in sixels, made smaller where it is wider than the terminal. What
-// is transparent in it shows the background.
+// sixels returns a picture in sixels, made smaller if it is wider than the terminal. Transparent
+// parts show the background.
 func sixels(picture image.Image, columns int) string {
 	if picture == nil {
 		return ""

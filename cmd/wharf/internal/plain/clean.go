@@ -1,5 +1,5 @@
-// Package plain makes text of others fit for a terminal: harmless, no wider than
-// its place, and laid out in tables. It computes text and writes none.
+// Package plain makes foreign text fit for a terminal: harmless, no wider than its place, and
+// laid out in tables. It computes text and writes none.
 package plain
 
 import (

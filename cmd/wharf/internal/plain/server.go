@@ -19,14 +19,14 @@ const (
 // Stderr stands in an error between why a server ended and what it wrote to its stderr.
 const Stderr = "; its stderr:"
 
-// Server returns what the person knows a server by: its name and its target.
+// Server describes a server to a person by its name and its target.
 func Server(server host.Server) string {
 	return fmt.Sprintf("%s (%s)", Name(server.Name, NameColumns), Name(Target(server), TargetColumns))
 }
 
-// Target is what a server is reached by: its command line, url or address. It leaves
-// out the environment and headers, where secrets belong, and hides what looks like a
-// secret elsewhere.
+// Target describes how a server is reached: by its command line, url or address. It leaves out
+// the environment and headers, where secrets belong, and hides anything elsewhere that looks
+// like a secret.
 func Target(server host.Server) string {
 	switch {
 	case server.Command != "":

@@ -17,12 +17,11 @@ const (
 	tableInset = 4  // of what stands below the first cell
 )
 
-// Format lays a table out for a number of columns; 0 is for as many as it takes. It cuts
-// nothing. Cells stand in columns if they fit. If too little room is left beside the others
-// for the last cells, or less than one of their words takes, the last cells get lines of
-// their own. If the others alone are too wide, a row is its first cell, with the rest below
-// it. Only a word that is longer than a line is left to the terminal to break, so that it can
-// be copied.
+// Format lays a table out for a number of columns; 0 means without a limit. It cuts nothing.
+// Cells stand in columns if they fit. If too little room is left for the last cells, or less
+// than one of their words takes, the last cells get lines of their own. If the other cells alone
+// are too wide, a row is its first cell, with the rest below it. A word that is longer than a
+// line is left to the terminal to break, so that it can be copied.
 func (t Table) Format(columns int) string {
 	last := len(t[0]) - 1
 	widths := make([]int, last)
@@ -102,8 +101,8 @@ func longestWord(cell string) (width int) {
 	return width
 }
 
-// between are the cells of a row between its first and its last one that are not empty. Many of
-// them tell little without their headings, so each gets its own.
+// between returns the cells of a row between its first and its last one that are not empty. If
+// there are many, each gets its heading, without which it tells little.
 func (t Table) between(row int) (cells []string) {
 	last := len(t[0]) - 1
 	for i, cell := range t[row][:last] {
@@ -143,8 +142,7 @@ func writeBlanks(out *strings.Builder, n int) {
 	}
 }
 
-// hang ends a row with its last cell, which begins at the column at. The further lines of the
-// cell begin there too.
+// hang ends a row with its last cell, whose lines all begin at the column at.
 func hang(out *strings.Builder, cell string, at, columns int) {
 	if columns <= 0 || at+Width(cell) <= columns {
 		out.WriteString(cell)

@@ -1,10 +1,10 @@
-// Package release is which release of the program this is.
+// Package release tells which release of the program this is.
 package release
 
 import "runtime/debug"
 
-// Version is that of the module the program was built from: a release for
-// `go install …@v1.2.3`, and (devel) for a build from a working tree.
+// Version returns the version of the module that the program was built from: a release for `go
+// install …@v1.2.3`, and (devel) for a build from a working tree.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

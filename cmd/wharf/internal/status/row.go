@@ -65,7 +65,7 @@ type Info struct {
 	Gone      bool          `json:"gone,omitempty"` // the configuration no longer has it
 }
 
-// row is a server in the view.
+// row is the row of one server in the view.
 type row struct {
 	Info
 	brief   string        // Error for people
@@ -82,7 +82,7 @@ type row struct {
 	final        bool      // the state will not change soon
 }
 
-// set takes over a status.
+// set applies a status to the row.
 func (r *row) set(s status.Status) {
 	r.State, r.Reason, r.Since = stateOf(s.State, s.Err), s.Reason, s.Since
 	r.Era, r.Protocol, r.Stale = s.Era, s.Protocol, s.Stale
@@ -109,7 +109,7 @@ func (r *row) set(s status.Status) {
 	}
 }
 
-// checked takes over the result of a check, which has listed so many tools.
+// checked applies the result of a check, which listed that many tools.
 func (r *row) checked(tools int, err error) {
 	r.set(r.session.Status())
 	r.listed, r.usable = r.Tools, tools
@@ -125,7 +125,7 @@ func (r *row) fail(reason status.Reason, err error) {
 	r.because(err)
 }
 
-// because puts an error into the row of its server, which need not be named again.
+// because sets the error of the row, which need not name its server again.
 func (r *row) because(err error) {
 	r.Error, r.brief = ofServer(r.Name, err), Brief(r.Name, err)
 }
@@ -134,9 +134,9 @@ func ofServer(name string, err error) string {
 	return strings.TrimPrefix(err.Error(), "connect "+name+": ")
 }
 
-// Brief is the error of a server in a list of servers, for people: without the name of the
-// server and without what the server wrote to its stderr, which `wharf doctor` shows. Of a server
-// that wants a sign-in it is how to sign in.
+// Brief returns the error of a server for a list of servers, for people. It leaves out the name
+// of the server, and the server's stderr, which `wharf doctor` shows. For a server that wants a
+// sign-in it returns how to sign in.
 func Brief(name string, err error) string {
 	if hint := host.Hint(err); hint != "" && errors.Is(err, host.ErrLogin) {
 		return hint
@@ -172,8 +172,8 @@ func (r *row) cells() []string {
 
 var headings = []string{"SERVER", "STATE", "TRANSPORT", "ERA", "PROTOCOL", "LATENCY", "TOOLS", "ABOUT"}
 
-// check asks a connected server what only it can tell: how long it takes to answer,
-// and which tools it has. Each request has its own timeout.
+// check asks a connected server how long it takes to answer, and which tools it has. Each
+// request has its own timeout.
 func check(ctx context.Context, s *host.Session) (tools int, err error) {
 	if err := s.Ping(ctx); err != nil {
 		return 0, err

@@ -33,14 +33,13 @@ type View struct {
 	Host     *host.Host
 	People   bool // stdout is read by a person, not by a program
 
-	// Watch, if it is not nil, makes Run follow the servers until its context ends.
-	// It begins to watch the configuration, and returns what Run calls in a goroutine:
-	// a function that calls changed whenever the configuration may have changed, and
-	// returns when ctx ends.
+	// Watch, if not nil, makes Run follow the servers until its context ends. Watch begins to
+	// watch the configuration. Run then calls the returned function in a goroutine: it calls
+	// changed whenever the configuration may have changed, and returns when ctx ends.
 	Watch func() (run func(ctx context.Context, changed func()))
 
-	// Reload returns the configuration as it is now; false = it cannot be read, and the
-	// view stays as it is. The goroutine of Run calls it. Set with Watch.
+	// Reload returns the current configuration. If that cannot be read, ok is false and the view
+	// stays as it is. The goroutine of Run calls it. Set it together with Watch.
 	Reload func() (Config, bool)
 
 	rows    []*row // in the order of the configuration; the goroutine of Run owns them
@@ -48,8 +47,8 @@ type View struct {
 	tasks   sync.WaitGroup // the goroutines that send updates; they end with their context
 }
 
-// update is what a goroutine found out: the news of the host, the end of a check of
-// a row, or, if both are nil, that the configuration may have changed.
+// update is a message from another goroutine: news of the host, the end of a check of a row, or,
+// if both are nil, a possible change of the configuration.
 type update struct {
 	news    *status.Update
 	checked *row
@@ -131,8 +130,8 @@ func (v *View) loop(ctx context.Context) error {
 // another size by now. Not every system tells when that happens.
 const resizeEvery = time.Second
 
-// apply makes the rows those of a configuration. Servers that are unchanged keep
-// their rows and connections.
+// apply gives the view the rows of a configuration. Servers that are unchanged keep their rows
+// and connections.
 func (v *View) apply(c Config) error {
 	rows := make([]*row, len(c.Servers))
 	var usable []host.Server
@@ -270,8 +269,8 @@ func (v *View) print() error {
 	return v.Terminal.PrintJSON(all)
 }
 
-// tell prints a line for what changed in a row, where the servers are followed and
-// nothing is drawn in place.
+// tell prints a line about the changes in a row, if the servers are followed and nothing is
+// drawn in place.
 func (v *View) tell(r *row) error {
 	if _, ok := v.live(); ok || v.Watch == nil || reflect.DeepEqual(r.told, r.Info) {
 		return nil
@@ -284,7 +283,7 @@ func (v *View) tell(r *row) error {
 	return v.Terminal.Print(time.Now().Format(time.TimeOnly) + " " + words + "\n")
 }
 
-// absent is an error if an enabled server is not connected that the user has not denied.
+// absent returns an error if an enabled server that the user has not denied is not connected.
 func (v *View) absent() error {
 	absent, of := 0, 0
 	for _, r := range v.rows {

@@ -15,10 +15,9 @@ const (
 	clearUp   = "\x1b[A\x1b[K" // from the beginning of a line, the one above it
 )
 
-// Console is a terminal's stderr: lines of many writers, and below them some that
-// change. Those show a task that is under way, or are the line at which a person
-// types. All writes to the terminal go through it, so that no line is torn apart. Safe
-// for concurrent use.
+// Console is a terminal's stderr: it shows lines of many writers, and below them lines that
+// change. Those show the progress of a task, or the line at which a person types. All writes to
+// the terminal go through it, so that no line is torn apart. It is safe for concurrent use.
 type Console struct {
 	To   io.Writer
 	Size func() (columns, rows int) // 0 = unknown; nil: both are unknown
@@ -35,8 +34,8 @@ type Console struct {
 // turn.
 func (c *Console) Write(text []byte) (int, error) { return c.writeTo(c.To, text) }
 
-// writeTo is Write for another way to the same terminal, which is stdout. While a
-// person types, only the line editor can make room for text.
+// writeTo is Write to stdout, if that is the same terminal. While a person types, only the line
+// editor can make room for text.
 func (c *Console) writeTo(to io.Writer, text []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +60,8 @@ func (c *Console) erase() {
 	}
 }
 
-// rows is how many rows the moving lines take up: a terminal that was made narrower has broken
-// those that are too wide now.
+// rows returns how many rows the moving lines take. A terminal that was made narrower has broken
+// those that are now too wide.
 func (c *Console) rows() int {
 	columns, _ := c.room()
 	rows := len(c.shown)
@@ -72,8 +71,8 @@ func (c *Console) rows() int {
 	return max(rows, 1)
 }
 
-// Show makes text the moving lines. They are cut to the terminal: what goes over its
-// edge, or out at its top, could not be taken away.
+// Show makes text the moving lines. It cuts them to the size of the terminal, since text beyond
+// the edge or the top could not be erased.
 func (c *Console) Show(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +124,8 @@ func (c *Console) hold() (release func()) {
 	}
 }
 
-// typing says where the line is that a person types: other text goes above it, and the text
-// above stays directly over it. If at is nil, no person types.
+// typing sets the line at which a person types: other text goes above it, and the text above
+// stays directly over it. If at is nil, no person types.
 func (c *Console) typing(at io.Writer, above string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Dialog gives the caller the person's attention: until end is called no other
-// dialog begins, and nothing moves on the terminal. It waits for that as long as ctx
-// allows. The context it returns also ends when the program is interrupted.
+// Dialog gives the caller the person's attention. Until end is called, no other dialog begins,
+// and nothing moves on the terminal. Dialog waits for its turn until ctx ends. The context that
+// it returns also ends when the program is interrupted.
 func (t *Terminal) Dialog(ctx context.Context) (within context.Context, end func(), err error) {
 	turn := t.dialogs.turn()
 	within, cancel := context.WithCancelCause(ctx)
@@ -49,7 +49,7 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	return t.keyboard().ask(ctx, q)
 }
 
-// keyboard returns that of the terminal. The caller holds the dialog.
+// keyboard returns the keyboard of the terminal. The caller holds the dialog.
 func (t *Terminal) keyboard() *keyboard {
 	k := &t.dialogs.keyboard
 	if k.in == nil {
@@ -62,8 +62,8 @@ func (t *Terminal) keyboard() *keyboard {
 	return k
 }
 
-// Stdin returns stdin. On a terminal, reads go through the keyboard and end with ctx: a read
-// that went on would take what is typed at the next question.
+// Stdin returns stdin. On a terminal, reads go through the keyboard and end with ctx, because a
+// read that went on would take the answer to the next question.
 func (t *Terminal) Stdin(ctx context.Context) io.Reader {
 	if !t.InTTY {
 		return t.In
@@ -99,9 +99,9 @@ func (t *Terminal) Still() (done func()) {
 	return func() {}
 }
 
-// AwaitDialog waits until no dialog is open, but no longer than limit. The last words
-// of the program then stand below the question and not beside it. Dialogs end with
-// the command, because their server is gone or the program was interrupted.
+// AwaitDialog waits until no dialog is open, but no longer than limit. The last words of the
+// program then stand below the question and not beside it. Dialogs end with the command, because
+// their server is gone or the program was interrupted.
 func (t *Terminal) AwaitDialog(limit time.Duration) {
 	turn := t.dialogs.turn()
 	select {

@@ -14,8 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
-// editor is the line editor at one question: readline between the keyboard and the screen. It
-// draws rows by the columns that letters take, and is gone when the line is read.
+// editor is the line editor for one question. It runs readline between the keyboard and the
+// screen, draws rows by the width of letters, and ends with the line.
 type editor struct {
 	keyboard *keyboard
 	question Question
@@ -33,9 +33,8 @@ const (
 	atFirstColumn = "\x1b[1;1R"
 )
 
-// ask reads a line, with the prompt before it on a terminal. There the line can be
-// edited. In place of an answer there may be one of the errors above, io.EOF, or the
-// cause of ctx.
+// ask reads a line, with the prompt before it on a terminal. There the line can be edited. The
+// error may be ErrCancelled or another of the errors above, io.EOF, or the cause of ctx.
 func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
 	if q.Consent {
 		k.flush()
@@ -56,7 +55,7 @@ func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
 	return text, err
 }
 
-// editLine has the person edit a line, above which whatever is written to the screen goes.
+// editLine lets the person edit a line. All other writes to the screen go above it.
 func (k *keyboard) editLine(q Question) (string, error) {
 	e := &editor{keyboard: k, question: q}
 	config := &readline.Config{
@@ -97,8 +96,8 @@ func (k *keyboard) editLine(q Question) (string, error) {
 	return text, err
 }
 
-// Read gives readline what is typed. When no more comes it ends the line, for the cause to be
-// returned in place of it.
+// Read gives readline the typed keys. At their end it ends the line, so that the cause can be
+// returned instead.
 func (e *editor) Read(p []byte) (n int, err error) {
 	e.resized()
 	if e.where {
@@ -114,8 +113,8 @@ func (e *editor) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Write puts on the screen what readline draws, and what it has made room for. Lines begin at
-// the first column, which a terminal does not see to while keys come as they are pressed.
+// Write puts readline's drawing on the screen, and the text that it has made room for. It begins
+// each line at the first column: the terminal does not, while keys come as they are pressed.
 func (e *editor) Write(p []byte) (int, error) {
 	if string(p) == whereIsCursor {
 		e.where = true
@@ -130,7 +129,7 @@ func (e *editor) Write(p []byte) (int, error) {
 // editingKeys are the controls that mean something to readline, which would draw others.
 const editingKeys = "\x01\x02\x05\x06\x07\x08\n\x0b\x0c\r\x0e\x10\x12\x13\x14\x15\x17\x19\x1a\x7f"
 
-// accept says whether readline gets a key. Those that it makes of several bytes are below 0.
+// accept says whether readline gets a key. Keys that it makes of several bytes are below 0.
 func (e *editor) accept(key rune) (rune, bool) {
 	if key == '\t' {
 		return key, e.question.Complete != nil
@@ -138,8 +137,8 @@ func (e *editor) accept(key rune) (rune, bool) {
 	return key, !unicode.IsControl(key) || strings.ContainsRune(editingKeys, key)
 }
 
-// drawn returns what is shown of a line: no joiners and variation selectors, nor others that
-// take no column. Terminals disagree about how wide the letters are that these join.
+// drawn returns the visible part of a line, without joiners, variation selectors and other
+// letters that take no column. Terminals disagree about the width of joined letters.
 func drawn(line []rune) []rune {
 	shown := make([]rune, 0, len(line))
 	for _, r := range line {
@@ -160,10 +159,9 @@ func (e *editor) complete(line []rune, at int, key rune) ([]rune, int, bool) {
 	return []rune(before + after), len([]rune(before)), true
 }
 
-// complete returns a line, which the cursor is at the end of, with its last word replaced by
-// the longest beginning that all words which it may become have in common. If there is only one
-// such word, a blank follows it, unless it asks for a value. Where nothing can be added, it
-// shows the words.
+// complete completes the last word of a line whose cursor is at the end. It replaces the word by
+// the longest common beginning of all words that it may become. If there is only one, a blank
+// follows it, unless the word asks for a value. If nothing can be added, it shows the words.
 func (k *keyboard) complete(words func(line string) (int, []string), line string) string {
 	begins, found := words(line)
 	if len(found) == 0 {

@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// HeldLog passes on to stderr what servers print on theirs, whole lines in each
-// write. While a server starts, its lines are held: if it fails at once, the error
-// quotes the end of them, and printing them twice would hide it. Safe for concurrent
-// use.
+// HeldLog passes on to stderr what servers print on theirs, in whole lines. While a server
+// starts, its lines are held: if it fails at once, the error quotes the last of them, and
+// printing them twice would hide the error. It is safe for concurrent use.
 type HeldLog struct {
 	to    io.Writer
 	clean func(string) string // for a terminal, which servers must not steer; nil: stderr is not a terminal

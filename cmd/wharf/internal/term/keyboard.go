@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What a person can say at a prompt in place of an answer.
+// The keys that a person can press at a prompt instead of answering.
 var (
 	ErrCancelled   = errors.New("cancelled")   // Esc: not now
 	ErrDeclined    = errors.New("declined")    // Ctrl-D: no
@@ -33,9 +33,9 @@ const escapeDelay = 50 * time.Millisecond
 // maxTyped is how much is read of a stdin that is not a terminal, in bytes.
 const maxTyped = 1 << 20
 
-// keyboard is what a person answers on: a line editor on a terminal, and else the
-// lines of stdin. One goroutine at a time may ask, see [Terminal.Dialog]. Input
-// is read when a question is asked and not before.
+// keyboard reads the answers of a person: with a line editor on a terminal, and else as lines of
+// stdin. One goroutine at a time may ask, see [Terminal.Dialog]. It reads input only while a
+// question is asked.
 type keyboard struct {
 	in        io.Reader
 	mode      *Mode // nil: stdin is not a terminal
@@ -55,7 +55,7 @@ type chunk struct {
 	err  error
 }
 
-// Question is what a person answers on one line.
+// Question is a question that a person answers on one line.
 type Question struct {
 	Above    string // whole rows of our own, which stand right above the line: who asks, and for what
 	Prompt   string
@@ -65,8 +65,8 @@ type Question struct {
 
 	History *History // lines that the arrow keys bring back; nil keeps none: an answer to one server is not for another to see
 
-	// Complete is asked at a Tab, with the line up to the cursor. It returns what the last
-	// word may become, each in place of it. nil completes nothing.
+	// Complete is called at a Tab, with the line up to the cursor. It returns where the last
+	// word begins, and the words that may replace it. nil completes nothing.
 	Complete func(line string) (begins int, words []string)
 }
 
@@ -96,7 +96,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// readText reads what is no answer to a question.
+// readText reads input that is no answer to a question.
 func (k *keyboard) readText(ctx context.Context, p []byte) (n int, err error) {
 	if len(k.left) == 0 {
 		if k.left, err = k.next(ctx); err != nil {
@@ -108,8 +108,7 @@ func (k *keyboard) readText(ctx context.Context, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// firstLine returns text up to the end of its first line: what comes after that
-// is for the next question.
+// firstLine returns text up to the end of its first line. The rest is for the next question.
 func firstLine(text []byte) []byte {
 	end := bytes.IndexAny(text, "\r\n")
 	if end < 0 {
@@ -134,8 +133,8 @@ func (k *keyboard) flush() {
 	}
 }
 
-// special looks for the keys that are not text. Esc is one if nothing follows it: the
-// first byte of an arrow key looks the same until the others come.
+// special finds the keys that are not text. Esc counts only if nothing follows it, because the
+// first byte of an arrow key looks the same.
 func (k *keyboard) special(text []byte) ([]byte, error) {
 	if text[len(text)-1] == keyEscape {
 		soon, cancel := context.WithTimeout(k.asking, escapeDelay)
@@ -157,8 +156,8 @@ func (k *keyboard) special(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// next returns what the next read of stdin gives. A read that is stuck when ctx
-// ends stays, and the next question gets its result.
+// next returns the result of the next read of stdin. A read that is stuck when ctx ends goes on,
+// and the next question gets its result.
 func (k *keyboard) next(ctx context.Context) ([]byte, error) {
 	if k.pending == nil {
 		pending := make(chan chunk, 1)
@@ -181,7 +180,7 @@ func (k *keyboard) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// dialogs is the person at the keyboard, who can be asked one thing at a time.
+// dialogs gives one caller at a time the person at the keyboard.
 type dialogs struct {
 	once     sync.Once
 	open     chan struct{} // holds a token while a dialog is open; see turn

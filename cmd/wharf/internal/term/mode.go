@@ -7,8 +7,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Mode is how a terminal delivers keys. While a line is edited they come as they are
-// pressed. Safe for concurrent use, so that the terminal can be put back before the
+// Mode controls how a terminal delivers keys. While a line is edited, each key comes as it is
+// pressed. It is safe for concurrent use, so that the terminal can be restored before the
 // program ends on the spot.
 type Mode struct {
 	Terminal *os.File

@@ -52,9 +52,9 @@ func (t *Terminal) PrintJSON(v any) error {
 	return t.PrintRaw(line.Bytes())
 }
 
-// PrintRaw writes JSON to stdout, its values as they are: as one line, or indented on a
-// terminal, unless OneLine is set. On a terminal the characters that could steer it are
-// written as JSON escapes, which mean the same.
+// PrintRaw writes JSON to stdout with unchanged values: as one line, or indented on a terminal,
+// unless OneLine is set. On a terminal, characters that could steer it become JSON escapes,
+// which mean the same.
 func (t *Terminal) PrintRaw(value json.RawMessage) error {
 	if t.OutTTY && !t.OneLine {
 		return t.printParts(Indented(bytes.TrimSpace(value))+"\n", cleantext.JSON)
@@ -99,9 +99,9 @@ func (t *Terminal) PrintTable(rows plain.Table) error {
 	return t.Print(t.StyleOut(Bold, headings) + "\n" + rest)
 }
 
-// Tell writes a label and a text to stderr. The text may be foreign: only the first row
-// begins at the left edge, as our own words do; the others begin behind a bar. Long text is
-// cut, with a count of what is missing; rest follows that count.
+// Tell writes a label and a text to stderr. The text may be foreign: only its first row begins
+// at the left edge, and the others begin behind a bar. Long text is cut, followed by a count of
+// the missing bytes and by rest.
 func (t *Terminal) Tell(style, label, text, rest string) {
 	fmt.Fprint(t.Err, t.StyleErr(style, label), strings.TrimPrefix(t.Labelled(label, text, rest), label))
 }
@@ -126,10 +126,10 @@ func (t *Terminal) Warn(format string, args ...any) {
 	t.Tell(Bold, "warning:", fmt.Sprintf(format, args...), "")
 }
 
-// Hint tells the person on stderr what to do about an error. What it names can be copied:
-// rows below the first are indented and have no bar, and no word is broken. A word longer
-// than a row cannot be taken for a row of ours, since it has no blank. A command in backquotes
-// and a table of a configuration stay in one row where they fit into one.
+// Hint tells the person on stderr what to do about an error. Its text can be copied: rows below
+// the first are indented and have no bar, and no word is broken. A word longer than a row has no
+// blank, so nobody takes it for a row of ours. A command in backquotes and a table of a
+// configuration stay in one row if they fit into one.
 func (t *Terminal) Hint(text string) {
 	shown := plain.CutBytes(text, OfMessage.Bytes)
 	columns := t.Columns() - plain.Width(Bar)

@@ -8,10 +8,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Bar begins each row of foreign text in a question, and no row of our own. The rows
-// are broken here and not by the terminal, because what follows a break of the terminal
-// would begin a row without a bar. Long text is cut, with a count of what is missing.
-// Our own words follow below it, right above the line at which the person answers.
+// Bar begins each row of foreign text in a question, and no row of our own. The rows are broken
+// here, because a row that the terminal breaks would go on without a bar. Long text is cut,
+// followed by a count of the missing bytes. Our own words follow below it, right above the line
+// at which the person answers.
 const Bar = "│ "
 
 // Excerpt is how much of a text is shown. 0 is all of it.
@@ -25,9 +25,9 @@ const (
 	endlessColumns = 1 << 30
 )
 
-// Columns is how many columns stderr has for text. The last is left free: some
-// terminals begin the next row when it is written to. Where stderr is not a terminal,
-// no rows are broken, and no question is asked.
+// Columns returns how many columns stderr has for text. The last one is left free, because some
+// terminals begin the next row when it is written to. If stderr is not a terminal, no rows are
+// broken, and no question is asked.
 func (t *Terminal) Columns() int {
 	c, ok := t.Err.(*Console)
 	if !ok {

@@ -1,6 +1,5 @@
-// Package term is what a command knows of the person and the programs around it:
-// its three standard streams, which of them are a terminal, and how to write to a
-// terminal and ask at one.
+// Package term connects a command with the person and the programs around it: its three standard
+// streams, which of them are a terminal, and how to write to a terminal and ask at one.
 //
 // Text of others is made harmless at the last moment, by the function that prints
 // it: see package plain, and [Terminal.Quote] for what stands in a question.
