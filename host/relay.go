@@ -48,7 +48,7 @@ func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
 	}
 	result, err := answer(ctx, s, r.Method, func(ctx context.Context) (json.RawMessage, error) { return s.inner.Relay(ctx, r) })
 	if err == nil && r.Method == mcp.MethodListTools && filters(entry) {
-		return permittedResult(entry, result)
+		result = permittedResult(entry, result)
 	}
 	return result, err
 }

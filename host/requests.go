@@ -71,11 +71,10 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	if err := s.repeat(ctx, method, false, func() error { return s.inner.Call(ctx, method, params, &text) }); err != nil {
 		return err
 	}
-	text, err = permittedResult(entry, text)
-	if err != nil || result == nil {
-		return err
+	if result == nil {
+		return nil
 	}
-	return json.Unmarshal(text, result)
+	return json.Unmarshal(permittedResult(entry, text), result)
 }
 
 // Notify sends a notification, and returns when the transport has it. It refuses one that calls

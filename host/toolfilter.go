@@ -100,24 +100,50 @@ func permitsNotification(entry *config.Server, method string) error {
 }
 
 // permittedResult returns a result of tools/list without the tools that the entry does not permit.
-func permittedResult(entry *config.Server, text json.RawMessage) (json.RawMessage, error) {
-	var whole map[string]json.RawMessage
-	var tools []json.RawMessage
-	err := json.Unmarshal(text, &whole)
-	if err == nil && whole["tools"] != nil {
-		err = json.Unmarshal(whole["tools"], &tools)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s on %s: %w", mcp.MethodListTools, entry.Name, err)
-	}
-	tools = slices.DeleteFunc(tools, func(tool json.RawMessage) bool {
-		var t mcp.Tool
-		return json.Unmarshal(tool, &t) != nil || !entry.Permits(t.Name)
-	})
-	if whole["tools"] != nil {
-		if whole["tools"], err = json.Marshal(tools); err != nil {
-			return nil, err
+// All else stays as it is written.
+func permittedResult(entry *config.Server, result json.RawMessage) json.RawMessage {
+	var out []byte
+	end := 0
+	r := strictjson.Read(result).Unbounded()
+	for name := range r.Object() {
+		if at := r.Offset(); string(name) == "tools" && r.Kind() == '[' {
+			out = append(out, result[end:at]...)
+			out = append(out, permittedItems(entry, r.Raw())...)
+			end = r.Offset()
 		}
 	}
-	return json.Marshal(whole)
+	return append(out, result[end:]...)
+}
+
+// permittedItems returns an array of tools without those that the entry does not permit.
+func permittedItems(entry *config.Server, items json.RawMessage) json.RawMessage {
+	out, all := []byte{'['}, true
+	r := strictjson.Read(items).Unbounded()
+	for range r.Array() {
+		tool := r.Raw()
+		switch {
+		case !permitsTool(entry, tool):
+			all = false
+			continue
+		case len(out) > 1:
+			out = append(out, ',')
+		}
+		out = append(out, tool...)
+	}
+	if all {
+		return items
+	}
+	return append(out, ']')
+}
+
+// permitsTool reports whether a tool that a server lists may be called, by each name that it has.
+func permitsTool(entry *config.Server, tool []byte) bool {
+	named, may := false, true
+	r := strictjson.Read(tool)
+	for key := range r.Object() {
+		if string(key) == "name" {
+			named, may = true, may && entry.Permits(r.String())
+		}
+	}
+	return named && may && r.Err() == nil
 }

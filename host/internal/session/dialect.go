@@ -38,6 +38,18 @@ func (d dialect) admit(t mcp.ResultType) error {
 	return fmt.Errorf("%w: unknown resultType %q", ErrInvalidResult, clip(string(t)))
 }
 
+// others reports whether a member of the _meta of a request that is passed on is about the
+// connection of its client, and not about the request.
+func (d dialect) others(name []byte) bool {
+	switch string(name) {
+	case mcp.MetaProgressToken:
+		return true
+	case mcp.MetaProtocolVersion, mcp.MetaClientInfo, mcp.MetaClientCapabilities, mcp.MetaLogLevel:
+		return d.era == mcp.Legacy // a modern request has its own, and perhaps a level
+	}
+	return false
+}
+
 // modern returns the dialect of a modern revision.
 func (g *handshakeParams) modern(version string, paramHeaders bool) dialect {
 	return dialect{era: mcp.Modern, revision: version, meta: g.meta[version], paramHeaders: paramHeaders}

@@ -29,8 +29,7 @@ func standardHeaders(q *request) []abi.Pair {
 	h[0] = abi.Pair{Key: headerMethod, Value: headerValue(q.method)}
 	switch q.method {
 	case mcp.MethodGetTask, mcp.MethodUpdateTask, mcp.MethodCancelTask: // a proxy finds the server that keeps the task by its id
-		params, _ := appendObject(nil, q.given) // if they cannot be encoded, the message cannot either and reports the error
-		h = append(h, abi.Pair{Key: headerName, Value: headerValue(memberText(params, "taskId"))})
+		h = append(h, abi.Pair{Key: headerName, Value: headerValue(memberText(asText(q.given), "taskId"))})
 	default:
 		if named(q.method) {
 			h = append(h, abi.Pair{Key: headerName, Value: headerValue(q.name)})

@@ -55,7 +55,7 @@ func (c *Config) respond(ctx context.Context, method string, params []byte) (rpc
 
 // raw writes the JSON that a callback returned.
 func raw(result json.RawMessage) rpc.Appender {
-	return func(dst []byte) ([]byte, error) { return strictjson.AppendRaw(dst, result) }
+	return func(dst []byte) ([]byte, error) { return strictjson.AppendLine(dst, result) }
 }
 
 // readElicitation reads the params of elicitation/create. An elicitation without a mode is a form

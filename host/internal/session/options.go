@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -92,23 +91,16 @@ func (s *Session) meta(d dialect, o *RequestOptions, t *tracker, relay *Relay) (
 	if o.Meta == nil {
 		return meta, nil
 	}
-	var given, own map[string]json.RawMessage
-	if err := json.Unmarshal(o.Meta, &given); err != nil {
+	given, err := strictjson.AppendLine(nil, o.Meta)
+	if err != nil || given[0] != '{' {
 		return nil, fmt.Errorf("_meta of the caller: want an object, got %s", clipText(o.Meta))
 	}
-	if meta != nil {
-		if err := json.Unmarshal(meta[len(`"_meta":`):], &own); err != nil {
-			return nil, err
+	for name, written := range members(given) {
+		if string(name) == mcp.MetaProgressToken { // it could belong to another call
+			continue
 		}
-	}
-	delete(given, mcp.MetaProgressToken) // the token could belong to another call
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		value, err := json.Marshal(given[name])
-		if err != nil {
-			return nil, err
-		}
-		if own[name] == nil {
-			meta = withMember(meta, name, value)
+		if meta == nil || member(meta[len(`"_meta":`):], string(name)) == nil {
+			meta = withWritten(meta, written)
 		}
 	}
 	return meta, nil

@@ -42,7 +42,7 @@ func TestMetaOfTheCaller(t *testing.T) {
 				}
 				method := map[bool]string{true: "prompts/list", false: "tools/call"}[way == "lists"]
 				got := metaOf(d.process(0), method)
-				if string(got["traceparent"]) != `"00-1"` || string(got["x/y"]) != `{"a":[1]}` || got["io.modelcontextprotocol/related-task"] == nil {
+				if string(got["traceparent"]) != `"00-1"` || string(got["x/y"]) != `{"a": [1]}` || got["io.modelcontextprotocol/related-task"] == nil {
 					t.Errorf("%s, %s: %s", era, way, got)
 				}
 				if way == "own" && string(got["x/z"]) != "1" {

@@ -1,22 +1,28 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // appendObject appends v, which must marshal to an object or to null. null counts as an empty
-// object.
-func appendObject(dst []byte, v any) ([]byte, error) {
-	if raw, ok := v.(json.RawMessage); v == nil || ok && len(raw) == 0 {
-		return append(dst, "{}"...), nil
-	}
+// object. A [json.RawMessage] keeps its bytes, see [strictjson.AppendLine].
+func appendObject(dst []byte, v any) (_ []byte, err error) {
 	start := len(dst)
-	dst, err := strictjson.AppendValue(dst, v)
+	switch raw, written := v.(json.RawMessage); {
+	case v == nil || written && len(raw) == 0:
+		return append(dst, "{}"...), nil
+	case written:
+		dst, err = strictjson.AppendLine(dst, raw)
+	default:
+		dst, err = strictjson.AppendValue(dst, v)
+	}
 	if err != nil {
 		return dst, err
 	}
@@ -51,23 +57,23 @@ func appendCall(dst []byte, name string, args any, meta []byte) ([]byte, error) 
 	return closeObject(dst, meta), nil
 }
 
-// appendParams appends the params of any method.
-func appendParams(dst []byte, params any, meta []byte) ([]byte, error) {
+// appendParams appends the params of any method. What they have in _meta stays as it is written,
+// unless meta has it too or drop reports true for its name; drop may be nil.
+func appendParams(dst []byte, params any, meta []byte, drop func(name []byte) bool) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendObject(dst, params)
-	switch {
-	case err != nil:
-		return dst, fmt.Errorf("params: %w", err)
-	case meta == nil:
-		return dst, nil
-	case member(dst[start:], "_meta") != nil:
-		return appendMerged(dst, start, meta)
+	if err == nil && (meta != nil || drop != nil) {
+		dst, err = spliceMeta(dst, start, meta, drop)
 	}
-	return closeObject(dst[:len(dst)-1], meta), nil
+	if err != nil {
+		return dst, fmt.Errorf("params: %w", err)
+	}
+	return dst, nil
 }
 
-// closeObject appends meta, which is one member or empty, and the closing brace.
+// closeObject appends meta, which has members or is empty, and the closing brace.
 func closeObject(dst, meta []byte) []byte {
+	dst = bytes.TrimRight(dst, " \t")
 	if len(meta) > 0 && dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
@@ -76,37 +82,81 @@ func closeObject(dst, meta []byte) []byte {
 
 // withMember returns a copy of meta, a whole "_meta" member or nothing, with another member in it.
 func withMember(meta []byte, name string, value []byte) []byte {
-	out := make([]byte, 0, len(meta)+len(name)+len(value)+len(`"_meta":{"":},`))
+	return withWritten(meta, append(append(strictjson.AppendString(nil, name), ':'), value...))
+}
+
+// withWritten is withMember for a member as it is written.
+func withWritten(meta, member []byte) []byte {
+	out := make([]byte, 0, len(meta)+len(member)+len(`"_meta":{},`))
 	if meta == nil {
 		out = append(out, `"_meta":{`...)
 	} else {
-		out = append(append(out, meta[:len(meta)-1]...), ',')
+		out = append(out, meta[:len(meta)-1]...)
 	}
-	out = append(strictjson.AppendString(out, name), ':')
-	return append(append(out, value...), '}')
+	return closeObject(out, member)
 }
 
-// appendMerged replaces the params at dst[start:], which have a _meta of their own, by the same
-// params with the members of meta added. If both have a member, the session's wins: a request must
-// not contradict the others.
-func appendMerged(dst []byte, start int, meta []byte) ([]byte, error) {
-	var params, theirs, ours map[string]json.RawMessage
-	err := errors.Join(
-		json.Unmarshal(dst[start:], &params),
-		json.Unmarshal(params["_meta"], &theirs),
-		json.Unmarshal(meta[len(`"_meta":`):], &ours),
-	)
-	if err != nil {
-		return dst, errors.New("params: _meta: want an object")
+// spliceMeta puts meta, a whole "_meta" member or nothing, into the params at dst[start:], as
+// appendParams says. Where both have a member, that of meta stays: a request must not contradict
+// the others of its session.
+func spliceMeta(dst []byte, start int, meta []byte, drop func(name []byte) bool) ([]byte, error) {
+	at, end := 0, 0
+	r := strictjson.Read(dst[start:])
+	for name := range r.Object() {
+		if string(name) != "_meta" {
+			continue
+		}
+		if at > 0 {
+			return dst, errors.New("_meta is there twice")
+		}
+		at = start + r.Offset()
+		r.Skip()
+		end = start + r.Offset()
 	}
-	if theirs == nil {
-		theirs = ours
+	switch {
+	case meta == nil && (at == 0 || dst[at] != '{'):
+		return dst, nil
+	case at == 0:
+		return closeObject(dst[:len(dst)-1], meta), nil
+	case dst[at] != '{' && dst[at] != 'n':
+		return dst, fmt.Errorf("_meta: want an object, got %s", kinds[dst[at]])
 	}
-	maps.Copy(theirs, ours)
-	if params["_meta"], err = json.Marshal(theirs); err != nil {
-		return dst, fmt.Errorf("params: _meta: %w", err)
+	var ours []byte // the object that is the value of meta
+	if meta != nil {
+		ours = meta[len(`"_meta":`):]
 	}
-	return strictjson.AppendValue(dst[:start], params)
+	out, dropped := []byte{'{'}, false
+	for name, written := range members(dst[at:end]) {
+		if member(ours, string(name)) != nil || drop != nil && drop(name) {
+			dropped = true
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, written...)
+	}
+	if meta == nil && !dropped {
+		return dst, nil
+	}
+	if meta != nil {
+		ours = ours[1 : len(ours)-1]
+	}
+	return slices.Replace(dst, at, end, closeObject(out, ours)...), nil
+}
+
+// members iterates over the members of an object: the name, and the whole member as it is written.
+func members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, written []byte) bool) {
+		r, end := strictjson.Read(object), 0
+		for name := range r.Object() {
+			r.Skip()
+			if !yield(name, bytes.TrimLeft(object[end:r.Offset()], "{, \t\r\n")) {
+				return
+			}
+			end = r.Offset()
+		}
+	}
 }
 
 // member returns the value of an object's member, or nil.

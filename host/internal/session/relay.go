@@ -75,7 +75,7 @@ func (r *Relay) meta(d dialect) ([]byte, error) {
 		if m.given == nil {
 			m.given = member(own, m.name)
 		}
-		text, err := strictjson.AppendRaw(nil, m.given)
+		text, err := strictjson.AppendLine(nil, m.given)
 		if err != nil || text[0] != '{' {
 			return nil, fmt.Errorf("%s: want an object, got %s", m.name, clipText(m.given))
 		}

@@ -111,3 +111,55 @@ func TestRelayedQuestions(t *testing.T) {
 		}
 	})
 }
+
+// TestRelayedMeta holds that a relayed request keeps what its client wrote, but for the members
+// of _meta that are about the client's own connection.
+func TestRelayedMeta(t *testing.T) {
+	const protocols = `"io.modelcontextprotocol/protocolVersion":"9","io.modelcontextprotocol/clientInfo":9,"io.modelcontextprotocol/clientCapabilities":9`
+	const level = `"io.modelcontextprotocol/logLevel":"info"`
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, everything).with("x", answer(`{}`)))
+			s := d.open()
+			own := string(s.handshakeParams.meta[mcp.Version20260728])
+			for _, test := range []struct{ params, legacy, modern string }{
+				{``, ``, `{` + own + `}`},
+				{`{"a": [1e400 ,2] }`, `{"a": [1e400 ,2] }`, `{"a": [1e400 ,2],` + own + `}`},
+				{`{ "_meta" : { "a" : "\u0041" , "b":-0 } , "c":1}`, `{ "_meta" : { "a" : "\u0041" , "b":-0 } , "c":1}`,
+					`{ "_meta" : {"a" : "\u0041","b":-0,` + own[len(`"_meta":{`):] + ` , "c":1}`},
+				{`{"_meta":{` + protocols + `,"a":1,"progressToken":"x","a":2}}`, `{"_meta":{"a":1,"a":2}}`,
+					`{"_meta":{"a":1,"a":2,` + own[len(`"_meta":{`):] + `}`},
+				{`{"_meta":{"progress\u0054oken":"x"}}`, `{"_meta":{}}`, `{` + own + `}`},
+				{`{"_meta":{` + level + `}}`, `{"_meta":{}}`, `{"_meta":{` + level + `,` + own[len(`"_meta":{`):] + `}`},
+				{"{\n\"a\"\r\n:1}", `{"a":1}`, `{"a":1,` + own + `}`},
+			} {
+				r := Relay{Method: "x"}
+				if test.params != "" {
+					r.Params = json.RawMessage(test.params)
+				}
+				if _, err := s.Relay(t.Context(), r); err != nil {
+					t.Errorf("%s, %s: %v", era, test.params, err)
+					continue
+				}
+				want, sent := test.legacy, d.process(0).find("x")
+				if era == mcp.Modern {
+					want = test.modern
+				}
+				if got := string(sent[len(sent)-1].Params); got != want {
+					t.Errorf("%s, %s: sent %s, want %s", era, test.params, got, want)
+				}
+			}
+			for _, bad := range []string{`[]`, `{`, `7`, `{"a":"\ud800"}`, `{"_meta":{},"_m\u0065ta":{}}`} {
+				_, err := s.Relay(t.Context(), Relay{Method: "x", Params: json.RawMessage(bad)})
+				if !errors.Is(err, rpc.ErrParams) || !errors.Is(err, rpc.ErrNotSent) {
+					t.Errorf("%s, %s: %v", era, bad, err)
+				}
+			}
+			level := WithOptions(t.Context(), RequestOptions{Level: mcp.LevelError})
+			s.Relay(level, Relay{Method: "x", Params: json.RawMessage(`{"_meta":{"io.modelcontextprotocol/logLevel":"debug"}}`)})
+			if got := metaOf(d.process(0), "x")[mcp.MetaLogLevel]; era == mcp.Modern && string(got) != `"error"` {
+				t.Errorf("the level is %s", got)
+			}
+		})
+	}
+}

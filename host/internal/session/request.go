@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -45,18 +46,20 @@ func (q *request) params(d dialect) rpc.Appender {
 	if q.given == nil && !q.tool && q.page == nil && d.meta == nil {
 		return nil
 	}
-	return func(dst []byte) ([]byte, error) { return q.append(dst, d.meta) }
+	return func(dst []byte) ([]byte, error) { return q.append(dst, d) }
 }
 
-func (q *request) append(dst, meta []byte) (out []byte, err error) {
+func (q *request) append(dst []byte, d dialect) (out []byte, err error) {
 	start := len(dst)
 	switch {
 	case q.page != nil:
-		out, err = q.page(dst, meta)
+		out, err = q.page(dst, d.meta)
 	case q.tool:
-		out, err = appendCall(dst, q.name, q.given, meta)
+		out, err = appendCall(dst, q.name, q.given, d.meta)
+	case q.relay != nil:
+		out, err = appendParams(dst, q.given, d.meta, d.others)
 	default:
-		out, err = appendParams(dst, q.given, meta)
+		out, err = appendParams(dst, q.given, d.meta, nil)
 	}
 	switch {
 	case err != nil:
@@ -80,12 +83,12 @@ func (q *request) append(dst, meta []byte) (out []byte, err error) {
 
 // arguments returns the arguments of a call of a tool as JSON, nil for none.
 func (q *request) arguments() []byte {
+	if !q.tool {
+		return member(asText(q.given), "arguments")
+	}
 	text, err := appendObject(nil, q.given)
 	if err != nil {
-		return nil // the encoding of the message will report the error
-	}
-	if !q.tool {
-		return member(text, "arguments")
+		return nil // encoding the message reports why
 	}
 	return text
 }
@@ -101,11 +104,20 @@ func subject(method string, params any) string {
 	case method == mcp.MethodReadResource:
 		key = "uri"
 	}
+	return memberText(asText(params), key)
+}
+
+// asText returns params as JSON, or nil if they cannot be encoded: encoding the message reports
+// why. It does not check a [json.RawMessage].
+func asText(params any) []byte {
+	if raw, ok := params.(json.RawMessage); ok {
+		return raw
+	}
 	text, err := appendObject(nil, params)
 	if err != nil {
-		return "" // the encoding of the message will report the error
+		return nil
 	}
-	return memberText(text, key)
+	return text
 }
 
 // named reports whether requests of a method have a subject. Results of the same methods may ask

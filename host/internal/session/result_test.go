@@ -1,9 +1,12 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,30 +128,103 @@ func FuzzServerWords(f *testing.F) {
 	})
 }
 
-// FuzzParams holds that params made of anything are one object, with our _meta
-// in it where there is one.
+// FuzzParams holds that params made of anything are one object, with our _meta in it where
+// there is one, and that nothing else of them changes.
 func FuzzParams(f *testing.F) {
-	f.Add([]byte(`{}`), true)
-	f.Add([]byte(`{"a":{"_meta":1},"_meta":{"progressToken":"x"}}`), true)
-	f.Add([]byte("{ \"a\"\n:\r1}"), false)
+	f.Add([]byte(`{}`), true, false)
+	f.Add([]byte(`{"a":{"_meta":1},"_meta":{"progressToken":"x"}}`), true, true)
+	f.Add([]byte("{ \"a\"\n:\r1}"), false, false)
+	f.Add([]byte(`{ "_m\u0065ta" : { "a" : 1e400 , "progressToken":{"x":"\\\"}"},"a":2, "progressTok\u0065n":1 } , "b":[ ] }`), false, true)
+	f.Add([]byte(`{"b":0,"_meta":{"io.modelcontextprotocol/protocolVersion":1,"c":-0}}`), true, false)
+	f.Add([]byte(`{"_meta":null}`), true, true)
+	f.Add([]byte(`{"_meta":{},"_meta":{}}`), true, true)
 	meta := []byte(`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`)
-	f.Fuzz(func(t *testing.T, text []byte, modern bool) {
-		m := meta
+	ours := string(meta[len(`"_meta":{`) : len(meta)-1])
+	f.Fuzz(func(t *testing.T, text []byte, modern, relay bool) {
+		m, drop := meta, func([]byte) bool { return false }
 		if !modern {
 			m = nil
 		}
-		out, err := appendParams([]byte("head"), json.RawMessage(text), m)
+		if relay {
+			drop = dialect{era: mcp.Modern}.others
+		}
+		out, err := appendParams([]byte("head"), json.RawMessage(text), m, drop)
 		if err != nil {
 			return
 		}
-		out = out[len("head"):]
-		if err := strictjson.Valid(out, 0); err != nil || out[0] != '{' {
-			t.Fatalf("%s became %s: %v", text, out, err)
-		}
-		if modern && !strings.Contains(string(member(out, "_meta")), `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`) {
+		if out = out[len("head"):]; strictjson.Valid(out, 0) != nil || out[0] != '{' {
 			t.Fatalf("%s became %s", text, out)
 		}
+		if len(text) == 0 || text[strictjson.Start(text)] != '{' {
+			text = []byte("{}")
+		}
+		want, had := []string{}, false
+		for name, written := range parts(t, text) {
+			if name != "_meta" {
+				want = append(want, written)
+				continue
+			}
+			had = true
+			value := member(text, "_meta")
+			if value[0] != '{' && !modern {
+				want = append(want, string(value))
+				continue
+			}
+			for name, written := range parts(t, value) {
+				if !(modern && name == mcp.MetaProtocolVersion || drop([]byte(name))) {
+					want = append(want, written)
+				}
+			}
+			if modern {
+				want = append(want, ours)
+			}
+		}
+		if modern && !had {
+			want = append(want, ours)
+		}
+		var got []string
+		for name, written := range parts(t, out) {
+			switch value := member(out, "_meta"); {
+			case name != "_meta":
+				got = append(got, written)
+			case value[0] != '{':
+				got = append(got, string(value))
+			default:
+				for _, written := range parts(t, value) {
+					got = append(got, written)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s became %s: members %q, want %q", text, out, got, want)
+		}
 	})
+}
+
+// parts returns the members of an object, found by another decoder, as a line has them.
+func parts(t *testing.T, object []byte) iter.Seq2[string, string] {
+	return func(yield func(name, written string) bool) {
+		if object[strictjson.Start(object)] != '{' {
+			return // null
+		}
+		d := json.NewDecoder(bytes.NewReader(object))
+		d.Token()
+		for d.More() {
+			end := d.InputOffset()
+			name, err := d.Token()
+			var value json.RawMessage
+			if err == nil {
+				err = d.Decode(&value)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			written := strings.TrimLeft(string(object[end:d.InputOffset()]), "{, \t\r\n")
+			if !yield(name.(string), strings.NewReplacer("\r", "", "\n", "").Replace(written)) {
+				return
+			}
+		}
+	}
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -149,7 +149,7 @@ func TestArguments(t *testing.T) {
 		{map[string]string{"a": "x"}, `{"a":"x"}`},
 		{query{Path: "/"}, `{"path":"/"}`},
 		{&query{Path: "/", Deep: true}, `{"path":"/","deep":true}`},
-		{json.RawMessage("{ \"a\" : [ 1,\r\n 2 ] }"), `{"a":[1,2]}`},
+		{json.RawMessage("{ \"a\" : [ 1,\r\n 2 ] }"), `{ "a" : [ 1, 2 ] }`},
 		{[]int{1}, `error: arguments: want an object, got an array`},
 		{"x", `error: arguments: want an object, got a string`},
 		{5, `error: arguments: want an object, got a number`},
@@ -203,7 +203,7 @@ func TestModernRequests(t *testing.T) {
 			`{` + meta + `}`, `{` + meta + `}`,
 			`{"name":"echo","arguments":{"a":1},` + meta + `}`,
 			`{` + meta + `}`, `{` + meta + `}`, `{"a":1,` + meta + `}`, `{` + meta + `}`,
-			`{` + strings.TrimSuffix(meta, "}") + `,"progressToken":1}}`,
+			`{` + strings.Replace(meta, `{`, `{"progressToken":1,`, 1) + `}`,
 			`{"a":1}`,
 		}
 		for i, m := range d.process(0).raw {

@@ -11,7 +11,7 @@
 //     because it does not check again. On other text its answers are arbitrary, but
 //     it ends and does not panic.
 //   - [AppendValue], [AppendString], [AppendStrict] and [AppendRaw] write
-//     compact JSON, which never contains a raw line break.
+//     compact JSON, and [AppendLine] writes JSON as it is. None of them writes a raw line break.
 //
 // Long strings decide the speed of all four. They are searched with
 // [bytes.IndexByte], which is vectorised, and checked eight bytes at a time.

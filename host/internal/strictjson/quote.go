@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +70,24 @@ func AppendRaw(dst, text []byte) ([]byte, error) {
 		return dst, fmt.Errorf("raw JSON: %w", err)
 	}
 	return appendCompact(dst, text), nil
+}
+
+// AppendLine appends text, one JSON value, as it is written, but without white space at its ends
+// and without the line breaks between its parts. It returns an error, and dst as it was, where
+// [Valid] refuses text.
+func AppendLine(dst, text []byte) ([]byte, error) {
+	if err := Valid(text, 0); err != nil {
+		return dst, fmt.Errorf("raw JSON: %w", err)
+	}
+	text = bytes.Trim(text, " \t\r\n")
+	for {
+		end := bytes.IndexAny(text, "\r\n") // no string has one
+		if end < 0 {
+			return append(dst, text...), nil
+		}
+		dst = append(dst, text[:end]...)
+		text = text[end+1:]
+	}
 }
 
 // appendCompact copies the runs between white space; strings are runs too.

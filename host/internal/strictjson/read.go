@@ -107,6 +107,10 @@ func (r *Reader) grant() bool {
 // Err returns the first mismatch, an [*Error], or a [*TooManyError], or nil.
 func (r *Reader) Err() error { return r.err }
 
+// Offset returns where the next value begins. Behind a value that was read it is the offset of
+// its end.
+func (r *Reader) Offset() int { return r.pos }
+
 // Kind returns the first byte of the next value: one of { [ " t f n - or a
 // digit, and 0 behind the last value.
 func (r *Reader) Kind() byte {

@@ -127,3 +127,24 @@ func FuzzAppendValue(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAppendLine holds that a text that is accepted loses its line breaks and the white space at
+// its ends, and nothing else.
+func FuzzAppendLine(f *testing.F) {
+	f.Add([]byte(" {\"a\"\r\n: [1e400 ,\t\"\\n\"]\n}\n"))
+	f.Add([]byte("[1\n2]"))
+	f.Add([]byte("\r\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		out, err := AppendLine([]byte("head"), text)
+		if (err == nil) != (Valid(text, 0) == nil) {
+			t.Fatalf("%q: %v", text, err)
+		}
+		want := "head"
+		if err == nil {
+			want += strings.Trim(strings.NewReplacer("\r", "", "\n", "").Replace(string(text)), " \t")
+		}
+		if string(out) != want || err == nil && Valid(out[len("head"):], 0) != nil {
+			t.Fatalf("%q became %q, want %q", text, out, want)
+		}
+	})
+}
