@@ -1,11 +1,11 @@
 package redact
 
-// automaton finds many patterns in one pass (Aho and Corasick, 1975), with one step for
-// each byte. After link it does not change.
+// automaton finds many patterns in one pass (Aho and Corasick, 1975), with one step for each byte.
+// It does not change after link.
 type automaton struct {
 	nodes   []node
 	root    [256]int32       // the children of node 0
-	second  [256]*[256]int32 // where step leads from each of these, by its byte: most steps end there
+	second  [256]*[256]int32 // the nodes that step reaches from each of these, by byte: most steps end there
 	longest int              // bytes of the longest pattern
 }
 

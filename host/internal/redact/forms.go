@@ -54,8 +54,8 @@ func lowerPercent(text string) string {
 	return string(out)
 }
 
-// patterns is what a text is searched for: spelled in the text as it is, plain in its
-// decoded form, and packed in that form without what an encoder puts between digits.
+// patterns holds three automatons: spelled searches the text as it is, plain its decoded form, and
+// packed that form without the bytes that an encoder puts between digits.
 //
 // For each spelling of a secret (one for letters and digits, at most 14) there are, with the
 // bytes of the patterns for each of its own:

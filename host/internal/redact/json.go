@@ -7,11 +7,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// JSON returns a message without the secrets of the set, and with a mark for the value of
-// each member that is called a secret. It takes any bytes: text that is not JSON is read as
-// far as it reads like JSON, and text without secrets comes back byte for byte. If cut says
-// that the message was cut, its end is left out too where it may be the beginning of a
-// secret.
+// JSON returns a message without the secrets of the set, and with a mark for the value of each
+// member whose name sounds secret. It takes any bytes: it reads text that is not JSON as far as
+// that looks like JSON, and returns text without secrets byte for byte. If cut says that the
+// message was cut, it also removes an end that may be the beginning of a secret.
 func (s *Set) JSON(msg []byte, cut bool) []byte {
 	if cut {
 		msg = s.RedactCut(msg)
@@ -21,11 +20,11 @@ func (s *Set) JSON(msg []byte, cut bool) []byte {
 	return s.members(msg, cut, 0)
 }
 
-// maxNested is how deep JSON in strings of JSON is read: tools like to answer with JSON
-// as text.
+// maxNested is the depth to which JSON in strings of JSON is read, because many tools answer with
+// JSON as text.
 const maxNested = 3
 
-// members hides the values of members that are called secrets.
+// members hides the values of members whose names sound secret.
 func (s *Set) members(text []byte, cut bool, nested int) []byte {
 	l := jsonLexer{set: s, src: text, out: make([]byte, 0, len(text)), cut: cut, nested: nested}
 	for l.pos < len(l.src) {

@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Star stands for each byte of a secret that is masked.
+// Star replaces each byte of a secret that is masked.
 const Star = '*'
 
 // Overwrite masks p in place. Control characters stay, because framing depends on line
@@ -21,17 +21,17 @@ func Overwrite(p []byte) {
 	}
 }
 
-// Masker overwrites the secrets of a text that comes in pieces: those of a set, and the
-// values of JSON members that are called secrets. It belongs to one goroutine.
+// Masker overwrites the secrets of a text that comes in pieces: the texts of a set, and the values
+// of JSON members whose names sound secret. It belongs to one goroutine.
 type Masker struct {
 	stream *Stream
 	lexer  maskLexer
 }
 
-// Masker returns one that is at the beginning of a text.
+// Masker returns a Masker at the beginning of a text.
 func (s *Set) Masker() *Masker { return &Masker{stream: s.Stream()} }
 
-// Mask returns the next piece without secrets, in as many bytes, and whether there were
+// Mask returns the next piece, in as many bytes, without its secrets. It reports whether there were
 // any.
 func (m *Masker) Mask(p []byte) (out []byte, masked bool) {
 	if len(p) == 0 {

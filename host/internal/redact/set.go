@@ -1,11 +1,10 @@
-// Package redact takes secrets out of what is shown and recorded.
+// Package redact removes secrets from texts that are shown or recorded.
 //
-// A [Set] holds texts that are secret and finds them in whatever encoding they are
-// written; [Stream] does that for a text in pieces. [Set.JSON] and [Masker] also hide the
-// members of JSON objects that are called secrets: the first puts a mark in their place,
-// the second overwrites them byte for byte. These are two readers of JSON because they
-// promise different things: JSON keeps a message valid and short, and spares schemas; a
-// Masker keeps every offset, and takes pieces of any size.
+// A [Set] holds secret texts and finds them in any encoding; [Stream] does that for a text in
+// pieces. [Set.JSON] and [Masker] also hide the members of JSON objects whose names sound secret:
+// the first puts a mark in their place, the second overwrites them byte for byte. They are two
+// readers of JSON because they promise different things: JSON keeps a message valid and short, and
+// spares schemas; a Masker keeps every offset, and takes pieces of any size.
 package redact
 
 import (
@@ -16,8 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Set is a set of texts that are secret wherever they occur. It finds them as they are
-// written elsewhere:
+// Set is a set of texts that are secret wherever they occur. It finds them in these forms:
 //
 //   - with escapes of JSON strings, \/ and \u002F alike, in any case, for some characters
 //     or all, and in strings within strings;
@@ -37,18 +35,18 @@ import (
 // [LeastNamed]. One limit remains: an escaped secret may be missed right behind a stray % or
 // \ that forms another escape with it.
 //
-// The zero Set is empty. A nil Set ignores what is added to it. It may be used from any
-// goroutine; a text is found in everything that is read after it was added.
+// The zero Set is empty. A nil Set ignores texts that are added. Any goroutine may use it. It finds
+// a text in everything that is read after the text was added.
 type Set struct {
 	also []*Set // every text is added to these too
 
 	mu     sync.Mutex
-	fixed  []string  // of the configuration, the oldest first
-	recent []string  // of sign-ins, which change all the time; likewise
-	ready  *patterns // made of both; nil after a change
+	fixed  []string  // from the configuration, the oldest first
+	recent []string  // from sign-ins, which change often; the oldest first
+	ready  *patterns // made from both lists; nil after a change
 }
 
-// How many texts a set has, each spelling counted; the oldest are forgotten.
+// The number of texts in a set, counting each spelling. The oldest are dropped.
 const (
 	mostFixed  = 4096
 	mostRecent = 256 // signatures of single requests must not fill the memory
@@ -62,12 +60,12 @@ func Join(also ...*Set) *Set {
 // Hide adds texts of the configuration that have [LeastText] bytes or more.
 func (s *Set) Hide(texts ...string) { s.add(LeastText, texts, false) }
 
-// HideNamed adds texts of the configuration that are called secrets: [LeastNamed] bytes
-// are enough.
+// HideNamed adds texts of the configuration whose names sound secret: [LeastNamed] bytes are
+// enough.
 func (s *Set) HideNamed(texts ...string) { s.add(LeastNamed, texts, false) }
 
-// HideRecent adds texts of [LeastNamed] bytes or more that others will replace, such as
-// access tokens. Only the newest hundreds are remembered.
+// HideRecent adds texts of [LeastNamed] bytes or more that others will replace, such as access
+// tokens. Only the newest few hundred are kept.
 func (s *Set) HideRecent(texts ...string) { s.add(LeastNamed, texts, true) }
 
 func (s *Set) add(least int, texts []string, recent bool) {
@@ -98,7 +96,7 @@ func (s *Set) join(to []string, most, least int, texts []string) []string {
 	return slices.Delete(to, 0, max(0, len(to)-most))
 }
 
-// patterns returns what to search for, or nil if the set is empty.
+// patterns returns the patterns to search for, or nil if the set is empty.
 func (s *Set) patterns() *patterns {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,29 +116,28 @@ func (s *Set) patterns() *patterns {
 	return s.ready
 }
 
-// Redact returns text with [secret.Mark] for each secret in it, or text itself if it has
-// none. One mark stands for secrets that overlap.
+// Redact returns text with [secret.Mark] in place of each secret, or text itself if it has none.
+// Secrets that overlap get one mark.
 func (s *Set) Redact(text []byte) []byte {
 	spans, _ := s.find(text)
 	return mark(text, spans)
 }
 
-// RedactCut is Redact for a text that was cut: it also leaves out what may be the
-// beginning of a secret at its end.
+// RedactCut is Redact for a text that was cut: it also removes an end that may be the beginning of
+// a secret.
 func (s *Set) RedactCut(text []byte) []byte {
 	spans, begun := s.find(text)
 	return mark(text[:len(text)-begun], spans)
 }
 
-// Spans returns where secrets are in a text, as half-open ranges of bytes in no order.
-// They may overlap.
+// Spans returns the places of secrets in a text, as half-open ranges of bytes, unordered. They may
+// overlap.
 func (s *Set) Spans(text []byte) [][2]int {
 	spans, _ := s.find(text)
 	return spans
 }
 
-// find returns the spans, and how many bytes at the end may be the beginning of a
-// secret.
+// find returns the spans, and how many bytes at the end may be the beginning of a secret.
 func (s *Set) find(text []byte) (spans [][2]int, begun int) {
 	t := s.Stream()
 	if t.restart(s.patterns()); t.patterns == nil {

@@ -2,17 +2,16 @@ package schema
 
 import "github.com/wharf-mcp/wharf/host/internal/strictjson"
 
-// StripAnnotations returns the text of a schema without its titles, descriptions and
-// comments, which are often most of it. What is left compiles to the same schema. The
-// text must be valid JSON, no deeper than a message may be; it is not kept.
+// StripAnnotations returns the text of a schema without its titles, descriptions and comments,
+// which are often most of it. The result compiles to the same schema. The text must be valid JSON,
+// nested no deeper than a message may be. StripAnnotations does not keep it.
 func StripAnnotations(text []byte) string {
 	b := annotationStripper{Reader: strictjson.Read(text).Unbounded(), out: make([]byte, 0, len(text))}
 	b.part()
 	return string(b.out)
 }
 
-// annotations are the members that are left out if they are strings, as the dialects
-// require.
+// annotations are the members that are removed if they are strings, as the dialects require.
 var annotations = map[string]bool{"title": true, "description": true, "$comment": true}
 
 // annotationStripper copies a schema without its annotations. It looks for them in the
@@ -41,7 +40,7 @@ func (b *annotationStripper) part() {
 	}
 }
 
-// object copies an object: a schema, or named schemas, whose names are no keywords.
+// object copies an object: a schema, or a map of schemas, whose names are no keywords.
 func (b *annotationStripper) object(isSchema bool) {
 	b.out = append(b.out, '{')
 	for name := range b.Object() {

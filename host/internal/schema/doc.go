@@ -1,8 +1,8 @@
 // Package schema checks the arguments and the results of tools against the JSON
 // Schemas that their server wrote for them.
 //
-// Neither the author of a schema nor the author of a result is trusted. The rules of
-// this package follow from that (2026-07-28/server/tools):
+// Neither the author of a schema nor the author of a result is trusted. That leads to these rules
+// (2026-07-28/server/tools):
 //
 //   - Nothing is fetched. A schema that refers to anything outside itself, by
 //     network or by file, is refused by [Compile].

@@ -25,21 +25,21 @@ const (
 	maxExponent = 400
 )
 
-// A decoded value that is made of many small things takes far more memory than its text:
-// `{"":0}` takes 400 bytes. So a value may take heldFactor bytes for each byte of text, and
-// heldFixed on top. A value that takes more is not decoded. The other constants are what
-// things take, about, on a machine of 64 bits.
+// A decoded value of many small things takes far more memory than its text: `{"":0}` takes 400
+// bytes. So a value may take heldFactor bytes for each byte of text, and heldFixed in addition. A
+// value that would take more is not decoded. The other constants are the approximate sizes of
+// things on a 64-bit machine.
 const (
 	heldFactor = 3
 	heldFixed  = 12 << 20
 
-	objectBytes = 48  // of an empty one
+	objectBytes = 48  // of an empty object
 	groupBytes  = 288 // for its first members
-	groupSize   = 8   // of so many
-	memberBytes = 80  // for each of the others
+	groupSize   = 8   // the number of those members
+	memberBytes = 80  // for each further member
 	arrayBytes  = 24
-	itemBytes   = 40 // with room to grow
-	scalarBytes = 32 // and the bytes of its text
+	itemBytes   = 40 // including spare capacity
+	scalarBytes = 32 // in addition to the bytes of its text
 )
 
 // decode reads valid JSON text as the library wants it. Strings are copied, so
@@ -59,7 +59,7 @@ type decoder struct {
 	err  error
 }
 
-// take counts bytes that are about to be allocated. Too many are an error.
+// take counts bytes that are allocated next. Too many are an error.
 func (d *decoder) take(bytes int) {
 	if d.left -= bytes; d.left < 0 && d.err == nil {
 		d.err = fmt.Errorf("%w: it has so many parts that it takes too much memory", ErrTooMuch)

@@ -14,8 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// explain makes the library's errors into faults. Its errors are a tree, as deep
-// as the schema, whose leaves repeat the value; the faults are a short list.
+// explain turns the library's errors into faults. The errors are a tree as deep as the schema,
+// whose leaves repeat the value; the faults are a short list.
 func explain(root *jsonschema.Schema, value any, e *jsonschema.ValidationError) *Mismatch {
 	faults := explainer{value}.faults(e)
 	if len(faults) == 0 {
@@ -30,10 +30,10 @@ func explain(root *jsonschema.Schema, value any, e *jsonschema.ValidationError) 
 	return m
 }
 
-// explainer knows the value that the errors are about.
+// explainer holds the value that the errors are about.
 type explainer struct{ value any }
 
-// faults returns what a tree of errors says.
+// faults returns the faults in a tree of errors.
 func (x explainer) faults(e *jsonschema.ValidationError) (faults []Fault) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
@@ -81,8 +81,8 @@ func properties(e *jsonschema.ValidationError, k Kind, names []string) (faults [
 	return faults
 }
 
-// forbidden returns the fault of a value in a place where no value may be. If the value is a
-// property, it is a property that the schema does not know.
+// forbidden returns the fault of a value where no value may be. If the value is a property, the
+// schema does not know that property.
 func (x explainer) forbidden(e *jsonschema.ValidationError) []Fault {
 	at := e.InstanceLocation
 	if len(at) == 0 {
@@ -121,8 +121,8 @@ func (x explainer) choose(e *jsonschema.ValidationError) []Fault {
 	return []Fault{f}
 }
 
-// foreign reports whether a branch is for values of another kind: it wants another
-// type, or another word in the member that tells the branches apart.
+// foreign reports whether a branch is for values of another kind: it wants another type, or another
+// word in the member that distinguishes the branches.
 func (x explainer) foreign(e *jsonschema.ValidationError, depth int) bool {
 	switch e.ErrorKind.(type) {
 	case *kind.Type:
@@ -135,8 +135,8 @@ func (x explainer) foreign(e *jsonschema.ValidationError, depth int) bool {
 	return slices.ContainsFunc(e.Causes, func(cause *jsonschema.ValidationError) bool { return x.foreign(cause, depth) })
 }
 
-// wanted says what a keyword asks for, and whether a description of the value adds anything
-// to that.
+// wanted describes what a keyword requires, and reports whether a description of the value is worth
+// adding.
 func wanted(k jsonschema.ErrorKind) (want string, telling bool) {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -183,7 +183,7 @@ func wanted(k jsonschema.ErrorKind) (want string, telling bool) {
 	return "a value that fits the schema", true
 }
 
-// types lists types as a sentence does.
+// types joins types into a phrase.
 func types(names []string) string {
 	texts := make([]string, len(names))
 	articles := map[string]string{"null": "", "integer": "an ", "array": "an ", "object": "an ", "number": "a ", "string": "a ", "boolean": "a "}
@@ -234,7 +234,7 @@ func number(n *big.Rat) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// describe says what kind of value there is, and nothing of what it is.
+// describe describes the kind of a value without quoting it.
 func describe(value any) string {
 	switch v := value.(type) {
 	case map[string]any:

@@ -8,30 +8,30 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Kind is what is wrong with a place in a value.
+// Kind says what is wrong at a place in a value.
 type Kind uint8
 
-// Wrong is a value that does not fit. Missing is a property that has to be there,
-// and Unknown one that must not: the pointer leads to the property itself.
+// Wrong: a value does not fit. Missing: a required property does not exist. Unknown: a property is
+// not allowed. The pointer of the last two leads to the property itself.
 const (
 	Wrong Kind = iota
 	Missing
 	Unknown
 )
 
-// Fault is one thing that is wrong with a value. Its texts quote the schema, cut
-// to what can be read, and of the value only the names of properties.
+// Fault is one mismatch of a value. Its texts quote the schema, shortened, and of the value only
+// the names of properties.
 type Fault struct {
 	Kind    Kind
 	Pointer string // to the place, RFC 6901; "" is the whole value
 	Want    string // such as "an integer"
-	Got     string // such as "a string of 5 characters"; "" where it adds nothing
-	Near    string // the name that was probably meant, for Missing and Unknown; or ""
+	Got     string // such as "a string of 5 characters"; "" if it adds nothing
+	Near    string // for Missing and Unknown: the name that was probably meant, or ""
 
-	by string // the place of the part of the schema that says so
+	by string // the place of the schema's part that requires it
 }
 
-// String says it in one line, that can be shown.
+// String returns the fault in one line that can be shown to people.
 func (f Fault) String() string {
 	at := ""
 	if f.Pointer != "" {
@@ -40,7 +40,7 @@ func (f Fault) String() string {
 	return at + f.Says() + f.Suggests()
 }
 
-// Says says what is wrong without saying where.
+// Says returns the fault without its place.
 func (f Fault) Says() string {
 	switch {
 	case f.Kind == Missing:
@@ -53,7 +53,7 @@ func (f Fault) Says() string {
 	return "want " + f.Want + ", got " + f.Got
 }
 
-// Suggests returns what to add to a sentence about the fault, or "".
+// Suggests returns a suggestion to append to a sentence about the fault, or "".
 func (f Fault) Suggests() string {
 	switch {
 	case f.Near == "":
@@ -64,10 +64,10 @@ func (f Fault) Suggests() string {
 	return " (did you mean " + quote(f.Near) + "?)"
 }
 
-// Mismatch is the error for a value that does not fit its schema.
+// Mismatch is the error of a value that does not fit its schema.
 type Mismatch struct {
 	Faults []Fault // at least one, at most maxFaults, ordered by place
-	More   int     // how many others there are
+	More   int     // the number of further faults
 }
 
 const maxFaults = 8
@@ -101,7 +101,7 @@ var (
 	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// Path returns the names and indexes that the pointer is made of.
+// Path returns the names and indexes in the pointer.
 func (f Fault) Path() []string {
 	if f.Pointer == "" {
 		return nil
@@ -119,16 +119,16 @@ const (
 	maxQuote = 60
 )
 
-// Place returns the pointer as it can be shown.
+// Place returns the pointer in a form for people.
 func (f Fault) Place() string {
 	text := strconv.Quote(clip(f.Pointer, maxPlace))
 	return strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`)
 }
 
-// quote makes a stranger's text fit to be shown, as a word.
+// quote makes a foreign text fit to be shown, as a word.
 func quote(text string) string { return strconv.Quote(clip(text, maxQuote)) }
 
-// clip shortens a text to that many bytes, about.
+// clip shortens a text to about that many bytes.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -1,5 +1,5 @@
-// Package strictjson checks, takes apart and writes JSON text in place. It is stricter than
-// encoding/json: it accepts what every peer reads alike, and nothing else.
+// Package strictjson checks, splits and writes JSON text in place. It is stricter than
+// encoding/json: it accepts only text that every peer reads in the same way.
 //
 // The host checks each message once: in one pass over the bytes it arrived in, without
 // allocation. Code that decodes a part of the message later reads that part directly.

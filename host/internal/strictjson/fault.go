@@ -17,8 +17,8 @@ const (
 	UTF8      Reason = "invalid UTF-8"
 )
 
-// Error tells why text was refused and at which byte. That of a [Reader] tells what it
-// wanted in place of the value there.
+// Error says why text was refused and at which byte. The Error of a [Reader] says which kind of
+// value it wanted there.
 type Error struct {
 	Reason Reason
 	Offset int

@@ -63,8 +63,8 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// AppendRaw appends text, one JSON value, without its white space. It returns
-// an error, and dst as it was, where [Valid] refuses text.
+// AppendRaw appends text, one JSON value, without its white space. If [Valid] refuses text, it
+// returns an error, and dst as it was.
 func AppendRaw(dst, text []byte) ([]byte, error) {
 	if err := Valid(text, 0); err != nil {
 		return dst, fmt.Errorf("raw JSON: %w", err)

@@ -8,10 +8,10 @@ import (
 	"unsafe"
 )
 
-// Reader reads a text that [Valid] or [Walk] has accepted, front to back, each
-// byte once. Every method that reads takes the next value, whatever it is; a
-// value of another kind than asked for is stepped over and remembered as the
-// error, so that a decoder is a plain list of what it wants:
+// Reader reads a text that [Valid] or [Walk] has accepted, front to back, each byte once. Every
+// reading method takes the next value, of whatever kind. If the kind is wrong, the method skips the
+// value and stores the mismatch as the error, so a decoder is a plain list of the values that it
+// wants:
 //
 //	r := strictjson.Read(text)
 //	for key := range r.Object() {
@@ -26,31 +26,29 @@ import (
 //	}
 //	return r.Err()
 //
-// A value that the body of such a loop leaves alone is stepped over. A loop
-// that is left early leaves the reader where it is.
+// A value that the body of such a loop does not read is skipped. If the loop ends early, the reader
+// stays where it is.
 //
-// On text that was not accepted, answers are arbitrary, but every method ends
-// and none panics. That makes a Reader fit to look for the id in what is left
-// of a broken message.
+// On text that was not accepted, the results are arbitrary, but every method ends and none panics.
+// So a Reader can look for the id in a broken message.
 //
-// What a decoder keeps of an element takes far more memory than `{},` does, so a
-// reader hands out at most [DefaultElements], unless [Reader.Within] or
-// [Reader.Unbounded] says otherwise. Members of objects are not counted: a decoder
-// that keeps the members of an object must bound them itself.
+// The decoded form of an element takes far more memory than `{},` does, so a reader returns at most
+// [DefaultElements], unless [Reader.Within] or [Reader.Unbounded] says otherwise. Members of
+// objects are not counted: a decoder that keeps the members of an object must bound them itself.
 type Reader struct {
 	src  []byte
 	pos  int
 	err  error
-	left int        // elements that it may still hand out by itself
-	from *Allowance // where the elements are counted instead; nil is left
+	left int        // elements that it may still return
+	from *Allowance // counts the elements instead of left; may be nil
 }
 
-// DefaultElements is how many elements of arrays a reader hands out: those of all arrays of
-// the text together, however they are nested. The largest type of the protocol takes about
-// 600 bytes, with the index that finds it again, so this is 6 MB.
+// DefaultElements is how many elements of arrays a reader returns, counted over all arrays of the
+// text, also nested ones. The largest type of the protocol takes about 600 bytes, with its index
+// entry, so this is 6 MB.
 const DefaultElements = 10_000
 
-// Allowance is how many elements the readers of several texts hand out together.
+// Allowance is how many elements the readers of several texts may return together.
 type Allowance struct{ left, most int }
 
 // NewAllowance returns an allowance of so many elements.
@@ -63,20 +61,20 @@ func Read(text []byte) *Reader {
 	return r
 }
 
-// Within makes r count the elements that it hands out against a, and returns r.
+// Within makes r count its elements against a, and returns r.
 func (r *Reader) Within(a *Allowance) *Reader {
 	r.from = a
 	return r
 }
 
-// Unbounded makes r hand out all elements, and returns r. It is for decoders that keep
+// Unbounded removes the bound on elements from r, and returns r. It is for decoders that keep
 // nothing of an element, or count what they keep.
 func (r *Reader) Unbounded() *Reader {
 	r.left, r.from = math.MaxInt, nil
 	return r
 }
 
-// TooManyError says that a text has more elements than its reader hands out.
+// TooManyError says that a text has more elements than its reader may return.
 type TooManyError struct {
 	Most   int
 	Offset int
@@ -86,8 +84,8 @@ func (e *TooManyError) Error() string {
 	return "want at most " + strconv.Itoa(e.Most) + " elements in all arrays, there are more at offset " + strconv.Itoa(e.Offset)
 }
 
-// grant reports whether another element may be handed out. If not, nothing else is:
-// the reader is at its end then.
+// grant reports whether another element may be returned. If not, the reader is at its end and
+// returns nothing more.
 func (r *Reader) grant() bool {
 	left, most := &r.left, DefaultElements
 	if r.from != nil {
@@ -120,8 +118,8 @@ func (r *Reader) Kind() byte {
 	return 0
 }
 
-// Cut reports whether the text has ended. Right after a member or an element was
-// read it means that the text was cut off, possibly inside that value.
+// Cut reports whether the text has ended. Right after a member or an element, it means that the
+// text was cut off, possibly inside that value.
 func (r *Reader) Cut() bool { return r.pos >= len(r.src) }
 
 func (r *Reader) blank() {
@@ -130,8 +128,8 @@ func (r *Reader) blank() {
 	}
 }
 
-// want reports whether the next value begins with c. Otherwise it steps over
-// the value and keeps the mismatch.
+// want reports whether the next value begins with c. If not, it skips the value and stores the
+// mismatch.
 func (r *Reader) want(c byte, what string) bool {
 	if r.Kind() == c {
 		return true
@@ -147,7 +145,7 @@ func (r *Reader) refuse(what string) {
 	r.Skip()
 }
 
-// Skip steps over the next value.
+// Skip skips the next value.
 func (r *Reader) Skip() { r.Raw() }
 
 // Raw returns the next value as written, aliasing the text.
@@ -157,13 +155,13 @@ func (r *Reader) Raw() []byte {
 	return r.src[start:r.pos:r.pos]
 }
 
-// Object iterates over the names of the next value's members; the body of the loop reads the
-// value of each next. A name aliases the text where it is written without escapes.
+// Object iterates over the names of the next value's members. The body of the loop reads the value
+// of each. A name without escapes aliases the text.
 func (r *Reader) Object() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { r.members(yield) }
 }
 
-// Members is Object without the members that are null.
+// Members is Object without the members whose value is null.
 func (r *Reader) Members() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		r.members(func(name []byte) bool { return r.Null() || yield(name) })
@@ -191,9 +189,9 @@ func (r *Reader) members(yield func([]byte) bool) {
 	}
 }
 
-// Member returns the name of the next member of an object, whose value is the next to be
-// read or skipped, and false behind the last. It is for a reader at the opening brace, or
-// behind a value of the object.
+// Member returns the name of an object's next member, whose value must be read or skipped next. It
+// returns false after the last. The reader must be at the opening brace, or behind a value of the
+// object.
 func (r *Reader) Member() (name []byte, more bool) {
 	if !r.part('}') {
 		return nil, false
@@ -203,9 +201,8 @@ func (r *Reader) Member() (name []byte, more bool) {
 	return name, true
 }
 
-// Array iterates over the indexes of the next value's elements; each element
-// is the next to be read in the body of the loop. It ends, and so does all reading,
-// with a [*TooManyError] where there are too many.
+// Array iterates over the indexes of the next value's elements. The body of the loop reads each
+// element. If there are too many, all reading ends with a [*TooManyError].
 func (r *Reader) Array() iter.Seq[int] {
 	return func(yield func(int) bool) { r.elements(yield) }
 }
@@ -261,8 +258,8 @@ func (r *Reader) String() string {
 	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
-// Text returns the next value, a string. The bytes alias the text where the
-// string is written without escapes, and must not be changed.
+// Text returns the next value, a string. The bytes alias the text if the string has no escapes, and
+// must not be changed.
 func (r *Reader) Text() []byte {
 	text, _ := r.text()
 	return text
@@ -288,7 +285,7 @@ func (r *Reader) Bool() bool {
 	return false
 }
 
-// Null steps over the next value if it is null, and reports whether it was.
+// Null reports whether the next value is null, and skips it if so.
 func (r *Reader) Null() bool {
 	if r.Kind() != 'n' {
 		return false

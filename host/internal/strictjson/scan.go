@@ -2,12 +2,12 @@ package strictjson
 
 import "unicode/utf8"
 
-// DefaultDepth is the nesting limit where a caller gives none.
+// DefaultDepth is the nesting limit if a caller gives none.
 const DefaultDepth = 128
 
-// Valid returns nil when text is exactly one JSON value, with white space
-// around it at most, nested no deeper than maxDepth ([DefaultDepth] if that is
-// not positive). Otherwise it returns an [*Error].
+// Valid returns nil if text is exactly one JSON value, with optional white space around it, nested
+// no deeper than maxDepth ([DefaultDepth] if that is not positive). Otherwise it returns an
+// [*Error].
 func Valid(text []byte, maxDepth int) error {
 	s := newScanner(text, maxDepth)
 	end := s.value(s.blank(0), 0)
@@ -62,8 +62,8 @@ func (s *scanner) unexpected(i int) int {
 
 func (s *scanner) err() error { return &Error{Reason: s.why, Offset: s.at} }
 
-// end checks what is left when the value is over: nothing but white space, and
-// UTF-8 throughout.
+// end checks the rest after the value, which may only be white space, and that all of the text is
+// UTF-8.
 func (s *scanner) end(i int) int {
 	if i = s.blank(i); i < len(s.src) {
 		return s.fail(i, Trailing)

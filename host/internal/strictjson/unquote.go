@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote returns what raw, a string as written with its quotes, stands for.
-// The result aliases raw where nothing is escaped.
+// Unquote returns the text of raw, a string as written with its quotes. The result aliases raw if
+// nothing is escaped.
 func Unquote(raw []byte) []byte {
 	text, _ := unquote(raw)
 	return text

@@ -9,13 +9,11 @@ import (
 	"strconv"
 )
 
-// AppendValue appends v as compact JSON. The values that arguments are made of
-// take a short way: maps by name, slices of any, strings, numbers, booleans and
-// nil; members are written in the order of their names. A [json.RawMessage] or
-// a []byte is JSON already and goes through [AppendRaw]. Everything else is
-// left to [json.Marshal], which replaces bytes that are not UTF-8; on the short
-// way they are an error, as are NaN and infinities. On any error dst is
-// returned as it was.
+// AppendValue appends v as compact JSON. It writes the usual types of arguments itself: maps by
+// name, slices of any, strings, numbers, booleans and nil. Members are sorted by name. A
+// [json.RawMessage] or a []byte is JSON already and goes through [AppendRaw]. [json.Marshal] writes
+// everything else, and replaces bytes that are not UTF-8; in the usual types such bytes are an
+// error, as are NaN and infinities. On any error dst is returned as it was.
 func AppendValue(dst []byte, v any) ([]byte, error) {
 	out, err := appendValue(dst, v, 0)
 	if err != nil {

@@ -2,8 +2,7 @@ package strictjson
 
 import "iter"
 
-// Walk checks a text and hands out the parts of its outermost array or object
-// on the way, in the same pass:
+// Walk checks a text and returns the parts of its outermost array or object in the same pass:
 //
 //	w := strictjson.Open(text, depth)
 //	for key, value := range w.Parts() {
@@ -26,9 +25,8 @@ func Open(text []byte, maxDepth int) Walk {
 	return w
 }
 
-// Kind returns the first byte of the text that is not white space, 0 for a
-// blank text: '{' for an object, '[' for an array, anything else for a
-// scalar or for what is not JSON.
+// Kind returns the first byte of the text that is not white space, or 0 for a blank text: '{' for
+// an object, '[' for an array, any other byte for a scalar or for invalid text.
 func (w *Walk) Kind() byte {
 	if w.start < len(w.scan.src) {
 		return w.scan.src[w.start]
@@ -36,8 +34,8 @@ func (w *Walk) Kind() byte {
 	return 0
 }
 
-// Err returns nil once the whole text was walked and accepted, and otherwise
-// the [*Error] that ended the walk.
+// Err returns nil if the whole text was walked and accepted, and otherwise the [*Error] that ended
+// the walk.
 func (w *Walk) Err() error { return w.err }
 
 // Parts iterates, once, over the members of an object or the elements of an array: the

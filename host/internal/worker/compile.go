@@ -21,17 +21,17 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// lowLimits are for a module that is compiled in this process, where nothing can end it.
-// A unit of effort is 100 ns and 100 bytes at most, and four functions are compiled at a
-// time, so these are some 5 s of one processor, and less than 512 MB.
+// lowLimits are the limits of a module that is compiled in this process, where nothing can stop the
+// compilation. A unit of effort is at most 100 ns and 100 bytes, and four functions are compiled at
+// a time, so these are about 5 s of one processor, and less than 512 MB.
 var lowLimits = wasm.Limits{Effort: 42_000_000, BodyEffort: 900_000}
 
-// CompileTime is how long compiling a module may take where a Compiler says nothing.
+// CompileTime is how long compiling a module may take unless a Compiler says otherwise.
 const CompileTime = time.Minute
 
-// compileGarbage lets the heap of a process that compiles and ends grow further before it is
-// swept. The limit of memory takes precedence. It is a variable of the environment because
-// the packages of a program make garbage before its main function begins.
+// compileGarbage lets the heap of a process that only compiles grow further before a collection.
+// The memory limit takes precedence. It is an environment variable because packages make garbage
+// before the main function begins.
 const compileGarbage = "GOGC=400"
 
 const (
@@ -39,36 +39,35 @@ const (
 	maxRefusalLine = 300 // bytes of a line of a refusal
 )
 
-// Compiler makes the native code of modules that are not part of the program, in
-// processes of their own. Each module has a cache folder for itself, which its
-// process fills and this one reads: a process that breaks spoils its own module. It
-// may be used from any goroutine.
+// Compiler makes the native code of modules that are not part of the program, in processes of their
+// own. Each module has a cache folder of its own, which its process fills and this one reads, so a
+// hostile process can only spoil its own module. Any goroutine may use it.
 type Compiler struct {
-	// Command is a program with its arguments that passes its stdin and stdout to
-	// Serve. Without one, modules are compiled in this process, within low limits.
+	// Command is a program, with arguments, that passes its stdin and stdout to Serve. Without it,
+	// modules are compiled in this process, within low limits.
 	Command []string
 
-	// Cache keeps what is compiled. Where it is nil, or cannot be used, a folder is
-	// made that Close removes.
+	// Cache keeps compiled code. If it is nil or cannot be used, the Compiler makes a folder that
+	// Close removes.
 	Cache *CodeCache
 
-	// CacheUnavailable is told why Cache cannot be used; it may be nil.
+	// CacheUnavailable, if not nil, gets the reason why Cache cannot be used.
 	CacheUnavailable func(error)
 
 	// Timeout is how long compiling a module may take; 0 is CompileTime.
 	Timeout time.Duration
 
 	once   sync.Once
-	slots  chan struct{} // of the processes that compile
+	slots  chan struct{} // one for each process that compiles
 	tidied sync.Once
 
 	mu        sync.Mutex
 	temporary *CodeCache // nil until it is needed
 }
 
-// Module returns a transport, compiled, and the engine that it runs on, which the
-// caller closes. c says what else the engine is like. A module that cannot be used
-// is a [*RefusedError] or a [*wasm.Refusal].
+// Module returns a compiled transport and the engine that it runs on, which the caller closes. c
+// configures the rest of the engine. A module that cannot be used is a [*RefusedError] or a
+// [*wasm.Refusal].
 func (c *Compiler) Module(ctx context.Context, name string, binary []byte, config wasm.Config) (*wasm.Engine, *wasm.Module, error) {
 	var engine *wasm.Engine
 	var module *wasm.Module
@@ -89,7 +88,7 @@ func (c *Compiler) Module(ctx context.Context, name string, binary []byte, confi
 	return engine, module, err
 }
 
-// Provider returns an auth provider, loaded by e, whose Fuel is fuel.
+// Provider returns an auth provider that e, whose Fuel is fuel, has loaded.
 func (c *Compiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, name string, binary []byte) (p *auth.Plugin, err error) {
 	err = c.open(ctx, job{kind: provider, fuel: fuel, name: name, module: binary}, func(s wasm.Source) (err error) {
 		p, err = e.LoadFrom(ctx, name, binary, s)
@@ -98,8 +97,8 @@ func (c *Compiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, nam
 	return p, err
 }
 
-// Manifest asks an auth provider, in a process of its own, what it says of itself. There has
-// to be a Command.
+// Manifest returns the manifest of an auth provider, which it runs in a process of its own. Command
+// must be set.
 func (c *Compiler) Manifest(ctx context.Context, name string, binary []byte) (*step.Manifest, error) {
 	j := job{kind: provider, name: name, module: binary}
 	var body []byte
@@ -113,7 +112,7 @@ func (c *Compiler) Manifest(ctx context.Context, name string, binary []byte) (*s
 	return auth.ReadManifest(body)
 }
 
-// Close removes what was kept for this Compiler alone. Nothing uses it any more.
+// Close removes the temporary folder. The Compiler must no longer be in use.
 func (c *Compiler) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +124,8 @@ func (c *Compiler) Close() error {
 	return err
 }
 
-// open calls f to use the native code of a module. f is called once where the code is in the
-// cache, and otherwise again after it was compiled.
+// open calls f to use the native code of a module. If the code is not in the cache yet, open
+// compiles it and calls f again.
 func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) error {
 	if len(c.Command) == 0 {
 		dir, leave := c.Cache.open(ctx, wasm.Hash(j.module))
@@ -153,8 +152,8 @@ func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) e
 	})
 }
 
-// withFolder calls do with a folder for what is compiled: one of the cache, or, where
-// the cache cannot be written to, one of this Compiler alone.
+// withFolder calls do with a folder for compiled code: one of the cache or, if the cache cannot be
+// written to, one of this Compiler.
 func (c *Compiler) withFolder(ctx context.Context, j *job, do func() error) error {
 	with := func(cache *CodeCache) error {
 		dir, leave := cache.open(ctx, wasm.Hash(j.module))
@@ -186,12 +185,12 @@ func (c *Compiler) withFolder(ctx context.Context, j *job, do func() error) erro
 	return with(spare)
 }
 
-// cacheError is why native code cannot be kept in a cache.
+// cacheError says why native code cannot be kept in a cache.
 type cacheError struct{ err error }
 
 func (e *cacheError) Error() string { return fmt.Sprintf("nothing can be kept: %v", e.err) }
 
-// clearFolder removes what is in a folder, as far as it can be removed.
+// clearFolder removes the contents of a folder as far as possible.
 func clearFolder(dir string) {
 	entries, _ := os.ReadDir(dir) // or there is nothing to remove
 	for _, e := range entries {
@@ -199,8 +198,8 @@ func clearFolder(dir string) {
 	}
 }
 
-// ask gives a job to a process, and returns the body of COMPILED. When it returns, nothing is
-// left of the process.
+// ask gives a job to a process, and returns the body of COMPILED. When it returns, nothing is left
+// of the process.
 func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 	c.once.Do(func() { c.slots = make(chan struct{}, compilers) })
 	select {
@@ -210,7 +209,7 @@ func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 		return nil, context.Cause(ctx)
 	}
 	body, err := c.start(ctx, j)
-	if err != nil { // what was being written when the process ended is of no use
+	if err != nil { // a file that was being written when the process ended is unusable
 		_ = filepath.WalkDir(j.cache, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && (strings.HasPrefix(d.Name(), "new-") || filepath.Ext(path) == ".tmp") {
 				_ = os.Remove(path)
@@ -221,7 +220,7 @@ func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 	return body, err
 }
 
-// start is ask, when there is room for another process.
+// start calls ask when there is room for another process.
 func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	program := process.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:]), Env: []string{compileGarbage}}
 	piped, err := program.StartPiped()
@@ -238,7 +237,7 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	t, body, err := converse(piped, j)
 	stop()
 	if err != nil && !errors.As(err, new(*violation)) {
-		awaitExit(piped.Ended()) // one that says nothing is about to end by itself
+		awaitExit(piped.Ended()) // a silent process is about to end by itself
 	}
 	fate := piped.Reap()
 	piped.Close()
@@ -258,19 +257,19 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	return body, nil
 }
 
-// A StartError is why there is no process to compile in: no fault of the module.
+// A StartError says why there is no process to compile in. The module is not at fault.
 type StartError struct{ Err error }
 
 func (e *StartError) Error() string { return fmt.Sprintf("start its worker process: %v", e.Err) }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// endedRefusal is a RefusedError by the end of a process.
+// endedRefusal returns the RefusedError for the end of a process.
 func endedRefusal(format string, a ...any) *RefusedError {
 	return &RefusedError{why: fmt.Sprintf(format, a...), Ended: true}
 }
 
-// cleanLines makes a text of a process fit to be shown to a person. The first line stays a
-// line, and all others are indented, as in a [wasm.Refusal].
+// cleanLines makes a text of a process fit to be shown to a person. It keeps the first line and
+// indents all others, as in a [wasm.Refusal].
 func cleanLines(text string) string {
 	var clean []string
 	for line := range strings.Lines(text) {
@@ -281,7 +280,7 @@ func cleanLines(text string) string {
 	return strings.Join(clean, "\n  ")
 }
 
-// converse sends a job and reads its answer, whose body is the caller's.
+// converse sends a job and reads its answer. The body belongs to the caller.
 func converse(p processPipe, j *job) (tag, []byte, error) {
 	for _, part := range [][]byte{j.append(nil), j.module} {
 		if _, err := p.Write(part); err != nil {

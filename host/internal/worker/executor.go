@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// processPipe is a process as its executor sees it.
+// processPipe is the process of a worker, as its executor uses it.
 type processPipe interface {
 	io.ReadWriter
 	Kill()
@@ -25,39 +25,39 @@ type processPipe interface {
 	Close()
 }
 
-// executor is a guest in a worker, as its host drives it.
+// executor runs a guest in a worker, on the side of the host.
 type executor struct {
 	callbacks    guest.Callbacks
 	pipe         processPipe
 	eventTimeout time.Duration
 	in           frames
-	out          []byte                 // for what is sent
+	out          []byte                 // the frame to be sent
 	deadline     *time.Timer            // ends an event that takes too long
-	closing      atomic.Bool            // the end is wanted
-	killed       atomic.Pointer[string] // why the host ended it, where that was not wanted
+	closing      atomic.Bool            // the host wants the end of the process
+	killed       atomic.Pointer[string] // why the host ended it, if it did not want that
 	usage        usageWatch
 	closed       sync.Once
 	exited       chan struct{} // closed when the process is reaped
-	exitReason   string        // how it ended, from then on
-	releaseCache func()        // what the process has of the cache
+	exitReason   string        // how it ended; set before exited is closed
+	releaseCache func()        // releases the process's lock in the cache
 
-	endErr   error // why nothing runs any more
+	endErr   error // why no event can run any more
 	used     int64
 	pages    uint32
 	starting bool
 
-	// Of what runs now.
+	// The state of the running event.
 	budget int64
-	spent  int64 // of the budget, as the host counts
+	spent  int64 // of the budget, as counted by the host
 	asked  call
-	left   int64 // fuel of the guest, as the worker counts, and what the host takes of it
-	charge int64 // for the answer
+	left   int64 // fuel of the guest as counted by the worker, less what the host has charged
+	charge int64 // to be sent with the answer
 	trap   *wasm.Trap
 }
 
 var _ guest.Executor = (*executor)(nil)
 
-// newExecutor returns the executor of a process that has just been started.
+// newExecutor returns the executor of a process that was just started.
 func newExecutor(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *executor {
 	m := &executor{callbacks: b, pipe: p, eventTimeout: eventTimeout, exited: make(chan struct{}), releaseCache: func() {}}
 	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
@@ -70,7 +70,7 @@ func newExecutor(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *
 	return m
 }
 
-// reap reaps the process when it is over, and reports an end that the host did not want.
+// reap reaps the process when it has ended, and reports an end that the host did not want.
 func (m *executor) reap() {
 	<-m.pipe.Ended()
 	m.exitReason = m.pipe.Reap()
@@ -83,7 +83,7 @@ func (m *executor) reap() {
 	}
 }
 
-// start tells the worker to begin. The caller closes the executor after an error.
+// start makes the worker begin. After an error the caller closes the executor.
 func (m *executor) start(b *begin) error {
 	m.budget, m.spent, m.starting = wasm.InitBudget, 0, true
 	m.out = b.append(m.out)
@@ -115,8 +115,7 @@ func (m *executor) Rest() error {
 	return nil
 }
 
-// Close implements [guest.Executor]. The worker has nothing to tidy up, so it is
-// killed.
+// Close implements [guest.Executor]. It kills the worker, which has nothing to clean up.
 func (m *executor) Close() error {
 	m.closed.Do(func() {
 		m.closing.Store(true)
@@ -130,15 +129,15 @@ func (m *executor) Close() error {
 	return nil
 }
 
-// startTime is how much longer than an event the start may take, in which the plugin is
-// compiled.
+// startTime is how much longer than an event the start may take, because the plugin is compiled in
+// it.
 const startTime = time.Minute
 
 // fuelsPerNano is the fewest units of its budget that an event uses in a nanosecond.
 const fuelsPerNano = 1.0 / 50
 
-// exchange sends the frame in out, of whose body more is the last part, and answers the
-// worker until the event is over.
+// exchange sends the frame in out, whose body ends with more, and answers the worker until the
+// event is over.
 func (m *executor) exchange(more []byte, extra time.Duration) (int32, error) {
 	m.deadline.Reset(m.eventTimeout + extra + time.Duration(float64(m.budget)/fuelsPerNano))
 	m.usage.begin()
@@ -201,7 +200,7 @@ func (m *executor) serve(end *eventEnd) error {
 	}
 }
 
-// bound is how long the body of a frame may be.
+// bound returns the longest body of a frame.
 func (m *executor) bound(t tag) (size uint32, known bool) {
 	size, known = bounds[t]
 	if t == tagCall {
@@ -226,7 +225,7 @@ func (m *executor) onEnd(end *eventEnd, t tag, body []byte) error {
 	return nil
 }
 
-// spend takes units from what the host counts of the event.
+// spend takes units from the host's count for the event.
 func (m *executor) spend(units int64) error {
 	if m.spent += units; m.spent > m.budget {
 		return &wasm.Trap{Kind: wasm.TrapFuel}
@@ -234,7 +233,7 @@ func (m *executor) spend(units int64) error {
 	return nil
 }
 
-// stop is the value that a trap panics with, to leave the function that answers a host call.
+// stop is the value with which a trap panics, to leave the function that answers a host call.
 type stop struct{}
 
 // onCall answers a host call.
@@ -268,8 +267,8 @@ func (m *executor) onCall(body []byte) (err error) {
 	return m.send(nil)
 }
 
-// Memory implements [guest.Caller]. The host has only the bytes of the guest's memory that
-// the call names.
+// Memory implements [guest.Caller]. The host has only those bytes of the guest's memory that the
+// call names.
 func (m *executor) Memory(ptr, size uint32) ([]byte, bool) {
 	at := guest.PointerArg(m.asked.op)
 	if at < 0 || !m.asked.named || m.asked.args[at] != ptr || m.asked.args[at+1] != size {
@@ -305,16 +304,16 @@ func (m *executor) onObserved(body []byte) error {
 	if m.callbacks.Observed == nil {
 		return violates("it reports a call that it was not asked to report")
 	}
-	m.asked.op, m.asked.named = l.op, false // the host has no bytes of its memory
+	m.asked.op, m.asked.named = l.op, false // the host has no bytes of the guest's memory
 	m.callbacks.Observed(l.op, l.args[:l.op.Params()], l.result)
 	return m.spend(guest.Price(l.op))
 }
 
-// sourcePrice is the price of one reading of the clock, or of the first byte of randomness:
-// half of what the guest is charged for it.
+// sourcePrice is the price of one reading of the clock, or of the first byte of randomness: half of
+// the guest's price.
 const sourcePrice = 100
 
-// answerSource answers a guest whose time and randomness are kept.
+// answerSource answers a guest whose time and randomness are recorded.
 func (m *executor) answerSource(body []byte) error {
 	f := fields{rest: body}
 	n := f.u32()
@@ -342,17 +341,17 @@ func (m *executor) answerSource(body []byte) error {
 	return m.send(nil)
 }
 
-// kill ends the process. The callback Lost gets the reason.
+// kill ends the process. The callback Lost gets reason.
 func (m *executor) kill(why string) {
 	m.killed.CompareAndSwap(nil, &why)
 	m.pipe.Kill()
 }
 
-// exitGrace is how long a worker that says nothing more may take to be over.
+// exitGrace is how long a silent worker may take to end.
 const exitGrace = time.Second
 
-// explainEnd closes the executor, and returns why: because of what the guest did, of what
-// its worker did, or of how the process ended.
+// explainEnd closes the executor, and returns the reason: an act of the guest or of its worker, or
+// the end of the process.
 func (m *executor) explainEnd(err error) error {
 	switch {
 	case errors.As(err, new(*wasm.Trap)), errors.As(err, new(*RefusedError)):

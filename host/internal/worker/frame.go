@@ -64,40 +64,40 @@ const (
 	maxSentText = 2 << 10
 )
 
-// bounds are the bodies that the host takes, by tag; those of CALL come on top.
+// bounds holds the longest bodies that the host accepts, by tag, without what a CALL carries.
 var bounds = map[tag]uint32{
 	tagCall: callSize, tagObserved: 4 + 5*4 + 4, tagStderr: maxStderr, tagAsk: 4,
 	tagReturn: 4 + 8 + 4, tagTrap: 4 + 4 + 8 + 4 + maxSentText, tagRefused: maxSentText,
 }
 
-// A violation of the protocol is something that no honest worker does.
+// A violation of the protocol is something that an honest worker never does.
 type violation struct{ what string }
 
 func (v *violation) Error() string { return v.what }
 
 func violates(format string, a ...any) error { return &violation{fmt.Sprintf(format, a...)} }
 
-// A RefusedError is why a plugin is not run at all.
+// A RefusedError says why a plugin is not run at all.
 type RefusedError struct {
 	why   string
-	Ended bool // by the end of the process that compiled it, and not by a look at it
+	Ended bool // its compiling process ended, and its inspection found nothing
 	Late  bool // Ended because it took too long
 }
 
 func (r *RefusedError) Error() string { return r.why }
 
-// frames reads frames. A body is valid until the next one.
+// frames reads frames. A body is valid until the next frame is read.
 type frames struct {
 	in   *bufio.Reader
 	body []byte
 	most func(tag) (size uint32, known bool)
 }
 
-// keepBody is how much of a body's memory is kept for the next one.
+// keepBody is the largest buffer of a body that is kept for the next one.
 const keepBody = 256 << 10
 
-// next returns a frame; io.EOF means that the other side is gone. A frame that is too long is
-// not read.
+// next returns a frame, or io.EOF if the other side has ended. It does not read a frame that is too
+// long.
 func (f *frames) next() (tag, []byte, error) {
 	var head [headSize]byte
 	if _, err := io.ReadFull(f.in, head[:]); err != nil {
@@ -119,11 +119,11 @@ func (f *frames) next() (tag, []byte, error) {
 	return t, f.body, nil
 }
 
-// beginFrame begins a frame in b, whose body is appended next; endFrame ends it.
+// beginFrame begins a frame in b. The body is appended next; endFrame ends the frame.
 func beginFrame(b []byte, t tag) []byte { return append(b[:0], 0, 0, 0, 0, byte(t)) }
 
-// endFrame writes the length of the frame in b. more is how many bytes of the body follow
-// that are not in b.
+// endFrame writes the length of the frame in b. more is the number of body bytes that follow
+// outside of b.
 func endFrame(b []byte, more int) []byte {
 	le.PutUint32(b, uint32(len(b)-headSize+more))
 	return b
@@ -139,7 +139,7 @@ func appendU32(b []byte, numbers ...uint32) []byte {
 	return b
 }
 
-// bit is a bool as it is sent.
+// bit returns a bool as a number.
 func bit(set bool) uint32 {
 	if set {
 		return 1
@@ -147,7 +147,7 @@ func bit(set bool) uint32 {
 	return 0
 }
 
-// fields reads the body of a frame. A field that is missing reads as 0, and end reports it.
+// fields reads the body of a frame. A missing field reads as 0, and end then returns an error.
 type fields struct {
 	rest  []byte
 	short bool
@@ -166,10 +166,10 @@ func (f *fields) take(n int) []byte {
 func (f *fields) u32() uint32 { return le.Uint32(f.take(4)) }
 func (f *fields) i64() int64  { return int64(le.Uint64(f.take(8))) }
 
-// text reads n bytes, or as many as there are.
+// text reads n bytes, or fewer at the end.
 func (f *fields) text(n uint32) string { return string(f.take(int(min(n, uint32(len(f.rest)))))) }
 
-// call reads which host call it is, and its arguments.
+// call reads the number and the arguments of a host call.
 func (f *fields) call() (op abi.Call, args [5]uint32) {
 	op = abi.Call(f.u32())
 	for n := range args {
@@ -190,7 +190,7 @@ func (f *fields) end(more bool) error {
 type begin struct {
 	pages         uint32
 	remoteSources bool // time and randomness come from the host
-	observed      bool // the host wants to hear of the calls that the worker answers itself
+	observed      bool // the host wants to get OBSERVED for the calls that the worker answers itself
 	cache         string
 	module        []byte
 }
@@ -210,7 +210,7 @@ func (m *begin) decode(body []byte) error {
 	return f.end(true)
 }
 
-// event is an event with its budget. A sealed one has a size and no payload.
+// event is an event with its budget. A sealed event has a size and no payload.
 type event struct {
 	budget int64
 	guest.Event
@@ -232,8 +232,7 @@ func (m *event) decode(body []byte) error {
 // sealed reports whether the guest may not see the payload.
 func (m *event) sealed() bool { return uint64(m.Size) != uint64(len(m.Payload)) }
 
-// answer is the frame that answers a host call: its result, and the fuel to charge the
-// guest.
+// answer is the frame that answers a host call: the result, and the fuel to charge to the guest.
 type answer struct {
 	result int32
 	charge int64
@@ -255,8 +254,8 @@ type call struct {
 	op      abi.Call
 	args    [5]uint32
 	left    int64
-	named   bool   // what the arguments point to is in the guest's memory
-	carried []byte // and this is it
+	named   bool   // the arguments point into the guest's memory
+	carried []byte // the bytes that they point to
 }
 
 func (m *call) append(b []byte) []byte {
@@ -264,8 +263,8 @@ func (m *call) append(b []byte) []byte {
 	return endFrame(appendU32(le.AppendUint64(b, uint64(m.left)), bit(m.named)), len(m.carried))
 }
 
-// decode takes only calls that are answered by the host, and that carry what they
-// point to, all of it and nothing else.
+// decode accepts only calls that the host answers, and only if they carry exactly the bytes that
+// they point to.
 func (m *call) decode(body []byte) error {
 	f := fields{rest: body}
 	m.op, m.args = f.call()
@@ -287,10 +286,10 @@ func (m *call) decode(body []byte) error {
 	return nil
 }
 
-// isLocal tells the calls that look into the payload, which the worker has.
+// isLocal reports whether a call reads the payload, so that the worker answers it.
 func isLocal(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }
 
-// observed is a host call that the worker has answered itself.
+// observed is a host call that the worker has answered.
 type observed struct {
 	op     abi.Call
 	args   [5]uint32
@@ -312,7 +311,7 @@ func (m *observed) decode(body []byte) error {
 	return f.end(false)
 }
 
-// eventEnd is how an event ended, or the start: with a result, or with a trap.
+// eventEnd is the outcome of an event, or of the start: a result or a trap.
 type eventEnd struct {
 	result int32
 	trap   *wasm.Trap // nil for none
@@ -353,8 +352,8 @@ func (m *eventEnd) decode(t tag, body []byte) error {
 	return f.end(true)
 }
 
-// clip keeps a text as short as it may be.
+// clip shortens a text to the most that is sent.
 func clip(text string) string { return text[:min(len(text), maxSentText)] }
 
-// maxText is how much of a text of a worker is in an error, in bytes.
+// maxText is how many bytes of a worker's text an error quotes.
 const maxText = 1 << 10

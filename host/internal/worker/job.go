@@ -20,9 +20,8 @@ const (
 	provider
 )
 
-// job is what a worker compiles into a folder. Its answer is COMPILED; or REFUSED,
-// with what is wrong with the module; or FAILED, with why nothing can be kept in the
-// folder.
+// job is a compilation of a module into a folder. The answer is COMPILED; or REFUSED, with the
+// faults of the module; or FAILED, with the reason why nothing can be kept in the folder.
 type job struct {
 	kind   kind
 	fuel   int64  // of a provider's call; 0 is the usual
@@ -47,15 +46,15 @@ func (j *job) decode(body []byte) error {
 	return f.end(true)
 }
 
-// onlyCompiling is what a process may take that compiles one module. Its processor time
-// ends it even if the host does not wait for it any more.
+// onlyCompiling holds the limits of a process that compiles one module. Its processor time ends it
+// even if the host no longer waits.
 var onlyCompiling = confine.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
 
-// answers are the bodies that the host takes of a worker that compiles, by tag.
+// answers holds the longest bodies that the host accepts from a worker that compiles, by tag.
 var answers = map[tag]uint32{tagCompiled: 64 << 10, tagRefused: 16 << 10, tagFailed: maxSentText}
 
-// run compiles the module. It then asks a provider what it is, and returns the answer. failed
-// says why nothing was kept, and err what is wrong with the module.
+// run compiles the module and reads the manifest of a provider. failed says why nothing was kept,
+// and err what is wrong with the module.
 func (j *job) run(restrict func() error) (manifest []byte, failed, err error) {
 	if err := confine.Resources(onlyCompiling); err != nil {
 		return nil, err, nil

@@ -17,16 +17,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// compiling are the limits of a worker until it runs the plugin, and running those from then
-// on. They allow the descriptors that it has already, and a few that the runtime opens.
+// compiling holds the limits of a worker until it runs the plugin, and running the limits after
+// that. They allow the descriptors that it has, and a few that the runtime opens.
 var (
 	compiling = confine.Limits{Memory: 1 << 30, File: 64 << 20, Open: 48}
 	running   = confine.Limits{}
 )
 
-// Serve is the worker. It takes from its process what it does not need, for good. It
-// compiles the plugin that the host sends it, or runs it until in ends. The process must
-// end when Serve returns.
+// Serve is the main function of a worker. It compiles the plugin that the host sends, or runs it
+// until in ends. Before that it gives up, for good, the rights of its process that it does not
+// need. The process must end when Serve returns.
 func Serve(in io.Reader, out io.Writer) error {
 	if err := confine.Resources(compiling); err != nil {
 		return err
@@ -34,11 +34,11 @@ func Serve(in io.Reader, out io.Writer) error {
 	return serve(in, out, restrict)
 }
 
-// restrict takes from the process what running a plugin does not need, and seals it if the
-// system has seals: a seal that does not hold is then a reason not to run. On a system
-// without seals the host has told the user, see Lacks.
+// restrict gives up the rights that running a plugin does not need, and seals the process if the
+// system can. If sealing fails, the plugin must not run. On a system without seals the host has
+// told the user, see Lacks.
 func restrict() error {
-	debug.FreeOSMemory() // compiling took more than running will
+	debug.FreeOSMemory() // compiling took more memory than running will
 	if err := confine.Resources(running); err != nil {
 		return err
 	}
@@ -49,19 +49,18 @@ func restrict() error {
 	return nil
 }
 
-// serve is Serve in limits. restrict is called when all is ready to run the plugin.
+// serve is Serve with given limits. It calls restrict when the plugin is ready to run.
 func serve(in io.Reader, out io.Writer, restrict func() error) error {
 	w := &worker{out: bufio.NewWriterSize(out, 64<<10), restrict: restrict}
 	w.in = frames{in: bufio.NewReaderSize(in, 64<<10), most: func(tag) (uint32, bool) { return math.MaxInt32, true }}
 	err := w.run()
 	if errors.Is(err, io.EOF) {
-		return nil // the host is gone, or has had enough
+		return nil // the host has ended, or needs nothing more
 	}
 	return err
 }
 
-// worker is a guest with the host at the other end of a pipe. It belongs to one
-// goroutine.
+// worker runs a guest whose host is at the other end of a pipe. It belongs to one goroutine.
 type worker struct {
 	in       frames
 	out      *bufio.Writer
@@ -71,7 +70,7 @@ type worker struct {
 	observed bool
 	event    event
 	mod      *wasm.Instance
-	err      error // of the pipe
+	err      error // from the pipe
 }
 
 func (w *worker) run() error {
@@ -117,7 +116,7 @@ func (w *worker) compile(j *job) error {
 	return w.finish(append(beginFrame(w.frame, t), body[:min(len(body), int(answers[t]))]...))
 }
 
-// begin starts the guest, and reports whether there is one now.
+// begin starts the guest, and reports whether that succeeded.
 func (w *worker) begin(b *begin) (started bool, err error) {
 	w.observed = b.observed
 	m, err := w.load(b)
@@ -141,8 +140,8 @@ func (w *worker) begin(b *begin) (started bool, err error) {
 	return false, w.finish(append(beginFrame(w.frame, tagRefused), clip(err.Error())...))
 }
 
-// load compiles the plugin, and then gives up what only that needs. A cache that
-// cannot be used costs time and nothing else.
+// load compiles the plugin, and then gives up the rights that only compiling needs. If the cache
+// cannot be used, only time is lost.
 func (w *worker) load(b *begin) (*wasm.Module, error) {
 	ctx := context.Background()
 	c := wasm.Config{CacheDir: b.cache, ABI: w.surface()}
@@ -172,7 +171,7 @@ func (w *worker) serve() (more bool, err error) {
 	if err := e.decode(body); err != nil {
 		return false, err
 	}
-	w.in.body, w.answers = w.answers, w.in.body // which has the payload now
+	w.in.body, w.answers = w.answers, w.in.body // the old body holds the payload now
 	result, err := w.mod.Export(abi.ExportEvent).Call(e.budget, uint32(e.Kind), e.Handle, e.Arg, e.Size)
 	w.in.body, w.answers = w.answers, w.in.body
 	end := &eventEnd{result: int32(result), used: w.mod.Used(), pages: w.mod.Pages()}
@@ -200,7 +199,7 @@ func (w *worker) send(frame, more []byte) {
 	w.out.Write(more)
 }
 
-// await sends what is left, and returns the host's answer.
+// await flushes the buffer, and returns the host's answer.
 func (w *worker) await(want tag) ([]byte, error) {
 	if err := w.out.Flush(); err != nil {
 		return nil, err
@@ -212,8 +211,8 @@ func (w *worker) await(want tag) ([]byte, error) {
 	return body, err
 }
 
-// surface is the ABI of a host, with its prices; the host at the other end of the pipe
-// answers the calls.
+// surface returns the ABI of a host, with its prices. The host at the other end of the pipe answers
+// the calls.
 func (w *worker) surface() wasm.ABI {
 	s := guest.ABI()
 	for n, op := range abi.Calls() {
@@ -240,12 +239,12 @@ func (w *worker) answer(op abi.Call) func(*wasm.Instance, []uint64) {
 	}
 }
 
-// answerLocally answers a call that is about the payload.
+// answerLocally answers a call that reads the payload.
 func (w *worker) answerLocally(in *wasm.Instance, op abi.Call, args [5]uint32) (result int32) {
 	payload := guest.Payload(w.event.Payload)
 	switch {
 	case w.event.sealed():
-		result = int32(abi.Denied) // for a scan this says that nothing was found
+		result = int32(abi.Denied) // for a scan, this result means that nothing was found
 	case op == abi.CallTake:
 		result = payload.Take(in, args[0], args[1], args[2])
 	default:
@@ -258,8 +257,8 @@ func (w *worker) answerLocally(in *wasm.Instance, op abi.Call, args [5]uint32) (
 	return result
 }
 
-// forwardCall lets the host answer a call. Bytes that the guest cannot pay for are not sent.
-// If it points past its memory, the host decides.
+// forwardCall lets the host answer a call. It does not send bytes that the guest cannot pay for. If
+// the call points past the guest's memory, the host decides.
 func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
 	c := call{op: op, args: args, left: in.Left()}
 	if at := guest.PointerArg(op); at >= 0 {
@@ -286,13 +285,13 @@ func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int
 	return a.result
 }
 
-// source asks the host for the time, or for some randomness.
+// source asks the host for the time, or for random bytes.
 func (w *worker) source(n uint32) ([]byte, error) {
 	w.send(endFrame(le.AppendUint32(beginFrame(w.frame, tagAsk), n), 0), nil)
 	return w.await(tagSource)
 }
 
-// now is the host's clock. It is zero if the pipe is broken.
+// now returns the host's time, or zero if the pipe is broken.
 func (w *worker) now() time.Time {
 	body, err := w.source(0)
 	f := fields{rest: body}
@@ -303,7 +302,7 @@ func (w *worker) now() time.Time {
 	return time.Unix(0, at)
 }
 
-// remoteRand is the host's randomness.
+// remoteRand reads the host's random bytes.
 type remoteRand struct{ *worker }
 
 func (c remoteRand) Read(p []byte) (int, error) {
@@ -314,7 +313,7 @@ func (c remoteRand) Read(p []byte) (int, error) {
 	return copy(p, body), err
 }
 
-// remoteStderr is the guest's standard error.
+// remoteStderr sends the guest's standard error to the host.
 type remoteStderr struct{ *worker }
 
 func (v remoteStderr) Write(p []byte) (int, error) {

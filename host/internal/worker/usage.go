@@ -9,13 +9,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 )
 
-// What a worker may use of the processor between two events. An honest one needs next to
-// nothing: its runtime tidies up after an event, and every two minutes. A limit of the
-// operating system (RLIMIT_CPU) would count its whole life, and end honest workers that live
-// long.
+// The processor time that a worker may use between two events. An honest one needs next to nothing:
+// its runtime cleans up after an event, and every two minutes. A limit of the operating system
+// (RLIMIT_CPU) would count its whole life, and end honest workers that live long.
 const (
-	idleSpare = 5 * time.Second // in its life
-	idleShare = 100             // and one in so many of the time that it lives
+	idleSpare = 5 * time.Second // in the worker's life
+	idleShare = 100             // and one part in this many of the time that it lives
 )
 
 // maxPageTables is how many bytes of page tables the kernel may keep for a worker. An
@@ -23,29 +22,29 @@ const (
 // of address space leaves room for some 65,000 single pages, with 8 KiB of tables each.
 const maxPageTables = 16 << 20
 
-// When a worker is looked at: soon after its start, and then after twice the time, up to
-// lastLook. One that spins is over after lastLook and idleSpare at the latest.
+// The times at which a worker is checked: soon after its start, and then each time after twice the
+// interval, up to lastLook. A worker that spins is ended after lastLook and idleSpare at the
+// latest.
 const (
 	firstLook = time.Second
 	lastLook  = 30 * time.Second
 )
 
-// measured is a process that tells what it takes, as [process.Piped] does.
+// measured is a process whose usage can be read, such as a [process.Piped].
 type measured interface {
 	Usage() (u process.Usage, known bool)
 }
 
-// usageWatch ends a worker that uses the processor between two events, or has too many page
-// tables. It cannot tell apart what the worker uses during events: for the time that they
-// take, the worker may use every processor there is. It works on Linux only, where the system
-// says what a process takes.
+// usageWatch ends a worker that uses the processor between two events, or has too many page tables.
+// It does not check what the worker uses during events: for that time, the worker may use every
+// processor. It works only on Linux, where the system tells what a process uses.
 type usageWatch struct {
 	process measured
 	kill    func(why string)
 	spare   time.Duration
 	born    time.Time
 	timer   *time.Timer
-	wait    time.Duration // until the next look; guarded by timer, which runs once at a time
+	wait    time.Duration // until the next check; guarded by timer, which runs once at a time
 	worked  atomic.Int64  // nanoseconds of the events that are over
 	since   atomic.Int64  // when the current one began, after born; -1 between two
 }
@@ -58,7 +57,7 @@ func (w *usageWatch) start(p measured, kill func(why string)) {
 	w.timer.Reset(w.wait) // lookAgain resets it, so it has to be there first
 }
 
-// stop ends the watch. A look that is under way finds no process.
+// stop ends the watch. A check that is running finds no process.
 func (w *usageWatch) stop() { w.timer.Stop() }
 
 // begin and end are called around each event, by the owner of the executor.
@@ -76,12 +75,11 @@ func (w *usageWatch) lookAgain() {
 	}
 }
 
-// look compares what the worker takes with what it may take, and reports whether it goes
-// on.
+// look compares what the worker uses with what it may use, and reports whether the watch goes on.
 func (w *usageWatch) look() bool {
 	used, known := w.process.Usage()
 	switch may := w.may(time.Since(w.born)); {
-	case !known: // over, or a system that does not say
+	case !known: // it has ended, or the system does not tell
 		return false
 	case used.CPU > may:
 		w.kill(fmt.Sprintf("used %v of processor time, and had work for %v at most, so it was killed", used.CPU.Round(time.Millisecond), may.Round(time.Millisecond)))
@@ -93,7 +91,7 @@ func (w *usageWatch) look() bool {
 	return false
 }
 
-// may returns how much processor time a worker of that age may have used.
+// may returns the processor time that a worker of that age may have used.
 func (w *usageWatch) may(age time.Duration) time.Duration {
 	worked := time.Duration(w.worked.Load())
 	if since := w.since.Load(); since >= 0 {

@@ -1,7 +1,6 @@
-// Package worker runs a guest in a process of its own, for plugins that the user does
-// not trust. A guest that breaks out of its sandbox there, for example by a bug of the
-// compiler, finds a process that holds nothing, may open nothing and ends with its
-// connection.
+// Package worker runs a guest in a process of its own, for plugins that the user does not trust. A
+// guest that breaks out of its sandbox, for example by a bug of the compiler, is then in a process
+// that holds nothing, may open nothing and ends with its connection.
 //
 //	host                                          worker
 //	 │  BEGIN(module)  ──────────────────────────►  │   limits, compiles, seals itself
@@ -12,11 +11,10 @@
 //	 │  ANSWER(result, charge)   ────────────────►  │
 //	 │  ◄───────────────────────────  RETURN(0)     │
 //
-// [Program] is the side of the host: a guest that package guest drives as it does
-// any other, with the same errors and the same trace. [Serve] is the other side.
-// They speak over the worker's stdin and stdout, in frames, one at a time: while an
-// event runs the host answers, and between two events both are silent. A host call that
-// has no result does not wait for an answer.
+// [Program] is the side of the host: package guest drives it like any other guest, with the same
+// errors and the same trace. [Serve] is the other side. They exchange frames over the worker's
+// stdin and stdout, one at a time. While an event runs, the host answers; between two events both
+// are silent. A host call without a result does not wait for an answer.
 //
 // # What crosses
 //
@@ -26,14 +24,12 @@
 //
 // # Who trusts whom
 //
-// The worker trusts the host. The host takes the worker for an enemy: each frame is
-// bounded before it is read, each field is checked, and handles, windows and states are
-// compared with what the host knows itself. The worker counts fuel, and may lie about it.
-// So the host counts fuel itself: for each call that it answers, it takes the
-// price and the bytes from the same budget, and an event that is not over in time ends
-// the worker. Between events a worker has nothing to do; one that uses the processor all
-// the same is ended as well. Whatever is wrong, the process is killed and its connection
-// ends with it, and nothing else does.
+// The worker trusts the host. The host treats the worker as hostile: it bounds each frame before it
+// reads it, checks each field, and compares handles, windows and states with its own. The worker
+// counts fuel, but may lie. So the host counts too: each call that it answers takes its price and
+// its bytes from the same budget, and an event that takes too long ends the worker. A worker that
+// uses the processor between two events is ended as well. After any fault the process is killed,
+// and nothing but its connection ends.
 package worker
 
 import (
@@ -56,28 +52,26 @@ import (
 type Program struct {
 	Binary []byte // of the plugin, which must not change
 
-	// Command is a program with its arguments that passes its stdin and stdout to
-	// Serve.
+	// Command is a program, with arguments, that passes its stdin and stdout to Serve.
 	Command []string
 
-	// Cache keeps what a worker has compiled for the next one, by the Hash of the
-	// binary.
+	// Cache keeps what a worker has compiled for the next one, by the Hash of the binary.
 	Cache *CodeCache
 	Hash  string
 
-	// EventTimeout is how long an event may take, beside what its budget is worth; 0 is
-	// ten seconds.
+	// EventTimeout is how long an event may take, in addition to the time of its budget; 0 is ten
+	// seconds.
 	EventTimeout time.Duration
 
-	tidied sync.Once // the cache, by the first connection
+	tidied sync.Once // done for the cache by the first connection
 }
 
-// defaultEventTimeout ends a worker that does not keep to its budget by itself: an honest
-// one takes a hundredth of it.
+// defaultEventTimeout ends a worker that does not observe its budget. An honest worker takes a
+// hundredth of it.
 const defaultEventTimeout = 10 * time.Second
 
-// Lacks says, for people, what a worker on this system may do that a sealed one may not. It
-// is empty where processes can be sealed.
+// Lacks says, for people, what a worker on this system may do that a sealed one may not. It returns
+// "" if processes can be sealed.
 func Lacks() string { return confine.Lacks(runtime.GOOS, runtime.GOARCH) }
 
 // Start implements [guest.Program].
