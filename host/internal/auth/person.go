@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// maxWait is the longest that a provider can sleep.
+// maxWait is the longest sleep of a provider.
 const maxWait = 10 * time.Minute
 
 // prompt asks the person for a text.
@@ -40,8 +40,8 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 	return &step.Event{Input: &step.Input{Text: typed}}, nil
 }
 
-// errNoCallback is the problem of a flow that needs a function which its
-// [signin.Person] lacks.
+// errNoCallback is the problem of a flow that needs a function which its [signin.Person] does not
+// have.
 var errNoCallback = unavailable("this program cannot do that")
 
 // needsPerson is the problem of a flow that may not ask a person.
@@ -96,7 +96,7 @@ func (f *flow) command(ctx context.Context, _ *step.Action) (*step.Event, error)
 		return nil, context.Cause(ctx)
 	case errors.As(err, &problem):
 		return nil, problem
-	case errors.Is(err, fs.ErrNotExist): // there is no such program, so the entry is wrong
+	case errors.Is(err, fs.ErrNotExist): // the program does not exist, so the entry is wrong
 		return nil, &SettingsError{err}
 	case err != nil:
 		return nil, unavailable(err.Error())

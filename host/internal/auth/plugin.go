@@ -19,8 +19,8 @@ import (
 
 // Bounds of one Plugin, over all of its accounts.
 const (
-	maxSeats = 4 // instances at work at a time
-	maxIdle  = 4 // instances that wait for the next step; one of a provider in Go has 4.7 MiB
+	maxSeats = 4 // instances that run at a time
+	maxIdle  = 4 // instances that are kept for the next step; one of a provider in Go has 4.7 MiB
 )
 
 // Plugin is a provider in a module. It takes no steps by itself: each account gets
@@ -28,8 +28,8 @@ const (
 // nothing refers to the Plugin and its Providers any more, the module is closed.
 type Plugin struct{ *module }
 
-// module is the part of a Plugin that its engine knows. Nothing in it may refer to the
-// Plugin, or the Plugin would never be collected.
+// module is the part of a Plugin that its engine holds. It must not refer to the Plugin, or the
+// Plugin would never be collected.
 type module struct {
 	name     string
 	runtime  *wasm.Extism
@@ -39,32 +39,31 @@ type module struct {
 	seats    chan struct{}
 
 	mu     sync.Mutex
-	idle   []*instance // the one that was used last is last
+	idle   []*instance // the most recently used is last
 	closed bool
 }
 
-// forAccount is a Plugin as the Provider of one account. Only steps of the same forAccount
-// find what a step has left in the memory of an instance.
+// forAccount is a Plugin as the Provider of one account. Only steps of the same forAccount run in
+// an instance that holds data of an earlier step.
 type forAccount struct {
 	*Plugin
 	owner *owner
 }
 
-// owner tells the instances of one account from those of all others.
+// owner distinguishes the instances of one account from all others.
 type owner struct{ _ byte }
 
-// Name is the name that the plugin was loaded under.
+// Name returns the name under which the plugin was loaded.
 func (p *Plugin) Name() string { return p.name }
 
-// Manifest is what the provider says of itself, checked. The caller must not change it.
+// Manifest returns the provider's manifest, which has been checked. The caller must not change it.
 func (p *Plugin) Manifest() *step.Manifest { return p.manifest }
 
 // ForAccount returns the provider for one account. An instance that has taken a
 // step for it takes none for any other.
 func (p *Plugin) ForAccount() Provider { return &forAccount{p, new(owner)} }
 
-// Step takes one step. An instance that has failed is not used again, and the
-// next step gets another.
+// Step takes one step. An instance that has failed is not used again; the next step gets another.
 func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, error) {
 	defer runtime.KeepAlive(p.Plugin) // its module stays open during the step
 	in, err := json.Marshal(call)
@@ -85,8 +84,8 @@ func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, er
 	return reply, nil
 }
 
-// call calls an export in an instance that does nothing else. The owner is nil for a call
-// that gives the instance nothing of an account.
+// call calls an export in an instance that meanwhile runs nothing else. owner is nil for a call
+// that gives the instance no data of an account.
 func (m *module) call(ctx context.Context, owner *owner, export string, in []byte) ([]byte, error) {
 	select {
 	case m.seats <- struct{}{}:
@@ -131,15 +130,15 @@ func (m *module) take(ctx context.Context, owner *owner) (*instance, error) {
 		if err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}
-		plugin.SetLogger(func(extism.LogLevel, string) {}) // what providers log may be secret
+		plugin.SetLogger(func(extism.LogLevel, string) {}) // the logs of providers may hold secrets
 		i = &instance{plugin: plugin}
 	}
 	i.owner = owner
 	return i, nil
 }
 
-// give keeps an instance for the next step of its owner. If there are too many, it closes
-// the one that has waited longest.
+// give keeps an instance for the next step of its owner. If there are too many, it closes the one
+// that was unused for longest.
 func (m *module) give(i *instance) {
 	m.mu.Lock()
 	spare := i
@@ -156,8 +155,7 @@ func (m *module) give(i *instance) {
 	}
 }
 
-// close waits until no instance is at work, and frees everything. Later steps fail with
-// errClosed.
+// close waits until no instance runs, and frees everything. Later steps fail with errClosed.
 func (m *module) close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -180,17 +178,17 @@ func (m *module) close() error {
 	return err
 }
 
-// An instance is used for so many calls and bytes. Some languages free no memory, and some
-// providers keep what they have seen.
+// Bounds of the use of one instance. Some languages free no memory, and some providers keep what
+// they have read.
 const (
 	maxCalls = 256
 	maxBytes = 4 << 20
 )
 
-// instance is a module that runs. One goroutine uses it at a time.
+// instance is a running module. One goroutine uses it at a time.
 type instance struct {
 	plugin *extism.Plugin
-	owner  *owner // whose steps it takes; nil if it has only described itself
+	owner  *owner // whose steps it takes; nil if it has only returned its manifest
 	calls  int
 	bytes  int
 }
@@ -214,14 +212,14 @@ func (i *instance) call(ctx context.Context, export string, in []byte) ([]byte, 
 	case len(out) > step.MaxReply:
 		return nil, violationf("it replied with %d bytes, there may be %d", len(out), step.MaxReply)
 	}
-	// Extism's kernel keeps input and output until the next call, so call an export that
-	// cannot be there. That also finds out whether the module has left by proc_exit(0),
-	// which Extism takes for success.
+	// Extism's kernel keeps input and output until the next call, so call an export that cannot
+	// exist. This also shows whether the module has ended by proc_exit(0), which Extism takes for
+	// success.
 	if _, _, err := i.plugin.CallWithContext(context.Background(), "", nil); err == nil || err.Error() != "unknown function: " {
 		return nil, violationf("it left in the middle of a call")
 	}
 	return out, nil
 }
 
-// close gives the memory back.
+// close frees the instance.
 func (i *instance) close() { _ = i.plugin.CloseWithContext(context.Background()) }

@@ -13,7 +13,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// claims are those of a proof (RFC 9449, section 4.2).
+// claims are the claims of a proof (RFC 9449, section 4.2).
 type claims struct {
 	JTI   string `json:"jti"`
 	HTM   string `json:"htm"`
@@ -23,8 +23,8 @@ type claims struct {
 	Nonce string `json:"nonce,omitempty"`
 }
 
-// proof returns a proof that the sender of one request has the key. token is the one that
-// goes with the request; it and the nonce may be "".
+// proof returns a proof that the sender of one request has the key. token is the token of the
+// request. token and nonce may be "".
 func (k *key) proof(method, target, token, nonce string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -55,11 +55,11 @@ const (
 	maxNonce  = 1 << 10 // bytes
 )
 
-// noNonce is the error of a proof without the nonce that a server wants.
+// noNonce is the error of a proof that lacks the nonce that a server requires.
 const noNonce = "use_dpop_nonce"
 
-// nonces are the last ones that servers gave, by origin. The zero value is ready;
-// it is safe for concurrent use.
+// nonces holds the last nonce of each origin. The zero value is ready; it is safe for concurrent
+// use.
 type nonces struct {
 	mu   sync.Mutex
 	last map[string]string
@@ -71,8 +71,8 @@ func (n *nonces) of(origin string) string {
 	return n.last[origin]
 }
 
-// note keeps the nonce of an answer, and reports whether it is a new one. It keeps nothing
-// that is not a nonce (section 8.1), because the host signs what it keeps.
+// note stores the nonce of an answer, and reports whether it is new. It ignores text that is not a
+// nonce (section 8.1), because the host signs what it stores.
 func (n *nonces) note(origin, nonce string) (renewed bool) {
 	isOdd := func(r rune) bool { return r <= ' ' || r == '"' || r == '\\' || r > '~' }
 	if nonce == "" || len(nonce) > maxNonce || strings.ContainsFunc(nonce, isOdd) {
@@ -84,7 +84,7 @@ func (n *nonces) note(origin, nonce string) (renewed bool) {
 		return false
 	}
 	if n.last == nil || len(n.last) >= maxNonces {
-		n.last = map[string]string{} // servers send those that are in use again
+		n.last = map[string]string{} // servers send the nonces in use again
 	}
 	n.last[origin] = nonce
 	return true

@@ -12,15 +12,15 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// recordShape is the shape of names that providers give to records and keys. The names of
-// what the host keeps for providers have a slash, so no provider can name them.
+// recordShape matches the names that providers may give to records and keys. The host's own names
+// contain a slash, so no provider can use them.
 var recordShape = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 const maxKeyPart = 2 << 10 // bytes of an issuer, a resource or a client
 
-// record returns the vault key of a record that the flow may use: one of its own provider
-// and of no other server. A record that names no resource is bound to the server too,
-// except for the one type that a grant lets servers share.
+// record returns the vault key of a record that the flow may use: a record of its own provider and
+// its own server. A record that names no resource is bound to the server too, except for the one
+// type that a grant lets servers share.
 func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	key := vault.Key{Provider: f.config.Name, Issuer: k.Issuer, Resource: k.Resource, Client: k.Client, Name: k.Name}
 	server := &f.config.Server
@@ -31,7 +31,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	case f.shares(k):
 	case k.Resource == "":
 		key.Resource = boundTo(server)
-	case k.Resource != server.Resource || !sameOrigin(k.Resource, server.URL): // of another path, or behind a socket, whose origin is any socket's
+	case k.Resource != server.Resource || !sameOrigin(k.Resource, server.URL): // of another path, or behind a socket, where all origins are alike
 		key.Resource = boundTo(server) + " " + k.Resource
 	}
 	if f.config.Vault == nil {
@@ -40,7 +40,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	return key, nil
 }
 
-// checkRecordKey returns what is wrong with the key of a record. No grant changes that.
+// checkRecordKey returns what is wrong with the key of a record, whatever is granted.
 func checkRecordKey(k step.RecordKey, s *step.Server) error {
 	switch {
 	case !recordShape.MatchString(k.Name):
@@ -53,13 +53,13 @@ func checkRecordKey(k step.RecordKey, s *step.Server) error {
 	return nil
 }
 
-// shares reports whether a record is one for all servers of the provider.
+// shares reports whether all servers of the provider share a record.
 func (f *flow) shares(k step.RecordKey) bool {
 	return f.config.Grant.Registrations && k == step.RegistrationKey(k.Issuer) && sameOrigin(k.Issuer, k.Issuer)
 }
 
-// checkShared checks that the value of a record that servers share has the type of its
-// record, so that it carries nothing else from one server to another.
+// checkShared checks that the value of a shared record has the record's type, so that it carries
+// nothing else from one server to another.
 func checkShared(value []byte) error {
 	var r step.Registration
 	if err := strict(value, &r); err != nil {
@@ -85,7 +85,7 @@ func boundTo(s *step.Server) string {
 	return "entry " + s.Name
 }
 
-// load loads a record, and takes its lock if the provider asks for that.
+// load loads a record, and locks it if the provider asks for that.
 func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Load.Key)
 	if err != nil {
@@ -114,9 +114,9 @@ func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 	return &step.Event{Record: &step.Record{Value: value}}, nil
 }
 
-// warnOfUnbound warns if an earlier version has kept one record for all servers of a
-// provider or an origin, where the server's own is missing. It does not say to which server
-// it belongs, so no server gets it.
+// warnOfUnbound warns if the server's own record is missing, and an earlier version has kept one
+// record for all servers of a provider or an origin. That record does not say to which server it
+// belongs, so no server gets it.
 func (f *flow) warnOfUnbound(ctx context.Context, k step.RecordKey, key vault.Key) {
 	before := []string{k.Resource}
 	if origin, _, err := originOf(f.config.Server.URL); err == nil && k.Resource == "" {
@@ -136,7 +136,7 @@ func (f *flow) warnOfUnbound(ctx context.Context, k step.RecordKey, key vault.Ke
 	}
 }
 
-// store stores a record, and gives its lock back.
+// store stores a record and unlocks it.
 func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Store.Key)
 	if err != nil {
@@ -156,8 +156,8 @@ func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
 	return &step.Event{}, nil
 }
 
-// forget removes the record that was loaded, keeps one that was stored since, and gives
-// the lock back.
+// forget removes the record that was loaded and unlocks it. It keeps a record that was stored
+// since.
 func (f *flow) forget(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Forget.Key)
 	if err != nil {

@@ -37,9 +37,9 @@ func readReply(b []byte) (*step.Reply, error) {
 	return &r, nil
 }
 
-// maxParts is how many elements and members a provider's JSON may have, without the first of
-// each list and object: an action takes three bytes of text, {} and a comma, and 128 in
-// memory. The contract needs far fewer; the rest is for a state.
+// maxParts is how many elements and members a provider's JSON may have, without the first of each
+// list and object. An action takes three bytes of text, {} and a comma, but 128 bytes of memory.
+// The contract needs far fewer; the rest is for a state.
 const maxParts = 50_000
 
 // parts counts the elements and members, by the commas outside of strings.
@@ -58,8 +58,8 @@ func parts(b []byte) (commas int) {
 	return commas
 }
 
-// strict decodes JSON. It refuses names that v does not have, and anything behind the
-// value. The error quotes no value: it may be a secret.
+// strict decodes JSON. It refuses names that v does not have, and text after the value. The error
+// quotes no value, which may be a secret.
 func strict(b []byte, v any) error {
 	if n := parts(b); n > maxParts {
 		return fmt.Errorf("it has %d parts, there may be %d", n, maxParts)
@@ -80,7 +80,7 @@ func strict(b []byte, v any) error {
 	return nil
 }
 
-// says are the actions that neither end a flow nor await anything.
+// says holds the actions that neither end a flow nor await an event.
 var says = []string{step.ActionShow, step.ActionCredentials, step.ActionMaterial}
 
 // checkAction checks one action of a reply.

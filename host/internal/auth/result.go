@@ -10,13 +10,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// fail ends the flow, because the provider gives up.
+// fail ends the flow with the failure that the provider reports.
 func (f *flow) fail(_ context.Context, a *step.Action) (*step.Event, error) {
 	return nil, failure(f.config, a.Fail, f.page)
 }
 
-// failure returns the error of a provider that gives up. page is what the person was to
-// see last, or "".
+// failure returns the error for a failure that a provider reports. page is what the person was last
+// shown, or "".
 func failure(c *Config, a *step.Fail, page string) error {
 	e := &Error{Provider: c.Name, Class: a.Class, Message: cleantext.Line(a.Message, 1<<10), Hint: cleantext.Line(a.Hint, 1<<10), URL: page}
 	if at, err := pageURL(a.URL, nil); page == "" && err == nil {
@@ -29,14 +29,14 @@ func failure(c *Config, a *step.Fail, page string) error {
 	return violationf("it fails with the unknown class %q", cleantext.Line(a.Class, 64))
 }
 
-// setCredentials takes what requests carry.
+// setCredentials stores the credentials for requests.
 func (f *flow) setCredentials(_ context.Context, a *step.Action) (*step.Event, error) {
 	c, err := readCredentials(a.Credentials, f.keys)
 	f.result.credentials = c
 	return nil, err
 }
 
-// setMaterial takes the material of a provider, as far as the server entry grants it.
+// setMaterial stores the material of a provider, as far as the server entry grants it.
 func (f *flow) setMaterial(_ context.Context, a *step.Action) (*step.Event, error) {
 	m := &Material{Env: map[string]secret.Secret{}, Blob: secret.New(string(a.Material.Blob))}
 	for name, value := range a.Material.Env {

@@ -35,7 +35,7 @@ func (a *Account) begin(reason string, c *step.Challenge, interactive bool) *run
 	return f
 }
 
-// runFlow runs the flow. It does not end with the requests or logins that wait for it.
+// runFlow runs the flow. The flow goes on when the requests or logins that wait for it leave.
 func (a *Account) runFlow(f *run, start *step.Start) (*result, error) {
 	ctx := context.Background()
 	p, err := a.load(ctx)
@@ -60,7 +60,7 @@ const (
 	renewAgain  = 10 * time.Second // after one that failed
 )
 
-// finish keeps the result of a flow.
+// finish stores the result of a flow.
 func (a *Account) finish(f *run, o *result, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,7 +68,7 @@ func (a *Account) finish(f *run, o *result, err error) {
 	if err != nil {
 		f.err = err
 		if f.person != nil {
-			a.trial.end() // of what was typed nothing came
+			a.trial.end() // the typed secret had no result
 		}
 		if a.current != nil && a.current.lasts() {
 			again := *a.current
@@ -125,12 +125,12 @@ func (a *Account) Login(ctx context.Context) error {
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		} // else that flow was for a request, and did not ask the person
+		} // else the flow was for a request, and did not ask the person
 	}
 }
 
-// Logout makes the provider revoke and forget all that it has for the server, and forgets the
-// current credentials.
+// Logout makes the provider revoke and forget everything for the server, and forgets the current
+// credentials.
 func (a *Account) Logout(ctx context.Context) error {
 	a.Drop()
 	for {
@@ -174,8 +174,8 @@ func (a *Account) join(reason string) (*run, error) {
 	return f, nil
 }
 
-// reasonOf is the reason of a flow that answers a challenge: "" for a 403 that
-// more scopes do not help against (RFC 6750, section 3.1).
+// reasonOf returns the reason for a flow after a challenge, or "" for a 403 that more scopes do not
+// help against (RFC 6750, section 3.1).
 func reasonOf(c *step.Challenge) string {
 	more := func(field string) bool { return strings.Contains(field, "insufficient_scope") }
 	switch {

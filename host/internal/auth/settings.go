@@ -14,8 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// settings returns what the server entry says to a provider, if the provider
-// knows all of it. A key that it does not know would silently do nothing.
+// settings returns the settings of the server entry for a provider. A key that the provider does
+// not know is an error, because it would silently do nothing.
 func (c *Config) settings(ctx context.Context, known []step.Setting) (json.RawMessage, error) {
 	given := json.RawMessage("{}")
 	if c.Settings != nil {
@@ -34,7 +34,7 @@ func (c *Config) settings(ctx context.Context, known []step.Setting) (json.RawMe
 	return given, nil
 }
 
-// settingKinds has a value of the JSON type of each kind of setting, and a name for people.
+// settingKinds maps each kind of setting to a value of its JSON type and a name for people.
 var settingKinds = map[string]struct {
 	like any
 	name string
@@ -45,8 +45,9 @@ var settingKinds = map[string]struct {
 	step.SettingTable: {map[string]any{}, `a table of texts, { name = "…" }`},
 }
 
-// checkValues compares the values with what a manifest says of them. No value is in its
-// errors. An unknown key comes before a missing one: it may be that one, misspelt.
+// checkValues compares the values with the manifest's settings. Its errors quote no value. It
+// reports an unknown key before a missing one, because the first may be a misspelling of the
+// second.
 func checkValues(known []step.Setting, values map[string]any) error {
 	keys := make([]string, len(known))
 	for i, s := range known {

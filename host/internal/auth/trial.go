@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// trialVault is the vault of an account. Once the person has typed a secret, it holds back what
-// flows store and forget, until [Account.Keep] or [Account.Drop]. The flows load what is held
-// back; the vault below has what was saved before, also if the process is killed.
+// trialVault is the vault of an account. Once the person has typed a secret, it holds back the
+// changes of flows until [Account.Keep] or [Account.Drop]. Flows load the changed records. The
+// vault below keeps what was saved before, also if the process is killed.
 type trialVault struct {
 	Vault
 
@@ -23,14 +23,14 @@ type trialVault struct {
 type change struct {
 	key        vault.Key
 	value      *secret.Secret
-	generation uint64 // of the record that is forgotten; 0 for any
+	generation uint64 // of the forgotten record; 0 for any
 }
 
-// heldGeneration is the generation of each record that is held back. No record of a vault gets
-// as far.
+// heldGeneration is the generation of each record that is held back. A record of a vault never
+// reaches it.
 const heldGeneration = 1<<64 - 1
 
-// begin holds back what comes. There may be no vault.
+// begin begins to hold changes back. There may be no vault.
 func (v *trialVault) begin() {
 	if v == nil {
 		return
@@ -40,7 +40,7 @@ func (v *trialVault) begin() {
 	v.on = true
 }
 
-// end holds nothing back any more. It returns what was held back, and whether a trial was on.
+// end stops holding back. It returns the changes, and whether a trial was on.
 func (v *trialVault) end() (held []change, on bool) {
 	if v == nil {
 		return nil, false
@@ -83,7 +83,7 @@ func (v *trialVault) Store(ctx context.Context, key vault.Key, value secret.Secr
 func (v *trialVault) Forget(ctx context.Context, key vault.Key, generation uint64) error {
 	at := generation
 	if at == heldGeneration {
-		at = 0 // it would have replaced whatever is there
+		at = 0 // the record of the trial would have replaced any other
 	}
 	if v.hold(change{key: key, generation: at}) {
 		return nil

@@ -81,8 +81,8 @@ func lacksNonce(answer *egress.FetchResponse) bool {
 		answer.Status == 401 && strings.Contains(answer.Header["www-authenticate"], noNonce)
 }
 
-// fetchProblem is what a provider hears of an exchange that failed. A request to an origin
-// that is not granted ends the flow.
+// fetchProblem returns what a provider gets for a failed exchange: a problem, or, if the origin is
+// not granted, an error that ends the flow.
 func (f *flow) fetchProblem(ctx context.Context, err error) error {
 	var origin *egress.OriginError
 	var broken violation

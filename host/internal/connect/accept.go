@@ -22,25 +22,25 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
-// Accept is a client that has connected to this program over a byte stream.
+// Accept configures a connection to a client that has connected to this program over a byte stream.
 type Accept struct {
 	Name      string // of the client, for errors and traces
 	Transport string // the plugin that frames the messages; "" is stdio
-	Framing   string // the setting of the plugin; "" has stdio follow the client
+	Framing   string // the setting of the plugin; "" makes stdio follow the client
 
-	// Stream leads to the client. The connection closes it, which has to end a Read and a Write
-	// that wait. If it has a CloseWrite, the client reads its end behind the last answer.
+	// Stream leads to the client. The connection closes it, which must end a waiting Read and
+	// Write. If it has a CloseWrite, the client reads the end of the stream after the last answer.
 	Stream io.ReadWriteCloser
 
-	// Handler answers the client. What it does with a request ends with its context. A handler
-	// that sends notifications about a request sends them before it returns: the answer follows
-	// them.
+	// Handler answers the client. Its work on a request must end with the request's context. A
+	// handler that sends notifications about a request must send them before it returns: the answer
+	// follows them.
 	Handler rpc.Handler
 }
 
 const transportStdio = "stdio"
 
-// Accepted is a connection to a client. It must be shut down, also if it has ended by itself.
+// Accepted is a connection to a client. It must be shut down, also after it has ended by itself.
 type Accepted struct {
 	// Peer is the connection in its serving role. Each method that sends waits while the client
 	// reads nothing, until its context ends; there is no other timeout.
@@ -54,17 +54,17 @@ type Accepted struct {
 	done       chan struct{} // closed when nothing is left
 }
 
-// clientStall is how long a client that has ended its side, or whose connection ends, may take
-// nothing of what waits for it.
+// clientStall is how long a client may read nothing of what waits for it, once it has ended its
+// side or its connection is ending.
 const clientStall = 10 * time.Second
 
-// heldAnswers is from how many bytes of messages that wait for a client no more is read from it.
+// heldAnswers is how many bytes may wait for a client before the host stops reading from it.
 const heldAnswers = 16 << 20
 
 var errClientStalled = errors.New("the client takes nothing more")
 
-// Accept starts a plugin that frames the messages of a client, and serves the client. The stream is
-// closed also if Accept fails.
+// Accept starts a plugin that frames the messages of a client, and serves the client. It closes the
+// stream also if it fails.
 func (d *Dialer) Accept(ctx context.Context, accept Accept) (*Accepted, error) {
 	a, err := d.accept(ctx, accept)
 	if err != nil {
@@ -99,8 +99,8 @@ func (d *Dialer) accept(ctx context.Context, accept Accept) (*Accepted, error) {
 	return a, nil
 }
 
-// mayServe refuses to have an installed plugin frame clients unless the user allows it: it could
-// make up requests to every server that the clients reach.
+// mayServe returns an error for an installed plugin that the user does not allow to frame clients:
+// such a plugin could invent requests to every server that the clients reach.
 func (d *Dialer) mayServe(via string) error {
 	const access = "serve"
 	i := d.config.Modules.Files()[via].Installed
@@ -146,8 +146,8 @@ func (a *Accepted) open(t *attempt, accept *Accept) error {
 	return nil
 }
 
-// streamOf returns what a plugin opens to reach its server: a byte stream, or the pipes of a process,
-// which the stream of a client can stand in for.
+// streamOf returns the kind of handle that a plugin opens to its server: a byte stream, or the
+// pipes of a process. The client's stream takes its place.
 func streamOf(m *abi.Manifest, via string) (abi.OpenKind, error) {
 	for _, g := range m.Grants {
 		if g.Name == modules.MainGrant && (g.Kind == abi.OpenProcess || g.Kind == abi.OpenStream) {
@@ -157,7 +157,7 @@ func streamOf(m *abi.Manifest, via string) (abi.OpenKind, error) {
 	return 0, hosterr.Configf("transport %s cannot serve: it opens no stream of bytes, which a client is", via)
 }
 
-// awaitRoom waits while so much waits for the client that no more is read from it.
+// awaitRoom waits while too many bytes wait for the client to read more from it.
 func (a *Accepted) awaitRoom(ctx context.Context) error {
 	if err := a.Peer.AwaitRoom(ctx); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (a *Accepted) inputEnded() {
 	})
 }
 
-// finish ends the connection of a client that has ended its side, behind the last answer.
+// finish ends the connection of a client that has ended its side, after the last answer.
 func (a *Accepted) finish() {
 	ctx, stop := a.patience(context.Background())
 	defer stop()
@@ -181,8 +181,8 @@ func (a *Accepted) finish() {
 	a.shutdown(ctx)
 }
 
-// InputEnded is closed when the client has ended its side. What it has asked for is still answered.
-// Requests that would last until the client leaves have to end then.
+// InputEnded is closed when the client has ended its side. Its earlier requests are still answered.
+// Requests that would last until the client leaves must end then.
 func (a *Accepted) InputEnded() <-chan struct{} { return a.input }
 
 // Done is closed when the connection has ended and nothing of it is left.

@@ -1,5 +1,5 @@
-// Package crash knows the ways in which servers commonly fail to start, by what they wrote
-// before they did. It reads text and starts nothing.
+// Package crash recognises the common ways in which servers fail to start, from their output. It
+// reads text and starts nothing.
 package crash
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// Start is what is known of the start of a process that did not become a server.
+// Start holds what is known of a process that did not become a server.
 type Start struct {
 	Server  string   // its name, as it is written in a configuration
 	Project bool     // its entry came with a project
@@ -21,16 +21,16 @@ type Start struct {
 	Exited  bool     // it ended by itself
 	Clean   bool     // with status 0
 
-	Gets  func(variable string) bool // the process was given it
-	Shell func(variable string) bool // this process has it
+	Gets  func(variable string) bool // the process got the variable
+	Shell func(variable string) bool // this process has the variable
 }
 
-// Cause is why a server did not start, and what to do about it.
+// Cause says why a server did not start, and what to do about it.
 type Cause struct {
-	What     string   // a part of a sentence; "" where nothing is known
+	What     string   // a part of a sentence; "" if unknown
 	Hint     string   // a line or a few; "" for nothing
 	Known    bool     // another start would end in the same way
-	Withheld []string // variables that it says it needs, that the shell has and that it did not get
+	Withheld []string // variables that the server says it needs, that the shell has and that it did not get
 }
 
 // Cause returns the first cause that fits.
@@ -67,7 +67,7 @@ func (s *Start) Cause() Cause {
 
 const longestName = 200 // bytes of what a server names
 
-// OnStdout says of a server that it wrote a line which is no message.
+// OnStdout says that a server wrote a line that is no message.
 func OnStdout(line string) string {
 	return `it wrote "` + cleantext.Line(line, longestName) + `" to stdout, where only messages of MCP may be`
 }
@@ -98,11 +98,11 @@ var (
 	needs    = lazyregexp.New(`(?i)\b(requires?|required|missing|unset|undefined|must|needs?|provide|KeyError|environment variables?|(please|must) set|set the|not (set|found|defined|provided))\b`)
 )
 
-// near is how many bytes may lie between the name of a variable and the words that say that
-// it is needed.
+// near is how many bytes may be between the name of a variable and the words that say that it is
+// needed.
 const near = 60
 
-// withheld returns the variables that the server said it needs, and that it might have had.
+// withheld returns the variables that the server says it needs, and that it could have got.
 func (s *Start) withheld() (names []string) {
 	if s.Gets == nil || s.Shell == nil {
 		return nil
@@ -118,8 +118,8 @@ func (s *Start) withheld() (names []string) {
 	return names
 }
 
-// Excerpt returns the lines of what a server wrote to its stderr that say most: the first and
-// the last, without the frames of a stack trace.
+// Excerpt returns the most informative lines of a server's stderr: the first and the last, without
+// the frames of a stack trace.
 func Excerpt(stderr string) string {
 	const first, last = 6, 6
 	var lines []string

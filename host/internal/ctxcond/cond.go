@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// Cond tells all that wait for something that it has happened. A mutex of its owner guards it:
-// every method is called with that held. The zero value is ready.
+// Cond is a condition variable. A mutex of its owner guards it: the caller of every method holds
+// that mutex. The zero value is ready.
 type Cond struct{ next chan struct{} }
 
-// Await unlocks mu, waits for the next Broadcast and locks mu again. If ctx ends first, it
-// returns the cause of that.
+// Await unlocks mu, waits for the next Broadcast and locks mu again. If ctx ends first, Await
+// returns the cause of ctx.
 func (c *Cond) Await(ctx context.Context, mu *sync.Mutex) error {
 	next := c.Next()
 	mu.Unlock()
@@ -35,7 +35,7 @@ func (c *Cond) Next() <-chan struct{} {
 // Awaited reports whether Await or Next was called since the last Broadcast.
 func (c *Cond) Awaited() bool { return c.next != nil }
 
-// Broadcast wakes all that wait.
+// Broadcast wakes all waiters.
 func (c *Cond) Broadcast() {
 	if c.next != nil {
 		close(c.next)

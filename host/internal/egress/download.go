@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// downloadTime is what a download may take, from the first look-up to the last
-// byte, redirects included.
+// downloadTime is the longest time of a download, from the first look-up to the last byte,
+// redirects included.
 const downloadTime = 2 * time.Minute
 
 // Download makes one GET whose answer is a file of at most limit bytes. A longer file is a
@@ -29,8 +29,8 @@ func (f *Fetcher) Download(ctx context.Context, r FetchRequest, limit int64) (*F
 	})
 }
 
-// dropHeader lets redirects lead anywhere. The policy of the route decides whether they
-// may go there.
+// dropHeader lets redirects lead anywhere, without the request's header. The policy of the route
+// decides whether the target is allowed.
 func dropHeader(e *outgoing, to *url.URL) error {
 	if !sameOrigin(to, e.url) {
 		e.header = http.Header{"User-Agent": {httpclient.UserAgent}}

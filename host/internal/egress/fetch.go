@@ -24,7 +24,7 @@ const (
 	MaxPosted = 1 << 20   // bytes of the body of a request
 )
 
-// fetchTimeout is what ends an exchange that takes too long.
+// fetchTimeout is the cause of the end of an exchange that takes too long.
 type fetchTimeout struct{ limit time.Duration }
 
 func (t fetchTimeout) Error() string { return fmt.Sprintf("no whole answer within %v", t.limit) }
@@ -35,31 +35,31 @@ func (fetchTimeout) Unwrap() error { return context.DeadlineExceeded }
 type FetchRequest struct {
 	Method string            // GET or POST
 	URL    string            // https; http on this machine
-	Header map[string]string // none that says where the request goes, how it is framed or who sends it
+	Header map[string]string // without headers about the target, the framing or the sender
 	Body   []byte            // of a POST
 
-	// Redirects is how many a GET may follow, at most three, and only on its own
-	// origin. With none, a redirect is an answer like any other.
+	// Redirects is how many redirects a GET may follow, at most three, and only on its own origin.
+	// With 0, a redirect is an answer like any other.
 	Redirects int
 }
 
 // FetchResponse is the answer.
 type FetchResponse struct {
 	Status int
-	URL    string            // where the answer came from
+	URL    string            // the URL that answered
 	Header map[string]string // names in lower case; fields of one name are joined with commas
-	Body   []byte            // all of it
+	Body   []byte            // the whole body
 }
 
-// Fetch makes one exchange, in ten seconds or less if ctx ends. Its errors are an
-// [*OriginError], a [*RuleError], or an [*dial.AddressError] if the policy forbids the
-// address. All others are errors of the network, context.DeadlineExceeded among them. They
-// name the URL without its query, and hold nothing of headers and bodies.
+// Fetch makes one exchange, within ten seconds and before ctx ends. Its errors are an
+// [*OriginError], a [*RuleError], or an [*dial.AddressError] if the policy forbids the address. All
+// others are errors of the network, context.DeadlineExceeded among them. They name the URL without
+// its query, and quote neither headers nor bodies.
 func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, error) {
 	return f.exchange(ctx, &r, fetchTime, sameOriginOnly, readAnswer)
 }
 
-// exchange makes one exchange within a time. redirect checks where a redirect leads; read
+// exchange makes one exchange within a time limit. redirect checks the target of a redirect; read
 // reads the answer and closes it.
 func (f *Fetcher) exchange(ctx context.Context, r *FetchRequest, limit time.Duration, redirect func(*outgoing, *url.URL) error, read func(*outgoing, *http.Response) (*FetchResponse, error)) (*FetchResponse, error) {
 	u, header, err := r.read()
@@ -84,7 +84,7 @@ func (f *Fetcher) exchange(ctx context.Context, r *FetchRequest, limit time.Dura
 	return nil, fmt.Errorf("%s %s: %w", r.Method, cleantext.Line(httpclient.BareURL(e.url.String()), 200), err)
 }
 
-// outgoing is a request that was checked, on its way to one URL.
+// outgoing is a checked request to one URL.
 type outgoing struct {
 	method string
 	url    *url.URL
@@ -92,13 +92,13 @@ type outgoing struct {
 	body   []byte
 }
 
-// Check finds what is wrong with a request wherever it may go.
+// Check returns the fault of a request that no policy would allow.
 func (r *FetchRequest) Check() error {
 	_, _, err := r.read()
 	return err
 }
 
-// read checks all of a request that does not depend on its grant.
+// read checks everything about a request that does not depend on its grant.
 func (r *FetchRequest) read() (u *url.URL, header http.Header, err error) {
 	defer func() {
 		if err != nil {
@@ -124,7 +124,7 @@ func (r *FetchRequest) read() (u *url.URL, header http.Header, err error) {
 	return u, header, err
 }
 
-// fetchHeader makes the header of a request from what a provider gave.
+// fetchHeader makes the header of a request from the headers of a provider.
 func fetchHeader(given map[string]string) (http.Header, error) {
 	header := http.Header{"User-Agent": {httpclient.UserAgent}}
 	size := 0
@@ -146,11 +146,11 @@ func fetchHeader(given map[string]string) (http.Header, error) {
 	return header, nil
 }
 
-// reserved are headers that say who sends a request, or what was kept from another one.
+// reserved holds the headers that name the sender, or return data kept from another request.
 // Framing headers, and those for a proxy, are reserved too.
 var reserved = []string{"Host", "User-Agent", "Cookie", "Cookie2", "Http2-Settings"}
 
-// follow sends a request, and again to where redirects lead.
+// follow sends a request, and sends it again to the target of each redirect.
 func (f *Fetcher) follow(ctx context.Context, e *outgoing, redirects int, redirect func(*outgoing, *url.URL) error) (*http.Response, error) {
 	for hops := 0; ; hops++ {
 		resp, err := f.send(ctx, e)
@@ -186,9 +186,9 @@ func sameOriginOnly(e *outgoing, to *url.URL) error {
 	return nil
 }
 
-// send makes one hop. It makes it again when its connection had been closed before a byte
-// was written, and when the address that was refused turns out to be on the private
-// network of the server; nothing was sent in either case.
+// send makes one hop. It makes the hop again if its connection had been closed before a byte was
+// written, or if the refused address turns out to be on the server's private network; nothing was
+// sent in either case.
 func (f *Fetcher) send(ctx context.Context, e *outgoing) (*http.Response, error) {
 	for again := true; ; again = false {
 		r, err := f.route(ctx, e.url)

@@ -21,15 +21,15 @@ const (
 // fetches metadata, redeems codes, registers and revokes. It may be used by
 // several goroutines, and holds a few connections until Close.
 //
-// A provider is not trusted, and what a server told it even less. So it reaches only what
-// its [Policy] allows, each address is checked before it is connected to, no redirect of
-// Fetch leads to another origin, and everything that a server can make long or slow has a
-// bound. No cookie is kept or passed on.
+// Neither a provider nor what a server told it is trusted. So a provider reaches only what its
+// [Policy] allows, each address is checked before the connection, no redirect of Fetch leads to
+// another origin, and everything that a server can make long or slow has a bound. No cookie is kept
+// or sent.
 type Fetcher struct {
 	policy   Policy
 	resolver *net.Resolver // for tests; nil is the system's
 
-	private atomic.Bool // the server was met on a private network
+	private atomic.Bool // the server has been found on a private network
 
 	mu     sync.Mutex
 	routes map[routeKey]*route
@@ -56,8 +56,7 @@ func NewFetcher(p Policy) (*Fetcher, error) {
 	return &Fetcher{policy: p, routes: map[routeKey]*route{}}, nil
 }
 
-// Close ends the exchanges under way and closes the connections. It may be
-// called again.
+// Close ends running exchanges and closes the connections. It may be called again.
 func (f *Fetcher) Close() {
 	f.mu.Lock()
 	routes := f.routes
@@ -74,9 +73,9 @@ type routeKey struct {
 	proxied  bool
 }
 
-// route has the connections to the origins of one routeKey. Routes differ in the guard
-// of their addresses and in the TLS name and certificate that they show, so a
-// connection of one is never used for another.
+// route holds the connections to the origins of one routeKey. Routes differ in the guard of their
+// addresses and in their TLS name and certificate, so a connection of one route is never used for
+// another.
 type route struct {
 	transport *http.Transport
 	dialer    *dial.Dialer

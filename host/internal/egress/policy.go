@@ -13,32 +13,30 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// Policy says where an auth provider may send requests for one server entry. What
-// it says comes from the user's own configuration, never from the provider and
-// never from a server.
+// Policy says where an auth provider may send requests for one server entry. It comes from the
+// user's own configuration, never from the provider or a server.
 //
 // An origin that is named may be anywhere, like the url of a server: the user wrote it down.
 // An origin that is only discovered has to be public. It may be on this machine if the server
 // is, and on a private network if the server is on one: the person who runs both has nothing
 // to fear there. A public server that leads to a private address is an attack.
 //
-// Behind a proxy it is the proxy that looks up names and connects. A discovered
-// name is then looked up here as well, unless the proxy is one of socks5h, and is
-// refused if the look-up fails or leads inside; a name that does not exist here passes.
-// Names that only private networks have are refused. Where the proxy's names differ
-// from those of this machine, nothing here can know what it connects to: a proxy
-// that may reach a private network has to refuse that by itself.
+// Behind a proxy, the proxy looks up names and connects. A discovered name is then looked up here
+// too, unless the proxy is one of socks5h. It is refused if the look-up fails or leads inside; a
+// name that does not exist here passes. Names that only private networks use are refused. If the
+// proxy's names differ from those of this machine, the host cannot know the address: a proxy that
+// can reach a private network must refuse that itself.
 type Policy struct {
 	Origins  []string // that may be called: "https://sso.example", or http on this machine
-	Discover bool     // the server's own origin, and the public https origins that it leads to
+	Discover bool     // allows the server's own origin, and the public https origins that it names
 
 	// Server is the url of the entry, with its proxy and TLS; nil for a server
 	// that is a process. No request of a provider has its headers.
 	Server *httpclient.Origin
 }
 
-// OriginError is the error of a request to an origin that the provider is not
-// granted. It ends the flow of the provider.
+// OriginError says that the origin of a request is not granted to the provider. It ends the flow of
+// the provider.
 type OriginError struct {
 	Origin string // "https://host", with the port if it is an unusual one
 }
@@ -47,27 +45,27 @@ func (e *OriginError) Error() string {
 	return fmt.Sprintf("%s is not granted; the entry of the plugin grants it with %s", e.Origin, e.Line())
 }
 
-// Line is what the entry of the plugin has to say for the origin to be granted.
+// Line returns the line in the plugin's entry that would grant the origin.
 func (e *OriginError) Line() string { return fmt.Sprintf("origins = [%q]", e.Origin) }
 
-// RuleError is the error of a request that was not sent, or an answer that was
-// not taken, because it breaks a rule that no grant lifts.
+// RuleError says that a request or an answer was refused because it breaks a rule that no grant
+// lifts.
 type RuleError struct{ text string }
 
 func (e *RuleError) Error() string { return e.text }
 
 func ruleErrorf(rule string, args ...any) error { return &RuleError{fmt.Sprintf(rule, args...)} }
 
-// relation is what an origin is to the configuration.
+// relation says how an origin relates to the configuration.
 type relation int
 
 const (
-	discovered relation = iota // neither of these; the server leads to it
+	discovered relation = iota // the server names it
 	named                      // granted by its name
 	ownServer                  // the server's
 )
 
-// relate says what the origin of u is to the configuration, or that it is not
+// relate returns how the origin of u relates to the configuration, or an error if it is not
 // granted.
 func (r *Policy) relate(u *url.URL) (relation, error) {
 	switch {
@@ -89,13 +87,12 @@ func (r *Policy) names(u *url.URL) bool {
 	})
 }
 
-// sameOrigin compares hosts as they are written: two names of one machine are
-// two origins.
+// sameOrigin compares hosts as written: two names of one machine are two origins.
 func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && httpclient.HostPort(a) == httpclient.HostPort(b)
 }
 
-// originOf is the origin of u, for people and for the configuration.
+// originOf returns the origin of u, for people and for the configuration.
 func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // parseURL reads the URL of a request.
@@ -107,9 +104,9 @@ func parseURL(s string) (*url.URL, error) {
 	return u, err
 }
 
-// webURL reads a URL that errors call what. It takes only what every program on the way
-// reads alike: a proxy that takes a name for an address would go where nothing was
-// checked. Only https leaves this machine.
+// webURL reads a URL; errors call it what. It accepts only forms that every program reads in the
+// same way: a proxy that takes a name for an address would go to an unchecked place. Only https may
+// leave this machine.
 func webURL(what, s string) (*url.URL, error) {
 	if len(s) > httpclient.MaxURL {
 		return nil, ruleErrorf("%s is %d bytes long, it may have %d", what, len(s), httpclient.MaxURL)
@@ -169,8 +166,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && !a.Is4In6() && a.IsLoopback()
 }
 
-// carrierPrivate is not private by its registry, but private networks that span the
-// world use it.
+// carrierPrivate is not private in its registry, but large private networks use it.
 var carrierPrivate = netip.MustParsePrefix("100.64.0.0/10")
 
 // isPrivate reports whether a is an address of a private network. A link-local address, at
@@ -179,8 +175,7 @@ func isPrivate(a netip.Addr) bool {
 	return !a.Is4In6() && a.Zone() == "" && (a.IsPrivate() || carrierPrivate.Contains(a))
 }
 
-// loopbackOnly is a control for names of this machine: something else resolves them, and
-// may be wrong.
+// loopbackOnly is a control for names of this machine, because their resolver may be wrong.
 func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err == nil && !at.Addr().IsLoopback() {

@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// route returns the route to u, or why it must not be called.
+// route returns the route to u, or an error if u must not be called.
 func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
 	to, err := f.policy.relate(u)
 	if err != nil {
@@ -53,8 +53,8 @@ func (f *Fetcher) checkHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// CheckPublicHost refuses a host that is this machine, or that can only be in a private
-// network, by what it is called. Where a name leads is not looked up.
+// CheckPublicHost refuses a host whose name is that of this machine or can only belong to a private
+// network. It does not look the name up.
 func CheckPublicHost(host string) error {
 	f := &Fetcher{}
 	return f.checkHost(context.Background(), host)
@@ -72,13 +72,12 @@ func (f *Fetcher) checkAddr(ctx context.Context, a netip.Addr) error {
 // lookTime bounds the look-up of a name that a proxy will look up for itself.
 const lookTime = 2 * time.Second
 
-// checkName looks up the name of a discovered host before a proxy gets it, and refuses the
-// name if one of its addresses is refused. It allows what this machine cannot know: a name
-// that only the proxy knows, and one that leads elsewhere when the proxy asks. It refuses a
-// name whose look-up fails: that says nothing about the name, the server of the name can
-// make it fail at will, and a user whose machine cannot look names up can grant the origin
-// by its name, or write the proxy as socks5h. With socks5h the user wants no look-up here,
-// so checkName makes none.
+// checkName looks up the name of a discovered host before a proxy gets it, and refuses the name if
+// one of its addresses is refused. It cannot refuse a name that only the proxy knows, or one that
+// leads elsewhere when the proxy asks. It refuses a name whose look-up fails, because the server of
+// the name can make it fail at will; a user whose machine cannot look names up can grant the origin
+// by its name, or write the proxy as socks5h. With socks5h the user wants no look-up here, so
+// checkName makes none.
 func (f *Fetcher) checkName(ctx context.Context, u, proxy *url.URL) error {
 	host := u.Hostname()
 	if _, err := netip.ParseAddr(host); err == nil || proxy.Scheme == "socks5h" {
@@ -129,7 +128,7 @@ func (f *Fetcher) proxy(to relation, u *url.URL) (*url.URL, error) {
 	return pick(&http.Request{URL: u})
 }
 
-// routeFor returns the route of a key, and makes it when it is first needed.
+// routeFor returns the route of a key, and makes it on first use.
 func (f *Fetcher) routeFor(c routeKey) (*route, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,7 +157,7 @@ func (f *Fetcher) newRoute(c routeKey) (*route, error) {
 		host, _, _ := net.SplitHostPort(addr)
 		switch {
 		case c.proxied:
-			return nil // the address is that of a proxy, which is the user's
+			return nil // the address belongs to a proxy, which the user configured
 		case isLoopback(host):
 			return loopbackOnly
 		case c.relation != discovered:
@@ -204,9 +203,9 @@ func (f *Fetcher) tlsConfig(to relation) (*tls.Config, error) {
 	return t.Config()
 }
 
-// serverIsPrivate reports whether the server is on a private network, and remembers it
-// if it is. The address of its name alone would prove nothing: a hostile server can
-// point its name anywhere. So the address has to prove its identity by TLS.
+// serverIsPrivate reports whether the server is on a private network, and remembers that. The
+// address of its name alone proves nothing, because a hostile server can point its name anywhere.
+// So the server at that address has to prove its identity by TLS.
 func (f *Fetcher) serverIsPrivate(ctx context.Context) bool {
 	s := f.policy.Server
 	if s == nil || s.Socket() != "" || f.private.Load() {

@@ -1,17 +1,16 @@
-// Package flowrecord records the flows of auth providers and runs them again. A provider
-// performs no I/O: given the same events it asks for the same actions. So a list of events,
-// with the actions that answer them, is enough to run a sign-in again without a network,
-// a person or a vault, and to see what another build of the provider does differently.
-//
+// Package flowrecord records the flows of auth providers and replays them. A provider performs no
+// I/O: the same events lead to the same actions. So a list of events and actions is enough to
+// replay a sign-in without a network, a person or a vault, and to compare another build of the
+// provider.
 // # Secrets
 //
 // A flow that is recorded has been run twice. The first run is the real one. When it is
 // over, every event is rewritten: each text in it that may be a secret becomes a stand-in,
 // "stand-in-1", the same for the same text, and the random bytes become ones that are the
 // same in each file. The second run gives these events to another instance of the provider.
-// The file has the events of the second run, and the actions of the second run. So what a
-// provider computes of a secret (a digest, a header in base64, a signature) is computed of
-// its stand-in, and nothing in the file depends on the secret.
+// The file holds the events and the actions of the second run. So what a provider computes from a
+// secret (a digest, a header in base64, a signature) is computed from its stand-in, and nothing in
+// the file depends on the secret.
 //
 // A text is kept as it is only if it is known to be harmless: a setting that is not secret,
 // a member of JSON or a parameter that the standards of OAuth define as public, an http URL

@@ -14,16 +14,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 )
 
-// Format is what each line says of its form.
+// Format is the format name in each line.
 const Format = "wharf-flow/1"
 
-// Kind is the kind of a line that is a flow.
+// Kind is the kind of a line that holds a flow.
 const Kind = "flow"
 
 // Bounds of a file.
 const (
 	maxLine  = 4 << 20  // bytes of a flow
-	maxOther = 64 << 20 // bytes of a line that is no flow
+	maxOther = 64 << 20 // bytes of a line without a flow
 	maxFlows = 100
 )
 
@@ -38,13 +38,13 @@ type Flow struct {
 	Line int `json:"-"` // in its file, from 1
 }
 
-// Step is one event, and the actions that the provider answered it with.
+// Step is one event, and the provider's answer: its actions.
 type Step struct {
 	Event   step.Event    `json:"event"`
 	Actions []step.Action `json:"actions"`
 }
 
-// digested precedes the digest of a line.
+// digested is the text before the digest of a line.
 const digested = `,"sha256":"`
 
 // encode returns a flow as a line, without a line feed.
@@ -58,7 +58,7 @@ func (f *Flow) encode() ([]byte, error) {
 	return seal(bytes.TrimSuffix(out.Bytes(), []byte("}\n"))), nil
 }
 
-// seal ends a line with the digest of what it has so far.
+// seal ends a line with the digest of everything before.
 func seal(head []byte) []byte {
 	sum := sha256.Sum256(head)
 	return append(hex.AppendEncode(append(head, digested...), sum[:]), `"}`...)
@@ -70,7 +70,7 @@ var (
 	errNoFlows = errors.New("there is no flow of an auth provider in it; --record writes one for each sign-in")
 )
 
-// decode reads a line. It returns nil for a line of a recording that is no flow.
+// decode reads a line. It returns nil for a line of a recording that holds no flow.
 func decode(line []byte) (*Flow, error) {
 	var is struct{ Kind string }
 	if err := json.Unmarshal(line, &is); err != nil || is.Kind == "" {
@@ -96,7 +96,7 @@ func decode(line []byte) (*Flow, error) {
 	return f, f.check()
 }
 
-// check checks that a flow keeps the contract of package step.
+// check checks that a flow obeys the contract of package step.
 func (f *Flow) check() error {
 	switch n := len(f.Steps); {
 	case f.Format != Format:
@@ -116,8 +116,8 @@ func (f *Flow) check() error {
 	return nil
 }
 
-// Read returns the flows in a file that --record has written, or in lines copied from one.
-// The file may have any bytes. Every error names the line.
+// Read returns the flows in a file that --record has written, or in lines copied from one. The file
+// may contain any bytes. Every error names the line.
 func Read(file io.Reader) ([]*Flow, error) {
 	lines := jsonl.NewLines(file, maxOther)
 	var out []*Flow

@@ -21,18 +21,18 @@ type Provider interface {
 	Step(ctx context.Context, call *step.Call) (*step.Reply, error)
 }
 
-// Recorder is a provider that records its flows. All fields but those of the provider may
-// be used by several recorders at once.
+// Recorder is a provider that records its flows. Several recorders may share all fields except the
+// two providers.
 type Recorder struct {
-	Provider           // the one that signs in
+	Provider           // signs in
 	Rehearsal Provider // of the same module, with instances of its own
 
 	Secrets *redact.Set       // texts that the host knows as secrets; may be nil
-	Write   func(line []byte) // gets each flow when it is over
-	Warn    func(text string) // gets why a flow could not be recorded
+	Write   func(line []byte) // gets each flow when it has ended
+	Warn    func(text string) // gets the reason why a flow could not be recorded
 
 	mu    sync.Mutex
-	taken []taken // of the current flow, or of the last one until a request is signed with it
+	taken []taken // steps of the current flow, or of the last one until a request is signed with it
 	bytes int
 	over  bool // the flow has ended
 }
@@ -46,8 +46,8 @@ type taken struct {
 // rehearsalTime bounds the second run of a flow.
 const rehearsalTime = 10 * time.Second
 
-// Step implements [Provider]. At the end of a flow it returns when the flow is recorded.
-// The flow of a provider that signs requests is recorded again with the first request.
+// Step implements [Provider]. At the end of a flow it returns when the flow is recorded. If the
+// provider signs requests, the first request records the flow again.
 func (r *Recorder) Step(ctx context.Context, call *step.Call) (*step.Reply, error) {
 	reply, err := r.Provider.Step(ctx, call)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *Recorder) Step(ctx context.Context, call *step.Call) (*step.Reply, erro
 	return reply, nil
 }
 
-// note adds a step, and returns the whole flow if it has to be recorded now.
+// note adds a step. It returns the whole flow if it has to be recorded now.
 func (r *Recorder) note(call *step.Call, reply *step.Reply) []taken {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *Recorder) note(call *step.Call, reply *step.Reply) []taken {
 	case call.Event.Kind == step.EventStart:
 		r.taken, r.bytes, r.over = nil, 0, false
 	case isRequest != r.over:
-		return nil // a later request, or one that is signed while a flow runs
+		return nil // a later request, or one that is signed during a flow
 	}
 	text, _ := json.Marshal(call.Event) // the provider has had it as JSON
 	if r.bytes += len(text); r.bytes <= maxLine {
@@ -98,8 +98,8 @@ func (r *Recorder) note(call *step.Call, reply *step.Reply) []taken {
 	return slices.Clone(r.taken)
 }
 
-// shape is what has to be the same in both runs: the kinds of the actions, where a request
-// goes, how a flow fails.
+// shape returns what must be equal in both runs: the kinds of the actions, the target of a request,
+// the failure of a flow.
 func shape(actions []step.Action) (out []string) {
 	for i := range actions {
 		a := &actions[i]

@@ -12,9 +12,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Run gives the events of a flow to a provider, and compares its actions with those of the
-// flow. It performs none of the actions that the provider asks for. An error says in which
-// step the provider does something else, or is an error of the provider.
+// Run gives the events of a flow to a provider, and compares its actions with those of the flow. It
+// performs no action. The error is the provider's, or names the step in which the provider acts
+// differently.
 func (f *Flow) Run(ctx context.Context, p Provider) error {
 	if name := p.Manifest().Name; name != f.Provider {
 		return fmt.Errorf("the flow is one of the provider %s, and this is %s", cleantext.Line(f.Provider, 64), name)
@@ -34,19 +34,19 @@ func (f *Flow) Run(ctx context.Context, p Provider) error {
 	return nil
 }
 
-// plain is a value as JSON has it.
+// plain returns a value as JSON decodes it.
 func plain(v any) (out any) {
 	text, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
 	if err != nil {
-		return err.Error() // only what is no JSON inside an action
+		return err.Error() // the inside of an action is no JSON
 	}
 	return out
 }
 
-// difference says where two values differ first, or "". Both have stand-ins for secrets.
+// difference returns where two values first differ, or "". Both have stand-ins for secrets.
 func difference(at string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -77,7 +77,7 @@ func difference(at string, want, got any) string {
 	return fmt.Sprintf("%s: recorded %s, and now %s", at, shown(want), shown(got))
 }
 
-// shown is a value in a line: of a list of actions, their kinds.
+// shown returns a value in one line; for a list of actions, their kinds.
 func shown(v any) string {
 	var kinds []string
 	list, _ := v.([]any)

@@ -11,15 +11,15 @@ var named = []string{
 	"apikey", "accesskey", "privatekey", "signingkey", "cookie", "bearer", "jwt",
 }
 
-// short are whole names of secrets, which as parts would match too many names.
+// short holds names that are secret as a whole, because as parts they would match too many names.
 var short = []string{"pass", "pwd", "otp", "auth"}
 
-// harmless are ends of names that describe a secret: how many tokens, of which type, from
+// harmless holds endings of names that describe a secret: how many tokens, of which type, from
 // where.
 var harmless = []string{"tokens", "count", "limit", "type", "name", "endpoint", "url", "uri", "server", "servers", "supported"}
 
-// Key reports whether a member of a JSON object has the name of a secret. The text around
-// it should stay readable, so names of the protocol do not count: progressToken, maxTokens.
+// Key reports whether the name of a JSON member sounds secret. Messages should stay readable, so
+// names of the protocol do not count: progressToken, maxTokens.
 func Key(name string) bool {
 	name = letters(name)
 	if name == "progresstoken" {
@@ -29,9 +29,8 @@ func Key(name string) bool {
 	return !slices.ContainsFunc(harmless, ends) && (hasAny(name, named) || slices.Contains(short, name))
 }
 
-// Flag reports whether a flag of a command line has the name of a secret. It guesses
-// widely, since nothing is lost when a harmless value is hidden: --key and --authfile
-// count.
+// Flag reports whether the name of a command-line flag sounds secret. It guesses widely, because
+// hiding a harmless value does no damage: --key and --authfile count.
 func Flag(name string) bool {
 	return hasAny(letters(name), named) || hasAny(letters(name), []string{"key", "auth"})
 }

@@ -3,7 +3,7 @@
 // Only [Secret.Reveal] returns the text of a [Secret]. Code that prints, logs, marshals or
 // walks over values gets a mark instead, so a struct with secrets can be logged safely.
 //
-// [Key] and [Flag] tell names of secrets from others.
+// [Key] and [Flag] recognise names of secrets.
 package secret
 
 import (
@@ -13,8 +13,8 @@ import (
 	"log/slog"
 )
 
-// Mark is what is shown in place of a secret. It tells neither the length of the
-// text nor whether there is one.
+// Mark is shown in place of a secret. It reveals neither the length of the text nor whether there
+// is one.
 const Mark = "[secret]"
 
 // Secret is a text that shows itself as [Mark]. The zero Secret is the empty
@@ -37,8 +37,8 @@ func New(text string) Secret {
 	return Secret{reveal: func() string { return text }}
 }
 
-// Reveal returns the text. A call of it is a place where a secret may get out:
-// each should be next to the one use that it is for.
+// Reveal returns the text. A secret can leak at each call, so the call should be next to the single
+// use of the text.
 func (s Secret) Reveal() string {
 	if s.reveal == nil {
 		return ""
@@ -46,8 +46,7 @@ func (s Secret) Reveal() string {
 	return s.reveal()
 }
 
-// IsZero reports whether the text is empty. With the option omitzero, JSON
-// leaves out a secret that is.
+// IsZero reports whether the text is empty. With the option omitzero, JSON omits an empty secret.
 func (s Secret) IsZero() bool { return s.reveal == nil }
 
 // Equal reports whether two texts are the same, in a time that depends on their
@@ -62,12 +61,12 @@ func (s Secret) String() string { return Mark }
 // GoString returns [Mark].
 func (s Secret) GoString() string { return Mark }
 
-// Format writes [Mark], whatever the verb and its flags. Without it, the verbs
-// that are for numbers would print what is inside.
+// Format writes [Mark], whatever the verb and its flags. Without it, verbs for numbers would print
+// the content.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mark) }
 
-// MarshalJSON returns [Mark]. There is no way back: unmarshalling a text into a
-// Secret is an error, so a mark cannot be taken for what it stands for.
+// MarshalJSON returns [Mark]. Unmarshalling a text into a Secret is an error, so a mark cannot be
+// taken for the secret.
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + Mark + `"`), nil }
 
 // MarshalText returns [Mark]: for XML, for TOML, for the keys of maps.

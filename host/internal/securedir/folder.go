@@ -1,7 +1,6 @@
-// Package securedir keeps files that belong to one user and are shared by several of
-// their processes: in a folder that no other user can read, accepted only as this
-// package leaves them, replaced as a whole, and guarded by locks.
-//
+// Package securedir keeps files that belong to one user and are shared by several of their
+// processes. The folder is readable for no other user and accepted only in the state in which this
+// package leaves it. Files are replaced as a whole and guarded by locks.
 // A file is written under another name, synced and renamed, and then the folder is
 // synced. So readers take no lock, and a crash leaves the old file or the new one. A
 // file that is a link, or that others can read, is an error that says what to do; it is
@@ -28,14 +27,14 @@ const (
 	folderMode = 0o700
 )
 
-// Folder is where the files are. Its methods may be called from any goroutine; the
-// caller of Write holds a lock.
+// Folder is a folder of such files. Any goroutine may call its methods; the caller of Write must
+// hold a lock.
 type Folder struct {
 	Dir string
 	FS  FileSystem // [OS], except in tests
 }
 
-// In returns the folder of that name. It touches nothing.
+// In returns the folder with that name. It does not touch the disk.
 func In(dir string) *Folder { return &Folder{Dir: dir, FS: OS{}} }
 
 // FileSystem has the calls to the operating system that a write makes, so that a test
@@ -60,12 +59,12 @@ func (OS) Create(path string) (File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|noFollow, fileMode)
 }
 
-// Path returns where a file of the folder is, whether or not it exists.
+// Path returns the path of a file in the folder, whether or not it exists.
 func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 
-// Flock returns a lock between processes: an empty file of the folder, not yet locked.
-// Claim the folder before locking it. The file is never removed, because a process that
-// waits for it would then lock a file that no other process can find.
+// Flock returns a lock between processes: an empty file of the folder, not yet locked. Claim the
+// folder before locking it. The file is never removed, because a process that waits for it would
+// then lock a file that no other process can find.
 func (f *Folder) Flock(name string) *flock.Flock {
 	return flock.New(f.Path(name), flock.SetFlag(lockFlags), flock.SetPermissions(fileMode))
 }
@@ -149,9 +148,8 @@ func explainLink(path string, err error) error {
 	return err
 }
 
-// Write replaces a file, and returns once the new one would survive a loss of power.
-// The caller holds the write lock. So a file that is already named ".new" was left by a
-// process that was killed.
+// Write replaces a file, and returns once the new content would survive a loss of power. The caller
+// holds the write lock, so a file that is already named ".new" was left by a killed process.
 func (f *Folder) Write(name string, text []byte) error {
 	path := f.Path(name)
 	fresh := path + ".new"
@@ -163,7 +161,7 @@ func (f *Folder) Write(name string, text []byte) error {
 		err = f.FS.Rename(fresh, path)
 	}
 	if err != nil {
-		_ = os.Remove(fresh) // it may not be there
+		_ = os.Remove(fresh) // it may not exist
 		return err
 	}
 	return f.FS.SyncFolder(f.Dir)

@@ -17,9 +17,9 @@ const (
 	idleShare = 100             // and one part in this many of the time that it lives
 )
 
-// maxPageTables is how many bytes of page tables the kernel may keep for a worker. An
-// honest one has under one megabyte. No limit of the operating system counts them: that
-// of address space leaves room for some 65,000 single pages, with 8 KiB of tables each.
+// maxPageTables is how many bytes of page tables the kernel may keep for a worker. An honest worker
+// has under one megabyte. No limit of the operating system counts page tables: the limit of
+// address space leaves room for some 65,000 single pages, with 8 KiB of tables each.
 const maxPageTables = 16 << 20
 
 // The times at which a worker is checked: soon after its start, and then each time after twice the
