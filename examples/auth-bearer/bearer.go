@@ -8,13 +8,13 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// bearer gives the token of the configuration, and nothing in its place: a user who has
-// written a token down means that one, so a server that refuses it is a mistake that is
-// reported. To go on with another way of signing in would hide it.
+// bearer gives the token of the configuration and nothing else. If the server refuses that
+// token, the user has made a mistake, and bearer reports it: another way of signing in would
+// hide the mistake.
 type bearer struct{}
 
-// settings are the keys of the auth table. A scheme that is "" is not one that is
-// left out.
+// settings are the keys of the auth table. A scheme that is "" differs from one that is left
+// out.
 type settings struct {
 	Token  string  `json:"token"`
 	Header string  `json:"header"`

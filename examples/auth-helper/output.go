@@ -106,7 +106,7 @@ func (o *output) check() error {
 	return nil
 }
 
-// wasRefused reports whether this is what the server has just refused.
+// wasRefused reports whether the server has just refused this output.
 func (o *output) wasRefused(c *auth.Challenge) bool {
 	if c == nil || c.Token == "" {
 		return false

@@ -69,8 +69,8 @@ func (k *accessKey) sign(r *auth.Request, now time.Time) (map[string]string, err
 	return added, nil
 }
 
-// derived is the key for a day, a region and a service: each part of the scope
-// signs the next.
+// derived returns the key for a day, a region and a service: each part of the scope signs the
+// next.
 func (k *accessKey) derived(scope string) []byte {
 	key := []byte("AWS4" + k.Secret)
 	for part := range strings.SplitSeq(scope, "/") {

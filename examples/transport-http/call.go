@@ -14,7 +14,7 @@ type call struct {
 	refusal sse.Refusal
 }
 
-// course is what became of a call so far.
+// course is the state of a call.
 type course struct {
 	exchange uint32
 	epoch    uint32
@@ -35,7 +35,7 @@ type course struct {
 	armed    bool   // the timer of the next one runs
 }
 
-// method returns that of the request on its way.
+// method returns the HTTP method of the request on its way.
 func (c *call) method() string {
 	if c.resumed {
 		return "GET"

@@ -51,7 +51,7 @@ func (s *session) meet(f *abi.FactsReader) (member bool, id string) {
 	return true, s.id
 }
 
-// begin is for the answer to an initialize of the epoch before.
+// begin starts the session with the answer to an initialize of the epoch before.
 func (s *session) begin(epoch uint32, id string) { *s = session{id: id, epoch: epoch} }
 
 // forget ends the session of an epoch, and reports whether it was this one.

@@ -88,7 +88,7 @@ func (t *transport) tick() {
 	t.ticking = len(*d) > 0 && t.conn.Timer(drainTimer, drainTick) == abi.OK
 }
 
-// parted is for a stream that has ended by itself.
+// parted handles a stream that has ended by itself.
 func (t *transport) parted(c *call) {
 	if !c.answered && t.resumable(c) {
 		t.pause(c)

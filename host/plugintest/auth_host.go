@@ -16,8 +16,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 )
 
-// authHost is one run of a scenario with an auth provider: it plays the host, with its
-// vault, network, person and clock, as the scenario says.
+// authHost runs a scenario with an auth provider. It acts as the host, with the vault, network,
+// person and clock that the scenario describes.
 type authHost struct {
 	ctx       context.Context
 	profile   *SignIn
@@ -44,7 +44,7 @@ type authHost struct {
 	given   []string // credentials, as a request would carry them
 }
 
-// result is what one flow has come to.
+// result is the outcome of one flow.
 type result struct {
 	credentials *step.Credentials
 	material    *step.Material
@@ -157,7 +157,7 @@ func (o *authHost) take(actions []step.Action) (*step.Event, error) {
 	return nil, errors.New("a reply neither awaits anything nor ends the flow")
 }
 
-// shown is what a request would carry.
+// shown returns the text of what a request would carry.
 func shown(c *step.Credentials) string {
 	text, _ := json.Marshal(map[string]any{"token": c.Token, "headers": c.Headers}) // of texts
 	return string(text)
@@ -224,8 +224,8 @@ func plainURL(url string) string {
 	return url
 }
 
-// checks returns what is wrong with an action: a host refuses it, it shows a secret to a
-// person, or it comes out of turn.
+// checks returns what is wrong with an action: a host refuses it, it shows a secret to a person,
+// or it comes out of turn.
 func (o *authHost) checks(a *step.Action) error {
 	if err := auth.CheckAction(a, &o.manifest.Wants, o.server()); err != nil {
 		return fmt.Errorf("a host refuses it: %w", err)

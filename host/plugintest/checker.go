@@ -81,14 +81,14 @@ func (k *checker) skip(list []*Scenario, why string) {
 	}
 }
 
-// An OptionError is options that do not fit the plugin: a setting that it would not
-// read, with which a host refuses a server entry, or scenarios of another kind.
+// An OptionError says that options do not fit the plugin. They have a setting that the plugin
+// would not read, with which a host refuses a server entry, or scenarios of another kind.
 type OptionError struct{ text string }
 
 func (e *OptionError) Error() string { return e.text }
 
-// checkSettings returns an OptionError for the first of them, by name, that the
-// plugin does not have.
+// checkSettings returns an OptionError for the first setting, by name, that the plugin does not
+// have.
 func checkSettings(plugin string, values map[string]string, known []string) error {
 	has := "it has none"
 	if len(known) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/flowrecord"
 )
 
-// Recording is the flows of auth providers in a file that `wharf --record` has written.
+// Recording holds the flows of auth providers from a file that `wharf --record` has written.
 type Recording struct {
 	file  string // its name, for errors
 	flows []*flowrecord.Flow

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// framing is how messages stand in a byte stream. It has no state.
+// framing puts messages into a byte stream and takes them out. It has no state.
 type framing interface {
 	name() string
 

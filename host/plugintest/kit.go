@@ -19,24 +19,24 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// Options say how a plugin is to be tested. The zero value tests all that can be
-// tested without knowing more.
+// Options say how to test a plugin. The zero value tests everything that needs no more knowledge
+// of the plugin.
 type Options struct {
 	Name     string            // what errors call the plugin; empty = plugin
 	Settings map[string]string // of the server entry, over those of the profile
 	Profile  *Profile          // how its wire looks, where the kit cannot find out
 	Only     []string          // ids of checks; empty = all
 
-	// Worker is a command that passes its stdin and stdout to host.RunWorker: the
-	// module is compiled in such processes, which have limits. Without one it is
-	// compiled in this process, within low limits.
+	// Worker is a command that passes its stdin and stdout to host.RunWorker. The kit compiles
+	// the module in such processes, which have limits. Without one it compiles the module in
+	// this process, within low limits.
 	Worker []string
 
 	// CacheDir keeps compiled modules, as that of a host does; "" keeps none. With one, the
 	// report does not say how long compiling takes.
 	CacheDir string
 
-	// Scenarios are played beside those of the kit, for parts of one protocol alone.
+	// Scenarios are played in addition to the kit's own, to test parts of one protocol.
 	Scenarios []*Scenario
 
 	// Recordings are of sign-ins with an auth provider, which are run again.
@@ -46,9 +46,9 @@ type Options struct {
 	cutEvery int              // bytes from one place where a scenario is cut to the next; 0 = 1
 }
 
-// Run tests a module, a transport or an auth provider. It returns when everything
-// was tried or ctx is done; a module that misbehaves is a report that says so. An
-// error is one of the kit itself, of ctx, or an [OptionError].
+// Run tests a module, a transport or an auth provider. It returns when it has tried everything
+// or ctx is done. A module that misbehaves is no error: the report says so. An error is one of
+// the kit itself, of ctx, or an [OptionError].
 func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
 	compiler := &worker.Compiler{Command: o.Worker, Cache: worker.CodeCacheIn(o.CacheDir)}
 	defer compiler.Close()

@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// What the kit calls too much. A plugin that stays below half of these has room
-// for a slower machine and a longer message.
+// Bounds above which the kit calls the costs of a plugin too high. A plugin that stays below
+// half of them has room for a slower machine and a longer message.
 const (
 	mostFuel   = wasm.EventBudget / 2 // for one event, beside what its payload brings
 	mostCalls  = 64                   // host calls for one small message, one way

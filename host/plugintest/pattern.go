@@ -67,8 +67,8 @@ func (p pattern) say(message []byte, values, answers map[string]string) ([]byte,
 	return expand(text, values), nil
 }
 
-// A lengthForm is how a length is written on a wire: in digits of a base, in so many
-// bytes, or as a varint. That is in groups of seven bits, the least significant first; the
+// A lengthForm is the way in which a wire writes lengths: in digits of a base, in a fixed number
+// of bytes, or as a varint. A varint has groups of seven bits, the least significant first; the
 // top bit of each byte says that another byte follows (MQTT, Protocol Buffers).
 type lengthForm struct {
 	name   string

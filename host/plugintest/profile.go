@@ -41,7 +41,7 @@ type Profile struct {
 	sent *regexp.Regexp
 }
 
-// A Rule is what a server answers to something that is not a message. In both of its texts
+// A Rule says what a server answers to bytes that are not a message. In both of its texts
 // ${name} is the value of a setting, or a value that a group of a rule has found.
 type Rule struct {
 	To  string `json:"to"`  // a regular expression; it is matched at the beginning

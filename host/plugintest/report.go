@@ -9,8 +9,8 @@ import (
 // A Result is the outcome of a check.
 type Result string
 
-// The results. A check is not applicable where it says nothing about the plugin,
-// and skipped where it would but could not be made.
+// The results. A check is not applicable if it says nothing about the plugin, and skipped if it
+// would but could not be made.
 const (
 	Passed        Result = "pass"
 	Failed        Result = "fail"
@@ -18,8 +18,7 @@ const (
 	Skipped       Result = "skip"
 )
 
-// A Report is what the kit found out. Its JSON is stable: fields are added and not
-// renamed.
+// A Report holds the findings of the kit. Its JSON is stable: fields are added and not renamed.
 type Report struct {
 	Kit     int      `json:"kit"` // its [Version]
 	Plugin  Plugin   `json:"plugin"`
@@ -39,7 +38,7 @@ type Plugin struct {
 	Wire    string `json:"wire"`  // how its messages are framed; empty if unknown
 }
 
-// A Check is one thing that was tried.
+// A Check is the result of one test of the kit.
 type Check struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
@@ -61,8 +60,7 @@ type Point struct {
 	Host   string   `json:"host,omitempty"` // the part of it that the host takes care of
 }
 
-// A Figure is something that was measured. Times differ from machine to machine;
-// the rest does not.
+// A Figure is a measured value. Times differ from machine to machine; other figures do not.
 type Figure struct {
 	ID    string `json:"id"`
 	Of    string `json:"of"`
@@ -70,9 +68,8 @@ type Figure struct {
 	Unit  string `json:"unit"`
 }
 
-// Version is the number of the kit, and says what it means that a plugin passes: it grows
-// when a plugin that passed, with its profile and its own scenarios, might no longer pass.
-// README.md lists what each of them brought.
+// Version is the number of the kit. It grows when a plugin that passed, with its profile and its
+// own scenarios, might no longer pass. README.md lists the changes of each version.
 const Version = 5
 
 func newReport(module []byte) *Report {

@@ -41,11 +41,11 @@ type Step struct {
 	Text string
 }
 
-// Scenarios returns those of the kit for transports, by their ids. They are read once, and
-// nothing may be written to them.
+// Scenarios returns the kit's scenarios for transports, by their ids. They are read once, and
+// shared: do not change them.
 func Scenarios() []*Scenario { return slices.Clone(transportScenarios()) }
 
-// ProviderScenarios returns those for auth providers, as Scenarios does.
+// ProviderScenarios returns the kit's scenarios for auth providers, as Scenarios does.
 func ProviderScenarios() []*Scenario { return slices.Clone(providerScenarios()) }
 
 var (
@@ -92,8 +92,8 @@ func ReadScenario(file string) (*Scenario, error) {
 	return ParseScenario(id, string(text))
 }
 
-// ParseScenario reads a scenario for transports. Every verb and every header is
-// known, or the error says which is not.
+// ParseScenario reads a scenario for transports. Its error names a verb or a header that is not
+// known.
 func ParseScenario(id, text string) (*Scenario, error) {
 	return parseScenario(id, text, verbs)
 }
