@@ -105,7 +105,7 @@ func encodings(text string) []string {
 	return slices.Compact(out)
 }
 
-// addPacked adds an encoded text without what is left out of packed texts.
+// addPacked adds an encoded text without the bytes that are left out of packed texts.
 func (p *patterns) addPacked(text string) {
 	var form []byte
 	for _, c := range []byte(text) {

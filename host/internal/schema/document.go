@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Bounds of what is checked, and against what. The largest schemas seen in the
-// wild are about a tenth of this.
+// Bounds of schemas and of the values that are checked. The largest schemas seen in practice are
+// about a tenth of this.
 const (
 	maxSchemaBytes = mcp.MaxSchemaBytes
 	maxSchemaDepth = 64

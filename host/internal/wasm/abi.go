@@ -8,13 +8,13 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// ABI is what a module may import and must export.
+// ABI says what a module may import and must export.
 type ABI struct {
-	Module       string     // the module name that imports must carry; WASI is offered too
+	Module       string     // the module name of the imports; WASI may be imported too
 	Imports      []HostFunc // what may be imported from Module
 	Exports      []Export   // what must be exported
-	MarkerPrefix string     // names of markers start so, for any version of the ABI
-	Marker       string     // the exported function that names the version spoken here
+	MarkerPrefix string     // the prefix of marker names, for any version of the ABI
+	Marker       string     // the exported function whose name is the version of this host
 }
 
 // Export is a function a module must export. All its values are i32.
@@ -55,8 +55,8 @@ func (s ABI) hostFuncs() []hostFunc {
 	return funcs
 }
 
-// offer makes funcs, all of one module name, importable in r, without reflection. The
-// instance travels in the context of the call, which wazero hands through as it is.
+// offer makes funcs, which have one module name, importable in r, without reflection. The instance
+// travels in the context of the call, which wazero passes on unchanged.
 func offer(ctx context.Context, r wazero.Runtime, funcs []hostFunc) error {
 	if len(funcs) == 0 {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// scans reads the bodies of m one after the other. The plan of each is good until
-// the next one is read. An error means that the body is malformed, or, if it is an
-// *excess, that a limit ended the reading.
+// scans reads the bodies of m one after the other. The plan of a body is valid until the next body
+// is read. An error means that the body is malformed or, if it is an *excess, that it exceeds a
+// limit.
 func (m *image) scans() iter.Seq2[*scan, error] {
 	return func(yield func(*scan, error) bool) {
 		s := &scan{m: m}
@@ -21,7 +21,7 @@ func (m *image) scans() iter.Seq2[*scan, error] {
 	}
 }
 
-// begin makes the scan ready for the i-th body.
+// begin prepares the scan for the i-th body.
 func (s *scan) begin(i int) {
 	m := s.m
 	fn := i + m.inherited[externFunction]
@@ -52,8 +52,8 @@ func (s *scan) finish() error {
 	return nil
 }
 
-// addEffort ends the reading if compiling this function takes more than one may, or than
-// all may together.
+// addEffort stops the reading if compiling this function, or all functions together, takes more
+// than the limits allow.
 func (s *scan) addEffort(units int) {
 	s.m.effort += units
 	s.atMost("effort of compiling function %d", units, s.m.limits.BodyEffort, " units")

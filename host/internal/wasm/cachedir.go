@@ -64,8 +64,8 @@ func ownFolder(dir string) error {
 	return nil
 }
 
-// get returns the metered form of the module with that hash. A damaged entry
-// counts as missing, and is replaced by the next put.
+// get returns the metered form of the module with that hash. A damaged entry counts as missing, and
+// the next put replaces it.
 func (c *cacheDir) get(hash string) ([]byte, bool) {
 	if c == nil {
 		return nil, false
@@ -81,7 +81,7 @@ func (c *cacheDir) get(hash string) ([]byte, bool) {
 	return metered, true
 }
 
-// readUpTo reads a file of at most so many bytes.
+// readUpTo reads a file of at most that many bytes.
 func readUpTo(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -100,8 +100,7 @@ func readUpTo(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// put keeps a metered form. A failure is not reported: the module is metered again
-// next time.
+// put stores a metered form. It reports no failure, because the module is then metered again.
 func (c *cacheDir) put(hash string, metered []byte) {
 	if c == nil {
 		return
@@ -125,7 +124,7 @@ func (c *cacheDir) put(hash string, metered []byte) {
 
 func (c *cacheDir) path(hash string) string { return filepath.Join(c.metered, hash+c.suffix) }
 
-// CheckCache says why nothing can be kept in dir. It makes dir if it is missing, as an
+// CheckCache returns an error if nothing can be kept in dir. It makes dir if it is missing, as an
 // Engine does.
 func CheckCache(dir string) error {
 	c, err := openCacheDir(dir, Limits{}, 0)
@@ -144,9 +143,9 @@ func CheckCache(dir string) error {
 	return nil
 }
 
-// onceUnavailable returns what reports, once and unless call is nil, that the cache cannot
-// be written to, for example on a full disk. Modules run all the same, and are compiled
-// again next time.
+// onceUnavailable returns a function that reports, once and unless call is nil, that the cache
+// cannot be written to, for example on a full disk. Modules still run, and are compiled again next
+// time.
 func onceUnavailable(call func(error)) func(error) {
 	var once sync.Once
 	return func(err error) {

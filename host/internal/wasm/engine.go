@@ -49,7 +49,7 @@ type Engine struct {
 	preparer
 	abi         ABI
 	interpreted bool
-	cacheErr    error // why CacheDir is not used, if it is not
+	cacheErr    error // why CacheDir is not used; nil if it is
 	unavailable func(error)
 
 	ctx    context.Context // ends with Close; compilation stops between two functions
@@ -64,7 +64,7 @@ type Engine struct {
 	closed   bool
 }
 
-// program is what all Modules of one binary share.
+// program is shared by all Modules of one binary.
 type program struct {
 	engine *Engine
 	hash   string
@@ -97,10 +97,9 @@ func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends compilations under way and gives back all native code once the
-// last instance is closed. Nothing new can be loaded or instantiated. A compilation
-// that is not over within CloseGrace ends later, and its native code is given back
-// then.
+// Close stops running compilations, and frees all native code once the last instance is closed. No
+// module can be loaded or instantiated afterwards. A compilation that is not over within CloseGrace
+// ends later, and its native code is freed then.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -127,8 +126,8 @@ func Settle(work *sync.WaitGroup) bool {
 	}
 }
 
-// release takes n instances or compilations off the count. It closes the runtime if the
-// engine is closed and they were the last.
+// release subtracts n instances or compilations from the count. If the engine is closed and the
+// count is zero, it closes the runtime.
 func (e *Engine) release(n int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -144,7 +143,7 @@ func (e *Engine) release(n int) error {
 	return err
 }
 
-// retain counts an instance that is about to run.
+// retain adds an instance to the count before it runs.
 func (e *Engine) retain() (wazero.Runtime, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -193,9 +192,9 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 	return r, nil
 }
 
-// initWazeroVersion has wazero find out its own version. It keeps that in a variable that
-// it writes without a lock, so that two engines that are made at once would race. The
-// path cannot be a folder: nothing is made.
+// initWazeroVersion makes wazero determine its own version. wazero stores the version in a variable
+// without a lock, so two engines that are made at the same time would race. No folder can have this
+// path, so none is made.
 var initWazeroVersion = sync.OnceFunc(func() { _, _ = wazero.NewCompilationCacheWithDir("\x00") })
 
 // compile turns metered code into native code, or only looks it up in the cache if the
