@@ -80,7 +80,7 @@ var arrows = map[string][]string{
 	"host/watch":                  {notify},
 	"host/vault":                  {"host/internal/ctxmutex", "host/internal/securedir", "host/internal/secret", keyring, flock, xcrypto + below},
 	"host/signin":                 {"abi/step", "host/internal/egress"},
-	"host/status":                 {"host/mcp"},
+	"host/status":                 {"host/mcp", "host/internal/strictjson"},
 	"host/catalogue":              {"host/config", "host/internal/securedir", "host/internal/strictjson", "host/status"},
 	"host/trust":                  {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/hosterr", "host/internal/securedir", "internal/lazyregexp"},
 	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/capability" + below, "host/internal/flowrecord", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext", "internal/lazyregexp"},

@@ -46,6 +46,7 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 	}
 	i := s.inner.Info()
 	s.driver.Report(func(st *status.Status) { st.Era, st.Protocol, st.Transport = string(i.Era), i.Protocol, i.Transport })
+	s.saveInfo()
 	s.renew(configured, c)
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -25,11 +26,45 @@ func (s *Session) Known() status.Known {
 	return k
 }
 
+// Snapshot returns what is known of the server, without asking or starting it: what it said of
+// itself, and its lists as it wrote them, from this session, or else from an earlier run with the
+// same [Config.CatalogueDir]. Its tools are those that the entry permits. It returns nil if nothing
+// is known. Everything in it may be out of date; see [Session.Known].
+func (s *Session) Snapshot() *catalogue.Snapshot {
+	entry, snapshot := s.snapshot()
+	tools, listed := snapshot.Lists[catalogue.Tools]
+	switch {
+	case snapshot.Info.Era == "" && len(snapshot.Lists) == 0:
+		return nil
+	case listed && filters(entry):
+		tools.Items = permittedItems(entry, tools.Items)
+		snapshot.Lists[catalogue.Tools] = tools
+	}
+	return snapshot
+}
+
+// snapshot returns all that is known of a server, and its entry.
+func (s *Session) snapshot() (*Server, *catalogue.Snapshot) {
+	s.loadSaved()
+	s.savedLists.Lock()
+	entry, written, info := s.entry.Load(), s.inner.Written(), s.Info()
+	if info.Era == "" {
+		info = s.savedLists.info
+	}
+	s.savedLists.Unlock()
+	out := &catalogue.Snapshot{Name: entry.Name, Info: info, Lists: make(map[catalogue.Kind]catalogue.List)}
+	for method, l := range written {
+		out.Lists[kinds[method]] = catalogue.List{Items: l.Items, Listed: l.Listed, Until: l.Until}
+	}
+	return entry, out
+}
+
 // savedLists says which lists of earlier runs the session was given. Its lock is held while the
 // entry of the session is replaced, so that no list is saved under the wrong entry.
 type savedLists struct {
 	sync.Mutex
-	of catalogue.Key // the server whose lists the session was given; "" is none
+	of   catalogue.Key // the server whose lists the session was given; "" is none
+	info status.Info   // what it said of itself; zero is not known
 }
 
 // kinds are the lists of a catalogue, by the methods that ask for them.
@@ -51,7 +86,7 @@ func (s *Session) loadSaved() {
 	if s.savedLists.of == key {
 		return
 	}
-	s.savedLists.of = key
+	s.savedLists.of, s.savedLists.info = key, status.Info{}
 	known, err := h.store.Load(key)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +97,9 @@ func (s *Session) loadSaved() {
 	lists := make(map[string]session.Written)
 	for method, kind := range kinds {
 		l := known.Lists[kind]
-		lists[method] = session.Written{Items: l.Items, Listed: l.Listed}
+		lists[method] = session.Written{Items: l.Items, Listed: l.Listed, Until: l.Until}
 	}
+	s.savedLists.info = known.Info
 	s.inner.Recall(lists)
 }
 
@@ -154,15 +190,23 @@ func (q *saveQueue) next() *Session {
 	return nil
 }
 
-// save writes the lists that the session knows. It leaves the others as they were saved.
+// save writes what the session knows. It leaves the lists that it does not know as they were saved.
 func (s *Session) save() error {
+	entry, snapshot := s.snapshot()
+	return s.host.store.Save(catalogue.KeyOf(*entry), snapshot)
+}
+
+// saveInfo saves what the server said in the handshake, unless it was saved before. A OneShot host
+// saves it with the lists only.
+func (s *Session) saveInfo() {
+	if s.host.store == nil || s.host.config.OneShot {
+		return
+	}
 	s.loadSaved()
 	s.savedLists.Lock()
-	entry, written := s.entry.Load(), s.inner.Written()
-	s.savedLists.Unlock()
-	snapshot := &catalogue.Snapshot{Name: entry.Name, Info: s.Info(), Lists: make(map[catalogue.Kind]catalogue.List)}
-	for method, l := range written {
-		snapshot.Lists[kinds[method]] = catalogue.List{Items: l.Items, Listed: l.Listed, Until: l.Until}
+	defer s.savedLists.Unlock()
+	if info := s.Info(); info.Era != "" && !bytes.Equal(s.savedLists.info.Raw, info.Raw) {
+		s.savedLists.info = info
+		s.host.queueSave(s)
 	}
-	return s.host.store.Save(catalogue.KeyOf(*entry), snapshot)
 }

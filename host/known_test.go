@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -38,6 +40,11 @@ func TestKnownFromAnEarlierRun(t *testing.T) {
 	if k := s.Known().Tools; k.Stale || k.At.IsZero() || len(k.Items) != len(list) {
 		t.Errorf("after the list: %d tools, stale %t", len(k.Items), k.Stale)
 	}
+	const handshake = `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}` // as serveConn writes it
+	now := s.Snapshot()
+	if now == nil || string(now.Info.Raw) != handshake || string(now.Info.ServerInfo()) != `{"name":"raw","version":"1"}` || len(now.Lists) != 1 {
+		t.Fatalf("a snapshot has %+v", now)
+	}
 	first.Close()
 
 	kept, err := catalogue.Open(dir).Load(catalogue.KeyOf(entry))
@@ -62,6 +69,14 @@ func TestKnownFromAnEarlierRun(t *testing.T) {
 	if k := s.Known().Tools; !k.Stale || k.At.IsZero() || len(k.Items) != len(list) {
 		t.Errorf("before the start: %d tools, stale %t", len(k.Items), k.Stale)
 	}
+	early := s.Snapshot()
+	if early == nil || string(early.Info.Raw) != handshake || early.Info.Era != "legacy" || len(early.Lists) != 1 {
+		t.Fatalf("a snapshot of an earlier run has %+v", early)
+	}
+	permitted := "[" + strings.Join(slices.DeleteFunc(slices.Clone(written), func(tool string) bool { return strings.Contains(tool, `"echo"`) }), ",") + "]"
+	if l := early.Lists[catalogue.Tools]; string(l.Items) != permitted || l.Hash() != now.Lists[catalogue.Tools].Hash() || !l.Listed.Equal(kept.Lists[catalogue.Tools].Listed) {
+		t.Errorf("it has %s; want %s", l.Items, permitted)
+	}
 	if now := s.Status(); now.State != status.Disconnected || now.Tools != len(tools) || !now.Stale {
 		t.Errorf("before the start: %+v", now)
 	}
@@ -79,8 +94,8 @@ func TestKnownFromAnEarlierRun(t *testing.T) {
 	if err := s.Reload(other); err != nil {
 		t.Fatal(err)
 	}
-	if k := s.Known().Tools; !k.At.IsZero() || len(k.Items) != 0 {
-		t.Errorf("of another server: %+v", k)
+	if k, snapshot := s.Known().Tools, s.Snapshot(); !k.At.IsZero() || len(k.Items) != 0 || snapshot != nil {
+		t.Errorf("of another server: %+v, %+v", k, snapshot)
 	}
 	if err := s.Reload(entry); err != nil {
 		t.Fatal(err)
@@ -126,4 +141,44 @@ func TestKnownAfterChange(t *testing.T) {
 	if err != nil || !strings.Contains(string(kept.Lists[catalogue.Tools].Items), `"name":"new"`) {
 		t.Errorf("kept: %+v, %v", kept, err)
 	}
+}
+
+// What a server said of itself is known in the next run, also of one that was never asked for a
+// list, and how long it said that a list stays fresh.
+func TestSnapshotOfAHandshake(t *testing.T) {
+	c := host.Config{CatalogueDir: filepath.Join(t.TempDir(), "catalogue"), Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), Ping: -1}
+	run := func(use func(s *host.Session)) {
+		h, err := host.New(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		use(add(t, h, server("modern")))
+	}
+	run(func(s *host.Session) {
+		if s.Snapshot() != nil {
+			t.Errorf("known at first: %+v", s.Snapshot())
+		}
+		if err := s.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	run(func(s *host.Session) {
+		now := s.Snapshot()
+		if now == nil || !strings.HasPrefix(string(now.Info.Raw), `{"supportedVersions":`) || now.Info.ServerInfo() != nil || len(now.Lists) != 0 {
+			t.Errorf("known of an earlier run: %+v", now)
+		}
+		if state := s.Status().State; state != status.Disconnected {
+			t.Errorf("it is %s", state)
+		}
+		now.Lists[catalogue.Tools] = catalogue.List{Items: json.RawMessage(`[]`), Listed: time.Now(), Until: time.Now().Add(time.Hour)}
+		if err := catalogue.Open(c.CatalogueDir).Save(catalogue.KeyOf(server("modern")), now); err != nil {
+			t.Error(err)
+		}
+	})
+	run(func(s *host.Session) {
+		if l := s.Snapshot().Lists[catalogue.Tools]; !l.Fresh(time.Now()) || !s.Known().Tools.Stale {
+			t.Errorf("a list of an earlier run: %+v", l)
+		}
+	})
 }

@@ -4,7 +4,7 @@
 // A [Store] has one file for each server entry. A file is a header, which is one line of
 // JSON, and behind it the lists, byte for byte as the server wrote their elements:
 //
-//	{"version":1,"name":"files","info":{…},"lists":[{"kind":"tools","bytes":5120,"sha256":"…",…}]}
+//	{"version":1,"name":"files","info":{…},"lists":[{"kind":"tools","bytes":5120,"sha256":"…",…}],…}
 //	[{"name":"read",…},{"name":"write",…}]
 //
 // The store is a cache. A file that cannot be used counts as missing, and when there are too
@@ -59,10 +59,7 @@ type List struct {
 }
 
 // Hash returns the SHA-256 of the items in hexadecimal digits. Equal lists have equal hashes.
-func (l List) Hash() string {
-	sum := sha256.Sum256(l.Items)
-	return hex.EncodeToString(sum[:])
-}
+func (l List) Hash() string { return hash(l.Items) }
 
 // Fresh reports whether the list can be used at that time without asking again, as the server
 // said.
@@ -89,16 +86,45 @@ type header struct {
 	Name    string      `json:"name"`
 	Info    status.Info `json:"info"`
 	Lists   []listEntry `json:"lists"`
+
+	Handshake part `json:"handshake,omitzero"` // Info.Raw, behind the lists; programs of before do not look there
 }
 
 // listEntry says where the next list ends, and describes it.
 type listEntry struct {
-	Kind   Kind      `json:"kind"`
-	Bytes  int       `json:"bytes"`
-	SHA256 string    `json:"sha256"`
+	Kind Kind `json:"kind"`
+	part
 	Listed time.Time `json:"listed"`
 	Until  time.Time `json:"until,omitzero"`
 }
+
+// part is a text behind the header.
+type part struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+func partOf(text []byte) part { return part{len(text), hash(text)} }
+
+// cut takes the part off the front of rest.
+func (p part) cut(rest []byte) (text, behind []byte, err error) {
+	if p.Bytes < 0 || p.Bytes > len(rest) {
+		return nil, nil, fmt.Errorf("has %d bytes, of which %d are there", p.Bytes, len(rest))
+	}
+	text, behind = rest[:p.Bytes:p.Bytes], rest[p.Bytes:]
+	if hash(text) != p.SHA256 {
+		return nil, nil, errors.New("has another hash than its header says")
+	}
+	return text, behind, nil
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// maxHandshake is the longest answer to the handshake that is kept, in bytes.
+const maxHandshake = 4 << 20
 
 const version = 1
 
@@ -108,9 +134,13 @@ func encode(s *Snapshot) ([]byte, error) {
 	var lists []byte
 	for _, kind := range kinds {
 		if l, ok := s.Lists[kind]; ok {
-			h.Lists = append(h.Lists, listEntry{kind, len(l.Items), l.Hash(), l.Listed, l.Until})
+			h.Lists = append(h.Lists, listEntry{kind, partOf(l.Items), l.Listed, l.Until})
 			lists = append(lists, l.Items...)
 		}
+	}
+	if raw := s.Info.Raw; len(raw) > 0 && len(raw) <= maxHandshake {
+		h.Handshake = partOf(raw)
+		lists = append(lists, raw...)
 	}
 	text, err := json.Marshal(h)
 	if err != nil {
@@ -137,17 +167,26 @@ func decode(text []byte) (*Snapshot, error) {
 		if _, twice := s.Lists[e.Kind]; twice || !slices.Contains(kinds, e.Kind) {
 			return nil, fmt.Errorf("it has a list of %q, or has it twice", e.Kind)
 		}
-		if e.Bytes < 0 || e.Bytes > len(rest) {
-			return nil, fmt.Errorf("its list of %s has %d bytes, of which %d are there", e.Kind, e.Bytes, len(rest))
+		items, behind, err := e.cut(rest)
+		if err != nil {
+			return nil, fmt.Errorf("its list of %s %w", e.Kind, err)
 		}
-		l := List{Items: rest[:e.Bytes:e.Bytes], Listed: e.Listed, Until: e.Until}
-		if l.Hash() != e.SHA256 {
-			return nil, fmt.Errorf("its list of %s has another hash than its header says", e.Kind)
-		}
+		l := List{Items: items, Listed: e.Listed, Until: e.Until}
 		if err := strictjson.Valid(l.Items, 0); err != nil || l.Items[strictjson.Start(l.Items)] != '[' {
 			return nil, fmt.Errorf("its list of %s is no JSON array", e.Kind)
 		}
-		s.Lists[e.Kind], rest = l, rest[e.Bytes:]
+		s.Lists[e.Kind], rest = l, behind
 	}
+	if h.Handshake == (part{}) {
+		return s, nil
+	}
+	raw, _, err := h.Handshake.cut(rest)
+	if err == nil {
+		err = strictjson.Valid(raw, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its handshake %w", err)
+	}
+	s.Info.Raw = raw
 	return s, nil
 }

@@ -24,6 +24,7 @@ func sample(listed time.Time) *Snapshot {
 	return &Snapshot{
 		Name: "files",
 		Info: status.Info{Server: mcp.Implementation{Name: "f", Version: "1"}, Protocol: "2025-11-25", Era: mcp.Legacy,
+			Raw:          json.RawMessage(`{ "protocolVersion":"2025-11-25", "x":1e400 }`),
 			Instructions: "say\n\"please\"", Capabilities: json.RawMessage(`{ "tools": {} }`), Transport: "stdio"},
 		Lists: map[Kind]List{
 			Tools:   {Items: json.RawMessage("[{\"name\": \"a\",\n\"x-new\":1e400}]"), Listed: listed, Until: listed.Add(time.Minute)},
@@ -84,6 +85,7 @@ func TestSameSnapshotIsNotWrittenAgain(t *testing.T) {
 		{"two hours", func(n *Snapshot) { *n = *sample(now.Add(2 * time.Hour)) }, true},
 		{"the version of the server", func(n *Snapshot) { n.Info.Server.Version = "2" }, true},
 		{"a tool", func(n *Snapshot) { n.Lists[Tools] = List{Items: json.RawMessage(`[]`), Listed: now} }, true},
+		{"what else the server says", func(n *Snapshot) { n.Info.Raw = json.RawMessage(`{}`) }, true},
 		{"a list less", func(n *Snapshot) { delete(n.Lists, Prompts) }, true},
 		{"a list of another kind", func(n *Snapshot) { n.Lists[Resources] = n.Lists[Prompts]; delete(n.Lists, Prompts) }, true},
 		{"the name", func(n *Snapshot) { n.Name = "g" }, true},
@@ -127,7 +129,9 @@ func TestBadFiles(t *testing.T) {
 		"empty":           {"", "no header"},
 		"no JSON":         {"x\n", "invalid character"},
 		"another version": {strings.Replace(good, `"version":1`, `"version":2`, 1), "has version 2"},
-		"cut":             {good[:len(good)-3], "of which 29 are there"},
+		"cut":             {good[:strings.LastIndex(good, "[{")+29], "of which 29 are there"},
+		"handshake cut":   {good[:len(good)-3], "its handshake has 45 bytes, of which 42 are there"},
+		"no JSON said":    {`{"version":1,"handshake":{"bytes":1,"sha256":"` + List{Items: json.RawMessage("{")}.Hash() + `"}}` + "\n{", "its handshake"},
 		"another byte":    {strings.Replace(good, `"x-new"`, `"y-new"`, 1), "another hash"},
 		"negative length": {strings.Replace(good, `"bytes":`, `"bytes":-`, 1), "-"},
 		"unknown list":    {strings.Replace(good, `"kind":"tools"`, `"kind":"fools"`, 1), `list of "fools"`},
@@ -248,6 +252,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		if len(back.Lists) > len(s.Lists) {
 			t.Fatalf("%q became %q", text, again)
+		}
+		if string(back.Info.Raw) != string(s.Info.Raw) && len(s.Info.Raw) <= maxHandshake {
+			t.Fatalf("%q became %q", s.Info.Raw, back.Info.Raw)
 		}
 		for kind, l := range back.Lists {
 			if string(l.Items) != string(s.Lists[kind].Items) {

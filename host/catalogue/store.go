@@ -100,7 +100,7 @@ func (s *Store) Remove(key Key) error {
 func (s *Snapshot) says(newer *Snapshot) bool {
 	said, err := json.Marshal(s.Info)
 	says, err2 := json.Marshal(newer.Info)
-	if err != nil || err2 != nil || s.Name != newer.Name || !bytes.Equal(said, says) || len(s.Lists) != len(newer.Lists) {
+	if err != nil || err2 != nil || s.Name != newer.Name || !bytes.Equal(said, says) || !bytes.Equal(s.Info.Raw, newer.Info.Raw) || len(s.Lists) != len(newer.Lists) {
 		return false
 	}
 	for kind, l := range newer.Lists {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -109,6 +110,27 @@ type Info struct {
 	Transport    string // the plugin that carries the session
 
 	Raw json.RawMessage `json:"-"` // the whole answer to the handshake
+}
+
+// ServerInfo returns what the server calls itself, as it wrote it: an object, or nil where it said
+// nothing.
+func (i Info) ServerInfo() json.RawMessage {
+	path := []string{"serverInfo"}
+	if i.Era == mcp.Modern {
+		path = []string{"_meta", mcp.MetaServerInfo}
+	}
+	text := []byte(i.Raw)
+	for _, want := range path {
+		var found []byte
+		r := strictjson.Read(text)
+		for name := range r.Object() {
+			if string(name) == want {
+				found = r.Raw()
+			}
+		}
+		text = found
+	}
+	return text
 }
 
 // Known holds the lists that a server was last known to have.

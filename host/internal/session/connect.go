@@ -119,16 +119,16 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 		l, err = s.open(ctx, w, nil, mcp.Legacy)
 	}
 	s.mu.Lock()
-	if ctx.Err() == nil { // else the server may have been replaced, see Forget: the era is that of the old one
+	if ctx.Err() == nil { // else the server may have been replaced, see Forget: this is about the old one
 		s.detectedEra = ""
 		if err == nil {
 			s.detectedEra = l.info.Era
+			s.info.Store(&l.info)
 		}
 	}
 	s.mu.Unlock()
 	switch {
 	case err == nil:
-		s.info.Store(&l.info)
 		return l.Conn, nil
 	case s.isClosed():
 		return nil, ErrClosed
@@ -137,9 +137,9 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 }
 
 // Forget drops what the session knows of a server that may have been replaced. If other is true, it
-// certainly was, and Forget drops the lists too; otherwise the lists stay known, as stale. A mere
-// reconnection does not call Forget, because a fresh list stays fresh. A Connect whose context
-// ended before Forget stores no era.
+// certainly was, and Forget drops the lists and the Info too; otherwise they stay known, the
+// lists as stale. A mere reconnection does not call Forget, because a fresh list stays fresh. A
+// Connect whose context ended before Forget stores nothing.
 func (s *Session) Forget(other bool) {
 	s.toolCache.replace(other)
 	s.prompts.replace(other)
@@ -149,6 +149,9 @@ func (s *Session) Forget(other bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.detectedEra = ""
+	if other {
+		s.info.Store(nil)
+	}
 }
 
 // open opens the session. If the server has forgotten the session of after, open makes another

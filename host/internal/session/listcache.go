@@ -28,6 +28,7 @@ type listCache[T any] struct {
 	from             weak.Pointer[Conn] // the connection that all of the list came over, if there is one
 	changesAtAsk     uint64             // the value of changes when the list was asked for
 	until            time.Time          // until when the list is fresh
+	told             time.Time          // until, as an earlier run was told it; the list is stale all the same
 	changes          uint64             // counts the changes that the server told of
 	changesAtReplace uint64             // the value of changes when the server was last replaced
 }
@@ -76,7 +77,7 @@ func (c *listCache[T]) change() (known, fresh bool) {
 	defer c.mu.Unlock()
 	known, fresh = !c.listed.IsZero(), time.Now().Before(c.until)
 	c.changes++
-	c.until = time.Time{}
+	c.until, c.told = time.Time{}, time.Time{}
 	return known, fresh
 }
 
@@ -121,7 +122,7 @@ func (c *listCache[T]) storeLocked(l *list[T], text *listText, changesAtAsk uint
 		return
 	}
 	c.setLocked(l, text, l.begun)
-	c.changesAtAsk, c.from, c.until = changesAtAsk, weak.Make(l.over), time.Time{}
+	c.changesAtAsk, c.from, c.until, c.told = changesAtAsk, weak.Make(l.over), time.Time{}, time.Time{}
 	if changesAtAsk == c.changes && l.until.After(time.Now()) {
 		c.until = l.until
 	}
@@ -163,7 +164,11 @@ func (c *listCache[T]) written(method string, into map[string]Written) {
 	if c.listed.IsZero() {
 		return
 	}
-	into[method] = Written{slices.Clone(c.text.bytes()), c.listed, c.until}
+	w := Written{slices.Clone(c.text.bytes()), c.listed, c.until}
+	if w.Until.IsZero() {
+		w.Until = c.told
+	}
+	into[method] = w
 }
 
 // recall stores a list from before this session began, unless the session has asked for one since.
@@ -186,6 +191,7 @@ func (c *listCache[T]) recall(k *kind[T], w Written) {
 	defer c.mu.Unlock()
 	if c.listed.IsZero() {
 		c.setLocked(&l, text, w.Listed)
+		c.told = w.Until
 	}
 }
 
