@@ -52,7 +52,7 @@ func (p *Peer) refuseMalformed(msg []byte, why error) {
 // refuseTooBig answers a request over the message cap of which only the head and the tail are left.
 func (p *Peer) refuseTooBig(head, tail []byte) {
 	id, asked := scanRequest(head, false)
-	if last := strictjson.LastID(tail); !echoed(id) && echoable(last) {
+	if last := strictjson.LastID(tail); bytes.Equal(id, nullID) && echoable(last) {
 		id = last
 	}
 	if asked {
@@ -99,8 +99,6 @@ func echoable(raw []byte) bool {
 	return len(raw) > 0 && len(raw) <= maxToken && (raw[0] == '"' || raw[0] == '-' || raw[0]-'0' <= 9) &&
 		strictjson.Valid(raw, 0) == nil
 }
-
-func echoed(id []byte) bool { return !bytes.Equal(id, nullID) }
 
 // maxBatch is how many messages an array of a client may have, each of which may cost an answer.
 const maxBatch = 1000

@@ -16,6 +16,17 @@ import (
 // results straight into the message.
 type Appender func(dst []byte) ([]byte, error)
 
+// Raw returns the appender of one JSON value that was written elsewhere and is valid. It appends text
+// byte for byte, or without its white space if a line break is in it.
+func Raw(text []byte) Appender {
+	return func(dst []byte) ([]byte, error) {
+		if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') < 0 {
+			return append(dst, text...), nil
+		}
+		return strictjson.AppendRaw(dst, text)
+	}
+}
+
 // Message is one encoded outgoing message. One buffer holds a block of facts for the transport (see
 // [abi.Facts]) and the JSON-RPC message behind it. A link owns the Message from Send until it calls
 // Free. It calls Free exactly once, whether the message was sent, refused or dropped.
@@ -117,6 +128,13 @@ func newReply(exchange uint32, id []byte, f *abi.Facts, result Appender, fault *
 			return m
 		}
 		fault = internalError
+	}
+	if fault.Raw != nil && strictjson.Valid(fault.Raw, strictjson.DefaultDepth) == nil {
+		m.payload = append(m.payload[:keep], `,"error":`...)
+		if m.value(Raw(fault.Raw)) == nil {
+			m.payload = append(m.payload, '}')
+			return m
+		}
 	}
 	m.payload = append(m.payload[:keep], `,"error":{"code":`...)
 	m.payload = strconv.AppendInt(m.payload, int64(fault.Code), 10)

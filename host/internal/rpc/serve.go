@@ -14,9 +14,10 @@ import (
 // other goroutines than those that read, and may call every method of the peer, also Close.
 type Handler interface {
 	// Request answers one request; several may run at once. The appender writes the result. It is
-	// called once, on the same goroutine, after Request has returned. An [*Error] goes to the
-	// server as it is; any other error becomes an "internal error" without details. ctx ends when
-	// the server cancels its request or the connection ends.
+	// called once, on the same goroutine, after Request has returned. An [*Error] goes to the other
+	// side as it is, its Raw byte for byte if it has one; any other error becomes an "internal
+	// error" without details. ctx ends when the other side cancels its request or the connection
+	// ends.
 	Request(ctx context.Context, in *Incoming) (Appender, error)
 
 	// Notify receives one notification. Calls of Notify come one at a time, in the order of the
@@ -32,13 +33,24 @@ type Handler interface {
 	Preempt(method string, params []byte)
 }
 
-// Incoming is a request or a notification of the server.
+// Admitter is a [Handler] that sees requests in the order in which they arrive.
+type Admitter interface {
+	// Admit sees a request before Request gets it, and before any message behind it is looked at.
+	// The same rules hold as for [Handler.Preempt], except that in may be kept.
+	Admit(in *Incoming)
+}
+
+// Incoming is a request or a notification of the other side.
 type Incoming struct {
 	Method string
 	Params []byte // raw JSON, an object or an array; nil = none
 
 	id []byte // the id of a request, as it was written; nil for a notification
 }
+
+// ID returns the id of a request as it was written, or nil for a notification. The caller must not
+// change it.
+func (in *Incoming) ID() []byte { return in.id }
 
 // size returns how many bytes of the message are kept while the request is served.
 func (in *Incoming) size() int { return len(in.id) + len(in.Method) + len(in.Params) }
@@ -68,7 +80,8 @@ func busy(most int) *Error {
 type serving struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
-	most   int // requests at once
+	most   int             // requests at once
+	admit  func(*Incoming) // of an Admitter; nil = the handler is none
 
 	mu     sync.Mutex
 	active map[string]*served // by raw id token
@@ -116,6 +129,9 @@ func (p *Peer) admit(in *Incoming) (refusal *Error) {
 		s.active[id] = one
 		s.count++
 		s.bytes += in.size()
+		if s.admit != nil {
+			s.admit(in)
+		}
 		go p.serve(ctx, one)
 	}
 	return nil
@@ -136,7 +152,7 @@ func (p *Peer) serve(ctx context.Context, one *served) {
 		m.Free()
 		return
 	}
-	if p.transmit(ctx, m) != nil {
+	if p.transmit(ctx, m) != nil && context.Cause(ctx) != errTakenBack {
 		p.tally.failures.Add(1)
 	}
 }
