@@ -46,7 +46,7 @@ func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
 	if err := permitsText(entry, r.Method, r.Params); err != nil {
 		return nil, err
 	}
-	result, err := answer(ctx, s, r.Method, func(ctx context.Context) (json.RawMessage, error) { return s.inner.Relay(ctx, r) })
+	result, err := answer(ctx, s, r.Method, func(ctx context.Context) (json.RawMessage, error) { return s.inner.Relay(ctx, &r) })
 	if err == nil && r.Method == mcp.MethodListTools && filters(entry) {
 		result = permittedResult(entry, result)
 	}

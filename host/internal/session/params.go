@@ -15,7 +15,7 @@ import (
 // object. A [json.RawMessage] keeps its bytes, see [strictjson.AppendLine].
 func appendObject(dst []byte, v any) (_ []byte, err error) {
 	start := len(dst)
-	switch raw, written := v.(json.RawMessage); {
+	switch raw, written := rawOf(v); {
 	case v == nil || written && len(raw) == 0:
 		return append(dst, "{}"...), nil
 	case written:
@@ -33,6 +33,19 @@ func appendObject(dst []byte, v any) (_ []byte, err error) {
 		return append(dst[:start], "{}"...), nil
 	}
 	return dst[:start], fmt.Errorf("want an object, got %s", kinds[dst[start]])
+}
+
+// rawOf returns v if it is JSON already.
+func rawOf(v any) (raw []byte, written bool) {
+	switch v := v.(type) {
+	case json.RawMessage:
+		return v, true
+	case *json.RawMessage:
+		if v != nil {
+			return *v, true
+		}
+	}
+	return nil, false
 }
 
 // kinds names the kind of a JSON value by its first byte. Every other byte begins a number.

@@ -38,11 +38,11 @@ type Relay struct {
 // Relay sends a request of any method and returns its result as the server wrote it. Nothing
 // is compared with schemas. An error of the server is an [*rpc.Error] whose Raw is the error as
 // it was written.
-func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
-	q := request{method: r.Method, relay: &r}
+func (s *Session) Relay(ctx context.Context, r *Relay) (json.RawMessage, error) {
+	q := request{method: r.Method, relay: r}
 	if r.Params != nil {
-		q.given = r.Params
-		q.name = subject(r.Method, r.Params)
+		q.given = &r.Params // which allocates nothing
+		q.name = subject(r.Method, q.given)
 	}
 	text, err := s.relayed(ctx, &q)
 	if err != nil {

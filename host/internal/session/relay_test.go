@@ -30,7 +30,7 @@ func TestRelay(t *testing.T) {
 			var heard []string
 			r := Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"echo","arguments":{"n":1e400,"n":2}}`)}
 			r.Progress = func(params json.RawMessage) { heard = append(heard, string(params)) }
-			if got, err := s.Relay(t.Context(), r); err != nil || string(got) != echoResult {
+			if got, err := s.Relay(t.Context(), &r); err != nil || string(got) != echoResult {
 				t.Errorf("%s: %s, %v", era, got, err)
 			}
 			want := []string{`{"progressToken":1,"progress":1,"x":1e400}`, `{"progressToken":1,"x":"é\u0041","progress":2}`}
@@ -38,10 +38,10 @@ func TestRelay(t *testing.T) {
 				t.Errorf("%s: heard %s, want %s", era, heard, want)
 			}
 			r.Progress = nil
-			if got, err := s.Relay(t.Context(), r); err != nil || string(got) != result {
+			if got, err := s.Relay(t.Context(), &r); err != nil || string(got) != result {
 				t.Errorf("%s: %s, %v", era, got, err)
 			}
-			_, err := s.Relay(t.Context(), r)
+			_, err := s.Relay(t.Context(), &r)
 			var no *rpc.Error
 			if !errors.As(err, &no) || string(no.Raw) != fault || no.Code != -32000 || string(no.Data) != `{"a":1, "a":-0}` {
 				t.Errorf("%s: %v, raw %s", era, err, no.Raw)
@@ -57,7 +57,7 @@ func TestRelayedClient(t *testing.T) {
 		s := d.open()
 		send := func(r Relay) (info, capabilities string, err error) {
 			r.Method = "tools/call"
-			_, err = s.Relay(t.Context(), r)
+			_, err = s.Relay(t.Context(), &r)
 			calls := d.process(0).find("tools/call")
 			meta := member(calls[len(calls)-1].Params, "_meta")
 			return string(member(meta, mcp.MetaClientInfo)), string(member(meta, mcp.MetaClientCapabilities)), err
@@ -102,11 +102,11 @@ func TestRelayedQuestions(t *testing.T) {
 			}
 		})
 		r := Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"echo"}`)}
-		if got, err := s.Relay(t.Context(), r); err != nil || string(got) != asks || asked != "" {
+		if got, err := s.Relay(t.Context(), &r); err != nil || string(got) != asks || asked != "" {
 			t.Errorf("%s, %v, asked %s", got, err, asked)
 		}
 		r.Fulfil = true
-		if got, err := s.Relay(t.Context(), r); err != nil || string(got) != echoResult || asked != `x/y {"n":1e400}` {
+		if got, err := s.Relay(t.Context(), &r); err != nil || string(got) != echoResult || asked != `x/y {"n":1e400}` {
 			t.Errorf("%s, %v, asked %s", got, err, asked)
 		}
 	})
@@ -137,7 +137,7 @@ func TestRelayedMeta(t *testing.T) {
 				if test.params != "" {
 					r.Params = json.RawMessage(test.params)
 				}
-				if _, err := s.Relay(t.Context(), r); err != nil {
+				if _, err := s.Relay(t.Context(), &r); err != nil {
 					t.Errorf("%s, %s: %v", era, test.params, err)
 					continue
 				}
@@ -150,13 +150,13 @@ func TestRelayedMeta(t *testing.T) {
 				}
 			}
 			for _, bad := range []string{`[]`, `{`, `7`, `{"a":"\ud800"}`, `{"_meta":{},"_m\u0065ta":{}}`} {
-				_, err := s.Relay(t.Context(), Relay{Method: "x", Params: json.RawMessage(bad)})
+				_, err := s.Relay(t.Context(), &Relay{Method: "x", Params: json.RawMessage(bad)})
 				if !errors.Is(err, rpc.ErrParams) || !errors.Is(err, rpc.ErrNotSent) {
 					t.Errorf("%s, %s: %v", era, bad, err)
 				}
 			}
 			level := WithOptions(t.Context(), RequestOptions{Level: mcp.LevelError})
-			s.Relay(level, Relay{Method: "x", Params: json.RawMessage(`{"_meta":{"io.modelcontextprotocol/logLevel":"debug"}}`)})
+			s.Relay(level, &Relay{Method: "x", Params: json.RawMessage(`{"_meta":{"io.modelcontextprotocol/logLevel":"debug"}}`)})
 			if got := metaOf(d.process(0), "x")[mcp.MetaLogLevel]; era == mcp.Modern && string(got) != `"error"` {
 				t.Errorf("the level is %s", got)
 			}

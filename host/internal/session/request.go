@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -110,7 +109,7 @@ func subject(method string, params any) string {
 // asText returns params as JSON, or nil if they cannot be encoded: encoding the message reports
 // why. It does not check a [json.RawMessage].
 func asText(params any) []byte {
-	if raw, ok := params.(json.RawMessage); ok {
+	if raw, written := rawOf(params); written {
 		return raw
 	}
 	text, err := appendObject(nil, params)
