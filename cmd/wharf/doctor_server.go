@@ -83,12 +83,14 @@ type diagnosis struct {
 	err     error // why it ended; nil for a server that is well
 }
 
-// diagnose connects to a server as every command does, and lists its tools.
+// diagnose connects to a server as every command does, and lists its tools. It has the person sign
+// in to nothing: that a sign-in is needed is a finding.
 func (a *app) diagnose(ctx context.Context, server host.Server) *diagnosis {
 	d := &diagnosis{server: server}
 	var log traceLog
 	recorder := trace.NewRecorder(&log)
 	a.watched = recorder
+	ctx = host.WithOptions(ctx, host.RequestOptions{Unattended: true})
 	c, err := a.dial(ctx, server)
 	d.err = err
 	if err == nil {

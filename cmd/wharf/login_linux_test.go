@@ -59,3 +59,18 @@ func TestLoginAsksOnceMore(t *testing.T) {
 		screen.ends(c.code, c.says)
 	}
 }
+
+// A doctor finds that a sign-in is needed, and asks the person for nothing.
+func TestDoctorAsksForNoKey(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mcp" {
+			http.NotFound(w, r)
+			return
+		}
+		http.Error(w, "no key", http.StatusUnauthorized)
+	}))
+	t.Cleanup(s.Close)
+	screen := newScreen(t, []string{"NO_COLOR=1", "BROWSER=false", "XDG_DATA_HOME=" + t.TempDir()}, "wharf", "doctor", s.URL+"/mcp")
+	screen.start()
+	screen.ends(exit.CodeSignIn, "wharf login")
+}

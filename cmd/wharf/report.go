@@ -86,7 +86,12 @@ func (a *app) errorText(err error) (message, hint string) {
 		hint = fmt.Sprintf("`wharf login %s` asks for another", plain.Word(cmp.Or(a.address, a.server)))
 	}
 	if typed { // what is saved was taken once
-		hint += "; if the server wants a key in a header of its own, that goes behind -H, as 'X-API-Key: …', or into headers in the entry"
+		hint += "; if the server wants a key in a header of its own, that goes "
+		if a.address != "" {
+			hint += "behind -H, as 'X-API-Key: …'"
+		} else {
+			hint += `into its entry, as headers = {"X-API-Key" = "…"}`
+		}
 	}
 	if a.redact != nil {
 		message, hint = a.redact(message), a.redact(hint)

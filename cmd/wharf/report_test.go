@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // An error of the command itself says how it ends the program, with or without a hint.
@@ -173,6 +174,23 @@ func TestErrorsAreRedacted(t *testing.T) {
 		a.report(t.Context(), exit.Usage(errors.New("the server says: bad key canary"), "is canary right?"))
 		if text := stderr.String(); strings.Contains(text, "canary") || !strings.Contains(text, "bad key [secret]") || !strings.Contains(text, "is [secret] right?") {
 			t.Error(text)
+		}
+	}
+}
+
+// Where a key in a header goes depends on how the server was named: -H is refused for one that has
+// an entry.
+func TestHintAtHeaders(t *testing.T) {
+	refused := fmt.Errorf("x: %w", signin.ErrTypedRefused)
+	for _, tt := range []struct {
+		app  *app
+		want string
+	}{
+		{&app{server: "crm", address: "https://crm.example/mcp"}, "behind -H"},
+		{&app{server: "crm"}, `into its entry, as headers = {"X-API-Key" = "…"}`},
+	} {
+		if _, hint := tt.app.errorText(refused); !strings.Contains(hint, tt.want) || strings.Count(hint, "that goes") != 1 {
+			t.Errorf("%+v: hint %q, want %q in it", tt.app.address, hint, tt.want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestTypedToken(t *testing.T) {
 		says                 string
 		kept                 bool
 	}{
-		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\nhint: `wharf login " + s.URL + "/mcp` asks for another; if the server wants a key in a header of its own, that goes behind -H, as 'X-API-Key: …', or into headers in the entry\n", false},
+		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\nhint: `wharf login " + s.URL + "/mcp` asks for another; if the server wants a key in a header of its own, that goes behind -H, as 'X-API-Key: …'\n", false},
 		{"tools", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept\n", false},
 		{"tools", "/mcp", "two words", "good", exit.CodeSignIn, "error: sign in to 127.0.0.1: auth provider oauth: what was typed is no token", false},
 		{"login", "/forbidden", "good", "good", exit.CodeDenied, "HTTP 403: not you\n", false},

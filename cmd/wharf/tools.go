@@ -180,7 +180,7 @@ func (a *app) allTools(ctx context.Context, search string) error {
 		a.Warn("%s: %s", plain.Line(l.Server), a.redacted(status.Brief(l.Server, l.err)))
 	}
 	if absent > 0 {
-		return &status.AbsentError{Absent: absent, Of: len(found) + absent}
+		return status.AbsentError(fmt.Sprintf("%d of %d enabled servers have not listed their tools", absent, len(found)+absent))
 	}
 	return nil
 }

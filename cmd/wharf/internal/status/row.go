@@ -185,12 +185,10 @@ func check(ctx context.Context, s *host.Session) (tools int, err error) {
 	return len(list), err
 }
 
-// AbsentError says that some enabled servers are not connected.
-type AbsentError struct{ Absent, Of int }
+// AbsentError says how many enabled servers are not connected, or did not do what was asked.
+type AbsentError string
 
-func (e *AbsentError) Error() string {
-	return fmt.Sprintf("%d of %d enabled servers are not connected", e.Absent, e.Of)
-}
+func (e AbsentError) Error() string { return string(e) }
 
 // Is gives it the exit code for servers that cannot be reached.
-func (e *AbsentError) Is(target error) bool { return target == host.ErrUnreachable }
+func (e AbsentError) Is(target error) bool { return target == host.ErrUnreachable }

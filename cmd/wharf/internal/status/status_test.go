@@ -66,7 +66,7 @@ func TestAbsentServers(t *testing.T) {
 	}
 	rows = append(rows, denied)
 	err := (&View{rows: rows}).absent()
-	if err == nil || err.Error() != "2 of 3 enabled servers are not connected" || exit.KindOf(t.Context(), err).Code != exit.CodeUnreachable {
+	if err == nil || err.Error() != "1 of 3 enabled servers are not connected, and 1 of 3 enabled servers are connected and do not answer as they should" || exit.KindOf(t.Context(), err).Code != exit.CodeUnreachable {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ package status
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -283,19 +284,30 @@ func (v *View) tell(r *row) error {
 	return v.Terminal.Print(time.Now().Format(time.TimeOnly) + " " + words + "\n")
 }
 
-// absent returns an error if an enabled server that the user has not denied is not connected.
+// absent returns an error if an enabled server that the user has not denied is not connected, or
+// failed its check.
 func (v *View) absent() error {
-	absent, of := 0, 0
+	absent, faulty, of := 0, 0, 0
 	for _, r := range v.rows {
-		if r.Enabled && r.State != Denied {
-			of++
-			if r.State != connected || r.Error != "" {
-				absent++
-			}
+		switch {
+		case !r.Enabled || r.State == Denied:
+			continue
+		case r.State != connected:
+			absent++
+		case r.Error != "":
+			faulty++
 		}
+		of++
 	}
+	var said []string
 	if absent > 0 {
-		return &AbsentError{absent, of}
+		said = append(said, fmt.Sprintf("%d of %d enabled servers are not connected", absent, of))
+	}
+	if faulty > 0 {
+		said = append(said, fmt.Sprintf("%d of %d enabled servers are connected and do not answer as they should", faulty, of))
+	}
+	if said != nil {
+		return AbsentError(strings.Join(said, ", and "))
 	}
 	return nil
 }
