@@ -99,7 +99,7 @@ func (a *Account) obtain(ctx context.Context) (*current, error) {
 		case f.forRequests() && err == nil:
 			return f.given, nil
 		case err != nil && h != nil && h.lasts() && ctx.Err() == nil:
-			return h, nil // it was renewed early, so a later attempt may succeed
+			return h, nil // the renewal came early, so a later one may succeed
 		case f.forRequests() || ctx.Err() != nil:
 			return nil, err
 		}

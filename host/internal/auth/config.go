@@ -41,7 +41,7 @@ type Config struct {
 	Provider func(context.Context) (Provider, error)
 
 	// Lazy says that the provider has no credentials before the first challenge, unless it has
-	// stored some for this server. Otherwise it is not loaded before the challenge.
+	// stored something for this server. If it has not, it is not loaded before the challenge.
 	Lazy bool
 
 	Server   step.Server

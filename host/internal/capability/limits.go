@@ -37,7 +37,7 @@ type Limits struct {
 	Burst    int           // opens that may come at once, and requests in a row without an answer; default 16
 	Refill   time.Duration // the time after which one more open is allowed; default 250 ms
 	Dial     time.Duration // from the start of a dial to its outcome; default 10 s
-	Stall    time.Duration // how long waiting bytes may all stay untaken; default 10 s
+	Stall    time.Duration // how long a peer may take no byte while bytes wait for it; default 10 s
 	LowWater int           // Queued at which a sink hears Drained; default 64 KiB
 
 	// Of HTTP. A connection may have abi.MaxHandles exchanges open, and a closed

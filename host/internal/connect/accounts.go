@@ -46,7 +46,7 @@ type SharedAccount struct {
 	server   config.Server
 	recorded *redact.Set // gets the credentials that the sign-in returns
 	fetch    *egress.Fetcher
-	Declined atomic.Bool   // the person said no; they are asked again only after they want to sign in
+	Declined atomic.Bool   // the person said no; they are asked again only if they want to sign in
 	Turns    atomic.Uint64 // counts sign-ins and sign-outs
 }
 

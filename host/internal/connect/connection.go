@@ -31,7 +31,7 @@ type connection struct {
 	recording *replay.Connection // records its guest; nil for none
 	secrets   *redact.Set        // removed from quoted texts
 	server    *config.Server     // its entry
-	asked     atomic.Int64       // bytes on its stderr when the first call since it was last idle began
+	asked     atomic.Int64       // how many bytes were on its stderr when the first call after its last idle time began
 	noise     noise              // what it wrote to stdout during its start, other than messages
 	noisy     sync.Once          // a first line of noise has come
 	warned    sync.Once          // a warning has quoted a line of noise

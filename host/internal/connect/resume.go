@@ -95,8 +95,7 @@ func (s *savedState) read() []byte {
 // resumeKey is equal for two connections if the first may leave a state to the second. It holds the
 // exact server entry, which includes the address and the headers; the name by which the entry knows
 // the plugin; and the account, with the number of its sign-ins and sign-outs. The name in the
-// plugin's manifest is compared as well, once it runs.
-// it runs.
+// plugin's manifest is compared as well, once the plugin runs.
 type resumeKey struct {
 	entry   [sha256.Size]byte
 	via     string

@@ -96,9 +96,9 @@ func (c *connection) tellNoise() {
 // redact returns a text without the secrets that the host knows.
 func (c *connection) redact(text string) string { return string(c.secrets.Redact([]byte(text))) }
 
-// explainEnd adds to the error of a server that ended the reason of its end, and what it wrote to
-// stderr since its start. If the server was up, it quotes only what came since the oldest pending
-// call began: earlier lines have nothing to do with the pending calls.
+// explainEnd adds two things to the error of a server that has ended: why the server ended, and what
+// it wrote to stderr since its start. If the server was up, explainEnd quotes only the stderr since
+// the oldest pending call began, because earlier lines have nothing to do with the pending calls.
 func (c *connection) explainEnd(cause error) error {
 	if !errors.As(cause, new(*guest.EndedError)) {
 		return cause

@@ -2,6 +2,7 @@
 // I/O: the same events lead to the same actions. So a list of events and actions is enough to
 // replay a sign-in without a network, a person or a vault, and to compare another build of the
 // provider.
+//
 // # Secrets
 //
 // A flow that is recorded has been run twice. The first run is the real one. When it is

@@ -77,7 +77,7 @@ func TestAccountsOfHandles(t *testing.T) {
 	i.write(b, make([]byte, 78), false)
 	want("full", 102, 9, 0)
 	err := trapped(m, func() { i.write(b, []byte("x"), false) })
-	if err == nil || !strings.Contains(err.Error(), "more than 100 bytes: 94 are queued that the other side does not take, and 7 are parts") {
+	if err == nil || !strings.Contains(err.Error(), "more than 100 bytes: 94 bytes wait because the other side does not read them, and 7 bytes belong") {
 		t.Error(err)
 	}
 

@@ -125,7 +125,7 @@ func (t *stderrTail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// lines returns the first kept lines, joined into one. They tell most about a stack trace.
+// lines returns the first kept lines, joined into one. Of a stack trace, these tell the most.
 func (t *stderrTail) lines() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

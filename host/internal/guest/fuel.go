@@ -42,14 +42,16 @@ type fuelBucket struct {
 	filled      time.Time
 
 	// prepaid is fuel that bytes from outside have paid and no outgoing message has used. A message
-	// that answers those bytes earns only from it. The host cannot tell whether a request that the
-	// guest delivers came from its server. A guest that invents requests finds nothing prepaid.
+	// that answers those bytes earns only from it. A guest splits and joins messages, so the host cannot
+	// tell whether a request that the guest delivers came from its server. A guest that invents
+	// requests finds nothing prepaid.
 	prepaid int64
 }
 
-// credit adds what an event earns for its connection: eventFuel, and used, the part of its
-// payload's fuel that the guest has used. Events that the guest can cause by itself earn nothing:
-// timers, and handles that open, end and fail.
+// credit returns the fuel that an event earns for its connection: eventFuel, and used, the part of
+// its payload's fuel that the guest has used. A solicited message earns at most what is prepaid, and
+// takes that. Bytes from outside are added to prepaid. Events that the guest can cause by itself
+// earn nothing: timers, and handles that open, end and fail.
 func (b *fuelBucket) credit(it *item, used int64) int64 {
 	earns := used + eventFuel
 	switch it.kind {

@@ -65,7 +65,7 @@ func (i *Instance) wrote(h *handle, n int) {
 	h.queued += n
 	i.queued += n
 	if i.space() < 0 {
-		i.caller.Trap(fmt.Errorf("messages under way hold more than %d bytes: %d are queued that the other side does not take, and %d are parts of messages that have not ended",
+		i.caller.Trap(fmt.Errorf("messages under way hold more than %d bytes: %d bytes wait because the other side does not read them, and %d bytes belong to messages that are not complete",
 			i.config.Limits.Quota, i.queued-i.callerBytes, i.inbound.total))
 	}
 }

@@ -90,7 +90,7 @@ type Waiter interface {
 // process, Exit. Error comes instead of any of them, or after it. Exit and Error are each the last
 // call. Drained may come anywhere between the first and the last call; for an HTTP exchange, also
 // before its Head.
-// first and the last call; for an HTTP exchange, before its Head too.
+//
 // No call begins after the handle was closed, but a call that began before may still be running. So
 // a receiver that reuses its handle numbers must know for which handle a call was meant.
 //
@@ -105,8 +105,9 @@ type Sink interface {
 
 	// Head: an HTTP response began. headers are those that a guest may see, with names in lower
 	// case. length is the length of the body as the server announces it, or below zero. body is the
-	// part of the body that has come so far; it is valid during the call. Unless last is set, Head
-	// returns like Data, more of which follows; with last, Head does not wait for the guest.
+	// part of the body that has come so far; it is valid during the call. Head
+	// returns when Data would, and more Data follows. If last is set, Head does not wait for the
+	// guest, and no Data follows.
 	Head(status int, headers []abi.Pair, length int64, body []byte, last bool)
 
 	// Data lends p until it returns; this is the backpressure. After the handle or its table was

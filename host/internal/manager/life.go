@@ -58,8 +58,8 @@ func (d *Driver) drop(how Ending) {
 	}
 }
 
-// live makes a connection and stays until a dial has failed or follow has taken over. Drop ends
-// either.
+// live dials. It returns when follow has taken over the connection, or when the dial has failed or
+// was given up and the machine knows that. A Drop ends the dial.
 func (d *Driver) live(l *dialedConn) {
 	c, err := d.dialInTurn(l)
 	if err == nil {

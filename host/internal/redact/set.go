@@ -46,7 +46,7 @@ type Set struct {
 	ready  *patterns // made from both lists; nil after a change
 }
 
-// The number of texts in a set, counting each spelling. The oldest are dropped.
+// The most texts that a set holds, counting each spelling. The oldest are dropped.
 const (
 	mostFixed  = 4096
 	mostRecent = 256 // signatures of single requests must not fill the memory

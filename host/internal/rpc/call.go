@@ -29,8 +29,8 @@ type Call struct {
 }
 
 // methodCancelled cancels a request of either side. A client must not cancel methodInitialize
-// (2025-11-25/basic/utilities/cancellation). Its answer settles the protocol version, so the
-// request carries none.
+// (2025-11-25/basic/utilities/cancellation). The answer to initialize settles the protocol version,
+// so that request carries none.
 const (
 	methodCancelled  = "notifications/cancelled"
 	methodInitialize = "initialize"

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The reasons for which a call ends without an answer. Each arrives wrapped in a [*CallError]. If
+// The reasons for which a call ends without a result. Each arrives wrapped in a [*CallError]. If
 // the server answers with an error, the call returns an [*Error] instead.
 var (
 	// ErrTimeout: the server did not answer in time. If the caller's own deadline passes, the error
@@ -71,7 +71,7 @@ const (
 	Answered              // the server has answered, but the answer cannot be used
 )
 
-// CallError is the error of a call that ended without an answer.
+// CallError is the error of a call that ended without a usable answer.
 type CallError struct {
 	Method string
 	Sent   Sent

@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// maxStreak is the number of malformed messages in a row after which the other side does not speak
-// the protocol. Fewer may be a banner, or a debug print on stdout.
+// maxStreak is how many malformed messages in a row prove that the other side does not speak the
+// protocol. Fewer may be a banner, or a debug print on stdout.
 const maxStreak = 100
 
 // Deliver takes one complete inbound message. Exchange 0 is the shared channel. msg is valid during

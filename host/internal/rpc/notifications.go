@@ -17,7 +17,6 @@ import (
 //
 // The queue holds maxQueued bytes. More arrives only if the server is faster than the handler. Then
 // some notifications are dropped: see shed.
-// that is faster than its host, and then not all of it can be kept: see shed.
 type notificationQueue struct {
 	hear func(*Incoming)
 
@@ -32,7 +31,7 @@ type notificationQueue struct {
 }
 
 // maxQueued bounds the bytes of the batch that fills: params, method names and entries. The batch
-// that the handler works on has at most as many again. The slices may have a quarter more capacity.
+// that the handler works on has at most as many, too. The slices may have a quarter more capacity.
 const maxQueued = 16 << 20
 
 // keepQueued is how many bytes shed leaves, so that a quarter is free.

@@ -30,7 +30,7 @@ type Link interface {
 // Config configures a peer. Link is required.
 type Config struct {
 	Link    Link
-	Handler Handler       // gets the server's requests and notifications; nil = requests are refused
+	Handler Handler       // gets the server's requests and notifications; nil = refuses the first, drops the others
 	Timeout time.Duration // how long a call may take and a notification may wait for room; 0 = no bound
 	Serving bool          // the other side is a client, see the package
 	After   uint64        // the last number of the peer before, in a session that goes on: no id may be used twice in it

@@ -11,7 +11,7 @@ import (
 )
 
 // Handler answers the server's requests and receives its notifications. Request and Notify run on
-// other goroutines than those that read, and may call every method of the peer, also Close.
+// other goroutines than those that read, and may call the peer, also its Close.
 type Handler interface {
 	// Request answers one request; several may run at once. The appender writes the result. It is
 	// called once, on the same goroutine, after Request has returned. An [*Error] goes to the other

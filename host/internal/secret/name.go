@@ -11,7 +11,7 @@ var named = []string{
 	"apikey", "accesskey", "privatekey", "signingkey", "cookie", "bearer", "jwt",
 }
 
-// short holds names that are secret as a whole, because as parts they would match too many names.
+// short holds names of secrets that must match as a whole: as parts they would match too many names.
 var short = []string{"pass", "pwd", "otp", "auth"}
 
 // harmless holds endings of names that describe a secret: how many tokens, of which type, from

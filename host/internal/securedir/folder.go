@@ -1,6 +1,7 @@
 // Package securedir keeps files that belong to one user and are shared by several of their
 // processes. The folder is readable for no other user and accepted only in the state in which this
 // package leaves it. Files are replaced as a whole and guarded by locks.
+//
 // A file is written under another name, synced and renamed, and then the folder is
 // synced. So readers take no lock, and a crash leaves the old file or the new one. A
 // file that is a link, or that others can read, is an error that says what to do; it is

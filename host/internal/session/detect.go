@@ -16,7 +16,6 @@ import (
 // One request, server/discover, finds the era of the server. It is sent before anything else. Over
 // HTTP its answer decides, see probe.go. Everywhere else the rule is that of stdio
 // (2026-07-28/basic/transports/stdio, "Backward Compatibility"):
-// (2026-07-28/basic/transports/stdio, "Backward Compatibility"):
 //
 //   - a modern server answers it;
 //   - a legacy server refuses it, with whatever error its library has for a

@@ -135,7 +135,7 @@ type list[T any] struct {
 	cursor   *string         // of the next page; nil is the first page
 	over     *Conn           // the connection that all pages came over; nil if there were several
 	bytes    int             // of all pages
-	until    time.Time       // when the first page to become stale does so
+	until    time.Time       // the earliest time at which a page becomes stale
 	warnings []string
 
 	allowance *strictjson.Allowance // for the elements of all pages together

@@ -92,7 +92,7 @@ type Session struct {
 	taskWaits       taskWaits
 	taskStreams     chan struct{} // has a token for each stream that tells of a task
 
-	ctx    context.Context // ends with Close, which ends a Connect under way
+	ctx    context.Context // ends with Close, and ends a Connect under way
 	cancel context.CancelFunc
 	gone   chan struct{} // closed when Close is done
 

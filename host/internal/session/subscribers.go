@@ -100,9 +100,10 @@ func (a *subscribers) control(in *inbox, method string, params []byte) {
 	}
 }
 
-// inTurn calls do when no other request about the resource is under way, or returns when ctx ends.
-// The caller must want the resource until do has unsubscribed from it, so that a later caller finds
-// the same uriSub, and waits. The last caller deletes it.
+// inTurn waits until no other request about the resource is under way, and calls do. If ctx ends
+// first, it returns an error. The caller must be counted in wanted, which only do may reduce: so a
+// later caller finds the same uriSub and waits for its turn. When nothing wants the resource any
+// more, inTurn deletes the uriSub.
 func (a *subscribers) inTurn(ctx context.Context, uri string, do func() error) error {
 	a.mu.Lock()
 	t := a.uriSubs[uri]

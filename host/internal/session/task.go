@@ -71,7 +71,7 @@ func (s *Session) CancelTask(ctx context.Context, id string) error {
 }
 
 // BeginTask calls a tool and returns the task that the server has made of the call. A legacy server
-// is asked to keep the task for ttl; 0 leaves that to the server. A modern server need not make a
+// is asked for a task, and to keep it for ttl; 0 leaves the time to the server. A modern server need not make a
 // task: if it has finished the call at once, the returned task has no ID, is completed, and holds
 // the result. See [Session.CallTool] for the arguments.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {

@@ -13,8 +13,9 @@ import (
 )
 
 // A server of 2025-11-25 may refuse any request until the person has visited some web pages, which
-// the error lists. The server has done nothing then, so the request is sent again once the person
-// agrees to go. This happens when the server says that a page is done, or otherwise after a pause
+// the error lists. The server has done nothing then, so the request is sent again. The session first
+// waits until the person agrees to go, and then until the server says that a page is done, or a pause
+// is over
 // (2025-11-25/client/elicitation#url-elicitation-required-error).
 
 // webPages holds the pages that requests wait for at present, by their ids. The person sees each

@@ -220,7 +220,7 @@ func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 	return body, err
 }
 
-// start calls ask when there is room for another process.
+// start does the work of ask, once there is room for another process.
 func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	program := process.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:]), Env: []string{compileGarbage}}
 	piped, err := program.StartPiped()

@@ -50,7 +50,7 @@ type executor struct {
 	budget int64
 	spent  int64 // of the budget, as counted by the host
 	asked  call
-	left   int64 // fuel of the guest as counted by the worker, less what the host has charged
+	left   int64 // fuel of the guest: what the worker has reported, less what the host has charged since
 	charge int64 // to be sent with the answer
 	trap   *wasm.Trap
 }
@@ -341,7 +341,7 @@ func (m *executor) answerSource(body []byte) error {
 	return m.send(nil)
 }
 
-// kill ends the process. The callback Lost gets reason.
+// kill ends the process. The callback Lost gets why.
 func (m *executor) kill(why string) {
 	m.killed.CompareAndSwap(nil, &why)
 	m.pipe.Kill()

@@ -80,7 +80,7 @@ func violates(format string, a ...any) error { return &violation{fmt.Sprintf(for
 // A RefusedError says why a plugin is not run at all.
 type RefusedError struct {
 	why   string
-	Ended bool // its compiling process ended, and its inspection found nothing
+	Ended bool // because the process that compiled it ended, and not after an inspection
 	Late  bool // Ended because it took too long
 }
 

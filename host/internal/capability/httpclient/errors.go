@@ -18,7 +18,6 @@ import (
 // allowed for an idle one. When net/http learns of that, it closes its own side. A request that
 // gets the connection afterwards has this error, and not one byte of it was written. Even so
 // net/http does not send a POST again, and only its text identifies the error.
-// known only by its text.
 //
 // There are two ways to make net/http send more requests again, and both are too dangerous
 // here. It repeats a request that is marked as idempotent (an Idempotency-Key, even one that

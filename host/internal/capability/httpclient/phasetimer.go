@@ -84,9 +84,9 @@ func (t *phaseTimer) stop() {
 	}
 }
 
-// recycle gives the clock back to the pool. It must not be called if onSent was:
-// net/http may then still set the clock for this timer. A clock that fired is kept, because its
-// goroutine may still be running.
+// recycle gives the clock back to the pool. It must not be called if onSent was called, because
+// net/http may then still set the clock for this timer. A clock that fired does not go back to the
+// pool, because its goroutine may still be on the way to this timer.
 func (t *phaseTimer) recycle() {
 	t.stop()
 	if t.clock != nil && !t.fired {
