@@ -16,7 +16,7 @@ type Facts struct {
 	Method  string // empty for replies
 	Name    string // params.name or params.uri, where there is one
 	Version string // the negotiated protocol version; empty before the handshake
-	Epoch   uint32 // counts handshakes, so that a guest can tell a late failure of an old one
+	Epoch   uint32 // counts handshakes, so that a guest recognizes a late failure of an old one
 	Headers []Pair // headers that mirror parts of the message
 }
 

@@ -22,7 +22,7 @@ const (
 	LastWords = 4 << 10
 )
 
-// MaxGeneration is the last generation of a handle: a later one would make the handle a status.
+// MaxGeneration is the last generation of a handle: a greater one would make it negative, a status.
 const MaxGeneration = 1<<23 - 1
 
 // handleIndexBits is the width of the index in a handle.

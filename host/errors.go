@@ -121,7 +121,7 @@ func explain(server string, err error) error {
 }
 
 // refused returns the hint and the kind of an error that says why no connection is made for now.
-// A nil kind says that err is another error.
+// The kind is nil if the reason is an earlier error, whose kind then counts, and for other errors.
 func refused(server string, err error) (hint string, kind error) {
 	var r *manager.UnavailableError
 	if !errors.As(err, &r) {

@@ -57,10 +57,10 @@ func (c *Conn) Failed(exchange uint32, s abi.Status, text string) {
 	c.report(abi.ReportFailed, exchange, s, c.text(text))
 }
 
-// Expired says that, by the answer to this exchange, the server has forgotten the session. The
-// host makes a new handshake, unless it already has. Expired does not end the exchange: call
-// [Conn.Failed] after it, with [abi.Refused] if the message was not processed and may be sent
-// again.
+// Expired says that the server has forgotten the session in which this exchange was sent, as its
+// answer shows. The host makes a new handshake, unless it already has. Expired does not end the
+// exchange: call [Conn.Failed] after it, with [abi.Refused] if the message was not processed and
+// may be sent again.
 func (c *Conn) Expired(exchange uint32, text string) {
 	c.report(abi.ReportExpired, exchange, abi.OK, c.text(text))
 }

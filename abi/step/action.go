@@ -76,11 +76,11 @@ type Action struct {
 	Fail        *Fail        `json:"fail,omitempty"`
 }
 
-// RecordKey names a record among the provider's own: no provider can name another's. The
-// record belongs to the URL of the server that the flow is for, whether Resource is set or
-// not. A Resource must lie on the origin of that server. If the server has no URL, the
-// record belongs to the server entry of that name. So the flow of one server cannot reach
-// records from the flow of another. The one exception is a record that [RegistrationKey]
+// RecordKey names a record among the provider's own: no provider can name another's. The record
+// belongs to the URL of the server that the flow is for, whether Resource is set or not. If the
+// server has no URL, the record belongs to the server entry of that name. A Resource must lie on
+// the origin of that server. So the flow of one server cannot reach what the flow of another has
+// stored. The one exception is the record that [RegistrationKey]
 // names.
 type RecordKey struct {
 	Name     string `json:"name"` // what it holds: "token"
@@ -192,8 +192,8 @@ type Show struct {
 	Complete string `json:"complete,omitempty"` // a URL that has the code in it
 }
 
-// Credentials replace those that requests carried before. They are either a token or
-// headers.
+// Credentials are what requests to the server carry from now on, in place of those before. They
+// are either a token or headers.
 type Credentials struct {
 	Scheme    string            `json:"scheme,omitempty"` // of Authorization: "Bearer" or "DPoP"
 	Token     string            `json:"token,omitempty"`
@@ -202,8 +202,8 @@ type Credentials struct {
 	ExpiresAt int64             `json:"expires_at,omitempty"` // Unix time in milliseconds; absent if it is not known
 }
 
-// Material reaches a server over another transport than HTTP, if the server entry allows
-// that.
+// Material signs in to a server over another transport than HTTP. It reaches the server if the
+// server entry allows that.
 type Material struct {
 	Env  map[string]string `json:"env,omitempty"`  // of a process
 	Blob []byte            `json:"blob,omitempty"` // of a stream; a transport can pass it on and not read it

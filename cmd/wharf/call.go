@@ -173,8 +173,8 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	return err
 }
 
-// unlisted returns an error for a tool that the server does not list, since its arguments have
-// no names then. The host refuses a forbidden tool before anything is sent, and says why.
+// unlisted returns the error for a tool that the server does not list, if only its schema could
+// name the arguments. The host refuses a forbidden tool before anything is sent, and says why.
 func (c *client) unlisted(ctx context.Context, tool string, known []mcp.Tool) error {
 	if !c.entry.Permits(tool) {
 		_, err := c.call(ctx, tool, args.Object{})

@@ -126,9 +126,9 @@ func (f *flags) withTimeout(server host.Server) host.Server {
 	return server
 }
 
-// connect gives up after limit, unless limit is 0: a server may take longer to start, and a user
-// who gives a timeout means that time too. Compiling the plugin does not count, and has the same
-// limit for itself.
+// connect gives up after limit, unless limit is 0. The host would give a server more time to start,
+// but a user's timeout is also about the start. Compiling the plugin does not count, and has the
+// same limit for itself.
 func connect(ctx context.Context, h *host.Host, server host.Server, limit time.Duration) (*host.Session, error) {
 	if limit > 0 {
 		if err := h.Prepare(ctx, server); err != nil {
@@ -167,8 +167,8 @@ func (c *client) close() {
 	c.host.Close()
 }
 
-// awaitEvents returns when all that the server has said so far is printed: its log and its
-// warnings do not wait for the result, and may be printed after it otherwise.
+// awaitEvents returns when all that the server has said so far is printed. Its log and its
+// warnings come beside the result, and could be printed after it otherwise.
 func (c *client) awaitEvents() {
 	ctx, cancel := context.WithTimeout(c.app.hurried(), lastWords)
 	defer cancel()
@@ -183,7 +183,7 @@ const lastWords = 2 * time.Second
 const cancelGrace = time.Second
 
 // awaitCancellation returns when the server has answered a ping that follows the cancellation, or
-// after cancelGrace: the server can clean up before its stdin ends.
+// after cancelGrace. So the server can clean up before its stdin ends.
 func (c *client) awaitCancellation() {
 	ctx, cancel := context.WithTimeout(c.app.hurried(), cancelGrace)
 	defer cancel()

@@ -6,9 +6,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/watch"
 )
 
-// configWatcher watches the configuration file and the plugin files, and takes a SIGHUP as a
-// change. It does so only in programs without a terminal. For a program with one, SIGHUP means
-// that the terminal is gone, and ends the program.
+// configWatcher watches the configuration file and the plugin files. A SIGHUP counts as a change
+// if the program has no terminal. For a program with a terminal, SIGHUP means that the terminal
+// is gone, and ends the program.
 type configWatcher struct {
 	hangup chan struct{}
 	ignore func()       // leaves a SIGHUP to the program again

@@ -168,7 +168,8 @@ func flagOf(cmd *cobra.Command, word string) (known, alone bool) {
 var runners = []string{"npx", "bunx", "uvx", "dnx", "pipx", "node", "bun", "deno", "python", "python3", "uv", "docker", "podman", "java", "go"}
 
 // isCommand reports whether a word probably begins the command line of a server, and is not the
-// name of a server. A word that follows named, and is no name of a registry, is one too.
+// name of a server. named is the name before the word, or "". Behind a name, every word that is no
+// name in a registry counts as a command.
 func (a *app) isCommand(cmd *cobra.Command, word string, named string) bool {
 	if s, err := a.load(); err == nil && cmd.Name() != "add" && s.has(word) {
 		return false

@@ -37,8 +37,8 @@ func Cut(text string, limit int) string {
 func isUnfit(r rune) bool { return unicode.IsSpace(r) || !isSeen(r) || r == utf8.RuneError }
 
 // Mask returns text on one line. Each white space becomes a space. Each character that cannot be
-// seen or steers a terminal, and each byte that is not UTF-8, becomes U+FFFD. Mask replaces
-// [Line] for text that should keep its length, such as a message in a trace.
+// seen or steers a terminal, and each byte that is not UTF-8, becomes U+FFFD. Use Mask
+// in place of [Line] for text that should keep its length, such as a message in a trace.
 func Mask(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -225,7 +225,7 @@ func clientOf(path string) (found *client) {
 }
 
 // IsNamed reports whether a file is a configuration by its name: Wharf's own, or that of another
-// client, which the folder may tell.
+// client. For some clients the folder must also match.
 func IsNamed(path string) bool {
 	return filepath.Base(path) == "wharf.toml" || filepath.Base(path) == "mcp.json" || clientOf(path) != nil
 }

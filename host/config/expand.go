@@ -30,7 +30,7 @@ import (
 // for variables, neither here nor by Resolve. The error joins one [Error] for each mistake.
 //
 // An entry that was expanded before, or is [Server.Literal], comes back unchanged. So does an
-// entry of a project: its variables are looked up once the user has approved of it, see
+// entry of a project: its variables are not looked up before the user has approved of it, see
 // [Server.Release].
 func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	if s.Project != nil || s.secrets != nil {

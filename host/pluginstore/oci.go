@@ -18,7 +18,7 @@ import (
 const manifestType = "application/vnd.oci.image.manifest.v1+json"
 
 // artifact is a file in a registry (OCI distribution specification 1.1): the only layer of a
-// manifest, which can be read without signing in.
+// manifest. Wharf reads it without signing in.
 type artifact struct {
 	registry  string // host, with a port if need be
 	name      string // "owner/pigeon"

@@ -27,14 +27,14 @@
 // call (the name in the ABI), args (as the guest passed them, 0 for a pointer), the bytes
 // at that pointer, and result. The request of an open is a block, encoded anew.
 //
-// Bytes are the member text if they are UTF-8, and otherwise base64. If both are missing,
 // Bytes are the member text if they are UTF-8, and otherwise base64. If both are missing, size
 // says how many bytes were left out. Those are a sealed payload, or, with hidden true, bytes
 // that may contain a secret in some other form. An OPEN repeats its settings and grants for
 // people.
-// clock is the readings in order, in nanoseconds since 1970, of a monotonic clock. random
+//
 // clock has the readings of a monotonic clock in order, in nanoseconds since 1970. random has
 // the bytes that the guest took, in order, in base64.
+//
 // A flow has everything in one line, which ends with its SHA-256: the provider, and for each
 // step the event and the actions that answered it. Each text that may be a secret has a
 // stand-in, also where the provider computes with it: see "A sign-in" in docs/PLUGINS.md.

@@ -61,7 +61,7 @@ func parse(text []byte) (*line, error) {
 	return o, o.check()
 }
 
-// members writes the members of a line.
+// members lists the members of a line for l, which reads or writes them.
 func (o *line) members(l *jsonl.Line) {
 	l.Text("kind", &o.kind)
 	l.Text("format", &o.format)
@@ -114,7 +114,7 @@ func (s *step) members(l *jsonl.Line) {
 	}
 }
 
-// members writes the bytes as text or as base64, whichever is shorter.
+// members lists the bytes for l. They are written as text or as base64, whichever is shorter.
 func (c *content) members(l *jsonl.Line) {
 	switch from := len(l.Out); {
 	case l.Reads("text"):
@@ -165,7 +165,8 @@ func describeSettings(l *jsonl.Line, block []byte) {
 	l.Raw("grants", &grants)
 }
 
-// element writes a call into the list of an event. The request of an open is encoded anew.
+// element lists the members of a call, an element of an event's calls, for l. The request of an
+// open is encoded anew.
 func (c *call) element(l *jsonl.Line) {
 	var args []uint32
 	known := l.Writing()

@@ -158,9 +158,9 @@ type Update struct {
 	Status
 }
 
-// Watch reads the status of all servers. Host.Watch begins one, and its first updates are one
-// for each server that there is. A slow reader delays nothing: it gets only the newest update of
-// each server.
+// Watch reads the status of all servers. Host.Watch returns one, which begins with one update for
+// each server that there is. A slow reader delays nothing: it gets only the newest update of each
+// server.
 type Watch interface {
 	// Next waits for an update. After Close of the watch, and after the last update of a host
 	// that was closed, the error is ErrClosed of package host.

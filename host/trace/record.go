@@ -67,7 +67,7 @@ type Record struct {
 	Text    string // instead of Message: the beginning of a message that was cut or is not JSON
 }
 
-// members writes the members of a line.
+// members lists the members of a line for l, which reads or writes them.
 func (r *Record) members(l *jsonl.Line) {
 	l.Text("kind", (*string)(&r.Kind))
 	l.Text("format", &r.Format)

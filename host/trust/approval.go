@@ -43,7 +43,7 @@ type Approval struct {
 	State    State
 	Hash     string       // of the entry
 	Command  string       // the path of the program that would be started; "" for none
-	Warnings []string     // facts that are easy to miss in the others
+	Warnings []string     // about dangers that the facts do not show at a glance
 	Changes  []Difference // since Decided
 	Decided  time.Time    // zero where there is no decision
 

@@ -82,10 +82,10 @@ func (b *budget) try() error {
 	return b.spend(0)
 }
 
-// real returns an absolute path with its links resolved. The system would follow links without a
-// bound, so real counts each name on the way, except those of from, a folder without links. A
-// name that does not exist counts as no link. For a path with more links than a system follows,
-// real returns "".
+// real returns an absolute path with its links resolved. The system would follow links over any
+// number of names, so real takes each name on the way from the budget, except those of from, a
+// folder without links. A name that does not exist counts as no link. For a path with more links
+// than a system follows, real returns "".
 func (b *budget) real(from, path string) (string, error) {
 	at, rest := rootOf(path)
 	if inside, below := strings.CutPrefix(path, from+string(filepath.Separator)); below {

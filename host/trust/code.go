@@ -14,7 +14,7 @@ import (
 )
 
 // How programs find code: the endings that they add to a word that names no file, and the files
-// that run when a folder is named.
+// that they run if a word names a folder.
 var (
 	endings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".json", ".node", ".wasm", ".py", ".rb", ".pl", ".php", ".lua", ".class"}
 	indexes = []string{"index.js", "index.mjs", "index.cjs", "index.ts", "index.mts", "index.tsx", "index.jsx", "index.json", "index.node", "__main__.py", "__init__.py", "main.lua", "init.lua"}
@@ -43,7 +43,7 @@ func (s *scan) run(r run) {
 	}
 }
 
-// interpreted pins the code that an interpreter finds by its words.
+// interpreted pins the code that an interpreter finds by the words of its command line.
 func (s *scan) interpreted(r run) {
 	for _, word := range r.args {
 		if word = valueOf(word); !strings.HasPrefix(word, "-") {
@@ -87,8 +87,8 @@ func (s *scan) main(r run) (found bool) {
 	return found
 }
 
-// code pins what an interpreter runs for a word: the file of that name, one with an ending
-// added, or one of the folder of that name. It reports whether there is such a file.
+// code pins the file that an interpreter runs for a word: the file of that name, the file with
+// one of the endings added, or a file in the folder of that name. It reports whether there is one.
 func (s *scan) code(word string, isPackage bool) (found bool) {
 	what := s.word(word)
 	if what == aFile || s.err != nil || word == "" {
@@ -111,7 +111,7 @@ func (s *scan) code(word string, isPackage bool) (found bool) {
 	return found
 }
 
-// mains returns the files that run for a folder, according to its package.json.
+// mains returns the files that a program runs for a folder, according to the folder's package.json.
 func (s *scan) mains(manifest string) (files []string) {
 	p := s.find(s.from(manifest))
 	f, _, _, _ := s.open(p.path)
@@ -190,8 +190,9 @@ func (s *scan) modules(r run) {
 	}
 }
 
-// above pins files of those names in the working folder and the folders above it, up to that of
-// the project. Further up it notes them as unpinned, until it reaches the user's home folder.
+// above pins the files of those names in the working folder and in the folders above it, up to
+// the project's. Files further up cannot be pinned: above notes them as unpinned, until it
+// reaches the user's home folder, whose files it leaves out.
 func (s *scan) above(names []string) {
 	if len(names) == 0 || s.err != nil {
 		return

@@ -38,10 +38,10 @@ type key struct{ Project, File, Server string }
 
 func (e Entry) key() key { return key{e.Project, e.File, e.Server} }
 
-// prefix begins every hash of an entry, and no other digest.
+// prefix begins every hash that this package returns, and names the algorithm.
 const prefix = "sha256:"
 
-// hash returns the hash of an entry: "sha256:" and 64 hex digits. It is part of the file format:
+// hash returns "sha256:" and 64 hex digits, which no other entry has. It is part of the file format:
 // an entry must have the same hash in every version of this program.
 func (e Entry) hash() string {
 	h := hasher{sha256.New()}

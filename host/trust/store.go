@@ -36,7 +36,7 @@ type Record struct {
 }
 
 // Store holds the decisions of a user, in a file that processes share. Only the user may open
-// the file: no project file names it. Its methods may be called at any time from any goroutine.
+// the file: no file of a project can read or write it. Its methods may be called at any time from any goroutine.
 // It holds nothing open between two calls.
 type Store struct {
 	folder  *securedir.Folder
@@ -116,7 +116,7 @@ func (s *Store) decide(ctx context.Context, e Entry, v State) error {
 	return err
 }
 
-// Revoke removes the decisions for which which returns true. It returns how many it removed.
+// Revoke removes each decision for which the function returns true, and returns their number.
 func (s *Store) Revoke(ctx context.Context, which func(Record) bool) (removed int, err error) {
 	if records, err := s.Records(); err == nil && records == nil {
 		return 0, nil // change would make the folder

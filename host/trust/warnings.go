@@ -101,7 +101,7 @@ var pinned = lazyregexp.New(`^(@[\w.-]+/)?\w[\w.-]*(\[[\w,.-]+\])?(@v?[0-9]+\.[0
 // maxWord bounds how much of a project's word a warning quotes, in letters.
 const maxWord = 100
 
-// short cuts a word to maxWord.
+// short cuts a word to maxWord letters.
 func short(word string) string {
 	if letters := []rune(word); len(letters) > maxWord {
 		return string(letters[:maxWord-1]) + "…"

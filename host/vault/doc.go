@@ -10,19 +10,19 @@
 //	*.lock          empty files to lock; they are never removed
 //	*.new           a write that is under way, or that was killed
 //
-// vault.json is only ever replaced as a whole: written beside, synced, renamed,
 // One process at a time replaces vault.json as a whole: it writes a new file beside it, syncs
-// and renames that, and syncs the folder. So readers take no lock, and a crash leaves the old
+// and renames the new file, and syncs the folder. So readers take no lock, and a crash leaves the old
 // file or the new one. A file that is damaged, of a later version, a link, or open to others is
 // an error that says what to do. Such a file is never read, repaired or written over.
+//
 // # The key
 //
-// 32 random bytes, made with the file and named by its id in the keyring of the
 // The key is 32 random bytes. It is made with the file, and the keyring of the operating system
 // holds it under the id of the file. The key goes into a file, with a warning, only if there is
 // no keyring when a vault is first made. From then on vault.json says where its key is, and the
 // vault looks nowhere else: a keyring that is locked or gone is an error, and no reason to begin
 // again.
+//
 // # What is sealed
 //
 // Each value is sealed by XChaCha20-Poly1305 with a random nonce. Its additional

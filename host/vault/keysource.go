@@ -102,7 +102,7 @@ func (v *Vault) create(ctx context.Context) (*fileV1, cipher.AEAD, error) {
 // left by a vault file that has been removed, or by a process that was killed before it wrote
 // one.
 func (v *Vault) keyInFile(why error) (secret.Secret, error) {
-	v.warn("no keyring can be used (%v), so the key of the saved logins lies in %s: who can read your files can read them", why, v.folder.Path(keyFile))
+	v.warn("no keyring can be used (%v), so the key of the saved logins lies in %s: anyone who can read your files can read the logins", why, v.folder.Path(keyFile))
 	line, err := v.readKey()
 	if !errors.Is(err, fs.ErrNotExist) {
 		return line, err

@@ -9,9 +9,9 @@ import (
 // maxLength bounds the words and names that are compared, in bytes.
 const maxLength = 64
 
-// Name returns the name that takes the fewest edits from word, regardless of case. There may be
-// at most that many edits, and fewer than the longer of the two has letters. Of several such
-// names it is the first. Name returns "" if there is no such name.
+// Name returns the name that word becomes with the fewest edits, regardless of case. It takes at
+// most as many as edits says, and fewer than the longer of the two has letters. Of several such
+// names it is the first. Name returns "" if there is none.
 func Name(word string, names []string, edits int) string {
 	best := ""
 	for _, name := range names {

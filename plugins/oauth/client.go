@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// The origins of a client.
+// Where a client comes from.
 const (
 	kindGiven      = "given"      // the settings
 	kindDocument   = "document"   // it is the URL of a client id metadata document

@@ -25,8 +25,8 @@ type resource struct {
 	bound   bool
 }
 
-// discover asks the server for its authorization server, and that one how it signs people
-// in.
+// discover asks the server for its authorization server, and then the authorization server how it
+// signs people in.
 func (l *login) discover() (place, error) {
 	about, err := l.findResource()
 	if err != nil && !l.isPlaceKnown() {
@@ -148,10 +148,10 @@ func (l *login) isIssuer(s string) bool {
 // this machine may lead to others on this machine.
 func (l *login) isAllowed(u *url.URL) bool { return isSecure(u, isLoopback(l.server)) }
 
-// search reads the first place that has a document, and returns the result of read. It
-// returns nil if no place has one. The error is that of the first document that was wrong, or
-// of a place that could not be asked: such a place may have a document, so none counts as
-// absent.
+// search asks the places in turn, and returns the result of read for the first document that read
+// accepts. It returns nil if no place has a document. The error is that of the first document that
+// was wrong or the first place that could not be asked: a document that may be there does not count
+// as absent.
 func search[T any](l *login, places []string, headers map[string]string, read func(*document) (*T, error)) (*T, error) {
 	all := map[string]string{"Accept": "application/json"}
 	for name, value := range headers {

@@ -15,7 +15,7 @@ import (
 const maxDepth = 32
 
 // document is a JSON object from a stranger. Each of its methods returns one
-// member; "" or nothing stands for one that is absent or null. A member of a
+// member, and "" or nothing for one that is absent or null. A member of a
 // wrong type becomes the error of the whole document, which its reader checks
 // last. Names are compared exactly, so that nothing can hide behind another
 // spelling.

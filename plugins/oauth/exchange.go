@@ -125,8 +125,8 @@ func (l *login) identityAssertion(src *source) (string, error) {
 	return assertion, nil
 }
 
-// readAssertion reads the response of RFC 8693, section 2.2. Its access_token must be the
-// assertion, by its issued_token_type and its token_type.
+// readAssertion reads the response of RFC 8693, section 2.2. Its access_token holds
+// the assertion, as its issued_token_type and its token_type must say.
 func readAssertion(r *auth.Response) (string, error) {
 	if err := checkStatus(r); err != nil {
 		return "", err

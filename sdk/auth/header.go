@@ -7,10 +7,10 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// CheckHeader returns why credentials cannot set a header, or nil. The host refuses such a
-// header in any case; a provider can do so in words that its user understands. The error never
-// quotes the value, which is a secret. It quotes the name only from a list of its own: a caller
-// that gets both from elsewhere may have mixed them up.
+// CheckHeader returns why credentials cannot set a header, or nil. The host refuses such a header
+// in any case; here a provider can do so in words that its user understands. The error quotes
+// neither the value, which is a secret, nor the name, but at most an entry of its own list: a
+// caller that gets both from elsewhere may have mixed them up.
 func CheckHeader(name, value string) error {
 	if name == "" || strings.Trim(name, tokenBytes) != "" {
 		return errors.New("the name of a header has letters, digits and hyphens")
@@ -21,7 +21,7 @@ func CheckHeader(name, value string) error {
 	return checkValue(value)
 }
 
-// ellipsis returns "…" for a name that goes on beyond what is quoted.
+// ellipsis adds "…" to the beginning of a name, which ends in a hyphen.
 func ellipsis(name string) string {
 	if strings.HasSuffix(name, "-") {
 		return name + "…"

@@ -7,14 +7,14 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// eventSettled stands in a flow's history for the answers that a call of [Once] has turned into
-// a result. The depth of that call within others follows it. The first call within another
-// begins where the outer one does. No host sends this event.
+// eventSettled begins the kind of an event that stands in a flow's history for the answers that a
+// call of [Once] has turned into a result. The number of calls around that call ends the kind,
+// since a call and the first one within it begin at the same place. No host sends such an event.
 const eventSettled = "settled-"
 
 // Once runs do and remembers its result in place of the answers that led to it. Later steps
-// neither run do again nor carry those answers along. Use it where do reads much and
-// returns little: metadata is read once, and each round of a polling loop leaves a few
+// neither run do again nor carry those answers along. Use it if do gets much and returns
+// little: metadata is read once, and each round of a polling loop leaves a few
 // bytes.
 //
 // The result of do goes through JSON, so only exported fields stay. An error is not remembered:

@@ -194,7 +194,7 @@ func (h *Host) exchange(r *step.HTTP) *step.Event {
 	return &step.Event{Response: answer}
 }
 
-// freePort is the port for a Listen without one, or the next that is not taken.
+// freePort is the port for a Listen without one. If it is taken, the next free one is.
 const freePort = 49152
 
 func (h *Host) listen(l *step.Listen) *step.Event {

@@ -251,7 +251,7 @@ func (x explanation) word(f host.Fault) string {
 }
 
 // label returns the word without a value that may be a secret. A text may be one, unless the
-// schema says that it is a number, true, false or null, or refuses it. Then sent is nil.
+// schema says that it is a number, true, false or null, or refuses it. sent is nil if it does.
 func (v Value) label(sent []byte) string {
 	kind := mcp.KindOf(sent)
 	if sent == nil || kind == "number" || kind == "boolean" || kind == "null" {

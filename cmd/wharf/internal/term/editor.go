@@ -34,7 +34,7 @@ const (
 )
 
 // ask reads a line, with the prompt before it on a terminal. There the line can be edited. The
-// error may be ErrCancelled or another of the errors above, io.EOF, or the cause of ctx.
+// error may be ErrCancelled, ErrDeclined, errInterrupted, io.EOF, or the cause of ctx.
 func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
 	if q.Consent {
 		k.flush()

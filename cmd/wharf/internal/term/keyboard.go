@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The keys that a person can press at a prompt instead of answering.
+// The errors for keys that a person can press at a prompt instead of answering.
 var (
 	ErrCancelled   = errors.New("cancelled")   // Esc: not now
 	ErrDeclined    = errors.New("declined")    // Ctrl-D: no
@@ -180,7 +180,7 @@ func (k *keyboard) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// dialogs gives one caller at a time the person at the keyboard.
+// dialogs lets one caller at a time ask the person at the keyboard.
 type dialogs struct {
 	once     sync.Once
 	open     chan struct{} // holds a token while a dialog is open; see turn
