@@ -12,17 +12,17 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Config is what a [Table] is made of. All but the grants may be left out.
+// Config configures a [Table]. Only the grants are required.
 type Config struct {
 	Grants []Grant
 	Grace  Grace
 	Limits Limits
 
-	// Now is the clock that opens are rated by; nil means the system's.
+	// Now is the clock for the rate of opens; nil means the system's.
 	Now func() time.Time
 
-	// Stderr gets what child processes write to their stderr. If it is slow, it
-	// misses some, and is told how much. If it blocks for ever, Close reports that.
+	// Stderr gets what child processes write to their stderr. A writer that is too slow misses some
+	// bytes, and gets a line that says how many. If it blocks for ever, Close reports that.
 	Stderr io.Writer
 }
 
@@ -72,11 +72,11 @@ type Grant struct {
 // Target is what a grant leads to. The packages below this one have the kinds of target:
 // stream, process and httpclient.
 type Target interface {
-	// Kind is the kind of open that the target answers.
+	// Kind returns the kind of open that the target answers.
 	Kind() abi.OpenKind
 
-	// Opener returns what opens the target for one table. It is called once for each
-	// table and grant, and starts nothing. limits have their defaults filled in.
+	// Opener returns the opener of the target for one table. It is called once for each table and
+	// grant, and must start nothing. limits have their defaults filled in.
 	Opener(limits *Limits) Opener
 }
 
@@ -87,12 +87,11 @@ type Opener interface {
 	// block. An error has a status for the guest.
 	Open(o Opening, r *abi.OpenRequest) (Handle, abi.Status, error)
 
-	// Close frees what is kept between handles. It is called once, when no handle is
-	// left.
+	// Close frees what the opener keeps between handles. It is called once, when no handle is left.
 	Close()
 }
 
-// Handle is what an open returns and a table keeps until it is over: a stream of
+// Handle is the result of an open, which a table keeps until the handle has ended: a stream of
 // bytes both ways, or an HTTP exchange. Every Handle embeds a [Slot].
 type Handle interface {
 	hostio.Stream
@@ -118,7 +117,7 @@ type Opening struct {
 // Slot is the place of a handle in its table. A handle embeds one, begins it with
 // Init and ends it with Remove.
 type Slot struct {
-	Events  Emitter                 // what the sink of the handle hears
+	Events  Emitter                 // passes events to the sink of the handle
 	Context context.Context         // ends when the handle has to end, or has ended
 	Cancel  context.CancelCauseFunc // ends Context
 
@@ -159,7 +158,7 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Usage is what a table spends at a moment, of what [Limits] bound.
+// Usage says how much a table uses at a moment of what [Limits] bound.
 type Usage struct {
 	Handles     int   // that are open or still closing, HTTP exchanges among them
 	Exchanges   int   // the HTTP exchanges among them
@@ -167,7 +166,7 @@ type Usage struct {
 	IdleWorkers int   // goroutines that wait for an exchange
 }
 
-// Usage returns what the table spends now.
+// Usage returns what the table uses now.
 func (t *Table) Usage() Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,8 +177,9 @@ func (t *Table) Usage() Usage {
 // It is complete when a sink hears Exit.
 func (t *Table) Stderr() []byte { return t.stderr.Bytes() }
 
-// StderrSince is Stderr in two pieces: before has what is kept of the first written bytes, which
-// StderrWritten has counted, and since the rest.
+// StderrSince returns the result of Stderr in two pieces. written is an earlier result of
+// StderrWritten: before has the bytes that were written up to that moment, and since the later
+// ones.
 func (t *Table) StderrSince(written int64) (before, since []byte) { return t.stderr.Since(written) }
 
 // StderrWritten returns how many bytes child processes have written to their stderr so far.

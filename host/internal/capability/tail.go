@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// tailSize is how much of a child's stderr is kept.
+// tailSize is how many bytes of a child's stderr are kept.
 const tailSize = 64 << 10
 
 // Tail keeps the last bytes that were written to it. Writing never waits, so a
@@ -45,14 +45,14 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes returns a copy of what is kept, oldest first.
+// Bytes returns a copy of the kept bytes, oldest first.
 func (t *Tail) Bytes() []byte {
 	_, kept := t.Since(0)
 	return kept
 }
 
-// Since returns a copy of what is kept, oldest first, in two pieces: before is of the first
-// written bytes, and since of what was written after them.
+// Since returns a copy of the kept bytes, oldest first, in two pieces: before has those among the
+// first written bytes, and since those after them.
 func (t *Tail) Since(written int64) (before, since []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,8 +81,8 @@ func (t *Tail) since(pos int64) (kept []byte, lost int64) {
 	return kept, lost
 }
 
-// follow copies what is written to w until the tail is closed. When w is slower
-// than the child, it is told how much it missed.
+// follow copies what is written to w until the tail is closed. If w is slower than the child, w
+// gets a line that says how many bytes it missed.
 func (t *Tail) follow(w io.Writer) {
 	for pos := int64(0); ; {
 		t.mu.Lock()

@@ -42,9 +42,9 @@ func NewTimers(fire func(id uint32)) *Timers {
 	return &Timers{fire: fire, set: map[uint32]*timer{}}
 }
 
-// Set makes timer id fire once, after the given time and at least 10 ms, in
-// place of what was set for it before. Zero cancels it. At most [abi.MaxTimers]
-// can be set; a timer counts until it is claimed or cancelled.
+// Set makes timer id fire once, after the given time and at least 10 ms, and replaces its previous
+// setting. Zero cancels the timer. At most [abi.MaxTimers] can be set; a timer counts until it is
+// claimed or cancelled.
 func (t *Timers) Set(id uint32, after time.Duration) abi.Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,8 +63,7 @@ func (t *Timers) Set(id uint32, after time.Duration) abi.Status {
 	return abi.OK
 }
 
-// Claim reports whether timer id fired since it was last set, and takes it out
-// of the set.
+// Claim reports whether timer id has fired since it was last set, and removes it from the set.
 func (t *Timers) Claim(id uint32) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,7 +75,7 @@ func (t *Timers) Claim(id uint32) bool {
 	return true
 }
 
-// Stop cancels all timers, for good: later ones are refused.
+// Stop cancels all timers for good. Set refuses later ones.
 func (t *Timers) Stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,8 +97,7 @@ func (t *Timers) ring(id uint32, entry *timer) {
 	}
 }
 
-// drop cancels a timer, if it is set. A clock that cannot be stopped any more
-// finds its entry gone.
+// drop cancels a timer, if it is set. A clock that can no longer be stopped finds its entry gone.
 func (t *Timers) drop(id uint32) {
 	if entry := t.set[id]; entry != nil {
 		entry.clock.Stop()

@@ -11,23 +11,23 @@ type call struct {
 	args   []argument
 }
 
-// argument is what an argument of a call has to be: one of some values, where the
-// bits outside of mask are not looked at. Its upper half has to be zero: no value
-// here needs it, and a call that takes 64 bits would see what the filter does not.
+// argument says what an argument of a call has to be: one of some values, without regard to the
+// bits outside of mask. Its upper half has to be zero: no value here needs it, and a call that
+// takes 64 bits would see bits that the filter does not check.
 type argument struct {
 	index  uint32
 	mask   uint32
 	values []uint32
 }
 
-// oneOf is an argument that is one of some values.
+// oneOf returns an argument that has to be one of some values.
 func oneOf(index uint32, values ...uint32) argument { return argument{index, ^uint32(0), values} }
 
-// within is an argument that has no bits but those of free and all of needed.
+// within returns an argument that has to have all bits of needed, and may have those of free.
 func within(index, free, needed uint32) argument { return argument{index, ^free, []uint32{needed}} }
 
-// mapDroppable is a type of mapping that the randomness of the vDSO asks for
-// (mmap(2), Linux 6.11), and mapKind the bits of mmap's flags that are looked at.
+// mapDroppable is a type of mapping that the randomness of the vDSO asks for (mmap(2), Linux 6.11).
+// mapKind has the bits of mmap's flags that are checked.
 const (
 	mapDroppable = 0x8
 	mapKind      = unix.MAP_TYPE | unix.MAP_GROWSDOWN | unix.MAP_HUGETLB
@@ -39,20 +39,20 @@ const (
 	futexPrivate, futexRealtime                                                                    = 128, 256
 )
 
-// allowed are the system calls of a Go program that computes, and reads and writes what it
+// allowed returns the system calls of a Go program that computes, and reads and writes what it
 // has open, as process pid; those of the C library are among them where a program is linked
 // with it. All others fail as not permitted: calls that open a file, a socket or another
 // process, calls that start a program, and calls that nothing here mentions. The forms that
 // are left out are as important:
 //
-//   - tgkill for another process ends any that the user has; tkill, kill and
+//   - tgkill for another process can end any process of the user; tkill, kill and
 //     rt_sigqueueinfo are missing, and so is all of fcntl, whose F_SETOWN, F_SETSIG
 //     and O_ASYNC have the kernel send a signal to any process;
 //   - memory that is shared, grows like a stack or is huge does not count for
 //     RLIMIT_DATA, and executable memory would be new code;
 //   - clocks are numbers that may name another process, or a file;
 //   - some advice about memory is for administrators (it takes a page out of use),
-//     and some lets the time tell what other processes have in theirs;
+//     and some lets timing reveal what other processes have in theirs;
 //   - a thread takes memory of the kernel that no limit of a process counts, so none is
 //     started at all;
 //   - the futexes that lend priority have had more faults than the others together.
@@ -79,8 +79,8 @@ func allowed(pid uint32) []call {
 	return calls
 }
 
-// harmless are the calls that can name nothing but the process's own memory, descriptors
-// and threads, whatever their arguments are.
+// harmless holds the calls that can name nothing but the process's own memory, descriptors and
+// threads, whatever their arguments are.
 var harmless = []uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK,
 	unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_BRK,

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The offsets of the data that a filter looks at (struct seccomp_data): the number of the
-// call, the processor, and the low half of the first argument, which its high half and the
-// other arguments follow.
+// The offsets of the data that a filter reads (struct seccomp_data): the number of the call, the
+// processor, and the low half of the first argument. The high half and the other arguments follow.
 const (
 	atCall  = 0
 	atArch  = 4
@@ -38,7 +37,7 @@ func filter(calls []call, refusal syscall.Errno) []unix.SockFilter {
 	}
 	for _, c := range calls {
 		var body []unix.SockFilter
-		for _, a := range c.args { // goes on if each argument is as it has to be
+		for _, a := range c.args { // goes on if each argument is allowed
 			at := atArgs + a.index*argSize
 			body = append(body,
 				unix.SockFilter{Code: load, K: at + 4}, unix.SockFilter{Code: equal, K: 0, Jt: 1}, deny,

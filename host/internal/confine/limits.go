@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// Limits are what a process may take. Where the operating system has no such
-// limits, the parent of the process has to end it.
+// Limits bound what a process may use. If the operating system has no such limits, the parent of
+// the process has to end it.
 type Limits struct {
 	CPU    uint64 // seconds, of all processors; 0 is no limit
 	Memory uint64 // bytes more than it has now, on Linux; in all, on Windows; no limit elsewhere; 0 is no limit

@@ -21,7 +21,7 @@ func resources(l Limits) error {
 		errs = append(errs, err)
 	}
 	// It is a property of each thread, and inherited by those that it starts: this
-	// is for kernels that cannot seal, where it is better than nothing.
+	// is for kernels that cannot seal, and better than nothing there.
 	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	return errors.Join(errs...)
 }

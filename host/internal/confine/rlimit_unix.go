@@ -26,9 +26,9 @@ func resourcesAlways(l Limits) error {
 	return errors.Join(errs...)
 }
 
-// closeInherited closes what the process inherited open from its parent, which may not know
-// of it, except the three streams. Go marks all that it opens to be closed by the start of a
-// program, so a descriptor without the mark was inherited.
+// closeInherited closes the descriptors that the process inherited, except the three streams. Its
+// parent may not know of them. Go marks all descriptors that it opens to be closed by the start of
+// a program, so a descriptor without the mark was inherited.
 func closeInherited() error {
 	folder := "/dev/fd"
 	if runtime.GOOS == "linux" {
@@ -47,8 +47,8 @@ func closeInherited() error {
 	return err
 }
 
-// limit lowers a limit for good. A process that reaches the limit is killed: Go would not
-// heed an earlier warning, because its runtime takes the signal and goes on.
+// limit lowers a limit for good. A process that reaches the limit is killed: an earlier warning
+// would be of no use, because Go's runtime takes the signal and goes on.
 func limit(resource int, to uint64) error {
 	var l syscall.Rlimit
 	err := syscall.Getrlimit(resource, &l)
@@ -64,5 +64,5 @@ func limit(resource int, to uint64) error {
 	return nil
 }
 
-// set is for fields whose type is not the same everywhere.
+// set sets a field whose type differs between systems.
 func set[T int64 | uint64](field *T, to uint64) { *field = T(to) }

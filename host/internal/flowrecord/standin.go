@@ -72,7 +72,7 @@ func isRandom(text string) bool {
 
 // Lengths, in bytes.
 const (
-	longestPublic = 200 // a longer text is no name of anything
+	longestPublic = 200 // no longer text is the name of something
 	surelySecret  = 16  // a text of unknown meaning from this length on is replaced wherever it stands
 	leastSwept    = 6   // a secret that is shorter is replaced only where it stands alone
 	longWord      = 20  // a word with a digit is random from this length on, and any word at twice that
@@ -98,7 +98,7 @@ func (s *standIns) hidden(text string) bool {
 	return s.secrets != nil && len(s.secrets.Spans([]byte(text))) > 0
 }
 
-// text returns what a text under a name is replaced by.
+// text returns the replacement for a text under a name.
 func (s *standIns) text(name, text string) string {
 	named := secret.Key(name)
 	if !s.hidden(text) {
@@ -119,7 +119,7 @@ func (s *standIns) text(name, text string) string {
 	return s.of(text, named)
 }
 
-// value returns what a value of JSON under a name is replaced by.
+// value returns the replacement for a JSON value under a name.
 func (s *standIns) value(name string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -248,7 +248,7 @@ func (s *standIns) challenge(field string) string {
 	return out + between(field[at:])
 }
 
-// headers rewrites those of an answer or a request.
+// headers rewrites the headers of an answer or a request.
 func (s *standIns) headers(values map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -268,7 +268,7 @@ func (s *standIns) headers(values map[string]string) map[string]string {
 func (s *standIns) event(n int, e *step.Event) step.Event {
 	out := step.Event{Kind: e.Kind, Now: e.Now, Entropy: entropy(n), Listening: e.Listening, Key: e.Key}
 	switch {
-	case e.Problem != nil: // its text may name what there is in the user's network
+	case e.Problem != nil: // its text may name machines in the user's network
 		out.Problem = &step.Problem{Code: e.Problem.Code, Text: "it could not be done"}
 	case e.Start != nil:
 		out.Start = s.start(e.Start)
@@ -306,7 +306,7 @@ func (s *standIns) event(n int, e *step.Event) step.Event {
 	return out
 }
 
-// entropy is what the nth event of every recorded flow has.
+// entropy returns the entropy of the nth event, which is the same in every recorded flow.
 func entropy(n int) []byte {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(Format), uint64(n)))
 	return sum[:]
@@ -329,7 +329,7 @@ func (s *standIns) start(e *step.Start) *step.Start {
 	return &out
 }
 
-// settings rewrites those that the manifest or their name calls secret.
+// settings rewrites the settings that are secret by the manifest or by their name.
 func (s *standIns) settings(text json.RawMessage) json.RawMessage {
 	var values map[string]any
 	if json.Unmarshal(text, &values) != nil {
@@ -349,7 +349,7 @@ func (s *standIns) settings(text json.RawMessage) json.RawMessage {
 	return out
 }
 
-// setting rewrites one: a text, a flag, a list or a table of texts.
+// setting rewrites one setting: a text, a flag, a list or a table of texts.
 func (s *standIns) setting(key string, isSecret bool, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -381,14 +381,14 @@ func (s *standIns) request(r *step.Request) *step.Request {
 	body := []byte(`{"stand-in":"body"}`)
 	sum := sha256.Sum256(body)
 	out := &step.Request{Method: r.Method, URL: s.text("", r.URL), Headers: s.headers(r.Headers), BodySHA256: hex.EncodeToString(sum[:])}
-	if len(r.Body) > 0 { // it is shown to this provider
+	if len(r.Body) > 0 { // this provider may see the body
 		out.Body = body
 	}
 	return out
 }
 
-// sweep replaces what is known as secret in the middle of the texts of an event, after all
-// events of the flow were rewritten.
+// sweep replaces known secrets within the texts of an event. It is called after all events of the
+// flow were rewritten.
 func (s *standIns) sweep(e *step.Event) error {
 	longest := slices.SortedFunc(maps.Keys(s.known), func(a, b string) int {
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
@@ -417,7 +417,7 @@ func (s *standIns) sweep(e *step.Event) error {
 	return json.Unmarshal(text, e)
 }
 
-// swept replaces in all texts of a value.
+// swept returns a value with r applied to all of its texts.
 func swept(v any, r *strings.Replacer) any {
 	switch v := v.(type) {
 	case string:

@@ -49,8 +49,8 @@ func (k Kind) create(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// Matches reports whether a file is of this kind, or empty. Pipes and devices are
-// refused without opening them: to open one could block.
+// Matches reports whether a file is of this kind, or empty. It refuses pipes and devices without
+// opening them, because that could block.
 func (k Kind) Matches(path string) (bool, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -87,14 +87,14 @@ func (o *Output) Write(line []byte) {
 	}
 }
 
-// Flush passes what is buffered on to the file.
+// Flush writes the buffered bytes to the file.
 func (o *Output) Flush() {
 	if o.Err == nil {
 		o.Err = o.buffer.Flush()
 	}
 }
 
-// Close closes the file in any case. What is buffered is lost without Flush.
+// Close closes the file, also after an error. It drops bytes that were not flushed.
 func (o *Output) Close() {
 	if err := o.file.Close(); o.Err == nil {
 		o.Err = err

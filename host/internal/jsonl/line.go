@@ -11,7 +11,7 @@ import (
 
 // Line is one line, a JSON object, that is written or read. A format lists its members
 // once, for both: in a function that calls a method of Line for each member, with its
-// name and where its value is. To write a line, the function is called once, between
+// name and a pointer to its value. To write a line, the function is called once, between
 // Begin and End. To read one, it is called again and again: a method that has the name of
 // the next member stores the value, and moves on. So one call reads a line whose members
 // are in the order of the list, and any other order needs more:
@@ -22,15 +22,15 @@ import (
 //	}
 //
 // Unless it says otherwise, a method writes no member for a zero value. Members that no
-// method names are stepped over. The zero Line is one for writing.
+// method names are skipped. The zero Line is for writing.
 type Line struct {
-	Out []byte // of a line that is written: its text so far
+	Out []byte // the text so far of a line that is written
 
 	in   *strictjson.Reader // nil for a line that is written
-	name []byte             // of the member to be read next
-	more bool               // there is one
-	read int                // how many were read
-	err  error              // the first mistake
+	name []byte             // the name of the member to be read next
+	more bool               // there is such a member
+	read int                // how many members were read
+	err  error              // the first error
 }
 
 // maxListed is how many elements the arrays of a line may have. An event of a recording
@@ -46,7 +46,8 @@ func (l *Line) End() []byte {
 	return l.Out
 }
 
-// Read reads a line of any bytes. What is read may alias text.
+// Read reads a line, which may have any bytes. members is the function that lists the members. The
+// values that it stores may alias text.
 func Read(text []byte, members func(*Line)) error {
 	if err := strictjson.Valid(text, strictjson.DefaultDepth+1); err != nil {
 		return err
@@ -75,13 +76,13 @@ func (l *Line) object(members func()) {
 	}
 }
 
-// next moves on to the next member.
+// next goes on to the next member.
 func (l *Line) next() {
 	l.name, l.more = l.in.Member()
 	l.read++
 }
 
-// Fail makes an error of a line that is read, unless there is one already.
+// Fail sets the error of a line that is read, unless there is one already.
 func (l *Line) Fail(err error) {
 	if l.err == nil {
 		l.err = err
@@ -107,7 +108,7 @@ func (l *Line) has(name string, value bool) bool {
 	return true
 }
 
-// Text is a string.
+// Text writes or reads a string.
 func (l *Line) Text(name string, value *string) {
 	switch {
 	case !l.has(name, *value != ""):
@@ -119,8 +120,8 @@ func (l *Line) Text(name string, value *string) {
 	}
 }
 
-// Time is a time in the form of RFC 3339, in UTC, with microseconds. A text that is no time
-// is read as the zero time.
+// Time writes or reads a time in the form of RFC 3339, in UTC, with microseconds. A text that is no
+// time is read as the zero time.
 func (l *Line) Time(name string, value *time.Time) {
 	switch {
 	case !l.has(name, !value.IsZero()):
@@ -132,8 +133,8 @@ func (l *Line) Time(name string, value *time.Time) {
 	}
 }
 
-// Micros is a duration as a number of microseconds, also zero. A number out of range is read
-// as zero.
+// Micros writes or reads a duration as a number of microseconds, also if it is zero. A number out
+// of range is read as zero.
 func (l *Line) Micros(name string, value *time.Duration) {
 	const most = int64(1<<63-1) / int64(time.Microsecond)
 	if !l.Writing() && !l.Reads(name) {
@@ -152,7 +153,7 @@ func (l *Line) Micros(name string, value *time.Duration) {
 // integer is a type of numbers.
 type integer interface{ int | int32 | int64 | uint32 }
 
-// Number is a number, also zero. One that is read must fit.
+// Number writes or reads a number, also if it is zero. A number that is read must fit N.
 func Number[N integer](l *Line, name string, value *N) {
 	if l.has(name, true) {
 		number(l, value)
@@ -173,7 +174,7 @@ func number[N integer](l *Line, value *N) {
 	}
 }
 
-// Count is a number.
+// Count writes or reads a number.
 func Count[N integer](l *Line, name string, value *N) {
 	if l.has(name, *value != 0) {
 		number(l, value)
@@ -183,7 +184,7 @@ func Count[N integer](l *Line, name string, value *N) {
 	}
 }
 
-// Flag is a boolean.
+// Flag writes or reads a boolean.
 func (l *Line) Flag(name string, value *bool) {
 	switch {
 	case !l.has(name, *value):
@@ -195,7 +196,7 @@ func (l *Line) Flag(name string, value *bool) {
 	}
 }
 
-// Raw is any JSON.
+// Raw writes or reads any JSON value.
 func (l *Line) Raw(name string, value *[]byte) {
 	switch {
 	case !l.has(name, len(*value) > 0):
@@ -207,7 +208,7 @@ func (l *Line) Raw(name string, value *[]byte) {
 	}
 }
 
-// Base64 is bytes in base64.
+// Base64 writes or reads bytes in base64.
 func (l *Line) Base64(name string, value *[]byte) {
 	switch {
 	case !l.has(name, len(*value) > 0):
@@ -222,12 +223,12 @@ func (l *Line) Base64(name string, value *[]byte) {
 	}
 }
 
-// Numbers is an array of numbers.
+// Numbers writes or reads an array of numbers.
 func Numbers[N integer](l *Line, name string, list *[]N) {
 	Array(l, name, list, func(n *N) { number(l, n) })
 }
 
-// Object is an element of an [Array]. members lists its members, as those of the line.
+// Object writes or reads an element of an [Array]. members lists its members, like those of a line.
 func (l *Line) Object(members func()) {
 	if l.Writing() {
 		l.Out = append(l.Out, '{')
@@ -238,7 +239,7 @@ func (l *Line) Object(members func()) {
 	l.object(members)
 }
 
-// Array is an array. element writes or reads each of its elements.
+// Array writes or reads an array. element writes or reads each of its elements.
 func Array[E any](l *Line, name string, list *[]E, element func(*E)) {
 	switch {
 	case !l.has(name, len(*list) > 0):

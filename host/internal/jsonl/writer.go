@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// Batch is what gathers until it is written.
+// Batch holds the entries that wait to be written.
 type Batch[E any] struct {
 	Entries []E
 	Text    []byte // of the entries
-	Missing int    // how many entries there was no room for, behind the others
-	Weight  int    // roughly how much memory the entries take, in bytes
+	Missing int    // how many entries after these were dropped for want of room
+	Weight  int    // roughly the memory that the entries take, in bytes
 }
 
 func (b *Batch[E]) empty() bool { return len(b.Entries) == 0 && b.Missing == 0 }
@@ -88,7 +88,7 @@ func (w *Writer[E]) Flush(ctx context.Context) {
 	}
 }
 
-// Close writes the rest and returns the error of [Encoder.End]. What is added later is
+// Close writes the rest and returns the error of [Encoder.End]. Entries that are added later are
 // discarded.
 func (w *Writer[E]) Close() error {
 	w.mu.Lock()
@@ -98,8 +98,8 @@ func (w *Writer[E]) Close() error {
 	return w.err
 }
 
-// run writes one batch after the other. It flushes after each, so that a program that
-// is killed loses only what came since.
+// run writes one batch after the other. It flushes after each, so that a program that is killed
+// loses only the entries since then.
 func (w *Writer[E]) run(e Encoder[E]) {
 	defer close(w.done)
 	e.Begin()
@@ -118,8 +118,8 @@ func (w *Writer[E]) run(e Encoder[E]) {
 	w.err = e.End()
 }
 
-// swap waits for something to write and exchanges the current batch for the written
-// one. It reports false once the writer is closed and everything is written.
+// swap waits for something to write and exchanges the current batch for the written one. It returns
+// false once the writer is closed and everything is written.
 func (w *Writer[E]) swap(written *Batch[E]) (flushed []chan struct{}, ok bool) {
 	written.reset()
 	w.mu.Lock()

@@ -69,7 +69,7 @@ var joined = func() (to [256]byte) {
 // wideByte is the least byte that begins a character of four bytes.
 const wideByte = 0xf0
 
-// same maps bytes that encodings use for the same thing to one.
+// same maps bytes that encodings use for the same thing to one byte.
 func same(c byte) byte {
 	switch {
 	case c == '_':
@@ -98,7 +98,7 @@ func (d *decoder) pass(depth int, u unit) {
 	d.finish(u)
 }
 
-// entities are those of XML, which every encoder of HTML writes (XML 1.0, section 4.6).
+// entities holds the entities of XML, which every encoder of HTML writes (XML 1.0, section 4.6).
 var entities = map[string]rune{"&amp": '&', "&lt": '<', "&gt": '>', "&quot": '"', "&apos": '\''}
 
 // entity undoes a character reference of HTML (HTML, section 13.5): a name, or a number in
@@ -332,8 +332,8 @@ func hexDigit(c byte) int {
 	return int(c|0x20-'a') + 10
 }
 
-// decoded returns the form in which a secret is looked for, and that form without an
-// escape that is incomplete at its end: what follows in a text may become a part of it.
+// decoded returns the form in which a secret is looked for. complete is that form without an
+// incomplete escape at its end, of which the text that follows may become a part.
 func decoded(text []byte) (whole, complete []byte) {
 	d := decoder{emit: func(u unit) { whole = append(whole, u.c) }}
 	for i, c := range text {

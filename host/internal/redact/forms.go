@@ -13,7 +13,7 @@ import (
 // Lengths of secrets, in bytes.
 const (
 	LeastText   = 8       // of any text: shorter ones occur by chance
-	LeastNamed  = 4       // of a text that is called a secret
+	LeastNamed  = 4       // of a text whose name sounds secret
 	leastBase64 = 5       // of one that is looked for in base64, where shorter ones have six characters
 	leastForm   = 4       // of a decoded form; shorter ones are looked for only as they are written
 	mostEncoded = 8 << 10 // of one that is looked for in base64 and hexadecimal digits
@@ -70,7 +70,8 @@ func lowerPercent(text string) string {
 // base64 stands in three ways in its groups of three bytes, and in two alphabets.
 type patterns struct{ spelled, plain, packed automaton }
 
-// add adds a secret; encoded says whether also in base64 and hexadecimal digits.
+// add adds a secret. If encoded is true, it also adds the secret in base64 and in hexadecimal
+// digits.
 func (p *patterns) add(text string, encoded bool) {
 	p.spelled.add([]byte(text), 0)
 	whole, complete := decoded([]byte(text))
@@ -116,8 +117,8 @@ func (p *patterns) addPacked(text string) {
 	addDecoded(&p.packed, form)
 }
 
-// packed maps a decoded byte to the one that stands for it in a packed text: letters are
-// mapped to one case, and the bytes that encoders put between digits to 0, which is left out.
+// packed maps a decoded byte to the byte that stands for it in a packed text. It maps letters to
+// one case, and the bytes that encoders put between digits to 0, which is left out.
 var packed = func() (to [256]byte) {
 	for c := range to {
 		to[c] = byte(c)
@@ -129,8 +130,9 @@ var packed = func() (to [256]byte) {
 	return to
 }()
 
-// addDecoded adds a decoded form. It also adds the form without a beginning that forms an
-// escape with a % or \ right before it; such a pattern counts only behind an escape.
+// addDecoded adds a decoded form. If the beginning of the form makes an escape with a % or \ right
+// before it, it also adds the form without that beginning; such a pattern counts only behind an
+// escape.
 func addDecoded(to *automaton, form []byte) {
 	if len(form) < leastForm {
 		return

@@ -42,8 +42,8 @@ type jsonLexer struct {
 	cut      bool // src was cut
 	nested   int  // how many strings src is nested in
 
-	// The properties of a JSON schema have the names of secrets, and are not secret. For
-	// each open object: whether it is the properties of a schema.
+	// The properties of a JSON schema have the names of secrets, but are not secret. schemas
+	// has one element for each open object: whether it holds the properties of a schema.
 	schemas []bool
 	schema  bool // whether the next object is
 }
@@ -80,7 +80,7 @@ func (l *jsonLexer) text() {
 	l.member(string(strictjson.Unquote(raw)))
 }
 
-// member hides the value that begins here if it has the name of a secret.
+// member hides the value that begins here if its name sounds secret.
 func (l *jsonLexer) member(name string) {
 	inSchema := len(l.schemas) > 0 && l.schemas[len(l.schemas)-1]
 	l.schema = name == "properties" && !inSchema
@@ -93,7 +93,7 @@ func (l *jsonLexer) member(name string) {
 	end := l.skip(l.pos)
 	switch string(bytes.TrimSpace(l.src[l.pos:end])) {
 	case "", "null", "true", "false":
-		return // such a value tells nothing
+		return // such a value reveals nothing
 	}
 	l.pos = end
 	l.out = append(append(append(l.out, '"'), secret.Mark...), '"')

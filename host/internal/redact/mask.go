@@ -48,7 +48,7 @@ func (m *Masker) Mask(p []byte) (out []byte, masked bool) {
 // Mask is [Masker.Mask] for a text that is a single piece.
 func (s *Set) Mask(p []byte) (out []byte, masked bool) { return s.Masker().Mask(p) }
 
-// maskLexer finds the values of JSON members that are called secrets, in any text and in
+// maskLexer finds the values of JSON members whose names sound secret, in any text and in
 // pieces of any size. It knows quotes, names and brackets but not the grammar. It also
 // reads JSON in strings of JSON, where a quote has one, three or seven backslashes
 // before it.
@@ -58,7 +58,7 @@ type maskLexer struct {
 	quote   int    // how many of them the quotes of the current string have
 	name    []byte // the beginning of the current string, which may be a name
 	depth   int    // of brackets, in an object or array
-	text    bool   // in a string of that
+	text    bool   // in a string of that object or array
 }
 
 type maskState uint8
@@ -67,7 +67,7 @@ const (
 	outside maskState = iota
 	inText
 	behindText
-	beforeValue // of a secret member, as the following
+	beforeValue // of a secret member, like the following
 	inValue
 	inNumber
 	inNested // in an object or array
@@ -147,8 +147,8 @@ func (l *maskLexer) behindText(c byte) {
 	}
 }
 
-// named reports whether the name that was read is called a secret, as it is written or
-// without its escapes. A name in a nested string has several layers of those.
+// named reports whether the name that was read sounds secret, as it is written or without its
+// escapes. A name in a nested string has several layers of those.
 func (l *maskLexer) named() bool {
 	name := bytes.TrimRight(l.name, `\`) // those before the closing quote
 	for range maxNested {

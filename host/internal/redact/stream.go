@@ -148,7 +148,8 @@ func (s *Stream) search(in *search, u unit) {
 	}
 }
 
-// place returns where a byte begins in the text; 1 is the last one.
+// place returns where one of the last decoded bytes begins in the text. back counts from the end: 1
+// is the last byte.
 func (s *search) place(back int) int { return s.places[(s.count-back)&(len(s.places)-1)] }
 
 func (s *Stream) found(from, to int) {

@@ -60,7 +60,7 @@ type meter struct{ left int }
 func (m *meter) fill(steps int) { m.left = steps }
 func (m *meter) empty() bool    { return m.left < 0 }
 
-// spend reports whether there was that much left.
+// spend takes steps from the meter, and reports whether it had that many.
 func (m *meter) spend(steps int) bool {
 	if m.left >= 0 {
 		m.left -= steps

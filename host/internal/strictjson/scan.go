@@ -27,11 +27,10 @@ func Start(text []byte) int {
 	return s.blank(0)
 }
 
-// scanner checks text by recursive descent. Its methods take the offset at
-// which they start and return the one after what they read, or -1 once it has
-// been refused; fail keeps the place and the reason. Bytes above 0x7f can stand
-// only in strings; where there are any, one look over the whole text at the end
-// is cheaper than many small ones.
+// scanner checks text by recursive descent. Its methods take the offset at which they start. They
+// return the offset after what they read, or -1 once the text was refused; fail stores the place
+// and the reason. Bytes above 0x7f can occur only in strings. If there are any, one UTF-8 check of
+// the whole text at the end is cheaper than many small ones.
 type scanner struct {
 	src   []byte
 	limit int
@@ -159,8 +158,8 @@ func (s *scanner) colon(i int) int {
 	return s.blank(i + 1)
 }
 
-// more reads what follows an element: a comma, then next is where the next one
-// begins, or the closing bracket.
+// more reads what follows an element: a comma, or the closing bracket. After a comma, next is the
+// offset of the next element and more is true. After the bracket, next is the offset behind it.
 func (s *scanner) more(i int, closing byte) (next int, more bool) {
 	if i = s.blank(i); i >= len(s.src) {
 		return s.unexpected(i), false
@@ -253,7 +252,7 @@ func (s *scanner) escape(i int) int {
 	return s.fail(i, Escape)
 }
 
-// unicode reads \uXXXX, and its other half where it is a surrogate.
+// unicode reads \uXXXX, and its other half if it is a surrogate.
 func (s *scanner) unicode(i int) int {
 	switch unit := hexUnit(s.src[i:]); {
 	case unit < 0 && i+6 > len(s.src):
@@ -271,8 +270,8 @@ func (s *scanner) unicode(i int) int {
 func isSurrogate(unit int) bool { return unit>>11 == 0xd800>>11 }
 func isLow(unit int) bool       { return unit>>10 == 0xdc00>>10 }
 
-// hexUnit returns the UTF-16 unit that \uXXXX at the start of b stands for, or
-// -1 where there is no such sequence.
+// hexUnit returns the UTF-16 unit that \uXXXX at the start of b stands for, or -1 if there is no
+// such sequence.
 func hexUnit(b []byte) int {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1

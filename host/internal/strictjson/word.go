@@ -6,10 +6,9 @@ import (
 	"math/bits"
 )
 
-// A word is eight bytes of text in one register. The predicates below set the
-// top bit of the bytes that they are about; a borrow can set the bit of a byte
-// above such a byte too, so only "is there one" and "which is the first" are
-// exact. Both are all that a search needs.
+// A word is eight bytes of text in one register. Each predicate below sets the top bit of the bytes
+// that it looks for. A borrow can also set the bit of a byte above such a byte, so only two answers
+// are exact: whether there is such a byte, and which is the first. A search needs no more.
 const (
 	ones  = 0x0101010101010101
 	tops  = 0x80 * ones
@@ -38,11 +37,10 @@ func load(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 // isSpecial is special for a single byte.
 func isSpecial(c byte) bool { return c < ' ' || c == '"' || c == '\\' }
 
-// A string that stays plain for nearWords words is searched in windows, which
-// double from firstWindow to lastWindow: large enough for the vectorised search
-// to pay off, small enough to stay in the first-level cache from one look to
-// the next, and never so large that a far quote is looked for again and again
-// from every backslash before it.
+// A string that stays plain for nearWords words is searched in windows, which double from
+// firstWindow to lastWindow. They are large enough for the vectorised search to pay off, and small
+// enough to stay in the first-level cache between two searches. They are never so large that a far
+// quote is looked for again and again from every backslash before it.
 const (
 	nearWords   = 8
 	firstWindow = 512
@@ -95,9 +93,8 @@ func (s *scanner) plainFar(i int) int {
 	return i
 }
 
-// control returns the offset of the first control character in run, or -1. The
-// long loop asks only whether there is anything but plain ASCII, and looks
-// closer where there is.
+// control returns the offset of the first control character in run, or -1. The long loop tests only
+// whether a stretch has bytes other than plain ASCII, and examines a stretch that has some.
 func (s *scanner) control(run []byte) int {
 	i := 0
 	for ; i+32 <= len(run); i += 32 {

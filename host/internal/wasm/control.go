@@ -1,7 +1,7 @@
 package wasm
 
-// This file follows the control instructions of a body: which block is open,
-// which region pays for what comes next.
+// This file follows the control instructions of a body: which blocks are open, and which region
+// pays for what comes next.
 
 func (s *scan) openFrame(code byte) {
 	params, results := s.blockType()
@@ -170,9 +170,9 @@ func (s *scan) call(sig signature) {
 	s.shape.call(len(sig.params), len(sig.results), s.top().height)
 }
 
-// merge adds the weight of each region that is too light for a charge of its own to the
-// region around it. It begins with the last and innermost, so that a region may become
-// heavy enough by what it gets. Of those that are left, it says which pay late.
+// merge adds the weight of each region that is too light for a charge of its own to the region
+// around it. It begins with the last and innermost, so that a region may become heavy enough by
+// what it gets. Then it decides which of the remaining charges are paid late.
 func (s *scan) merge() {
 	for i := len(s.regions) - 1; i > 0; i-- {
 		r := &s.regions[i]

@@ -4,9 +4,9 @@ package wasm
 // processor or 100 bytes of memory, whichever gives the larger estimate for an honest or
 // hostile function; TestEffortBoundsWhatCompilingTakes holds the bytes.
 //
-// Most of it grows with the code. What grows faster is counted by following the basic
-// blocks that wazero makes:
-//   - what a local holds is looked up by stepping back through the blocks, once for
+// Most of it grows with the code. To count the costs that grow faster, effort follows the
+// basic blocks that wazero makes:
+//   - the value of a local is looked up by stepping back through the blocks, once for
 //     every read, and, where paths meet, once for every path and local;
 //   - values that are alive are listed for every block;
 //   - a local that was set on a path is passed along it to where paths meet;
@@ -35,7 +35,7 @@ type path struct {
 type meeting struct {
 	paths     int
 	walks     int // their lengths together
-	addresses int // the fewest of a path
+	addresses int // the fewest of any path
 }
 
 // meterGlobals is how many mutable globals the meter adds.
@@ -93,15 +93,15 @@ func (e *effort) merge(m *meeting, set int) {
 	e.units += carryEffort * m.paths * set
 }
 
-// read counts looking for what a local, a global or the bounds of memory are.
+// read counts the look-ups of a local, a global or the bounds of memory.
 func (e *effort) read(times int) { e.units += times * e.here.length / stepsPerUnit }
 
-// call counts a call, or another way out of native code, that passes so many values.
+// call counts a call, or another way out of native code, that passes that many values.
 func (e *effort) call(values, mutable int) {
 	e.units += callEffort + valueEffort*values + reloadEffort*mutable + e.here.addresses/forgotPerUnit
 }
 
-// sum is the estimate for a function that has been read, with its number of locals.
+// sum returns the estimate for a function that has been read and has that many locals.
 func (e *effort) sum(locals int) int {
 	return e.units + e.nodes*(e.nodes+e.labels)/walksPerUnit + e.walks*min(locals, e.reads)/stepsPerUnit
 }

@@ -8,7 +8,7 @@ package wasm
 //	    the body, with its charges, which leave by $trap
 //	  end
 //	  give back the stack
-//	  leave by $trap if a charge that was not looked at could not be paid
+//	  leave by $trap if a charge that was not checked could not be paid
 //	  return
 //	end
 //	unreachable
@@ -123,23 +123,23 @@ func (e *emit) price(out []byte, scratch uint32, shift int, trap uint32) []byte 
 	return appendU32(append(out, opLocalGet), scratch)
 }
 
-// owes appends code that finds out whether the fuel is below zero.
+// owes appends code that puts on the stack whether the fuel is below zero.
 func (e *emit) owes(out []byte) []byte {
 	out = appendU32(append(out, opGlobalGet), e.fuel)
 	return append(out, opI64Const, 0, opI64LtS)
 }
 
-// takeDepth appends code that takes native stack for one call from its budget, by opI32Sub,
-// or gives it back, by opI32Add.
+// takeDepth appends code that takes the native stack of one call from the stack budget if op is
+// opI32Sub, or gives it back if op is opI32Add.
 func (e *emit) takeDepth(out []byte, op byte, cost int64) []byte {
 	out = appendU32(append(out, opGlobalGet), e.depth)
 	out = appendS64(append(out, opI32Const), cost)
 	return appendU32(append(out, op, opGlobalSet), e.depth)
 }
 
-// shim appends the body of an export: set the fuel to the budget, reset the depth,
-// call. Under the engine the budget is set before each call; elsewhere it is
-// the one the module was metered with.
+// shim appends the body of an export: it sets the fuel to the budget, resets the depth, and calls
+// target. An engine sets the budget before each call; elsewhere it is the budget that the module
+// was metered with.
 func (e *emit) shim(out []byte, target uint32, params int) []byte {
 	code := []byte{0, opGlobalGet}
 	code = appendU32(code, e.budget)

@@ -11,7 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// ErrClosed is the error of using an Engine or an Instance after its Close.
+// ErrClosed is the error of an Engine or an Instance that is used after its Close.
 var ErrClosed = errors.New("closed")
 
 // InstanceConfig configures one instance.
@@ -19,7 +19,7 @@ type InstanceConfig struct {
 	Env         []string  // "NAME=value", all the environment it sees
 	Stderr      io.Writer // gets what it writes to descriptors 1 and 2; nil drops it
 	MemoryPages uint32    // pages of 64 KiB it may grow to; 0 means 256
-	Owner       any       // returned by Owner, for host functions to find their way back
+	Owner       any       // returned by Owner, which host functions call to learn whose instance it is
 
 	Now    func() time.Time // its clocks; nil means the real ones
 	Random io.Reader        // its randomness; nil means that of crypto/rand
@@ -31,21 +31,21 @@ const defaultMemoryPages = 256
 // one goroutine at a time, and host functions run on that goroutine.
 type Instance struct {
 	config InstanceConfig
-	forget func() error // tells the engine that there is one less
+	forget func() error // tells the engine that the instance is gone
 	module api.Module
 	memory api.Memory
-	space  *reserved    // where memory lies; nil where it is on the heap
+	space  *reserved    // the address space of memory; nil if memory is on the heap
 	shared *sharedPages // with the other instances of the program
-	first  bool         // no other instance was there when it began
+	first  bool         // no other instance existed when it began
 	ctx    callContext
 	funcs  map[string]*Func
 
 	fuel, budget, depth counter
-	born                time.Time // a second before the instance began, where Now is given
+	born                time.Time // a second before the instance began, if Now is given
 
 	state   atomic.Int32
 	used    int64
-	pending *Trap // left by a host function that is about to stop the call
+	pending *Trap // set by a host function that stops the call
 	dead    atomic.Pointer[Trap]
 }
 
@@ -70,23 +70,23 @@ type unmetered uint64
 func (l *unmetered) Get() uint64  { return uint64(*l) }
 func (l *unmetered) Set(v uint64) { *l = unmetered(v) }
 
-// Owner is what the instance was configured with.
+// Owner returns the Owner of the instance's configuration.
 func (i *Instance) Owner() any { return i.config.Owner }
 
-// Used is the fuel the last call took, host prices included.
+// Used returns the fuel that the last call took, host prices included.
 func (i *Instance) Used() int64 { return i.used }
 
-// Left is the fuel that the call under way has left.
+// Left returns the fuel that the running call has left.
 func (i *Instance) Left() int64 { return int64(i.fuel.Get()) }
 
-// Dead is the trap that ended the instance, or nil.
+// Dead returns the trap that ended the instance, or nil.
 func (i *Instance) Dead() *Trap { return i.dead.Load() }
 
-// Pages is the size of the instance's memory in pages of 64 KiB.
+// Pages returns the size of the instance's memory, in pages of 64 KiB.
 func (i *Instance) Pages() uint32 { return i.memory.Size() >> 16 }
 
-// Charge takes units of fuel from the call under way, for work a host function
-// is about to do. When they are not there it does not return.
+// Charge takes units of fuel from the running call, for work that a host function does next. If
+// there is not enough fuel, it does not return.
 func (i *Instance) Charge(units int64) {
 	left := int64(i.fuel.Get()) - max(units, 0)
 	i.fuel.Set(uint64(left))
@@ -95,8 +95,8 @@ func (i *Instance) Charge(units int64) {
 	}
 }
 
-// Trap ends the call under way, for a host function whose arguments break the ABI.
-// It does not return.
+// Trap ends the running call, for a host function whose arguments break the ABI. It does not
+// return.
 func (i *Instance) Trap(err error) { i.stop(&Trap{Kind: TrapHost, Err: err}) }
 
 func (i *Instance) stop(t *Trap) {
@@ -104,18 +104,17 @@ func (i *Instance) stop(t *Trap) {
 	panic(stop{})
 }
 
-// Memory returns a view of size bytes at ptr, or false when they are not all
-// inside. The view is valid until the host function returns.
+// Memory returns a view of size bytes at ptr, or false if they are not all inside the memory. The
+// view is valid until the host function returns.
 func (i *Instance) Memory(ptr, size uint32) ([]byte, bool) {
 	return i.memory.Read(ptr, size)
 }
 
-// Rest gives back the stacks of the instance, which have nothing on them between
-// two calls, and the memory that it has in common with others of its module, where
-// the system allows that. It changes nothing that the module could see, and costs
-// about as much as a few events: it is for an instance that had nothing to do for
-// a while. Only the owner calls it, between two calls. After an error the instance
-// is dead.
+// Rest frees the stacks of the instance, which are empty between two calls. If the system allows
+// that, it also frees the memory that is equal in other instances of the module. It changes nothing
+// that the module could see, and costs about as much as a few events, so it is for an instance that
+// was idle for a while. Only the owner calls it, between two calls. After an error the instance is
+// dead.
 func (i *Instance) Rest() error {
 	if err := i.enter(); err != nil {
 		return err
@@ -139,8 +138,8 @@ func (i *Instance) share(fresh bool) error {
 	return nil
 }
 
-// Close gives the instance's memory back. Only the owner calls it; further
-// calls do nothing. During a call it takes effect when the call ends.
+// Close frees the instance's memory. Only the owner calls it; further calls do nothing. During a
+// call it takes effect when the call ends.
 func (i *Instance) Close() error {
 	if i.state.CompareAndSwap(idle, closed) {
 		return i.free()
@@ -171,7 +170,7 @@ func (i *Instance) enter() error {
 
 var errBusy = errors.New("called while a call is under way")
 
-// leave gives the instance back, and closes it if that was asked for meanwhile.
+// leave releases the instance after a call, and closes it if Close was called meanwhile.
 func (i *Instance) leave() {
 	if !i.state.CompareAndSwap(running, idle) {
 		i.state.Store(closed)
@@ -183,14 +182,14 @@ func (i *Instance) leave() {
 type Func struct {
 	in     *Instance
 	name   string
-	native api.Function // with a stack of 10 KiB; nil after a rest, until it is called
+	native api.Function // has a stack of 10 KiB; nil from a rest until the next call
 	params int
 	result bool
-	stack  []uint64 // what is passed and returned
+	stack  []uint64 // arguments, then results
 }
 
-// Export returns the exported function of that name, or nil. It is looked up
-// once: wazero makes a stack for each function it hands out.
+// Export returns the exported function of that name, or nil. It looks up each function once,
+// because wazero makes a stack for each function that it returns.
 func (i *Instance) Export(name string) *Func {
 	if f, ok := i.funcs[name]; ok {
 		return f

@@ -13,8 +13,8 @@ const meterVersion = "8"
 // it is refused.
 const reservedPrefix = "__wharf_"
 
-// The globals the meter exports, for the host to read why a call stopped and
-// to set what the next one may spend.
+// The names of the globals that the meter exports. From them the host reads why a call stopped, and
+// there it sets how much the next call may spend.
 const (
 	fuelGlobal   = reservedPrefix + "fuel"
 	budgetGlobal = reservedPrefix + "budget"
@@ -66,7 +66,7 @@ type rewriting struct {
 	emit     emit
 	budget   int64             // of a call, if the host sets none
 	types    [][]byte          // appended types, encoded
-	shims    map[uint32]uint32 // exported function to the shim that stands for it
+	shims    map[uint32]uint32 // from an exported function to the shim that replaces it
 	order    []uint32          // exported functions in the order of their shims
 	dispatch []dispatcher      // in the order of their functions, behind the shims
 }
@@ -110,8 +110,8 @@ func (w *rewriting) plan() {
 	}
 }
 
-// dispatchers plans one for each type of indirect call, if the entries of the table
-// are known and neither the module nor the host can change them.
+// dispatchers plans one dispatcher for each type of indirect call, if the entries of the table are
+// known and neither the module nor the host can change them.
 func (w *rewriting) dispatchers() {
 	m, used := w.m, w.m.code.indirect
 	if m.tableUnknown || len(m.tables) != 1 || m.inherited[externTable] > 0 || len(m.entries) == 0 ||
@@ -142,7 +142,7 @@ func (w *rewriting) dispatchers() {
 	}
 }
 
-// section appends a section, unless there is nothing in it.
+// section appends a section, unless it is empty.
 func (w *rewriting) section(out []byte, id byte, content []byte) []byte {
 	if empty := len(content) == 1 && content[0] == 0; empty && id != sectionStart {
 		return out
@@ -189,8 +189,8 @@ func extend(original []byte, entries [][]byte) []byte {
 	return append(append(out, original[c.at:]...), slices.Concat(entries...)...)
 }
 
-// tableSection gives every table a maximum. A table may refuse to grow at any
-// time, so no module can tell.
+// tableSection gives every table a maximum. No module can tell the difference, because a table may
+// refuse to grow at any time.
 func (w *rewriting) tableSection(original []byte) []byte {
 	own := w.m.tables[w.m.inherited[externTable]:]
 	if original == nil {
@@ -212,9 +212,9 @@ func (w *rewriting) tableSection(original []byte) []byte {
 	return out
 }
 
-// ownGlobals are the globals of the meter, and after them a reference to each function
-// that a body refers to. wazero keeps an object for each reference that it makes, as
-// long as the instance lives: these are made once, at its start, and ref.func becomes a
+// ownGlobals returns the globals of the meter, followed by a reference to each function that a body
+// refers to. wazero keeps an object for each reference that it makes, as long as the instance
+// lives. These references are made once, at the start of the instance, and each ref.func becomes a
 // global.get.
 func (w *rewriting) ownGlobals() [][]byte {
 	fuel := append(appendS64([]byte{typeI64, 1, opI64Const}, w.budget), opEnd)
@@ -268,6 +268,6 @@ func (w *rewriting) code(out []byte) []byte {
 	for i, size := 0, len(out)-begin; i < room; i, size = i+1, size>>7 {
 		out[begin-room+i] = byte(size) | 0x80
 	}
-	out[begin-1] &= 0x7f // the last of them
+	out[begin-1] &= 0x7f // the last byte of the length
 	return out
 }

@@ -4,7 +4,7 @@ package wasm
 type immediate uint8
 
 const (
-	immUnknown      immediate = iota // not in core V2 as it is accepted here: refused
+	immUnknown      immediate = iota // not in the part of core V2 that is accepted here: refused
 	immNone                          // nothing
 	immBlock                         // block type; opens a frame
 	immElse                          // nothing; begins the other arm of an if
@@ -41,8 +41,8 @@ const (
 // opcode is what the scanner must know of an instruction: how to step over it,
 // how it moves the operand stack, and what it costs.
 //
-// Weights are units of fuel. They are not times: they are set so that no loop
-// spends much more than the worst of the figures in budget.go per unit.
+// Weights are units of fuel. They are not times: they are set so that no loop takes much
+// more time per unit than the worst of the figures in budget.go.
 type opcode struct {
 	imm       immediate
 	pop, push uint8
@@ -63,7 +63,7 @@ const (
 )
 
 // The three tables of instructions: plain ones, those after opMiscPrefix, those after
-// opVectorPrefix. What is absent is refused: tail calls (0x12, 0x13, 0x15), exceptions
+// opVectorPrefix. Instructions that no table has are refused: tail calls (0x12, 0x13, 0x15), exceptions
 // (0x06 to 0x0a, 0x18, 0x19, 0x1f), typed references (0x14, 0xd3 and up), threads (0xfe).
 var (
 	plainOps  = plainTable()
@@ -80,10 +80,10 @@ func setRange(t *[256]opcode, first, last int, o opcode) {
 	}
 }
 
-// setEffort says what compiling the instructions of a range takes. The figures were
-// measured by compiling each by the thousand, with a result that is used: an
-// instruction that only computes takes 6; one that may trap takes 5 KB and 5
-// microseconds for each way to do so; one that writes loops takes 30 KB.
+// setEffort sets the effort of compiling each instruction of a range. The figures were measured by
+// compiling each by the thousand, with a result that is used: an instruction that only computes
+// takes 6; one that may trap takes 5 KB and 5 microseconds for each way to do so; one that writes
+// loops takes 30 KB.
 func setEffort(t *[256]opcode, first, last int, effort uint16) {
 	for i := first; i <= last; i++ {
 		t[i].effort = effort
@@ -222,8 +222,8 @@ func vectorTable() *[256]opcode {
 	setRange(t, opV128Store8Lane, opV128Store64Lane, opcode{imm: immMemLane, pop: 2, weight: weightTouch})
 	setRange(t, opV128Load32Zero, opV128Load64Zero, load)
 
-	// What follows is arithmetic with one or two operands, with a few unassigned
-	// opcodes in between: first all that exist, then those with one operand.
+	// The rest is arithmetic with one or two operands, with a few unassigned opcodes in
+	// between: first all that exist, then those with one operand.
 	for _, r := range [][2]int{
 		{0x5e, 0x99}, {0x9b, 0x9f}, // conversions of floats, i8x16, i16x8
 		{0xa0, 0xa1}, {0xa3, 0xa4}, {0xa7, 0xae}, {0xb1, 0xb1}, {0xb5, 0xba}, {0xbc, 0xbf}, // i32x4

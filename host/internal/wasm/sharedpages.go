@@ -29,8 +29,9 @@ type sharedPages struct {
 	inFile []bool       // the pages that are in file; the others are zeros there, and must not be read
 }
 
-// gain is the share of all pages, one in so many, that a new file must have more in
-// common than the present file, which stays in memory as long as it is mapped.
+// gain bounds how often a new file is made: it must have more pages in common than the present
+// file, by more than one in gain of all pages. The present file stays in memory as long as it is
+// mapped.
 const gain = 32
 
 // join counts an instance, and returns how many others there are.
@@ -106,8 +107,8 @@ func (l *sharedPages) compare(memory []byte) ([]bool, error) {
 	return alike, nil
 }
 
-// learn makes a new file if memory has more in common with the instance before it
-// than with the present file. It returns the pages that are in common afterwards.
+// learn makes a new file if memory has enough more in common with the instance before it than with
+// the present file, see gain. It returns the pages that are in common afterwards.
 func (l *sharedPages) learn(memory []byte, alike []bool) []bool {
 	if l.last == nil {
 		l.seed = maphash.MakeSeed()

@@ -10,8 +10,8 @@ import (
 
 const canSharePages = true
 
-// writePages writes the chosen pages of memory to a file of that size, and seals it:
-// it cannot be changed any more.
+// writePages writes the chosen pages of memory to a file of the same size, and seals the file, so
+// that it can never change.
 func writePages(memory []byte, chosen []bool) (*os.File, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate("wharf-guest", flags|unix.MFD_NOEXEC_SEAL)

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// canSharePages is false where no sealed anonymous files are known that can be mapped
-// over memory: there, no instance shares pages.
+// canSharePages is false because no sealed anonymous files are known here that can be mapped over
+// memory. So no instance shares pages.
 const canSharePages = false
 
 func writePages([]byte, []bool) (*os.File, error) { return nil, errors.ErrUnsupported }

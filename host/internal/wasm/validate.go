@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Info is what a module says of itself, for people to read.
+// Info describes a module, for people.
 type Info struct {
 	Functions int      // imported ones included
 	MinPages  uint32   // memory pages of 64 KiB it starts with
-	MaxPages  uint32   // pages it says that it grows to at most; 0 for no limit
+	MaxPages  uint32   // the most pages that it declares; 0 for no limit
 	Imports   []string // "wharf1.take (i32, i32) -> (i32)"
 	Exports   []string //
 }
@@ -18,13 +18,13 @@ type Info struct {
 // memoryExport is the name under which a module shares its memory.
 const memoryExport = "memory"
 
-// initialize is the export that runs once, before all others, when there is one.
+// initialize is the export that runs once, before all others, if it exists.
 const initialize = "_initialize"
 
-// Inspect reads a module without running it, and returns what it is together with
-// everything that would make Load refuse it under the default limits. The first limit
-// that is exceeded ends the reading: what follows it in the binary is not in Info. The
-// error is for a binary that cannot be read at all.
+// Inspect reads a module without running it. It returns what the module is, and everything for
+// which Load would refuse it under the default limits. The first limit that is exceeded ends the
+// reading: Info lacks what follows it in the binary. The error is for a binary that cannot be read
+// at all.
 func Inspect(binary []byte, s ABI) (Info, []Finding, error) {
 	m, err := read(binary, defaultLimits)
 	var over *excess
@@ -97,8 +97,8 @@ func (m *image) validateExports(s ABI) {
 	}
 }
 
-// otherMarker tells a plugin for another version of the ABI from a module that is
-// not a plugin.
+// otherMarker distinguishes a plugin for another version of the ABI from a module that
+// is not a plugin.
 func (m *image) otherMarker(s ABI) (item, want, found string) {
 	speaks := strings.TrimPrefix(s.Marker, s.MarkerPrefix)
 	for _, e := range m.exports {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// wasi is all of wasi_snapshot_preview1 that a module is offered: what language
-// runtimes need to start, print and die. There are no files, no sockets and no
+// wasi holds the functions of wasi_snapshot_preview1 that a module may import: those that
+// language runtimes need to start, print and exit. There are no files, no sockets and no
 // arguments; every other import is refused before the module is compiled.
 //
-// Every function answers with an errno; a pointer outside of memory is EFAULT,
-// as in other implementations, and not the end of the instance.
+// Every function returns an errno. A pointer outside of memory is EFAULT, as in other
+// implementations, and does not end the instance.
 var wasi = []hostFunc{
 	call("args_get", "ii", always(success)),
 	call("args_sizes_get", "ii", func(in *Instance, args []uint64) errno { return both(in, args[0], 0, args[1], 0) }),
@@ -23,7 +23,8 @@ var wasi = []hostFunc{
 		return both(in, args[0], uint32(len(in.config.Env)), args[1], in.environSize())
 	}),
 
-	// The clocks are real, unless the instance was given one: tokens expire by them.
+	// The clocks are the real ones, because tokens expire by them, unless the instance was given
+	// another clock.
 	call("clock_time_get", "iIi", clockTimeGet),
 	call("clock_res_get", "ii", func(in *Instance, args []uint64) errno {
 		if uint32(args[0]) > clockMonotonic {
@@ -33,8 +34,8 @@ var wasi = []hostFunc{
 	}),
 	call("random_get", "ii", randomGet),
 
-	// There are three descriptors: an input that has ended, and two outputs that
-	// are one. Nothing can be opened.
+	// There are three descriptors: an input that has ended, and two outputs with the same
+	// destination. Nothing can be opened.
 	call("fd_write", "iiii", fdWrite),
 	call("fd_read", "iiii", func(in *Instance, args []uint64) errno {
 		if uint32(args[0]) != stdin {
@@ -73,8 +74,8 @@ const (
 // wasiCall is the price of any of these functions: a host call and some work.
 const wasiCall = 200
 
-// call describes a WASI function. Params is one letter for each: i for i32, I
-// for i64. Every one returns an errno.
+// call describes a WASI function. params has one letter for each parameter: i for i32, I for i64.
+// Every function returns an errno.
 func call(name, params string, run func(in *Instance, args []uint64) errno) hostFunc {
 	return hostFunc{
 		module:    wasiModule,
@@ -87,12 +88,12 @@ func call(name, params string, run func(in *Instance, args []uint64) errno) host
 	}
 }
 
-// always answers a call that needs no look at its arguments.
+// always returns a function that returns e, whatever its arguments are.
 func always(e errno) func(*Instance, []uint64) errno {
 	return func(*Instance, []uint64) errno { return e }
 }
 
-// letters are the types that i and I stand for.
+// letters returns the types that the letters i and I stand for.
 func letters(s string) string {
 	return strings.Map(func(letter rune) rune {
 		if letter == 'i' {
@@ -135,8 +136,8 @@ const (
 	clockMonotonic = 1
 )
 
-// started is the zero of the monotonic clock. It is a second earlier than the process,
-// because a runtime may take a zero for a clock that does not work.
+// started is the zero of the monotonic clock. It is a second before the start of the process,
+// because a runtime may take a reading of zero for a clock that does not work.
 var started = time.Now().Add(-time.Second)
 
 func clockTimeGet(in *Instance, args []uint64) errno {
@@ -162,7 +163,7 @@ func randomGet(in *Instance, args []uint64) errno {
 	in.Charge(4 * int64(len(b)))
 	from := in.config.Random
 	if from == nil {
-		from = rand.Reader // which does not fail: the process would have ended
+		from = rand.Reader // never fails: the process would have ended
 	}
 	if _, err := io.ReadFull(from, b); err != nil {
 		in.Trap(err)
@@ -214,8 +215,8 @@ const (
 	maxVectors = 1024
 )
 
-// fdWrite writes all that it is given to the instance's Stderr. It ignores the error of
-// that: a log that fails must not break a guest.
+// fdWrite writes all bytes that it gets to the instance's Stderr. It ignores the error of that,
+// because a log that fails must not break a guest.
 func fdWrite(in *Instance, args []uint64) errno {
 	if fd := uint32(args[0]); fd != stdout && fd != stderr {
 		return eBadf
@@ -243,8 +244,8 @@ func fdWrite(in *Instance, args []uint64) errno {
 	return put32(in, args[3], written)
 }
 
-// fdStat says that a descriptor is a character device that can be read or
-// written, and no more.
+// fdStat reports a descriptor as a character device, with the right to read or to write it and no
+// other.
 func fdStat(in *Instance, args []uint64) errno {
 	const characterDevice, readRight, writeRight = 2, 1 << 1, 1 << 6
 	if standard(args[0]) != success {
@@ -274,9 +275,9 @@ const (
 	napPrice   = 1_000_000
 )
 
-// pollOneoff answers every subscription at once, because a guest that waits holds up the
-// host, and timers are events of the host. It sleeps for a millisecond at most, for a high
-// price: so a runtime that waits for the clock does not spin, and ends with its budget.
+// pollOneoff answers every subscription at once, because a guest that waits holds up the host, and
+// timers are events of the host. It sleeps for at most a millisecond, at a high price. So a runtime
+// that waits for the clock does not spin, and ends with its budget.
 func pollOneoff(in *Instance, args []uint64) errno {
 	count := uint32(args[2])
 	if count == 0 || count > maxSubscriptions {

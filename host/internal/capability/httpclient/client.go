@@ -19,8 +19,8 @@ const (
 	wireBuffer = 16 << 10         // of each direction of each connection
 )
 
-// client is what a table has for an HTTP grant: the connections to its server, which are kept
-// and used again, and the parts that all requests share.
+// client is the part of a table for one HTTP grant: the connections to its server, which are kept
+// for reuse, and the parts that all requests share.
 type client struct {
 	origin *Origin
 	limits *capability.Limits
@@ -31,9 +31,9 @@ type client struct {
 	err       error       // the origin cannot be used; set by once, like what follows
 	transport *http.Transport
 	headers   http.Header // of every request
-	host      string      // the Host that the user wants to be sent, or empty
+	host      string      // the Host that the user has configured, or empty
 
-	configured map[string]bool // the headers that are the user's
+	configured map[string]bool // the headers that the user has configured
 
 	last atomic.Pointer[wholeHeader] // of the last request that is no upgrade
 }
@@ -94,8 +94,8 @@ func (c *client) build() error {
 	return nil
 }
 
-// trustProxies makes the addresses of proxies known to the dialer: they are the
-// user's, and mostly private.
+// trustProxies exempts the addresses of proxies from the dialer's guard: the user has configured
+// them, and most are private.
 func (c *client) trustProxies(proxy ProxyFunc) ProxyFunc {
 	if proxy == nil {
 		return nil

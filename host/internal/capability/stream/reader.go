@@ -10,9 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// growAfter is how many reads in a row have to fill the chunk before the pipe
-// is grown: the pages of all pipes of a user are counted together, so a
-// server that says little must not have any of them.
+// growAfter is how many reads in a row have to fill the chunk before the pipe is grown. The system
+// counts the pages of all pipes of a user together, so a server that writes little must not take
+// more of them.
 const growAfter = 4
 
 // Reader is the read side of a pipe or socket. One goroutine reads it; Cut may
@@ -21,8 +21,8 @@ type Reader struct {
 	from FDConn
 	raw  rawConn
 	full int         // reads in a row that filled the buffer
-	cut  atomic.Bool // set by cut
-	left int         // what may still be read after cut
+	cut  atomic.Bool // set by Cut
+	left int         // bytes that may still be read after Cut
 	poll
 }
 
@@ -32,7 +32,7 @@ func NewReader(from FDConn) (*Reader, error) {
 	return &Reader{from: from, raw: raw, left: PipeMax}, err
 }
 
-// next reads what has come, at least one byte.
+// next waits until something has come, and reads at least one byte.
 func (in *Reader) next() (buf *capability.Chunk, n int, err error) {
 	if !in.cut.Load() {
 		buf, n, err = in.poll.await(in.from, in.raw)
@@ -47,7 +47,7 @@ func (in *Reader) next() (buf *capability.Chunk, n int, err error) {
 	return buf, n, err
 }
 
-// Read is next with a buffer of the caller's.
+// Read is next with a buffer of the caller.
 func (in *Reader) Read(p []byte) (int, error) {
 	if !in.cut.Load() {
 		n, err := in.from.Read(p)
@@ -72,9 +72,8 @@ func (in *Reader) Cut() {
 	}
 }
 
-// readRest reads what is there without waiting, up to what a pipe can hold. Cut sets the
-// deadline after the flag, so the deadline may come between the two lines here. It is
-// then taken back once more.
+// readRest reads without waiting, up to what a pipe can hold. Cut sets the deadline after the flag,
+// so the deadline may come after readRest has removed it. Then readRest removes it once more.
 func (in *Reader) readRest(p []byte) (n int, err error) {
 	for again := true; again; again = errors.Is(err, os.ErrDeadlineExceeded) {
 		in.from.SetReadDeadline(time.Time{})

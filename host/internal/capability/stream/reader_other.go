@@ -8,8 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// poll has nothing to keep: these systems read into a buffer that is there when
-// they begin to wait.
+// poll is empty: on these systems a buffer has to exist before the wait begins.
 type poll struct{}
 
 func (*poll) await(from FDConn, _ rawConn) (buf *capability.Chunk, n int, err error) {
@@ -18,5 +17,5 @@ func (*poll) await(from FDConn, _ rawConn) (buf *capability.Chunk, n int, err er
 	return buf, n, err
 }
 
-// readNow has no way to read without waiting here.
+// readNow returns io.EOF: these systems cannot read without waiting.
 func readNow(rawConn, []byte) (int, error) { return 0, io.EOF }

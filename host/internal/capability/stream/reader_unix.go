@@ -55,7 +55,7 @@ func (p *poll) attempt(fd uintptr) bool {
 	}
 }
 
-// readNow reads what has come already: 0 without an error means nothing has.
+// readNow reads what has come already. 0 without an error means that nothing has come.
 func readNow(raw rawConn, p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	smallCap = 16 << 10  // what is coalesced before a flush
-	smallMax = 2 << 10   // what is cheaper to copy than to name in a writev
-	keepMax  = 256 << 10 // what an idle writer keeps of its buffers
+	smallCap = 16 << 10  // the most bytes that are copied together before a flush
+	smallMax = 2 << 10   // the longest piece that is cheaper to copy than to name in a writev
+	keepMax  = 256 << 10 // the most bytes of buffers that an idle writer keeps
 )
 
 // writer is the write side of a handle.
@@ -27,21 +27,21 @@ type writer struct {
 	stall time.Duration
 	low   int
 
-	// Of the owner alone:
+	// Used by the owner only:
 	segs     [][]byte        // what flush offers next, in order
 	small    []byte          // the copied pieces that segs point into; nil while it is empty
-	smallBuf *[smallCap]byte // what small is made of, of the pool
+	smallBuf *[smallCap]byte // the array of small, from smallBufs
 	joined   bool            // the last segment is the end of small
-	ending   bool            // write was told end
+	ending   bool            // write was called with end
 
-	unsent atomic.Int64 // what Queued says
+	unsent atomic.Int64 // the result of Queued
 	taken  atomic.Int64 // bytes of backlogs that were sent
 
-	// Of all goroutines, under mu:
+	// Guarded by mu:
 	mu       sync.Mutex
 	out      Output // nil until there is something to send to
 	ended    bool   // nothing follows the backlog
-	over     bool   // broken, shut or closed: nothing is sent any more
+	over     bool   // broken, shut or closed: no more bytes are sent
 	draining bool   // a goroutine owns the output
 	aboveLow bool   // a flush left more than low
 	backlog  []byte
@@ -50,10 +50,10 @@ type writer struct {
 	drainer  sync.WaitGroup // the goroutine that owns the output
 }
 
-// writerEvents hears what happens to a write side.
+// writerEvents receives the events of a write side.
 type writerEvents interface {
 	drained()        // the queue fell to the low-water mark
-	stalled()        // the peer takes nothing for too long
+	stalled()        // the peer has taken no bytes for too long
 	broke(err error) // the peer takes no more bytes; called with the writer locked
 }
 
@@ -115,12 +115,11 @@ func (o *writer) flush() {
 	}
 }
 
-// smallBufs hold small pieces between a write and the flush: a writer
-// that is idle has none.
+// smallBufs holds the buffers of small pieces. A writer has one only from a write until the flush.
 var smallBufs = sync.Pool{New: func() any { return new([smallCap]byte) }}
 
-// push offers segs to the system and returns what it did not take. A pipe that
-// is too small for a message is grown and asked once more.
+// push offers segs to the system and returns the bytes that it did not take. A pipe that is too
+// small for a message is grown and tried once more.
 func (o *writer) push(segs [][]byte) [][]byte {
 	for len(segs) > 0 {
 		n, err := o.out.Try(segs)
@@ -137,8 +136,8 @@ func (o *writer) push(segs [][]byte) [][]byte {
 	return segs
 }
 
-// keep copies what is left of a flush and sees to it that it is sent, or that
-// the write side is shut behind the last byte.
+// keep copies the rest of a flush into the backlog. It makes sure that the backlog is sent, or that
+// the write side is shut after the last byte.
 func (o *writer) keep(segs [][]byte) {
 	if o.over {
 		o.drop()
@@ -169,7 +168,7 @@ func (o *writer) proceed() {
 	}
 }
 
-// attach gives the writer its output. It sends what was written before.
+// attach sets the output of the writer, and sends the bytes that were written before.
 func (o *writer) attach(p Output) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -185,7 +184,7 @@ func (o *writer) finish() {
 	o.proceed()
 }
 
-// close gives up what is unsent and returns when the writer is gone.
+// close drops the unsent bytes, and returns when no goroutine uses the output.
 func (o *writer) close() {
 	o.mu.Lock()
 	if o.out != nil {
@@ -216,8 +215,8 @@ func (o *writer) drain() {
 	}
 }
 
-// take returns the backlog, and makes the last batch the buffer of the next one. It
-// returns nothing when drain has to end.
+// take returns the backlog, and makes the last batch the buffer of the next one. It returns nil
+// when drain has to end.
 func (o *writer) take() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,8 +232,8 @@ func (o *writer) take() []byte {
 	return nil
 }
 
-// sent counts n bytes that were sent, and tells the sink when that brought the queue down
-// to the low-water mark.
+// sent counts n bytes that were sent. If the queue thereby fell to the low-water mark, it tells the
+// sink.
 func (o *writer) sent(n int) {
 	o.mu.Lock()
 	if !o.over {
@@ -249,8 +248,8 @@ func (o *writer) sent(n int) {
 	}
 }
 
-// breakOff ends the writer because the peer takes nothing more. It does not tell the sink
-// that the queue drained, so that callers that wait for that send nothing more.
+// breakOff ends the writer because the peer takes no more bytes. It does not tell the sink that the
+// queue drained, so that callers that wait for room send nothing more.
 func (o *writer) breakOff(err error) {
 	if !o.over {
 		o.stop()
@@ -258,7 +257,7 @@ func (o *writer) breakOff(err error) {
 	}
 }
 
-// stop makes the writer drop all that is queued or written later.
+// stop makes the writer drop all bytes that are queued now or written later.
 func (o *writer) stop() {
 	if !o.over {
 		o.over = true
@@ -267,7 +266,7 @@ func (o *writer) stop() {
 	o.drop()
 }
 
-// drop forgets what is queued.
+// drop drops the queued bytes.
 func (o *writer) drop() {
 	o.backlog = nil
 	o.unsent.Store(0)
