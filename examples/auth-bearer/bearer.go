@@ -40,7 +40,7 @@ func (bearer) SignIn(f *auth.Flow) error {
 	return nil
 }
 
-// give gives the token in the way that the server takes: in a header, or as it is.
+// give passes the token to the server: over HTTP in a header, else as it is.
 func give(f *auth.Flow) error {
 	var s settings
 	if err := f.Settings(&s); err != nil {
@@ -63,7 +63,7 @@ func give(f *auth.Flow) error {
 
 var errEmpty = errors.New("the token is empty: see what the place that auth.token names has in it")
 
-// material is the token for each variable of a process, or for a stream.
+// material returns the token for each variable of a process, or for a stream.
 func (s *settings) material(to auth.Server) (m auth.Material, err error) {
 	switch {
 	case s.Token == "":
@@ -83,7 +83,7 @@ func (s *settings) material(to auth.Server) (m auth.Material, err error) {
 	return m, nil
 }
 
-// credentials are the token in a header.
+// credentials returns the token in a header.
 func (s *settings) credentials() (auth.Credentials, error) {
 	if s.Header == "" {
 		s.Header = "Authorization"
@@ -97,9 +97,9 @@ func (s *settings) credentials() (auth.Credentials, error) {
 	return credentials(s.Token, s.Header, *s.Scheme)
 }
 
-// credentials puts a token into a header. Where it is a bearer token in the sense
-// of RFC 6750 it is given as one, so that the host knows which part of the header
-// is the secret.
+// credentials puts a token into a header. A bearer token in the sense of RFC 6750 is
+// marked as one, so that the host knows which part of the header is the
+// secret.
 func credentials(token, header, scheme string) (c auth.Credentials, err error) {
 	value := strings.TrimSpace(scheme + " " + token)
 	switch {

@@ -1,6 +1,6 @@
 // Command bearer is the twin in Go of plugins/bearer, which is in C and ships with Wharf:
-// the auth provider for a token that the user already has. The host looks it up where the
-// configuration says; all that is left to do is to say where in a request it goes.
+// the auth provider for a token that the user already has. The host looks up the
+// token where the configuration says; the provider only says where in a request it goes.
 package main
 
 import "github.com/wharf-mcp/wharf/sdk/auth"

@@ -1,6 +1,6 @@
 // Command helper is the twin in Go of plugins/helper, which is in C and ships with Wharf:
-// the auth provider that asks a program of the user's. The command of the server entry
-// prints the headers of a request as JSON, and is run again when they expire or the server
+// the auth provider that runs a program of the user's. The command of the server entry
+// prints the headers of a request as JSON. It is run again when they expire or the server
 // refuses them.
 package main
 

@@ -12,20 +12,20 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// Bounds of what a command may print; the host has the same for a request.
+// Bounds of the output of a command. The host has the same bounds for a request.
 const (
 	maxHeaders = 64
 	maxBytes   = 32 << 10 // of all headers
 )
 
-// output is what a command has printed.
+// output holds what a command has printed.
 type output struct {
 	headers map[string]string
 	token   string
 	expires time.Time // zero if it is not known
 }
 
-// The keys that are no headers.
+// The keys of the output that are no headers.
 const (
 	keyHeaders   = "headers"
 	keyToken     = "token"
@@ -33,10 +33,10 @@ const (
 	keyExpiresIn = "expires_in"
 )
 
-// parse reads what a command has printed: headers in an object of their own, or
-// flat, as Claude Code's headersHelper prints them. Its errors go on after
-// "printed". They quote nothing of the text: whatever went wrong, there may be a
-// secret in it.
+// parse reads the output of a command: headers in an object of their own, or flat,
+// as Claude Code's headersHelper prints them. The text of its errors continues
+// "printed". Errors quote nothing of the output, since any part of it may be a
+// secret.
 func parse(text string, now time.Time) (o output, err error) {
 	fields, err := object(strings.TrimPrefix(text, "\uFEFF"))
 	if err != nil {
@@ -62,7 +62,7 @@ func parse(text string, now time.Time) (o output, err error) {
 	return o, o.check()
 }
 
-// headers makes texts of the values.
+// headers returns the values as texts.
 func headers(fields map[string]json.RawMessage) (map[string]string, error) {
 	texts := make(map[string]string, len(fields))
 	folded := make(map[string]bool, len(fields))
@@ -80,7 +80,7 @@ func headers(fields map[string]json.RawMessage) (map[string]string, error) {
 	return texts, nil
 }
 
-// check holds the headers to what a request can carry.
+// check refuses headers that a request cannot carry.
 func (o *output) check() error {
 	size := len(o.token)
 	for name, value := range o.headers {
@@ -122,7 +122,7 @@ func (o *output) wasRefused(c *auth.Challenge) bool {
 	return false
 }
 
-// credentials is the output as the host wants it.
+// credentials returns the output in the form that the host wants.
 func (o *output) credentials() (c auth.Credentials) {
 	if !o.expires.IsZero() {
 		c.ExpiresAt = o.expires.UnixMilli()
@@ -139,7 +139,7 @@ func (o *output) credentials() (c auth.Credentials) {
 	return c
 }
 
-// expiry takes the expiry out of the fields.
+// expiry removes the expiry from the fields, and returns it.
 func expiry(fields map[string]json.RawMessage, now time.Time) (at time.Time, err error) {
 	in, relative := take(fields, keyExpiresIn)
 	raw, absolute := take(fields, keyExpiresAt)
@@ -160,10 +160,10 @@ func expiry(fields map[string]json.RawMessage, now time.Time) (at time.Time, err
 
 const (
 	maxLife   = 10 * 366 * 24 * 3600 // seconds
-	maxMoment = 1e11                 // seconds; what is later are milliseconds, or nonsense
+	maxMoment = 1e11                 // seconds; a greater number is in milliseconds, or nonsense
 )
 
-// moment reads a time, in either of the ways that programs print one.
+// moment reads a time, in either of the forms that programs print.
 func moment(raw json.RawMessage) (at time.Time, err error) {
 	var text string
 	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
@@ -191,8 +191,8 @@ func take(fields map[string]json.RawMessage, key string) (raw json.RawMessage, o
 	return raw, ok
 }
 
-// object reads a JSON object and nothing after it. Unlike encoding/json it takes
-// no key twice: of two expiries, which one did the command mean?
+// object reads a JSON object and nothing after it. Unlike encoding/json it refuses a
+// key that stands twice: of two expiries, which one did the command mean?
 func object(text string) (map[string]json.RawMessage, error) {
 	text = strings.TrimLeft(text, " \t\r\n")
 	if text == "" {
@@ -233,7 +233,7 @@ func broken(d *json.Decoder) error {
 	return fmt.Errorf("JSON that is broken at about byte %d", d.InputOffset())
 }
 
-// kind says what a text begins with, in words of its own.
+// kind describes the first byte of an output that is no JSON object, for errors.
 func kind(c byte) string {
 	switch {
 	case c == '[':

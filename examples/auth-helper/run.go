@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// helper runs the command whenever credentials are wanted. It saves nothing: what
-// outlives the process is the command's to keep, which knows how.
+// helper runs the command whenever credentials are wanted. It saves nothing: the
+// command itself keeps anything that has to outlive the process.
 type helper struct{}
 
 func (helper) SignIn(f *auth.Flow) error {
@@ -44,10 +44,10 @@ func (helper) SignIn(f *auth.Flow) error {
 	return nil
 }
 
-// expected is what to do about output that cannot be used.
+// expected is the hint for output that cannot be used.
 const expected = `it shall print {"headers": {"Authorization": "Bearer …"}, "expires_in": 3600} and nothing else on stdout`
 
-// unrun says why the command has not come to its end.
+// unrun returns the error for a command that did not run to its end.
 func unrun(server string, err error) error {
 	var problem *auth.Problem
 	if !errors.As(err, &problem) {
@@ -61,8 +61,8 @@ func unrun(server string, err error) error {
 	return &auth.Failure{Class: step.FailRetry, Message: message}
 }
 
-// exited repeats what the command said last. A program that has no network and
-// one whose login is gone end alike, so this is worth another try.
+// exited returns an error with the last line of the command's stderr. A program without
+// a network and one without a login end alike, so another try may help.
 func exited(server string, r *auth.RunResult) error {
 	message := fmt.Sprintf("the command of %s ended with exit code %d", server, r.Code)
 	if last := legible(r.Stderr); last != "" {
@@ -74,7 +74,7 @@ func exited(server string, r *auth.RunResult) error {
 // maxLast is how much of the last line is repeated, in bytes.
 const maxLast = 300
 
-// legible takes what could move a cursor out of the last line that is not blank.
+// legible returns the last line that is not blank, without characters that could move a cursor.
 func legible(stderr string) string {
 	stderr = strings.TrimRight(stderr, " \t\r\n")
 	line := stderr[strings.LastIndexByte(stderr, '\n')+1:]

@@ -1,5 +1,5 @@
 // Command auth-nats is an auth provider that Wharf does not ship: it signs in to a
-// NATS server, for a transport that puts what it gives into the CONNECT of that
+// NATS server. The transport puts the provider's fields into the CONNECT message of the
 // protocol. The README of transport-nats says how to use it.
 package main
 
@@ -25,18 +25,18 @@ var manifest = auth.Manifest{
 	Wants: auth.Wants{Material: true},
 }
 
-// provider has no state: what is configured is what there is.
+// provider has no state: it uses the settings alone.
 type provider struct{}
 
-// connect is what NATS calls these fields.
+// connect holds the fields under the names that NATS has for them.
 type connect struct {
 	Token    string `json:"auth_token,omitempty"`
 	User     string `json:"user,omitempty"`
 	Password string `json:"pass,omitempty"`
 }
 
-// SignIn gives the fields of a JSON object without its braces: the transport has
-// fields of its own to put beside them, and cannot look at these.
+// SignIn gives the fields of a JSON object without its braces: the transport adds
+// fields of its own, and cannot look at these.
 func (provider) SignIn(f *auth.Flow) error {
 	if f.Start().Reason == auth.ReasonLogout {
 		return nil // nothing is saved that could be forgotten

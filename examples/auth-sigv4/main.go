@@ -1,6 +1,6 @@
 // Command auth-sigv4 is an auth provider that Wharf does not ship: it signs every
-// request by itself, as AWS wants it (Signature Version 4). It is here to be
-// copied; README.md says how to build and use it.
+// request by itself, as AWS demands (Signature Version 4). Copy it for a provider
+// of your own; README.md says how to build and use it.
 package main
 
 import (
@@ -14,7 +14,7 @@ func init() { auth.Register(manifest, sigv4{}) }
 
 func main() {}
 
-// manifest is what Wharf knows of the provider before it asks anything. It calls
+// manifest tells Wharf about the provider before its first call. The provider calls
 // no server and shows nothing, so it wants nothing but the requests.
 var manifest = auth.Manifest{
 	Name:    "sigv4",
@@ -30,11 +30,11 @@ var manifest = auth.Manifest{
 	Wants: auth.Wants{Requests: true},
 }
 
-// sigv4 has no state: what it needs to sign is kept by the host.
+// sigv4 has no state: the host keeps what it needs to sign.
 type sigv4 struct{}
 
-// SignIn is asked once, before the first request, and again when the server has
-// refused one. It has no credentials to give: those are made for each request.
+// SignIn is called before the first request, and again when the server has refused
+// one. It has no credentials to give: Sign makes those for each request.
 func (sigv4) SignIn(f *auth.Flow) error {
 	start := f.Start()
 	if start.Challenge != nil {
@@ -51,7 +51,7 @@ func (sigv4) SignIn(f *auth.Flow) error {
 	return f.Keep(k)
 }
 
-// Sign makes the headers of one request, which stand beside those that it has.
+// Sign returns the headers to add to those of a request.
 func (sigv4) Sign(r *auth.Request, now int64, kept json.RawMessage) (map[string]string, error) {
 	var k accessKey
 	if err := json.Unmarshal(kept, &k); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// accessKey is an access key and what it signs for: the settings.
+// accessKey holds the settings: an access key, and what it signs for.
 type accessKey struct {
 	ID      string `json:"access_key_id"`
 	Secret  string `json:"secret_access_key"`
@@ -22,7 +22,7 @@ type accessKey struct {
 	Service string `json:"service"`
 }
 
-// check finds what would make every signature wrong, or split its scope.
+// check refuses settings that would make every signature wrong, or split its scope.
 func (k *accessKey) check() error {
 	for _, field := range []struct{ name, value string }{
 		{"access_key_id", k.ID}, {"secret_access_key", k.Secret}, {"region", k.Region}, {"service", k.Service},
@@ -43,7 +43,7 @@ const (
 	timeFormat = "20060102T150405Z"
 )
 
-// unsigned are headers that are changed on the way, or stand for the signature.
+// unsigned are headers that may change on the way, or that hold the signature.
 var unsigned = []string{"authorization", "user-agent", "x-amzn-trace-id", "traceparent", "tracestate", "baggage"}
 
 // sign returns the headers to add to a request.
@@ -85,8 +85,8 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// canonicalHeaders lists the headers by name, with one space where there were
-// more, and their names alone.
+// canonicalHeaders returns the headers sorted by name, with one space in place of
+// several, and a list of their names.
 func canonicalHeaders(headers map[string]string) (lines, names string) {
 	signed := slices.DeleteFunc(slices.Sorted(maps.Keys(headers)), func(name string) bool {
 		return slices.Contains(unsigned, name)

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// canonicalURL takes a URL apart into the forms that are signed. The path is
-// encoded as it came, so what is encoded in it is encoded twice: all services but
-// S3 want that.
+// canonicalURL splits a URL into the forms that are signed. It encodes the path as it
+// came, so an encoded character in it is encoded twice: all services but S3 demand
+// that.
 func canonicalURL(raw string) (uri, query, host string, err error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
@@ -22,7 +22,7 @@ func canonicalURL(raw string) (uri, query, host string, err error) {
 	return canonicalPath(wirePath(raw)), query, u.Host, nil
 }
 
-// wirePath is the path of an absolute URL, encoded as it is.
+// wirePath returns the path of an absolute URL, in the encoding that the URL has.
 func wirePath(raw string) string {
 	_, rest, _ := strings.Cut(raw, "://")
 	rest, _, _ = strings.Cut(rest, "#")
@@ -68,8 +68,8 @@ func canonicalQuery(raw string) (string, error) {
 	return b.String(), nil
 }
 
-// encode is the percent-encoding of RFC 3986: all but the unreserved characters,
-// and those in keep.
+// encode applies the percent-encoding of RFC 3986 to all characters but the unreserved
+// ones and those in keep.
 func encode(s, keep string) string {
 	const (
 		unreserved = "-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

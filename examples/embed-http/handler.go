@@ -33,7 +33,7 @@ func handler(session *host.Session) http.Handler {
 	return mux
 }
 
-// answer writes a result, or the error that there is in its place.
+// answer writes a result, or an error in its place.
 func answer(w http.ResponseWriter, result any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), statusOf(err))
@@ -43,11 +43,11 @@ func answer(w http.ResponseWriter, result any, err error) {
 	json.NewEncoder(w).Encode(result) // an error is that the client has left
 }
 
-// statusOf says by a status of HTTP on whose side an error is.
+// statusOf returns an HTTP status that says on whose side the error is.
 func statusOf(err error) int {
 	switch {
 	case errors.As(err, new(*host.ArgumentError)), errors.As(err, new(*host.RPCError)):
-		return http.StatusBadRequest // the caller's: the server was reached, or did not have to be
+		return http.StatusBadRequest // on the caller's side: the server was reached, or did not have to be
 	case errors.Is(err, host.ErrTimeout):
 		return http.StatusGatewayTimeout
 	case errors.Is(err, host.ErrClosed), errors.Is(err, host.ErrDisabled):

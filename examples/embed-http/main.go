@@ -5,7 +5,7 @@
 //	curl http://127.0.0.1:8080/tools
 //	curl -d '{"message":"hello"}' http://127.0.0.1:8080/tools/echo
 //
-// It has no sign-in: it is for this machine, or behind something that has one.
+// It has no sign-in: use it on this machine alone, or behind a proxy that has one.
 package main
 
 import (

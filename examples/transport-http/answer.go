@@ -51,7 +51,7 @@ func (t *transport) head(c *call, e sdk.Event) error {
 	return nil
 }
 
-// accepted is for a message that the server took.
+// accepted handles a response to a message that the server accepted.
 func (t *transport) accepted(c *call, media string, head *abi.HeadReader) {
 	switch {
 	case !c.waits || c.refusal.Status == 202 || c.refusal.Status == 204:
@@ -121,8 +121,8 @@ func (t *transport) message(c *call, p sdk.Payload, last bool) {
 	}
 }
 
-// refused ends a call whose status was no success. That a message may be sent
-// again is only said where the status means that nothing was done with it.
+// refused ends a call whose status was no success. It allows to send the
+// message again only if the status means that the server has not acted on it.
 func (t *transport) refused(c *call) {
 	status := abi.Refused
 	if c.refusal.Status >= 500 && c.refusal.Status != 503 {
@@ -132,7 +132,7 @@ func (t *transport) refused(c *call) {
 }
 
 // expired ends a call that the server refused because it does not know the
-// session. Its body says nothing more, even where it is JSON.
+// session. Its body says nothing more, even if it is JSON.
 func (t *transport) expired(c *call) {
 	t.conn.Expired(c.exchange, "")
 	if c.resumed {
@@ -160,7 +160,7 @@ func (t *transport) broken(c *call, e sdk.Event) {
 	}
 }
 
-// done ends a call with which nothing went wrong. The host knows whether it was
+// done ends a call without a failure. The host knows whether the call was
 // answered.
 func (t *transport) done(c *call) {
 	t.conn.Done(c.exchange)
@@ -175,7 +175,7 @@ func (t *transport) fail(c *call, s abi.Status, text string) {
 	t.calls.end(c)
 }
 
-// maxWords is how many bytes of a server's text go into a reason.
+// maxWords bounds how many bytes of a server's text go into a reason.
 const maxWords = 1 << 10
 
 // mediaType returns the media type of a body without its parameters, in small

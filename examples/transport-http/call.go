@@ -7,7 +7,7 @@ import (
 )
 
 // call is one message on its way, whatever its kind, and the response to it. Its
-// buffers are used again for another; all else is its course.
+// buffers are used again for the next call; the rest is its course.
 type call struct {
 	course
 	events  sse.Reader
@@ -22,17 +22,17 @@ type course struct {
 	waits    bool // it is a request: a caller waits for the answer
 	opens    bool // it is an initialize
 	member   bool // it belongs to a session
-	named    bool // and was sent with the id of that
+	named    bool // it was sent with the id of its session
 	resumed  bool // the response is to a GET that goes on with an earlier one
 
 	form     form
 	size     int    // bytes of a body in JSON, or of what followed the answer
-	answered bool   // what still comes counts for nothing
-	drained  bool   // it is read all the same, within bounds
-	aged     bool   // and has been for a tick
+	answered bool   // the rest of the response is ignored
+	drained  bool   // the rest is still read, within bounds
+	aged     bool   // the rest has been read for a whole tick
 	tries    int    // resumptions since the last event
-	wait     uint32 // before the next one
-	armed    bool   // the timer of the next one runs
+	wait     uint32 // before the next resumption
+	armed    bool   // the timer of the next resumption runs
 }
 
 // method returns the HTTP method of the request on its way.
@@ -43,7 +43,7 @@ func (c *call) method() string {
 	return "POST"
 }
 
-// form is what the response turned out to be.
+// form says what kind of response came.
 type form uint8
 
 const (
@@ -56,8 +56,8 @@ const (
 	over   // the call is forgotten
 )
 
-// calls are those on their way. A handle's index finds the call, and a call that
-// is over is used again for the next: nothing here is garbage.
+// calls holds the calls on their way. The index of a handle finds its call. A call
+// that is over is used again for the next, so that nothing becomes garbage.
 type calls struct {
 	open    [1 << 8]*call // by the index of their handle
 	resting []*call       // paused ones, which have no handle
@@ -138,15 +138,15 @@ func (k *calls) rest(c *call) {
 	k.resting = append(k.resting, c)
 }
 
-// wake takes c from those that rest.
+// wake removes c from the resting calls.
 func (k *calls) wake(c *call) {
 	k.resting = without(k.resting, c)
 	c.form, c.armed = unknown, false
 }
 
 // rearm sets the timers of paused calls that have none. More streams can break
-// off at once than there are timers; the rest wait for one, and so longer than
-// they were asked to.
+// off at once than there are timers. Then some calls wait for a timer, and so wait
+// longer than the server asked.
 func (k *calls) rearm(conn *sdk.Conn) {
 	for _, c := range k.resting {
 		if !c.armed {
@@ -158,7 +158,7 @@ func (k *calls) rearm(conn *sdk.Conn) {
 	}
 }
 
-// without takes c out of list and keeps the order.
+// without removes c from list and keeps the order.
 func without(list []*call, c *call) []*call {
 	for i, other := range list {
 		if other == c {

@@ -8,8 +8,8 @@ import (
 )
 
 // transport speaks to one server. Every message is a POST of its own, and the
-// response to it comes back on the message's exchange. Beside the calls there
-// are, in the legacy era, a session and a stream for what belongs to no message.
+// response to it comes back on the message's exchange. In the legacy era there
+// are also a session and a stream for messages that belong to no call.
 type transport struct {
 	conn     *sdk.Conn
 	cap      int // bytes of a message; a longer one is refused
@@ -22,8 +22,8 @@ type transport struct {
 }
 
 // drainTimer is the timer of streams that are answered, and holdTimer that of a
-// message that is held for the listener. The others have the number of the
-// exchange they are for.
+// message that is held for the listener. Each other timer has the number of the
+// exchange that it is for.
 const (
 	drainTimer = math.MaxUint32
 	holdTimer  = math.MaxUint32 - 1
@@ -77,7 +77,7 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// response finds out what the event is about.
+// response passes an event to the call, the listener or the session that it is about.
 func (t *transport) response(e sdk.Event) error {
 	switch e.Handle {
 	case t.listener.handle:
@@ -93,8 +93,8 @@ func (t *transport) response(e sdk.Event) error {
 	return nil
 }
 
-// cancel forgets a call. The host closes its stream when it sees that this has
-// been heard, and in the modern era that is what tells the server.
+// cancel forgets a call. The host closes the call's stream once the plugin has
+// handled the event. In the modern era, that close tells the server.
 func (t *transport) cancel(exchange uint32) {
 	if exchange == t.listener.held {
 		t.release()
@@ -126,7 +126,7 @@ func (t *transport) timer(id uint32) {
 	t.calls.rearm(t.conn) // there is room for a timer now
 }
 
-// close ends the session at the server, who may refuse to.
+// close ends the session at the server, which may refuse that.
 func (t *transport) close() {
 	if t.session.id == "" {
 		t.conn.Ended()

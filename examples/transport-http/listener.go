@@ -6,9 +6,9 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sse"
 )
 
-// listener is the stream for what belongs to no message (2025-11-25,
-// basic/transports, listening for messages). A server need not have one, and
-// whatever becomes of it harms no call.
+// listener is the stream for messages that belong to no call (2025-11-25,
+// basic/transports, listening for messages). A server need not have one, and its
+// failure harms no call.
 type listener struct {
 	state  listening
 	handle sdk.Handle
@@ -28,8 +28,8 @@ const (
 	off                      // the server has no such stream
 )
 
-// beginListening opens the listener of a session, once: when a message of the
-// session was taken, as the handshake is over then.
+// beginListening opens the listener of a session, once. It is called when the server has
+// accepted a message of the session, since the handshake is over then.
 func (t *transport) beginListening() {
 	if t.listener.state == deaf {
 		t.openListener()
@@ -47,9 +47,9 @@ func (t *transport) openListener() {
 	h.Write(nil, abi.End)
 }
 
-// listenFirst begins to listen before it says that c, which the server took, is
-// done: what the server sends because of the next message finds a listener then.
-// A server that takes its time with that is not waited for.
+// listenFirst begins to listen before it reports that c, which the server accepted, is
+// done. So messages that the next one causes find a listener. It does not wait for
+// a server that is slow to answer.
 func (t *transport) listenFirst(c *call) {
 	exchange := c.exchange
 	c.handle.Close()
@@ -111,9 +111,9 @@ func (t *transport) listen(e sdk.Event) error {
 	return nil
 }
 
-// hears reports whether the response is a stream. Any refusal but that of a
-// server in trouble means that it has no stream; one may be for the id of an event
-// which the server does not remember.
+// hears reports whether the response is a stream. A refusal means that the server has no
+// stream, unless the server is in trouble, or refuses the id of an event that it no
+// longer knows.
 func (t *transport) hears(status int, media string) bool {
 	l := &t.listener
 	switch {

@@ -7,14 +7,14 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// request is the open request of the moment. It is valid until the next one is made.
+// request holds the current open request. It is valid until the next one is made.
 type request struct {
 	abi.OpenRequest // one without a body; its headers have the same place every time
 
 	// Posts begin alike for as long as the session lasts.
 	posts   abi.OpenWriter
-	common  int    // how long that beginning is
-	version string // in it
+	common  int    // the length of that beginning
+	version string // in that beginning
 	session string // likewise
 }
 
@@ -24,8 +24,8 @@ const (
 	mediaEvents = "text/event-stream"
 )
 
-// post makes the request for a message, encoded. Headers that mirror it come with
-// the facts, ready to be sent.
+// post returns the encoded request for a message. The facts have the headers that
+// mirror the message, ready to be sent.
 func (r *request) post(f *abi.FactsReader, session string) []byte {
 	if version := f.Version(); r.common == 0 || session != r.session || string(version) != r.version {
 		r.beginPosts(string(version), session)
@@ -68,7 +68,7 @@ func (r *request) add(key, value string) {
 	}
 }
 
-// statusOf returns the status that the host refused a request with.
+// statusOf returns the status with which the host refused a request.
 func statusOf(err error) abi.Status {
 	var fault *sdk.Fault
 	if errors.As(err, &fault) {

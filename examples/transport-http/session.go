@@ -8,25 +8,25 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// session is what the server gave with its answer to initialize (2025-11-25,
-// basic/transports, session management). The modern era has none, and a legacy
-// server need not give an id: the zero value sends no header.
+// session is the session that the server opened with its answer to initialize (2025-11-25,
+// basic/transports, session management). The modern era has none, and a legacy server
+// need not give an id: the zero value sends no header.
 //
 // A session is of the epoch after that of its initialize. A message says which epoch it is
 // of, so the server's answer to it is judged by the session that it was sent in: a late 404
 // of an old one does not end the new one.
 type session struct {
 	id      string
-	version string // of the protocol, as messages of the session have it
+	version string // of the protocol, in the messages of the session
 	epoch   uint32
-	gone    uint32 // epoch, once the server has forgotten the session
+	gone    uint32 // the newest epoch that the server has forgotten, or 0
 }
 
 // modern is the first revision without sessions, listeners and resumption.
 const modern = "2026-07-28"
 
-// lost reports whether a message belongs to a session that is no more. A
-// message of the epoch to come, an initialize, is known by having no version.
+// lost reports whether a message belongs to a session that no longer exists. An
+// initialize, which begins the next epoch, is recognized by its lack of a version.
 func (s *session) lost(f *abi.FactsReader) bool {
 	epoch := f.Epoch()
 	return epoch > 0 && epoch <= s.epoch && !s.lives(epoch) && legacy(f.Version())
@@ -38,9 +38,9 @@ func legacy(version []byte) bool { return len(version) > 0 && string(version) < 
 // lives reports whether the session is of that epoch, and the server knows it.
 func (s *session) lives(epoch uint32) bool { return epoch == s.epoch && epoch > s.gone }
 
-// meet reports whether a message belongs to the session, and with which id it is
-// to be sent then. One of the modern era never does, nor does an initialize, which
-// is of the epoch before. The session learns its version from those that do.
+// meet reports whether a message belongs to the session, and the id to send it with.
+// Messages of the modern era never do, nor does an initialize, which is of the epoch
+// before. The session learns its version from the messages that belong to it.
 func (s *session) meet(f *abi.FactsReader) (member bool, id string) {
 	if f.Epoch() == 0 || f.Epoch() != s.epoch || !legacy(f.Version()) {
 		return false, ""
@@ -63,9 +63,9 @@ func (s *session) forget(epoch uint32) bool {
 	return true
 }
 
-// keep saves the session for an instance to come, and the id of the last event
-// that the listener saw. Where that is too much to be kept, the instance will
-// start without.
+// keep saves the session for a later instance, with the id of the last event that the
+// listener saw. If that is too much to be saved, the later instance starts without
+// it.
 func (s *session) keep(c *sdk.Conn, last []byte) {
 	var b []byte
 	b = strconv.AppendUint(append(b, "epoch "...), uint64(s.epoch), 10)

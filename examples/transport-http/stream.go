@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// What follows the answer on a stream is read, so that the connection below
-	// it can be used again, for between one and two ticks and up to a size; and
-	// of so many streams. A server that keeps its streams open loses the oldest.
+	// The rest of a stream after its answer is read, so that the connection below can
+	// be used again: for one to two ticks, up to a size, and of a bounded number of
+	// streams. A server that keeps its streams open loses the oldest.
 	drainTick    = 1000
 	drainSize    = 64 << 10
 	drainStreams = 32
 
-	// A stream that breaks off is resumed so often without an event in between.
+	// maxTries is how often a stream is resumed without an event in between.
 	maxTries = 5
 
-	// How long to wait before that, in milliseconds: what the server said, or
-	// firstWait, twice as long each time nothing has come of it.
+	// The wait before a resumption, in milliseconds, is the time that the server said, or
+	// firstWait. It doubles after each attempt that brought no event.
 	firstWait    = 1000
 	longestWait  = 30_000
 	shortestWait = 100
@@ -36,14 +36,14 @@ func (t *transport) stream(c *call, p sdk.Payload, last bool) {
 	case last:
 		t.parted(c)
 	case c.events.Size() > t.cap:
-		t.conn.Deliver(c.exchange, nil, abi.End) // the host looks for whom it was
+		t.conn.Deliver(c.exchange, nil, abi.End) // the host finds out which request it answers
 		t.fail(c, abi.TooLarge, "an event of the stream is longer than a message may be")
 	case c.answered:
 		t.drain(c, size)
 	}
 }
 
-// event looks at what an event was, and reports whether the stream goes on.
+// event handles an event that is complete, and reports whether the stream goes on.
 func (t *transport) event(c *call) bool {
 	c.tries = 0
 	switch c.events.Verdict() {
@@ -113,8 +113,8 @@ func (t *transport) pause(c *call) {
 	t.calls.rearm(t.conn)
 }
 
-// patience returns how long to wait after so many attempts that failed. To wait longer than
-// the server said is allowed, to wait less is not.
+// patience returns how long to wait after that many failed attempts, in milliseconds. It may be
+// longer than the server said, and never shorter.
 func patience(retry uint32, tries int) uint32 {
 	wait := retry
 	if wait == 0 {
@@ -143,8 +143,8 @@ func (t *transport) resume(c *call) {
 	h.Write(nil, abi.End)
 }
 
-// continued is for the response to the GET of a resumption. A server in trouble
-// is asked again.
+// continued handles the response to the GET of a resumption. It asks a server in
+// trouble again.
 func (t *transport) continued(c *call, status int, media string) {
 	switch {
 	case status == 200 && media == mediaEvents:

@@ -1,7 +1,7 @@
 package main
 
-// fill asks the host for randomness: who knows the name of an inbox can write to
-// it. It is what crypto/rand does in the end, without half a megabyte of
+// fill asks the host for random bytes, because anyone who knows the name of an inbox can
+// write to it. crypto/rand does the same in the end, with half a megabyte of
 // cryptography.
 func fill(b *[12]byte) {
 	if randomGet(b, uint32(len(b))) != 0 {

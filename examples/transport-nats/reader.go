@@ -15,30 +15,30 @@ const (
 	// it lists the servers of a cluster.
 	longestLine = 64 << 10
 
-	// longestStatus is how much of the headers of a message is looked at: its status
+	// longestStatus bounds how many bytes of a message's headers are looked at: the status
 	// stands at their beginning.
 	longestStatus = 32
 )
 
 var newline = abi.PackNeedles("\n")
 
-// reader finds messages in what the NATS server sends: lines, and after some of
-// them as many bytes as the line says. Those are delivered from the host's memory,
-// part by part as they come. How the stream was cut makes no difference.
+// reader finds messages in the stream of the NATS server: lines, and after some lines as many
+// bytes as the line says. It delivers those bytes from the host's memory, part by part as
+// they come. It finds the same messages, however the stream was cut.
 type reader struct {
 	transport *transport
 
-	line []byte // as much of it as has come
+	line []byte // the part that has come
 	body body
 }
 
-// body is what follows a line: headers, a message, and the end of the line.
+// body is the state of the bytes after a line: headers, a message, and a line end.
 type body struct {
 	exchange uint32
 	wanted   bool // it came to an inbox of ours
-	headers  int  // bytes of them that are still to come
-	message  int  // bytes of it that are still to come
-	end      int  // the bytes after it
+	headers  int  // bytes of the headers that are still to come
+	message  int  // bytes of the message that are still to come
+	end      int  // bytes after the message that are still to come
 
 	status []byte // the beginning of the headers
 }
@@ -72,7 +72,7 @@ func (r *reader) data(p sdk.Payload) error {
 	return nil
 }
 
-// take adds to the line, unless that gets too long.
+// take adds bytes to the line, and reports false if that gets too long.
 func (r *reader) take(p sdk.Payload) bool {
 	at, n := len(r.line), p.Len()
 	if at+n > longestLine {
@@ -83,7 +83,7 @@ func (r *reader) take(p sdk.Payload) bool {
 	return true
 }
 
-// hear takes a whole line.
+// hear handles a whole line.
 func (r *reader) hear(line []byte) error {
 	t := r.transport
 	op, rest, _ := bytes.Cut(line, space)
@@ -115,10 +115,10 @@ var (
 	pong  = []byte("PONG\r\n")
 )
 
-// expect reads what stands behind MSG or HMSG: a subject, our number for the subscription,
-// perhaps a subject for answers, and the sizes at the end: that of all, and for HMSG before
-// it that of the headers, which are part of all. least is the fewest words that it may
-// have.
+// expect reads the words behind MSG or HMSG: a subject, our number for the subscription, perhaps
+// a subject for answers, and the sizes. The last word is the size of headers and message
+// together; for HMSG, the size of the headers stands before it. least is the fewest words that
+// the line may have.
 func (r *reader) expect(line []byte, least int) error {
 	var words [5][]byte
 	n := 0
@@ -145,7 +145,7 @@ func (r *reader) expect(line []byte, least int) error {
 	return nil
 }
 
-// number reads a size, or returns -1 for what is none.
+// number reads a size, and returns -1 for a word that is none.
 func number(word []byte) int {
 	n, err := strconv.ParseUint(string(word), 10, 31)
 	if err != nil {
@@ -193,8 +193,8 @@ func (r *reader) header(p sdk.Payload) {
 
 var noResponders = []byte("NATS/1.0 503")
 
-// deliver hands over some of the message. The answer, or what stands in its place,
-// is the last that comes for a request; before it there may be notifications.
+// deliver passes a part of the message to the host. The last message for a request is the
+// answer, or stands in its place; before it there may be notifications.
 func (r *reader) deliver(p sdk.Payload) {
 	b := &r.body
 	switch {
@@ -211,11 +211,11 @@ func (r *reader) deliver(p sdk.Payload) {
 	}
 }
 
-// shared is the exchange of what belongs to no request.
+// shared is the exchange of messages that belong to no request.
 const shared = 0
 
-// exchangeOf returns whose inbox a subject is. What comes to another is nothing to
-// us: another client has published to our inbox.
+// exchangeOf returns the exchange whose inbox a subject is. ours is false for any other
+// subject: another client has published to our inbox.
 func (t *transport) exchangeOf(subject []byte) (exchange uint32, ours bool) {
 	if len(subject) < len(t.inbox) || string(subject[:len(t.inbox)]) != t.inbox {
 		return 0, false
@@ -224,8 +224,8 @@ func (t *transport) exchangeOf(subject []byte) (exchange uint32, ours bool) {
 	return uint32(n), err == nil
 }
 
-// informed reads what matters of INFO. A key cannot stand in a text of JSON as it
-// is searched for here: its quotes would have backslashes.
+// informed reads the needed fields of INFO. It searches for a key with its quotes, which a
+// text of JSON cannot contain: there the quotes would have backslashes.
 func (t *transport) informed(info []byte) {
 	if _, rest, ok := bytes.Cut(info, []byte(`"max_payload":`)); ok {
 		rest = bytes.TrimLeft(rest, " ")
@@ -237,8 +237,8 @@ func (t *transport) informed(info []byte) {
 	t.asksForTLS = bytes.Contains(info, []byte(`"tls_required":true`))
 }
 
-// refused is told what a NATS server finds wrong. Most of it ends the connection,
-// and all of it that concerns requests has to: the error names no request.
+// refused handles an error of the NATS server. Most errors end the connection, and an
+// error about a request must end it, because the error does not name the request.
 func (t *transport) refused(said string) error {
 	text := "the NATS server says: " + said
 	lower := strings.ToLower(said)

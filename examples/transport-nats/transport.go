@@ -10,24 +10,24 @@ import (
 )
 
 // transport is one connection to a NATS server, as one of its clients. It keeps
-// nothing of a request: the inbox that an answer comes to ends in the number of
-// its exchange.
+// no state of a request: the name of the inbox for an answer ends in the number of the
+// exchange.
 type transport struct {
 	stream sdk.Handle
 	conn   *sdk.Conn
 	fill   func(*[12]byte) // with randomness
 
-	requests string // the subject that one server of the fleet gets
-	cancels  string // those that every server gets
+	requests string // the subject whose messages one server of the fleet gets
+	cancels  string // the subject whose messages every server gets
 	notes    string
 	inbox    string // with a dot at the end
 
 	up         bool   // the server has answered our PING
-	mostBytes  uint64 // that it takes in one message
+	mostBytes  uint64 // that the server accepts in one message
 	asksForTLS bool
 
 	in  reader
-	out []byte // scratch for what is written
+	out []byte // scratch for the bytes to write
 }
 
 // Open dials. The stream is essential: a NATS server that goes away ends the
@@ -51,10 +51,10 @@ func (t *transport) Open(c *sdk.Conn, s *abi.Settings) (err error) {
 	return err
 }
 
-// defaultPayload is what a NATS server takes that does not say.
+// defaultPayload is the longest message in bytes if the NATS server does not tell.
 const defaultPayload = 1 << 20
 
-// isSubject reports whether a text can begin a subject: no wildcards, nothing that
+// isSubject reports whether a text can begin a subject: it has no wildcards, and nothing that
 // would end a line or a word of the protocol.
 func isSubject(s string) bool {
 	for token := range strings.SplitSeq(s, ".") {
@@ -65,7 +65,7 @@ func isSubject(s string) bool {
 	return true
 }
 
-// Handle takes all but messages.
+// Handle handles all events but messages.
 func (t *transport) Handle(e sdk.Event) error {
 	switch e.Kind {
 	case abi.EventOpened:
@@ -88,10 +88,10 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// greet says who we are and subscribes the inboxes, without waiting for INFO: the credentials
-// are there now or never. The server takes it in the order in which it comes, so its PONG
-// says that all of it is in place. A provider gives fields of the JSON of CONNECT, which go
-// where they belong unseen.
+// greet sends CONNECT and subscribes the inboxes, without waiting for INFO: the credentials can
+// only be forwarded during this event. The server handles everything in order, so its PONG says
+// that all of it is in place. A provider gives fields for the JSON of CONNECT, which greet
+// forwards unseen.
 func (t *transport) greet(e sdk.Event) {
 	t.out = append(t.out[:0], `CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true,"lang":"wharf","version":"`+version+`","protocol":1`...)
 	if e.Sealed() {
@@ -104,7 +104,7 @@ func (t *transport) greet(e sdk.Event) {
 	t.stream.Write(t.out, abi.More)
 }
 
-// unwelcome is the error of a connection that the server ended before it answered.
+// unwelcome returns the error of a connection that the server ended before it answered.
 func (t *transport) unwelcome() error {
 	if t.asksForTLS {
 		return sdk.Fail(abi.ProtocolFailed, `the NATS server asks for TLS: write address = "tls:…", and in its configuration tls { handshake_first: true }`)
@@ -112,8 +112,8 @@ func (t *transport) unwelcome() error {
 	return sdk.Fail(abi.Reset, "the NATS server closed the connection before it was ready")
 }
 
-// Message publishes. The end of a request is reported later, also if no server listens; for
-// other messages nothing will come.
+// Message publishes a message. The end of a request is reported later, even if no server listens.
+// Other messages are done at once, since nothing answers them.
 func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 	facts, err := m.Facts()
 	if err != nil {
@@ -136,8 +136,8 @@ func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 
 var lineEnd = []byte("\r\n")
 
-// publish writes the line that goes before size bytes of a message. reply is the
-// exchange whose inbox takes the answer, or 0.
+// publish writes the line before the size bytes of a message. reply is the exchange
+// whose inbox gets the answer, or 0.
 func (t *transport) publish(subject string, reply uint32, size int) {
 	t.out = append(append(append(t.out[:0], "PUB "...), subject...), ' ')
 	if reply != 0 {

@@ -1,6 +1,6 @@
 // Command transport-socket is a transport plugin that Wharf does not ship: MCP
-// in lines of JSON over a byte stream, a unix socket or TCP. It is here to be
-// copied; README.md says how to build and use it.
+// in lines of JSON over a byte stream, a unix socket or TCP. Copy it for
+// a transport of your own; README.md says how to build and use it.
 package main
 
 import (
@@ -13,8 +13,8 @@ func init() { sdk.Register(manifest, &socket{}) }
 
 func main() {}
 
-// manifest is what Wharf knows of the plugin before it connects anything. The
-// grant has a name and no address: a user gives one to each server, and the
+// manifest tells Wharf about the plugin before the first connection. The grant has a
+// name and no address: the user writes the address into each server's entry, and the
 // plugin never learns it.
 var manifest = abi.Manifest{
 	Name:        "socket",
@@ -25,8 +25,8 @@ var manifest = abi.Manifest{
 	Unsolicited: true,
 }
 
-// socket is one connection to one server. Its fields are all the state there
-// is: message bytes stay with the host.
+// socket is one connection to one server. It has no other state than its fields:
+// message bytes stay with the host.
 type socket struct {
 	stream sdk.Handle
 	lines  framing.Lines
@@ -39,8 +39,8 @@ func (s *socket) Open(c *sdk.Conn, _ *abi.Settings) (err error) {
 	return err
 }
 
-// Message writes one message. All of it is on its way when Send returns, which
-// is what HandedOver says.
+// Message writes one message. HandedOver says that all of it is on its way when Send
+// returns.
 func (s *socket) Message(m sdk.Message) (sdk.Outcome, error) {
 	if status := s.lines.Send(s.stream, m.Payload); status < abi.OK {
 		return m.Fail(status, "the server closed the socket")
@@ -48,9 +48,9 @@ func (s *socket) Message(m sdk.Message) (sdk.Outcome, error) {
 	return sdk.HandedOver, nil
 }
 
-// Handle reads. Where the server entry has a provider sign in, what it gives is
-// the first thing in the stream, as it is, since messages come only after Up.
-// Every kind of event that is not named here needs nothing done.
+// Handle handles the other events. If a provider signs in to the server, its bytes go first
+// into the stream, unchanged: messages come only after Up. Any kind of event that is not
+// named here needs no action.
 func (s *socket) Handle(e sdk.Event) error {
 	switch e.Kind {
 	case abi.EventOpened:

@@ -8,8 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/framing"
 )
 
-// transport speaks to one ssh client. As with any server that is a process its end
-// is the end of the connection; what this transport adds is whose end it was.
+// transport speaks to one ssh client. Its end is the end of the connection, as with any server
+// that is a process. This transport adds whether ssh failed, or the server behind it.
 type transport struct {
 	client sdk.Handle
 	framer framing.Framer
@@ -53,12 +53,12 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// sshFailed is the exit code of ssh for all that went wrong with ssh itself. Every
-// other one is that of the program behind it.
+// sshFailed is the exit code of ssh for its own failures. Any other exit code comes from the
+// program behind ssh.
 const sshFailed = 255
 
-// exited says whose end the end of ssh was. If ssh was killed, or the server left in good
-// order, the host knows as much as there is to know.
+// exited reports whether ssh itself failed, or the server behind it. It reports nothing if ssh
+// was killed or the server left in good order, since the host knows all about that.
 func (t *transport) exited(e sdk.Event) error {
 	code := e.ExitCode()
 	switch {
@@ -72,7 +72,7 @@ func (t *transport) exited(e sdk.Event) error {
 	return explain(string(e.Bytes()))
 }
 
-// hintOf explains the codes with which a shell says that it started nothing.
+// hintOf explains the exit codes by which a shell says that it started nothing.
 func hintOf(code int) string {
 	switch code {
 	case 126:

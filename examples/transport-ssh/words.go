@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// complaint is something that ssh says when it gives up, in the words of OpenSSH,
-// which has not changed them in many years and translates none of them.
+// complaint is a message of ssh when it gives up. OpenSSH has not changed these messages in
+// many years, and translates none of them.
 type complaint struct {
 	says   string // what a line has in it
 	status abi.Status
@@ -16,8 +16,8 @@ type complaint struct {
 	name   func(line string) string
 }
 
-// complaints are looked for in this order: what comes first says more than what
-// comes after it, and may stand together with it.
+// complaints are searched in this order: an earlier one tells more than a later one, and
+// both may stand in the same output.
 var complaints = []complaint{
 	{"Host key for ", abi.Unauthorized,
 		"the host key of NAME has changed, so somebody may be listening in; if you know of a new key, remove the old one: ssh-keygen -R NAME",
@@ -47,9 +47,9 @@ var complaints = []complaint{
 	{"Connection reset", abi.Reset, "the host closed the connection before the sign-in was over", nil},
 }
 
-// explain makes the error of an ssh that gave up before the server was reached,
-// from what it said last. The words themselves stand behind it: the host adds
-// them to every error of a process that is gone.
+// explain returns the error of an ssh that gave up before it reached the server, by the
+// last lines of ssh. It does not quote them: the host adds them to every error of a
+// process that is gone.
 func explain(said string) error {
 	for _, c := range complaints {
 		if line := lineWith(said, c.says); line != "" {
@@ -59,7 +59,7 @@ func explain(said string) error {
 	return sdk.Fail(abi.Unreachable, "ssh could not reach the server (exit code 255)")
 }
 
-// about returns the text, with the name that the line holds.
+// about returns the text of the complaint, with the name from the line.
 func (c complaint) about(line string) string {
 	name := "HOST"
 	if c.name != nil {
@@ -81,8 +81,8 @@ func lineWith(said, text string) string {
 	return strings.TrimRight(line, "\r")
 }
 
-// between finds the name that stands between two texts. Where it does not, or is
-// no name that could stand in a command that a person is shown, there is a word
+// between returns a function that finds the name between two texts of a line. If there is no
+// name, or one that is not fit for a command that a person is shown, it returns another word
 // in its place.
 func between(before, after string) func(string) string {
 	return func(line string) string {

@@ -1,5 +1,5 @@
 // Command stdio is the twin in Go of plugins/stdio, which is in C and ships with Wharf:
-// it writes messages to their stdin and reads messages from their stdout.
+// it writes messages to a server's stdin and reads messages from its stdout.
 package main
 
 import (

@@ -8,12 +8,12 @@ import (
 
 const (
 	over  = 1    // the timer that runs when the server has closed its stdout
-	grace = 2000 // ms that its process has to end after that
+	grace = 2000 // ms that the process then has to end
 )
 
-// transport speaks to one child process. The process is essential: its end is
-// the end of the connection, and the host, which knows its exit code and its
-// last words on stderr, needs no report about it.
+// transport speaks to one child process. The process is essential: its end is the end
+// of the connection. It needs no report, because the host knows the exit code and the
+// last lines of stderr.
 type transport struct {
 	process sdk.Handle
 	framer  framing.Framer
@@ -52,8 +52,8 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// end is the end of stdout. As a rule that of the process follows at once, and says
-// more; a server that lives on has nothing to answer with.
+// end handles the end of stdout. As a rule the process ends right after it, which tells more.
+// A server that lives on cannot answer any more.
 func (t *transport) end(c *sdk.Conn) {
 	t.framer.End(c)
 	c.Timer(over, grace)

@@ -9,9 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// closed takes the server's close frame: the end of a handshake that we began,
-// or the beginning of one. In that case it is answered, and what it says is why
-// the connection ends (section 5.5.1).
+// closed handles the server's close frame. It either ends a close handshake that we began,
+// or begins one. In the latter case closed answers it, and the frame tells why the
+// connection ends (section 5.5.1).
 func (t *transport) closed(payload []byte) error {
 	code, wrong := closeCode(payload)
 	if wrong != "" {
@@ -35,8 +35,8 @@ func (t *transport) closed(payload []byte) error {
 // noCode stands for a close frame without a code (section 7.4.1).
 const noCode = 1005
 
-// closeCode returns the code of a close frame, or what is wrong with it. Those
-// below 3000 are as registered; the rest are for libraries and applications.
+// closeCode returns the code of a close frame, or what is wrong with it. Codes below 3000
+// must be registered ones; the rest are for libraries and applications.
 func closeCode(payload []byte) (code uint16, wrong string) {
 	if len(payload) == 0 {
 		return noCode, ""
@@ -52,7 +52,7 @@ func closeCode(payload []byte) (code uint16, wrong string) {
 	return 0, "with the code " + strconv.Itoa(int(code)) + ", which none may have"
 }
 
-// statusOf is what a code means to the host: whether another connection makes sense.
+// statusOf returns the status for a code, which tells the host whether to connect again.
 func statusOf(code uint16) abi.Status {
 	switch code {
 	case 1002, 1003, 1007, 1010:
@@ -71,7 +71,7 @@ func statusOf(code uint16) abi.Status {
 	return abi.Closed
 }
 
-// meaning returns what a person may read of a registered code.
+// meaning describes a registered code for people.
 func meaning(code uint16) string {
 	switch code {
 	case 1000:
@@ -108,7 +108,7 @@ func meaning(code uint16) string {
 	return ""
 }
 
-// describe is a code and its reason, for people: "1001 (it is going away): bye".
+// describe returns a code and its reason, for people: "1001 (it is going away): bye".
 func describe(code uint16, payload []byte) string {
 	if code == noCode {
 		return "it gave no reason"
@@ -124,7 +124,7 @@ func describe(code uint16, payload []byte) string {
 	return text + ": " + reason
 }
 
-// printable drops what has no place in a line on a terminal.
+// printable removes the characters that are not fit for a line on a terminal.
 func printable(s string) string {
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
 		if strconv.IsPrint(c) {

@@ -1,5 +1,5 @@
 // Command transport-websocket is a transport plugin: MCP over WebSocket (RFC
-// 6455), one JSON text a text message, under the subprotocol mcp. README.md says
+// 6455), one JSON text in each text message, under the subprotocol mcp. README.md says
 // how to build and use it.
 package main
 

@@ -4,5 +4,5 @@ package main
 
 import "crypto/rand"
 
-// fill is for builds outside of a sandbox, which are tests.
+// fill fills key with random bytes, in builds outside of a sandbox, which are tests.
 func fill(key *[4]byte) { rand.Read(key[:]) }

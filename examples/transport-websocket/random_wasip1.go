@@ -1,8 +1,8 @@
 package main
 
-// fill asks the host for randomness, each time anew: what a mask is good for
-// depends on the next one being impossible to guess. It is what crypto/rand
-// does in the end, without half a megabyte of cryptography.
+// fill asks the host for random bytes, each time anew: a mask protects only if nobody
+// can guess the next one. crypto/rand does the same in the end, with half a
+// megabyte of cryptography.
 func fill(key *[4]byte) {
 	if randomGet(key, uint32(len(key))) != 0 {
 		panic("the host has no randomness")

@@ -24,23 +24,23 @@ const (
 	longestControl = 125
 )
 
-// shared is the exchange of messages that came by a shared channel.
+// shared is the exchange of messages that come by a channel that all exchanges share.
 const shared = 0
 
-// reader finds messages in what the server sends. It looks at every byte, since
-// a text has to be UTF-8, through a window of its own; the payloads of data
-// frames are delivered from the host's memory, part by part as they come, so no
-// message is ever whole here. How the stream was cut makes no difference.
+// reader finds messages in the server's stream. It looks at every byte through a window of
+// its own, since a text has to be UTF-8. The payloads of data frames are delivered from the
+// host's memory, part by part as they come, so the guest never holds a whole message. The
+// reader finds the same messages, however the stream was cut.
 type reader struct {
 	transport *transport
 
-	head   [10]byte // of the current frame, as far as it has come
-	have   int      // how much of it that is
+	head   [10]byte // of the current frame, the bytes that have come
+	have   int      // the number of those bytes
 	left   uint64   // of the payload, once the head is whole
 	begun  bool     // a message has begun and not ended
 	utf8   utf8Check
 	signal [longestControl]byte // the payload of a control frame
-	heard  int                  // how much of it has come
+	heard  int                  // the number of its bytes that have come
 	window [16 << 10]byte
 }
 
@@ -56,8 +56,8 @@ func (r *reader) data(p sdk.Payload) error {
 	return nil
 }
 
-// chunk takes bytes that are here and, as a window, in the host. After the close
-// frame of the server nothing means anything.
+// chunk takes the next bytes: b is the copy of them here, and p their window in the host.
+// It ignores bytes after the close frame of the server.
 func (r *reader) chunk(p sdk.Payload, b []byte) error {
 	for i := 0; i < len(b) && !r.transport.over; {
 		whole := r.have > 0 && r.have == r.headLen()
@@ -88,7 +88,7 @@ func (r *reader) chunk(p sdk.Payload, b []byte) error {
 	return nil
 }
 
-// headLen is the length of the current head, or 2 while that is not known.
+// headLen returns the length of the current head, or 2 while that is not known.
 func (r *reader) headLen() int {
 	if r.have >= 2 {
 		switch r.head[1] &^ masked {
@@ -107,7 +107,7 @@ func (r *reader) isFinal() bool { return r.head[0]&final != 0 }
 
 func (r *reader) isControl() bool { return r.opcode() >= opClose }
 
-// begin looks at a head that is whole.
+// begin handles a head that is whole.
 func (r *reader) begin() error {
 	if wrong := r.wrong(); wrong != "" {
 		return r.transport.fail(abi.ProtocolFailed, 1002, "the server sent "+wrong)
@@ -121,8 +121,8 @@ func (r *reader) begin() error {
 	return nil
 }
 
-// wrong returns what the rules have against a head, and sets what is left of its
-// frame (sections 5.1, 5.2, 5.4 and 5.5).
+// wrong says which rule a head breaks, or returns "". It sets left to the length of the
+// payload (sections 5.1, 5.2, 5.4 and 5.5).
 func (r *reader) wrong() string {
 	minimal := r.length()
 	switch op := r.opcode(); {
@@ -146,8 +146,8 @@ func (r *reader) wrong() string {
 	return ""
 }
 
-// length sets what is left from the head, and reports whether it is written in
-// as few bytes as it can be and without the sign.
+// length sets left to the length in the head, and reports whether it is written in as few
+// bytes as possible and without the sign bit.
 func (r *reader) length() (minimal bool) {
 	r.left = uint64(r.head[1] &^ masked)
 	if r.left < extended16 {
@@ -164,7 +164,7 @@ func (r *reader) length() (minimal bool) {
 	return r.left >= least && r.left < 1<<63
 }
 
-// payload takes the next bytes of a frame; r.left is what comes after them.
+// payload takes the next bytes of a frame. r.left is the number of bytes after them.
 func (r *reader) payload(p sdk.Payload, b []byte) error {
 	if r.isControl() {
 		r.heard += copy(r.signal[r.heard:], b)
@@ -187,7 +187,7 @@ func (r *reader) payload(p sdk.Payload, b []byte) error {
 	return nil
 }
 
-// control takes a control frame that is whole.
+// control handles a control frame that is whole.
 func (r *reader) control(payload []byte) error {
 	switch r.opcode() {
 	case opClose:

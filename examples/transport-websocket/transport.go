@@ -7,31 +7,31 @@ import (
 )
 
 const (
-	// subprotocol is what both sides agree to speak.
+	// subprotocol is the protocol that both sides agree on.
 	subprotocol = "mcp"
 
-	// farewell is the timer of a close handshake that we began, and patience how
-	// many milliseconds the server has for its half. It is less than what the
-	// host gives a guest that is told to end.
+	// farewell is the timer of a close handshake that we began, and patience the time in
+	// milliseconds that the server has for its half. That is less than the time that the
+	// host gives a guest after CLOSE.
 	farewell = 1
 	patience = 1000
 )
 
 // transport is one connection. The host makes the handshake: it invents
-// Sec-WebSocket-Key and checks Sec-WebSocket-Accept, and the auth provider does
-// so in the same request, unseen from here. From HEAD with 101 on the exchange is
-// a byte stream, and this is the framing of it.
+// Sec-WebSocket-Key and checks Sec-WebSocket-Accept. The auth provider signs in with the
+// same request, unseen by this plugin. After a HEAD with 101 the exchange is a byte
+// stream, which this transport frames.
 type transport struct {
 	conn    *sdk.Conn
 	socket  sdk.Handle
 	up      bool // the handshake is done
 	closing bool // our close frame is out, and nothing follows it
-	over    bool // both are, or one of them is enough
+	over    bool // both close frames are out, or one of them is enough
 
 	in      reader
 	out     writer
 	refusal sse.Refusal
-	fill    func(key *[4]byte) // with fresh randomness of the host
+	fill    func(key *[4]byte) // fills the key with fresh random bytes of the host
 }
 
 // Open asks for the upgrade. The socket is essential: a server that leaves
@@ -63,7 +63,7 @@ func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 	return sdk.HandedOver, nil
 }
 
-// Handle takes the other events; the host tells what fails the socket itself, since the
+// Handle handles the other events. The host itself reports a failure of the socket, since the
 // socket is essential.
 func (t *transport) Handle(e sdk.Event) error {
 	switch e.Kind {
@@ -79,8 +79,8 @@ func (t *transport) Handle(e sdk.Event) error {
 	return nil
 }
 
-// answered hears what the server says to the upgrade. With another status than 101
-// the body says why, and the connection ends with the body.
+// answered handles the server's answer to the upgrade. If the status is not 101, the body
+// says why, and the connection ends when the body does.
 func (t *transport) answered(e sdk.Event) error {
 	head, body, err := e.Head()
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *transport) answered(e sdk.Event) error {
 	return nil
 }
 
-// data takes the bytes of the stream, or those of an answer that was no upgrade.
+// data takes the bytes of the stream, or the body of an answer that was no upgrade.
 func (t *transport) data(e sdk.Event) error {
 	if !t.up {
 		if t.refusal.Add(e.Payload) || e.Last() {
@@ -120,13 +120,13 @@ func (t *transport) data(e sdk.Event) error {
 	return nil
 }
 
-// refused is the error of an upgrade that was answered otherwise.
+// refused returns the error of an upgrade that the server refused.
 func (t *transport) refused() error {
 	status := abi.ProtocolFailed
 	switch t.refusal.Status {
 	case 404, 410:
 		status = abi.NotFound
-	case 401: // who calls may come in when they have signed in; with 403 not even then
+	case 401: // a sign-in would help here; with 403 it would not
 		status = abi.Unauthorized
 	case 403:
 		status = abi.Denied
@@ -136,7 +136,7 @@ func (t *transport) refused() error {
 	return sdk.Fail(status, "no WebSocket here: expected HTTP 101, got "+t.refusal.String())
 }
 
-// leave begins the close handshake that the host wishes for.
+// leave begins the close handshake after the host's CLOSE.
 func (t *transport) leave() {
 	if !t.up {
 		t.end()
@@ -154,7 +154,7 @@ func (t *transport) bye(code uint16) {
 	}
 }
 
-// end is the end of a connection that we closed.
+// end handles the end of a connection that we closed.
 func (t *transport) end() {
 	if t.over {
 		return
@@ -165,7 +165,7 @@ func (t *transport) end() {
 	t.conn.Ended()
 }
 
-// fail ends a connection that cannot go on. The server is told the code, the user
+// fail ends a connection that cannot go on. The server gets the code, and the user
 // the text.
 func (t *transport) fail(s abi.Status, code uint16, text string) error {
 	t.bye(code)

@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// fragment is the longest payload of a frame that we send. A longer message
-	// goes out in several, so that none of them is ever whole in this memory.
+	// fragment is the longest payload of a frame that we send, in bytes. A longer message
+	// goes out in several frames, so that no whole message is ever in this memory.
 	fragment = 16 << 10
 
-	// longestHead is that of a masked frame whose length takes two bytes, which
-	// is enough for a fragment.
+	// longestHead is the length of a masked frame's head whose length field has two bytes,
+	// which is enough for a fragment.
 	longestHead = 2 + 2 + 4
 )
 
-// writer makes frames. Each is masked with a key of its own, so that what a
-// server or a proxy on the way sees is not the client's to choose (section 10.3);
-// that is why these bytes pass through the guest at all.
+// writer makes frames. It masks each with a key of its own, so that a client cannot choose
+// the bytes that a proxy on the way sees (section 10.3). Only for that do message bytes
+// pass through the guest.
 type writer struct {
 	transport *transport
 	key       [4]byte
@@ -52,8 +52,8 @@ func (w *writer) close(code uint16) abi.Status {
 	return w.control(opClose, []byte{byte(code >> 8), byte(code)})
 }
 
-// body is where a payload of n bytes goes: behind the longest head, so that the
-// shorter one fits in front of it as well.
+// body returns the place for a payload of n bytes, behind the longest head. A shorter head
+// fits in front of it as well.
 func (w *writer) body(n int) []byte { return w.buf[longestHead : longestHead+n] }
 
 // send masks the body, puts the head in front of it and queues both.
@@ -73,8 +73,8 @@ func (w *writer) send(first byte, n int) abi.Status {
 	return w.transport.socket.Write(w.buf[start:longestHead+n], abi.More)
 }
 
-// mask does what undoes itself (section 5.3), eight bytes at a time: it is most of
-// what a long message costs.
+// mask masks b, or unmasks it (section 5.3). It takes eight bytes at a time, because it makes up
+// most of the cost of a long message.
 func mask(b []byte, key [4]byte) {
 	word := uint64(key[0]) | uint64(key[1])<<8 | uint64(key[2])<<16 | uint64(key[3])<<24
 	word |= word << 32

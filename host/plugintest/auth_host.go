@@ -67,7 +67,7 @@ func (o *authHost) start(s *step.Start) error {
 	return o.run(step.Call{Event: step.Event{Kind: step.EventStart, Start: s}})
 }
 
-// server is the server of the entry.
+// server returns the server of the entry.
 func (o *authHost) server() *step.Server {
 	return &step.Server{Name: "kit", URL: o.profile.Server, Resource: o.profile.Server}
 }
@@ -103,7 +103,7 @@ func (o *authHost) run(call step.Call) error {
 	return fmt.Errorf("the flow has not ended after %d steps", step.MaxSteps)
 }
 
-// step is one call of the provider, on the instance whose turn it is. The clock moves on,
+// step calls the provider once, on the instance whose turn it is. The clock moves on,
 // and randomness is the same in every run.
 func (o *authHost) step(call *step.Call) (*step.Reply, error) {
 	if err := o.ctx.Err(); err != nil {
@@ -167,7 +167,7 @@ func (o *authHost) note(format string, args ...any) {
 	o.lines = append(o.lines, fmt.Sprintf(format, args...))
 }
 
-// trace is the trace of the run. A run that never began has none.
+// trace returns the trace of the run, or "" if the run never began.
 func (o *authHost) trace() string {
 	if o == nil {
 		return ""
@@ -175,14 +175,14 @@ func (o *authHost) trace() string {
 	return strings.Join(o.lines, "\n")
 }
 
-// signedIn reports whether the newest flow has ended with credentials, or for a signer with a
-// state with which a host would call it.
+// signedIn reports whether the newest flow ended with credentials. For a signer, a state with
+// which a host would call it counts too.
 func (o *authHost) signedIn() bool {
 	r := &o.flow
 	return r.fail == nil && (r.credentials != nil || r.material != nil || o.manifest.Wants.Requests && r.kinds[step.ActionDone] > 0 && step.HasState(r.state))
 }
 
-// describeAction is an action in a line of the trace, without what may be secret.
+// describeAction returns the line of an action in the trace, without anything that may be secret.
 func describeAction(a *step.Action) string {
 	switch a.Kind {
 	case step.ActionLoad:
@@ -205,7 +205,7 @@ func describeAction(a *step.Action) string {
 	return a.Kind
 }
 
-// describeEvent is an event in a line of the trace.
+// describeEvent returns the line of an event in the trace.
 func describeEvent(e *step.Event) string {
 	switch {
 	case e.Problem != nil:
@@ -218,7 +218,7 @@ func describeEvent(e *step.Event) string {
 	return ""
 }
 
-// plainURL is a URL without its query, which may have anything in it.
+// plainURL returns a URL without its query, which may hold a secret.
 func plainURL(url string) string {
 	url, _, _ = strings.Cut(url, "?")
 	return url
@@ -252,7 +252,7 @@ func (o *authHost) checks(a *step.Action) error {
 	return nil
 }
 
-// texts are those of an action that a person reads.
+// texts returns the texts of an action that a person reads.
 func texts(a *step.Action) []string {
 	switch {
 	case a.Fail != nil:

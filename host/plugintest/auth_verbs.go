@@ -42,7 +42,7 @@ var authVerbs = map[string]func(o *authHost, text string) error{
 		func(o *authHost) bool { return o.flow.kinds[step.ActionHTTP] > 0 && o.signedIn() }),
 }
 
-// errNoSignIn means that the kit needs a profile to know how the sign-in goes.
+// errNoSignIn says that the kit needs a profile to know how to sign in with the provider.
 var errNoSignIn = errors.New("the kit does not know how one signs in with it: describe what is around it in a profile (signIn)")
 
 func begins(o *authHost, text string) error {
@@ -58,8 +58,8 @@ func begins(o *authHost, text string) error {
 	return o.start(s)
 }
 
-// signIn does what a host does for a request: an initial flow, and if that gives nothing,
-// an interactive one.
+// signIn runs the flows that a host runs for a request: an initial flow and, if that gives no
+// credentials, an interactive one.
 func signIn(o *authHost, _ string) error {
 	if err := begins(o, step.ReasonInitial); err != nil || o.signedIn() {
 		return err
@@ -87,7 +87,7 @@ func unknown(o *authHost, _ string) error {
 	return o.ctx.Err()
 }
 
-// signRequest has a request signed, by a provider that does that.
+// signRequest has a provider that signs requests sign one.
 func signRequest(o *authHost, _ string) error {
 	if !o.signedIn() {
 		return errNoSignIn
@@ -154,7 +154,7 @@ func isSignedIn(o *authHost, _ string) error {
 	return errNoSignIn
 }
 
-// isFresh expects credentials that have not expired.
+// isFresh expects that the credentials have not expired.
 func isFresh(o *authHost, _ string) error {
 	if c := o.flow.credentials; c != nil && c.ExpiresAt != 0 && c.ExpiresAt <= o.now {
 		return fmt.Errorf("it gave credentials that have expired %d ms ago", o.now-c.ExpiresAt)

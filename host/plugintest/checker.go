@@ -25,8 +25,8 @@ type checker struct {
 	optionErr error // options that do not fit the plugin
 }
 
-// compiler loads modules, compiled, as [worker.Compiler] does. A transport without an engine
-// is one that the caller shares with others, and that outlives the kit.
+// compiler loads and compiles modules, as [worker.Compiler] does. If it returns a transport
+// without an engine, the caller shares that transport with others, and it outlives the kit.
 type compiler interface {
 	Module(ctx context.Context, name string, binary []byte, c wasm.Config) (*wasm.Engine, *wasm.Module, error)
 	Provider(ctx context.Context, e *auth.Engine, fuel int64, name string, binary []byte) (*auth.Plugin, error)
@@ -46,9 +46,8 @@ func (k *checker) wanted(id string) bool {
 	return len(k.options.Only) == 0 || slices.Contains(k.options.Only, id)
 }
 
-// judge adds a check to the report: it failed if err is not nil. What c.Got says already
-// is a note on how the scenario was played. run is the run that the error is about, if
-// there was one.
+// judge adds a check to the report, which failed if err is not nil. A text that c.Got has already
+// is a note on how the scenario was played. run is the run that the error is about, or nil.
 func (k *checker) judge(c *Check, err error, run interface{ trace() string }) {
 	if err == nil {
 		if k.wanted(c.ID) {

@@ -11,12 +11,12 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
-// compared are the scenarios whose traces are compared: they are short, since an
-// interpreter is slow, and have most of the kinds of events.
+// compared are the scenarios whose traces are compared. They are short, since an interpreter is
+// slow, and have most of the kinds of events.
 var compared = []string{"response", "out-of-order", "cancel-sent", "joined", "strange-events", "server-crashes", "close-pending"}
 
-// comparisons are the ways to run a guest that must make no difference: on which engine,
-// and how many instances at once.
+// comparisons are ways to run a guest between which its trace must not differ: the engine, and
+// the number of instances at once.
 var comparisons = []struct {
 	check  Check
 	engine wasm.Config
@@ -55,7 +55,7 @@ func (k *kit) compare() {
 	}
 }
 
-// passed lists what is compared. It includes scenarios that were not asked for.
+// passed returns the compared scenarios that passed, even those that were not asked for.
 func (k *kit) passed() (list []*Scenario) {
 	if len(k.wires) == 0 {
 		return nil
@@ -69,8 +69,8 @@ func (k *kit) passed() (list []*Scenario) {
 	return list
 }
 
-// differs runs a scenario, and then again with another module, so many times at once. It
-// returns a run that went wrong or has another trace, if there is one.
+// differs runs a scenario, and then again with another module in that many runs at once. It
+// returns a run that failed or has another trace, or nil if there is none.
 func (k *kit) differs(s *Scenario, module *wasm.Module, runs int) (*recording, error) {
 	c := k.setup
 	c.wire = k.wires[0]
@@ -96,7 +96,7 @@ func (k *kit) differs(s *Scenario, module *wasm.Module, runs int) (*recording, e
 	return nil, nil
 }
 
-// difference says where two traces part.
+// difference returns an error that says where two traces begin to differ.
 func difference(a, b *recording) error {
 	for i := range min(len(a.entries), len(b.entries)) {
 		one, other := sdktest.Text(a.entries[i:i+1]), sdktest.Text(b.entries[i:i+1])

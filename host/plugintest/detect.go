@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 )
 
-// detect finds out which wire the guest speaks: by what it opens, and by the form of a
+// detect finds out which wire the guest speaks, by the handles that it opens and by the form of a
 // message that it sends.
 func (k *kit) detect() {
 	c := k.setup
@@ -48,7 +48,7 @@ func endReason(g *harness) string {
 	return ""
 }
 
-// needsProfile is the reason where the kit cannot know more.
+// needsProfile is the reason to skip checks if the kit cannot find out the wire.
 const needsProfile = "the kit does not know how messages look on its wire: describe it in a profile (%s)"
 
 // wiresOf returns the wires of a guest that has opened its connection, or why they are unknown.
@@ -145,7 +145,7 @@ func (k *kit) framed(g *harness) (framing, string) {
 	return learned, ""
 }
 
-// waits says what a guest that is not up waits for; written is what it has written.
+// waits says what a guest that is not up waits for. written is what it has written so far.
 func (k *kit) waits(g *harness, written []byte) string {
 	reason, sent := "the guest has not said report(UP), and waits for something", ""
 	if p := k.options.Profile; p.Greeting == "" && len(p.Replies) == 0 {

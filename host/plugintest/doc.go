@@ -9,7 +9,7 @@
 //
 //	func TestPlugin(t *testing.T) { plugintest.Test(t, "pigeon.wasm") }
 //
-// README.md describes the scenarios, which are files that other hosts can use as well;
-// what the kit finds out about a plugin by itself; and the profile, with which an author
-// tells it the rest.
+// README.md describes the scenarios, which are files that other hosts can use as well. It also
+// says what the kit finds out about a plugin by itself, and describes the profile, with which an
+// author tells the kit the rest.
 package plugintest

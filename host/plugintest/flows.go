@@ -33,7 +33,7 @@ func ReadRecording(file string) (*Recording, error) {
 // recorded is the check that runs the flows of the recordings.
 var recorded = Check{ID: "recorded", Level: Required, Title: "The flows that were recorded are the same"}
 
-// replay runs the flows of this provider in the recordings. A recording without any is an
+// replay runs the flows of this provider in the recordings. A recording without such a flow is an
 // [OptionError].
 func (k *providerKit) replay() {
 	if !k.wanted(recorded.ID) || len(k.options.Recordings) == 0 {

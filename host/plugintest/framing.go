@@ -29,7 +29,7 @@ type frame struct {
 	found   map[string]string // by the groups of a profile
 }
 
-// framings are those that the kit knows by itself, in the order in which it tries them.
+// framings are the framings that the kit knows, in the order in which it tries them.
 var framings = []framing{ndjson{}, contentLength{}, webSocket{}}
 
 // framingNamed returns a framing that the kit knows, or nil.
@@ -42,7 +42,7 @@ func framingNamed(name string) framing {
 	return nil
 }
 
-// ndjson is a message a line.
+// ndjson puts each message on a line of its own.
 type ndjson struct{}
 
 func (ndjson) name() string { return "ndjson" }
@@ -59,7 +59,7 @@ func (ndjson) say(m []byte, _, _ map[string]string) ([]byte, error) {
 	return append(bytes.Clone(m), '\n'), nil
 }
 
-// contentLength is a header with the length before each message.
+// contentLength puts a header with the length before each message.
 type contentLength struct{}
 
 func (contentLength) name() string { return "content-length" }

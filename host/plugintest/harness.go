@@ -16,7 +16,7 @@ import (
 )
 
 // harness is one guest with a host, a clock and a server around it, all on one goroutine.
-// Nothing runs in the background: when a step returns, all that follows from it has
+// Nothing runs in the background: when a step returns, all its consequences have
 // happened.
 type harness struct {
 	ctx       context.Context
@@ -61,7 +61,7 @@ type exchange struct {
 	failed     error
 }
 
-// of returns an exchange, or an empty one if no message has that exchange.
+// of returns the exchange with that number, or an empty one if no message has it.
 func (g *harness) of(n uint32) *exchange {
 	if x := g.exchanges[n]; x != nil {
 		return x
@@ -69,7 +69,7 @@ func (g *harness) of(n uint32) *exchange {
 	return &exchange{}
 }
 
-// setup is what all runs of a scenario have in common.
+// setup holds what all runs of a scenario have in common.
 type setup struct {
 	module   *wasm.Module
 	manifest abi.Manifest
@@ -106,11 +106,11 @@ func newHarness(ctx context.Context, c *setup) (*harness, error) {
 	return g, nil
 }
 
-// memory is how much memory the guest has, in bytes.
+// memory returns how much memory the guest has, in bytes.
 func (g *harness) memory() int64 { return int64(g.inst.Pages()) * pageSize }
 
-// now is the clock of the guest. It advances a little with each reading, because a runtime
-// may wait for it to.
+// now is the clock of the guest. It advances a little with each reading, because a runtime may
+// wait until it does.
 func (g *harness) now() time.Time {
 	g.clock = g.clock.Add(time.Microsecond)
 	return g.clock
@@ -126,7 +126,7 @@ func (g *harness) stop() {
 	_ = g.table.Close(ctx) // no handle of it has anything to wait for
 }
 
-// open begins the connection and lets both sides do what they do at first.
+// open begins the connection and lets both sides do their first steps.
 func (g *harness) open() error {
 	g.server = g.setup.wire.serve(g)
 	g.inst.Open(&abi.Settings{
@@ -252,10 +252,10 @@ func (g *harness) says(exchange uint32, message string, halved bool) error {
 	return g.pump()
 }
 
-// trimmed is a message without the white space around it.
+// trimmed returns a message without the white space around it.
 func trimmed(message string) string { return strings.Trim(message, " \t\r\n") }
 
-// write sends what the server says to the guest, or keeps it until the release.
+// write sends output of the server to the guest, or keeps it until the release.
 func (g *harness) write(p output) {
 	if p.on == nil {
 		return // it came with its head
@@ -266,8 +266,8 @@ func (g *harness) write(p output) {
 	}
 }
 
-// flush sends what a stream holds to the guest, cut as this run wants it, and its end if
-// it is over.
+// flush sends the queued bytes of a stream to the guest, cut as this run demands, and then the end
+// of the stream if it is over.
 func (g *harness) flush(s *stream) {
 	pieces := g.cut.pieces(s.held)
 	s.held = nil
@@ -280,7 +280,8 @@ func (g *harness) flush(s *stream) {
 }
 
 // takeUnfinished returns the streams that the server has not ended, and marks them as over,
-// since the server goes. Over HTTP, these are the requests that it has received as a whole.
+// since the server is about to leave. Over HTTP, these are the requests that it has received as
+// a whole.
 func (g *harness) takeUnfinished() (list []*stream) {
 	g.gone = true
 	for _, s := range g.streams {
@@ -292,7 +293,7 @@ func (g *harness) takeUnfinished() (list []*stream) {
 	return list
 }
 
-// leave ends everything in order, as a server does that ends.
+// leave ends all streams in good order, as a server does when it ends.
 func (g *harness) leave() error {
 	for _, s := range g.takeUnfinished() {
 		if s.kind == abi.OpenHTTP && !s.headed {
@@ -306,7 +307,7 @@ func (g *harness) leave() error {
 	return g.pump()
 }
 
-// crash breaks everything off.
+// crash breaks all streams off.
 func (g *harness) crash(status abi.Status) error {
 	for _, s := range g.takeUnfinished() {
 		g.later(func() error {
@@ -322,7 +323,7 @@ func (g *harness) crash(status abi.Status) error {
 	return g.pump()
 }
 
-// short is the beginning of a message, quoted.
+// short returns the beginning of a message, quoted.
 func short(p []byte) string {
 	const most = 120
 	if len(p) > most {

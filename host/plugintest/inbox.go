@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
-// inbox is the layer above the guest: it keeps what is delivered, and gives the verdicts.
+// inbox is the layer above the guest. It keeps the delivered messages, and gives the verdicts.
 type inbox struct {
 	harness *harness
 	got     []string // messages that were delivered
@@ -48,7 +48,7 @@ func (b *inbox) Deliver(exchange uint32, msg []byte, _ bool) abi.Verdict {
 	return v
 }
 
-// judge gives the verdict that a host gives.
+// judge returns the verdict that a host would return.
 func (b *inbox) judge(exchange uint32, msg []byte) abi.Verdict {
 	v := sdktest.Classify(msg)
 	if exchange != 0 && b.harness.of(exchange).sent == "" {
@@ -114,7 +114,7 @@ func (b *inbox) OfferInline(uint32, hostio.InlineIO) bool { return false }
 
 func (b *inbox) Close(err error) { b.closed = err }
 
-// envelope is what is looked at of a message.
+// envelope holds the members of a message that the kit looks at.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -130,7 +130,7 @@ func readEnvelope(text string) (envelope, error) {
 	return e, nil
 }
 
-// name is what the facts call name: that of a tool, or the address of a resource.
+// name returns the name in the facts: the name of a tool or prompt, or the address of a resource.
 func (e *envelope) name() string {
 	var params struct{ Name, URI string }
 	_ = json.Unmarshal(e.Params, &params) // others have no name
@@ -157,19 +157,19 @@ func (e *envelope) exchange() (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// request is a message that stands for all requests.
+// request returns a request of size bytes, for scenarios and measurements.
 func request(exchange uint32, size int) string {
 	head := `{"jsonrpc":"2.0","id":` + strconv.Itoa(int(exchange)) + `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`
 	return padded(head, `"}}}`, size)
 }
 
-// reply is the answer to it.
+// reply returns the answer of size bytes to the request of an exchange.
 func reply(exchange uint32, size int) string {
 	head := `{"jsonrpc":"2.0","id":` + strconv.Itoa(int(exchange)) + `,"result":{"content":[{"type":"text","text":"`
 	return padded(head, `"}]}}`, size)
 }
 
-// padded puts as much text between two parts as it takes to make size bytes.
+// padded joins two parts with as much text between them as it takes to make size bytes.
 func padded(head, tail string, size int) string {
 	return head + fillText(max(0, size-len(head)-len(tail))) + tail
 }

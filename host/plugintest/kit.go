@@ -32,14 +32,14 @@ type Options struct {
 	// this process, within low limits.
 	Worker []string
 
-	// CacheDir keeps compiled modules, as that of a host does; "" keeps none. With one, the
-	// report does not say how long compiling takes.
+	// CacheDir keeps compiled modules, like the CacheDir of a host; "" keeps none. With a CacheDir,
+	// the report does not say how long compiling takes.
 	CacheDir string
 
 	// Scenarios are played in addition to the kit's own, to test parts of one protocol.
 	Scenarios []*Scenario
 
-	// Recordings are of sign-ins with an auth provider, which are run again.
+	// Recordings hold sign-ins with the auth provider, which the kit runs again.
 	Recordings []*Recording
 
 	random   func() io.Reader // of an instance; nil = always the same
@@ -147,7 +147,7 @@ const pageSize = 64 << 10
 // mainGrant is the only grant that a server entry can give.
 const mainGrant = "main"
 
-// pluginName is how a manifest may call a plugin.
+// pluginName matches a name that a manifest may give to a plugin.
 var pluginName = lazyregexp.New(`^[a-z0-9][a-z0-9-]*$`)
 
 func checkManifest(m *abi.Manifest) error {
@@ -165,7 +165,7 @@ func checkManifest(m *abi.Manifest) error {
 	return nil
 }
 
-// settings are those of the profile and of the options.
+// settings merges the settings of the profile and of the options, and checks them.
 func (k *kit) settings() error {
 	values := map[string]string{}
 	maps.Copy(values, k.options.Profile.Settings)
@@ -180,18 +180,18 @@ func (k *kit) settings() error {
 	return checkSettings(k.setup.manifest.Name, values, known)
 }
 
-// basic is the scenario without which there is no other. It is tried first. If a guest does
-// something wrong while the kit finds out its wire, basic has failed.
+// basic is the scenario that all others need, so it is tried first. If a guest does something
+// wrong while the kit finds out its wire, basic has failed.
 const basic = "request"
 
-// allScenarios are the scenarios of the kit, and those of the options.
+// allScenarios returns the scenarios of the kit and those of the options.
 func (k *kit) allScenarios() []*Scenario {
 	all := Scenarios()
 	first := slices.IndexFunc(all, func(s *Scenario) bool { return s.ID == basic })
 	return slices.Concat(all[first:first+1], all[:first], all[first+1:], k.options.Scenarios)
 }
 
-// scenarios runs those that are for this transport.
+// scenarios plays the scenarios that are for this transport.
 func (k *kit) scenarios() {
 	for _, s := range k.allScenarios() {
 		c, fit, note := s.check(), s, ""
@@ -263,7 +263,7 @@ func (k *kit) cannotPlay() string {
 	return ""
 }
 
-// mostCuts is in how many places the server's side of a scenario is cut.
+// mostCuts bounds in how many places the server's side of a scenario is cut.
 const mostCuts = 400
 
 // play runs a scenario on each variant of the wire, cut in all ways that it asks
@@ -295,7 +295,7 @@ func (k *kit) play(s *Scenario) (last *recording, err error) {
 	return last, nil
 }
 
-// once is one run. It returns how many bytes the server said.
+// once runs a scenario once. It returns how many bytes the server said.
 func (k *kit) once(c *setup, s *Scenario, cut cutter) (said int, record *recording, err error) {
 	g, err := newHarness(k.ctx, c)
 	defer g.stop()
@@ -318,7 +318,7 @@ func (g *harness) perform(s *Scenario) error {
 	return nil
 }
 
-// close ends the instance that is learned from and the engines.
+// close ends the instance that the kit learns from, and the engines.
 func (k *kit) close() {
 	for _, e := range k.engines {
 		_ = e.Close() // nothing runs on it any more

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// learned is a framing that the kit takes from the guest: another instance of it sends the
-// message that the server is to say, and the server says the same bytes. So it serves
+// learned is a framing that the kit learns from the guest. Another instance of the guest sends the
+// message that the server is to say, and the server says the same bytes. So it serves only
 // framings that are the same both ways and have no state.
 type learned struct {
 	harness *harness // of the instance that shows what it writes

@@ -17,13 +17,13 @@ const (
 	mostInUse  = 8 << 20              // that three thousand of them may add: half of what a guest may have
 )
 
-// mostPages is what a host gives a guest at most, where nothing says otherwise.
+// mostPages is the most pages that a host gives a guest by default.
 const mostPages = 256
 
-// leastMeasured is what a wire has to carry for anything to be measured, in bytes.
+// leastMeasured is the message size in bytes that a wire must carry for the kit to measure at all.
 const leastMeasured = 200
 
-// measurements are the checks of what a guest uses.
+// measurements are the checks of a guest's costs.
 var measurements = []struct {
 	check Check
 	calls uint32                                   // of 200 bytes that are made before, as the first may cost more
@@ -36,7 +36,7 @@ var measurements = []struct {
 	{Check{ID: "memory-growth", Level: Fault, Title: "The memory of a guest does not grow with use"}, 0, (*kit).memoryByUse},
 }
 
-// measure finds out what the guest uses, each time with an instance of its own.
+// measure makes the measurements, each with an instance of its own.
 func (k *kit) measure() {
 	most, limit := k.options.Profile.carries()
 	for _, m := range measurements {
@@ -67,10 +67,10 @@ func (k *kit) measure() {
 	}
 }
 
-// echo is a request and its answer, of these sizes.
+// echo makes a call with a request and an answer of these sizes, in bytes.
 func (g *harness) echo(n uint32, out, in int) error { return g.call(n, request(n, out), reply(n, in)) }
 
-// call is one request and its answer.
+// call passes one request and its answer through the guest.
 func (g *harness) call(n uint32, request, reply string) error {
 	if err := g.send(n, request); err != nil {
 		return err
@@ -84,8 +84,8 @@ func (g *harness) call(n uint32, request, reply string) error {
 	return gets(g, reply)
 }
 
-// spent sums up what the events of a kind took since a mark. Those that bring
-// what a server said count as one kind.
+// spent sums up the costs since a mark: with out, of the MESSAGE events, and else of the events
+// that bring bytes of the server.
 func (r *recording) spent(from int, out bool) (sum cost) {
 	for _, c := range r.costs[min(from, len(r.costs)):] {
 		if (c.kind == abi.EventMessage.String()) == out {
@@ -143,11 +143,11 @@ func (k *kit) fuelBySize(g *harness, mark int) error {
 	return nil
 }
 
-// usualCap is how long a message may be, unless a server entry says otherwise.
+// usualCap is the longest message in bytes, unless a server entry says otherwise.
 const usualCap = 16 << 20
 
-// longestOut is the longest message that is paid for at so many units a byte. A
-// host gives an event its budget, 512 for each of the first 16 KiB of its payload
+// longestOut returns the longest message in bytes whose event stays within its budget at perByte
+// units a byte. A host gives an event its budget, 512 for each of the first 16 KiB of its payload
 // and 64 for each byte after them.
 func longestOut(perByte float64) int {
 	const gift = wasm.EventBudget + (wasm.FuelPerPayloadByte-64)*16<<10
@@ -184,8 +184,8 @@ func (k *kit) memoryBySize(g *harness, _ int) error {
 	return nil
 }
 
-// memoryByUse makes as many calls as carry the bytes of three thousand calls of 1 KiB: a
-// runtime that collects its garbage has done so by then.
+// memoryByUse makes as many calls as carry the bytes of three thousand calls of 1 KiB. A runtime
+// that collects its garbage has done so by then.
 func (k *kit) memoryByUse(g *harness, _ int) error {
 	size := k.room(1 << 10)
 	rounds := uint32(1000 * (1 << 10) / size)
@@ -202,7 +202,7 @@ func (k *kit) memoryByUse(g *harness, _ int) error {
 	}
 	after := g.memory()
 	k.report.figure("memory-used", fmt.Sprintf("of an instance after %d calls", 3*rounds), after, "bytes")
-	// What has grown until there was no more does not grow any more.
+	// A memory that has reached its limit does not grow any more.
 	if after-first > mostInUse {
 		return fmt.Errorf("%d calls added %d bytes of memory to %d; a guest may have %d", 3*rounds, after-first, first, mostPages*pageSize)
 	}

@@ -78,7 +78,7 @@ type lengthForm struct {
 	little bool   // the least significant byte comes first
 }
 
-// lengthForms are all of them, by their names in a profile.
+// lengthForms holds all forms by their names in a profile.
 var lengthForms = func() map[string]*lengthForm {
 	list := []*lengthForm{
 		{name: "decimal", base: 10, wanted: "decimal digits"},
@@ -99,10 +99,10 @@ var lengthForms = func() map[string]*lengthForm {
 // maxLength bounds what a length may say, so that sums of lengths do not overflow.
 const maxLength = 1 << 40
 
-// lengthForm is how the profile says that lengths are written; nil if it says what is no form.
+// lengthForm returns the form of the lengths that the profile names, or nil if there is no such form.
 func (p *Profile) lengthForm() *lengthForm { return lengthForms[cmp.Or(p.Length, "decimal")] }
 
-// read returns the length that p says, all of p.
+// read returns the length that is written in p. It must take all of p.
 func (f *lengthForm) read(p []byte) (int, error) {
 	n, err := uint64(0), error(nil)
 	switch {
@@ -148,7 +148,7 @@ func (f *lengthForm) ordered(p []byte) []byte {
 	return p
 }
 
-// added is what the terms of ${length+5+name} add to a length.
+// added returns what the terms of ${length+5+name} add to a length.
 func added(sum string, values map[string]string) (n int) {
 	for _, term := range strings.Split(sum, "+")[1:] {
 		more, err := strconv.Atoi(term)

@@ -1,11 +1,11 @@
 package plugintest
 
-// A Level says what a check means for the whole.
+// A Level says what a failed check means for the whole module.
 type Level string
 
-// The levels. A module that fails a required check does not pass; a fault is a check of
-// something that a transport has to survive, and is required as well; advice is about work
-// that costs more than it should.
+// The levels. A module that fails a required check does not pass. A fault is a check of something
+// that a transport has to survive, and is required as well. Advice is about work that costs more
+// than it should.
 const (
 	Required    Level = "required"
 	Fault       Level = "fault"

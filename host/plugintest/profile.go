@@ -12,7 +12,7 @@ import (
 )
 
 // A Profile describes a wire that the kit does not know: how messages are framed, and
-// what the server says before the first one. README.md describes the file. In its texts
+// what the server says before the first one. README.md describes the file. In the texts of the file,
 // a character up to U+00FF is a byte.
 type Profile struct {
 	Settings map[string]string `json:"settings"` // of the server entry
@@ -20,10 +20,10 @@ type Profile struct {
 	Greeting string            `json:"greeting"` // what the server says first
 	Replies  []Rule            `json:"replies"`  // what it answers before anything is taken for a message
 
-	// The rest of the framing called pattern. Sent is what precedes a message of the
-	// guest, with a group called length; if the length counts more than the message, a
-	// group called counted has found that. SentEnd is what follows the message, and
-	// Said how the server says one.
+	// The rest is for the framing called pattern. Sent matches what precedes a message of the
+	// guest, with a group called length. If the length counts more than the message, a group
+	// called counted matches what else it counts. SentEnd matches what follows the message.
+	// Said is the text with which the server says a message.
 	Length  string `json:"length"` // how lengths are written; empty = decimal
 	Sent    string `json:"sent"`
 	SentEnd string `json:"sentEnd"`
@@ -160,7 +160,7 @@ func (r *Rule) expression(values map[string]string) *regexp.Regexp {
 	return to
 }
 
-// compilePattern is compile for the fields that the framing called pattern adds, except for
+// compilePattern does the work of compile for the fields of the framing called pattern, except for
 // the names in them.
 func (p *Profile) compilePattern() (err error) {
 	form := p.lengthForm()
@@ -186,8 +186,8 @@ func (p *Profile) compilePattern() (err error) {
 	return nil
 }
 
-// answer returns what the first rule that matches says, and how many bytes of heard it
-// is about. It stores in values what the groups of the rule have found.
+// answer returns the answer of the first rule that matches, and how many bytes of heard the rule
+// matches. It stores in values what the groups of the rule have found.
 func (p *Profile) answer(heard []byte, values map[string]string) (n int, answer []byte, ok bool) {
 	for i := range p.Replies {
 		r := &p.Replies[i]

@@ -20,7 +20,7 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.field + ": " + e.err.Error() }
 func (e *fieldError) Unwrap() error { return e.err }
 
-// wrong returns the error for a field, which says what is expected of it.
+// wrong returns the error for a field. Its text says what is expected of the field.
 func wrong(field, format string, args ...any) error {
 	return &fieldError{field, fmt.Errorf(format, args...)}
 }
@@ -64,8 +64,8 @@ func readFields(text []byte) (map[string]int, error) {
 	return r.line, err
 }
 
-// value reads the next value, which is decoded into a t; t is nil where JSON of any
-// shape is taken.
+// value reads the next value, which is decoded into a t. t is nil if JSON of any shape is
+// accepted.
 func (r *fieldReader) value(t reflect.Type, path string) error {
 	token, err := r.tokens.Token()
 	if err != nil || token != json.Delim('{') && token != json.Delim('[') {
@@ -99,8 +99,8 @@ func (r *fieldReader) value(t reflect.Type, path string) error {
 	return err
 }
 
-// member returns the type of a member of an object, nil if any JSON is taken. If the object
-// has no such member, it returns the names that there are.
+// member returns the type of a member of an object, or nil if any JSON is accepted. If the object
+// has no such member, it returns the names of those that it has.
 func member(t reflect.Type, name string) (of reflect.Type, expected []string) {
 	switch {
 	case t != nil && t.Kind() == reflect.Map:
@@ -121,7 +121,7 @@ func member(t reflect.Type, name string) (of reflect.Type, expected []string) {
 	return nil, expected
 }
 
-// lineAt is the line that an offset lies in.
+// lineAt returns the line that an offset lies in.
 func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(int(offset), len(text))], []byte("\n"))
 }

@@ -51,7 +51,7 @@ func (c *byteReader) ReadRune() (rune, int, error) {
 	return rune(c.bytes[c.at-1]), 1, nil
 }
 
-// match is where an expression and its groups are found in p, or nil.
+// match returns the offsets of an expression and its groups in p, or nil if it does not match.
 func match(re *regexp.Regexp, p []byte) []int {
 	return re.FindReaderSubmatchIndex(&byteReader{bytes: p})
 }
@@ -72,8 +72,8 @@ func groups(re *regexp.Regexp) []string {
 
 var placeholder = lazyregexp.New(`\$\{([^{}]*)\}`)
 
-// expand replaces each ${name} of a text by its value, which is bytes already. A name
-// without a value yet is replaced by nothing.
+// expand returns the bytes of a text, in which it replaces each ${name} by its value. A value is
+// bytes already. A name without a value is replaced by nothing.
 func expand(text string, values map[string]string) []byte {
 	var out []byte
 	from := 0

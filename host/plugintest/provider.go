@@ -14,7 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// classAuth is what a report calls an auth provider.
+// classAuth is the class of an auth provider in a report.
 const classAuth = "auth"
 
 // fuelShare is the part of a provider's budget, one in so many, that should be enough for a
@@ -160,7 +160,7 @@ var providerComparisons = []Check{
 	{ID: "fuel", Level: Advice, Title: "No step of a sign-in takes more than half of its budget"},
 }
 
-// compare makes the providerComparisons.
+// compare makes the checks of providerComparisons.
 func (k *providerKit) compare() {
 	s := providerScenario("sign-in")
 	first, broken := k.play(s, k.plugin)
@@ -187,7 +187,7 @@ func (k *providerKit) compare() {
 	}
 }
 
-// differs plays a scenario again and compares what was replied.
+// differs plays a scenario again and compares the replies with those of first.
 func (k *providerKit) differs(first *authHost, s *Scenario, instances ...auth.Provider) (*authHost, error) {
 	o, err := k.play(s, instances...)
 	if err != nil && !errors.Is(err, errNoSignIn) {

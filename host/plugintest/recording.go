@@ -25,7 +25,7 @@ type recording struct {
 	results map[uint32]string // of MESSAGE, by exchange
 }
 
-// cost is what one event took.
+// cost is the cost of one event.
 type cost struct {
 	kind    string
 	arg     string
@@ -57,7 +57,7 @@ func (r *recording) line(line, payload []byte) {
 	r.entries = append(r.entries, sdktest.Entry{Line: string(line), Bytes: bytes.Clone(payload)})
 }
 
-// note counts a line and what it speaks of.
+// note adds a line to the hash of the trace, and counts the event or the host call in it.
 func (r *recording) note(line, payload []byte) {
 	var size [8]byte
 	binary.LittleEndian.PutUint64(size[:], uint64(len(payload)))
@@ -89,8 +89,8 @@ func (r *recording) end(text string) {
 	}
 }
 
-// trace is the end of the trace, in the form of golden traces. A run that never began has
-// none.
+// trace returns the end of the trace, in the form of golden traces. It returns "" for a run that
+// never began.
 func (r *recording) trace() string {
 	if r == nil {
 		return ""

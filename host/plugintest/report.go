@@ -28,7 +28,7 @@ type Report struct {
 	Figures []Figure `json:"figures"`
 }
 
-// Plugin is what was tested.
+// Plugin describes the tested plugin.
 type Plugin struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`

@@ -58,8 +58,8 @@ func providerScenario(id string) *Scenario {
 	return list[slices.IndexFunc(list, func(s *Scenario) bool { return s.ID == id })]
 }
 
-// scenariosIn returns those of a folder of the kit, which have these verbs. A test reads
-// them all, so there are no errors.
+// scenariosIn returns the scenarios in a folder of the kit, which have these verbs. A test reads
+// all of them, so no errors are returned.
 func scenariosIn[V any](folder string, verbs map[string]V) (list []*Scenario) {
 	entries, err := files.ReadDir(folder)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Scenario) header(name, value string) error {
 	return nil
 }
 
-// unless is a verb that expects that something is not so, and says text if it is.
+// unless returns a verb that fails with text if so is true.
 func unless[H any](text string, so func(H) bool) func(H, string) error {
 	return func(on H, _ string) error {
 		if so(on) {
@@ -170,8 +170,8 @@ func unless[H any](text string, so func(H) bool) func(H, string) error {
 	}
 }
 
-// perform goes through steps on what the verbs are about, until a step fails. It ends
-// with errEnough where a step says so.
+// perform goes through steps with their verbs on a host, until a step fails. A step can end it
+// early with errEnough.
 func perform[H any](on H, verbs map[string]func(H, string) error, steps []Step) error {
 	for _, s := range steps {
 		err := verbs[s.Verb](on, s.Text)
@@ -190,7 +190,7 @@ func perform[H any](on H, verbs map[string]func(H, string) error, steps []Step) 
 	return nil
 }
 
-// check is the check that playing the scenario makes.
+// check returns the check that playing the scenario makes.
 func (s *Scenario) check() Check {
 	return Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points}
 }
@@ -233,8 +233,8 @@ func (s *Scenario) unrolled() (*Scenario, error) {
 // maxFill is the longest filling, in bytes.
 const maxFill = 64 << 20
 
-// fill replaces $fill(N) by as many bytes of text as it takes to make the message
-// that stands on the line N bytes long.
+// fill replaces $fill(N) by as much text as makes the message on the line N bytes
+// long.
 func (s *Scenario) fill(p *Step) error {
 	message := p.Text
 	if _, m, ok := strings.Cut(p.Text, " {"); ok {
@@ -257,7 +257,7 @@ func (s *Scenario) fill(p *Step) error {
 	return nil
 }
 
-// fillText is n bytes of text.
+// fillText returns n bytes of text.
 func fillText(n int) string { return strings.Repeat("0123456789abcdef", n/16+1)[:n] }
 
 // carries returns how long a message may be, in bytes, and why. It returns math.MaxInt if no bound
@@ -285,9 +285,9 @@ func (p *Profile) carries() (most int, why string) {
 // usualHighWater is how much a host lets wait in a handle before it holds messages back.
 const usualHighWater = 256 << 10
 
-// within returns the scenario with sizes for a wire that carries so much: its fillings, its
-// cap, and the bytes that the host lets wait are reduced in the same proportion. It is false
-// if there are messages in it that are too long and not filled.
+// within returns the scenario with sizes for a wire that carries messages of at most most bytes.
+// Its fillings, its cap, and the bytes that the host lets wait are reduced in the same proportion.
+// It returns false if the scenario has messages that are too long and not filled.
 func (s *Scenario) within(most int) (*Scenario, bool) {
 	if s.largest <= most {
 		return s, true
@@ -307,8 +307,8 @@ func (s *Scenario) within(most int) (*Scenario, bool) {
 	return &c, c.largest <= most
 }
 
-// sized returns a scenario as it fits the wire of this plugin, with a note for the report
-// if sizes were changed; or nil, and why it cannot be played.
+// sized returns a scenario in sizes that fit the wire of this plugin, with a note for the report
+// if it changed sizes. If the scenario cannot be played, it returns nil and the reason.
 func (k *kit) sized(s *Scenario) (*Scenario, string) {
 	most, why := k.options.Profile.carries()
 	fit, ok := s.within(most)
@@ -321,13 +321,13 @@ func (k *kit) sized(s *Scenario) (*Scenario, string) {
 	return s, ""
 }
 
-// room is a size that the wire of this plugin carries.
+// room returns n, or the largest size in bytes that the wire of this plugin carries if that is less.
 func (k *kit) room(n int) int {
 	most, _ := k.options.Profile.carries()
 	return min(n, most)
 }
 
-// inWords is a size as it is shown.
+// inWords returns a size for people.
 func inWords(n int) string {
 	switch {
 	case n%(1<<20) == 0:

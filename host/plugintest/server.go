@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// server is the other side of a harness: it reads what the guest writes, and makes bytes of
-// the messages for the guest. Halves, pauses and ends are the harness's.
+// server is the other side of a harness. It reads what the guest writes, and turns messages for
+// the guest into bytes. The harness itself takes care of halves, pauses and ends.
 type server interface {
 	opened(s *stream) error
 	wrote(s *stream) error
@@ -31,14 +31,14 @@ type output struct {
 	last  bool
 }
 
-// wire is how messages look between a guest and a server.
+// wire says how messages look between a guest and a server.
 type wire struct {
 	name  string
 	class string
 	serve func(g *harness) server
 }
 
-// pipeWire is a wire of one byte stream that everything shares: a process, a socket, an
+// pipeWire returns a wire of one byte stream that all messages share: a process, a socket, or an
 // HTTP exchange that was upgraded.
 func pipeWire(class string, f framing, p *Profile) wire {
 	return wire{f.name(), class, func(g *harness) server { return newPipeServer(g, f, p) }}
@@ -95,7 +95,7 @@ func upgradeHeaders(request []abi.Pair) (list []abi.Pair) {
 	return list
 }
 
-// tell says something that is no message, if it is anything.
+// tell says bytes that are no message. It says nothing if p is empty.
 func (v *pipeServer) tell(s *stream, p []byte) {
 	if len(p) > 0 && !v.harness.gone {
 		v.harness.write(output{s, p, false})

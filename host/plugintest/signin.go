@@ -9,9 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// SignIn is what the world around an auth provider says: what stands in the server
-// entry, what the origins answer that it calls, and what a person does. README.md
-// describes it. What is empty is as the kit makes it up.
+// SignIn describes the world around an auth provider: the settings of the server entry, the
+// answers of the origins that the provider calls, and the actions of a person. README.md describes
+// it. The kit makes up the fields that are empty.
 type SignIn struct {
 	Settings  json.RawMessage   `json:"settings"`  // an object
 	Server    string            `json:"server"`    // the url of the server
@@ -22,7 +22,7 @@ type SignIn struct {
 	Run       *step.RunResult   `json:"run"`       // how the command ends; ${count} is how often it was run
 }
 
-// An Answer is what a server says to an exchange.
+// An Answer is a server's answer to an exchange.
 type Answer struct {
 	To      string            `json:"to"`     // a regular expression for METHOD URL, and a line feed and the body
 	Status  int               `json:"status"` // 0 = 200
@@ -32,10 +32,10 @@ type Answer struct {
 	to *regexp.Regexp
 }
 
-// serverURL is where the server of the kit is, unless a profile says otherwise.
+// serverURL is the url of the kit's server, unless a profile says otherwise.
 const serverURL = "https://server.example/mcp"
 
-// compile checks what a profile says of a sign-in.
+// compile checks the sign-in of a profile, and compiles its expressions.
 func (s *SignIn) compile() (err error) {
 	if s == nil {
 		return nil
@@ -58,8 +58,8 @@ func (s *SignIn) compile() (err error) {
 	return checkNames(texts...)
 }
 
-// withDefaults returns the profile with what it leaves out made up, for a provider with
-// these settings. s may be nil.
+// withDefaults returns the sign-in with made-up values for the fields that are empty, for a
+// provider with these settings. s may be nil.
 func (s *SignIn) withDefaults(settings []step.Setting) *SignIn {
 	out := SignIn{}
 	if s != nil {
@@ -81,7 +81,7 @@ func (s *SignIn) withDefaults(settings []step.Setting) *SignIn {
 	return &out
 }
 
-// inventedSettings has a value for each required setting.
+// inventedSettings returns an object with a value for each required setting.
 func inventedSettings(settings []step.Setting) json.RawMessage {
 	values := map[string]any{}
 	for _, s := range settings {
@@ -105,7 +105,7 @@ func inventedSettings(settings []step.Setting) json.RawMessage {
 	return text
 }
 
-// secrets are the values of the secret settings, which must not be shown to a person.
+// secrets returns the values of the secret settings, which must not be shown to a person.
 func (s *SignIn) secrets(settings []step.Setting) (list []string) {
 	var values map[string]any
 	_ = json.Unmarshal(s.Settings, &values) // compile has looked at it

@@ -46,9 +46,9 @@ const indent = "        "
 
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n"+indent) }
 
-// section lists the checks of a level, each failed one followed by its trace.
-// Those that were skipped for one reason stand together. Why a check was not made is
-// told once: told has the first check of each reason.
+// section lists the checks of a level, each failed one followed by its trace. Checks that were
+// skipped for one reason stand together, and each reason is given once: told maps it to its first
+// check.
 func (r *Report) section(out *strings.Builder, level Level, lines int, told map[string]string) {
 	fmt.Fprintf(out, "%s\n", level)
 	for _, c := range r.Checks {
@@ -87,7 +87,7 @@ func (r *Report) section(out *strings.Builder, level Level, lines int, told map[
 	out.WriteString("\n")
 }
 
-// ids lists the checks that are like this.
+// ids lists the checks for which like is true.
 func (r *Report) ids(like func(Check) bool) (ids []string) {
 	for _, c := range r.Checks {
 		if like(c) {
@@ -97,7 +97,7 @@ func (r *Report) ids(like func(Check) bool) (ids []string) {
 	return ids
 }
 
-// binding lists the checks of this result that count.
+// binding lists the checks with this result that are of a binding level.
 func (r *Report) binding(result Result) []string {
 	return r.ids(func(c Check) bool { return c.Level.binding() && c.Result == result })
 }
@@ -152,8 +152,8 @@ func (r *Report) summary() string {
 	return text + "passes"
 }
 
-// Shortfall says in a line for people why the plugin does not pass, or cannot be
-// said to, with the ids of the checks. It is empty where the plugin passes.
+// Shortfall says in a line for people why the plugin does not pass, or why that is not known, with
+// the ids of the checks. It returns "" if the plugin passes.
 func (r *Report) Shortfall() string {
 	const most = 8 // that are named
 	ids, text, reason := r.binding(Failed), "does not pass: ", ""

@@ -40,7 +40,7 @@ func unquote(text string) ([]byte, error) {
 	return []byte(p), nil
 }
 
-// expects notes what later steps expect to see. On no wire is that taken for a message.
+// expects notes the bytes that later steps expect to see. No wire takes those for a message.
 func (g *harness) expects(steps []Step) {
 	for _, step := range steps {
 		if p, err := unquote(step.Text); step.Verb == "sees" && err == nil {
@@ -49,15 +49,15 @@ func (g *harness) expects(steps []Step) {
 	}
 }
 
-// awaits reports whether a step to come expects what begins like this.
+// awaits reports whether a later step expects bytes that begin like heard.
 func (g *harness) awaits(heard []byte) bool {
 	return slices.ContainsFunc(g.expected, func(p []byte) bool {
 		return bytes.HasPrefix(heard, p) || bytes.HasPrefix(p, heard)
 	})
 }
 
-// sees expects that the next bytes that a stream has brought are these, and lets
-// the server go on behind them.
+// sees expects that the next bytes on a stream are these, and lets the server go on behind
+// them.
 func sees(g *harness, text string) error {
 	p, err := unquote(text)
 	if err != nil {
@@ -88,7 +88,7 @@ func (g *harness) obstacle() string {
 	return ""
 }
 
-// unanswered says which bytes no rule of a profile is about.
+// unanswered quotes bytes that no rule of a profile matches.
 func unanswered(p []byte) string {
 	return "; the server was sent " + short(p) + ", which no rule of the profile answers"
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 )
 
-// errEnough ends a run in which all is well.
+// errEnough ends a run early that has gone well so far.
 var errEnough = errors.New("enough")
 
 // verbs are what a step of a scenario for transports can do or expect. An error is an
@@ -48,7 +48,7 @@ var verbs = map[string]func(*harness, string) error{
 	},
 }
 
-// onExchange is a verb with an exchange before its text.
+// onExchange returns a verb that has an exchange before its text.
 func onExchange(do func(*harness, uint32, string) error) func(*harness, string) error {
 	return func(g *harness, text string) error {
 		word, rest, _ := strings.Cut(text, " ")
@@ -73,8 +73,8 @@ func openUp(g *harness, _ string) error {
 	return nil
 }
 
-// greet is the handshake of the legacy era, which some transports begin to listen
-// after.
+// greet makes the handshake of the legacy era, after which some transports begin to
+// listen.
 func greet(g *harness, _ string) error {
 	const hello, done = 901, 902
 	err := g.call(hello,
@@ -99,7 +99,7 @@ func cancel(g *harness, n uint32, _ string) error {
 	return g.pump()
 }
 
-// withdraw is cancel of a message that must not have been sent yet.
+// withdraw cancels a message that must not have been sent yet.
 func withdraw(g *harness, n uint32, _ string) error {
 	x := g.of(n)
 	x.waiting, x.cancelled = false, true
@@ -199,7 +199,7 @@ func release(g *harness, _ string) error {
 	return g.pump()
 }
 
-// drains lets the server take what waits, and the guest go on.
+// drains lets the server take the waiting bytes, and the guest go on.
 func drains(g *harness, _ string) error {
 	g.stuck = false
 	for _, s := range g.streams {
@@ -238,7 +238,7 @@ func hears(g *harness, text string) error {
 	return nil
 }
 
-// found says in an error what there is instead of what was expected.
+// found says for an error what the run has instead of the expected.
 func (g *harness) found() string {
 	if g.inbox.closed != nil {
 		return "the connection has ended: " + g.inbox.closed.Error()
@@ -290,7 +290,7 @@ func gets(g *harness, text string) error {
 	return nil
 }
 
-// rejects expects that something was delivered for which the verdict was this.
+// rejects expects a delivery with this verdict.
 func rejects(g *harness, text string) error {
 	if !slices.ContainsFunc(g.inbox.refused, func(v abi.Verdict) bool { return v.String() == text }) {
 		return fmt.Errorf("expected a delivery with the verdict %s, got %v", text, g.inbox.refused)

@@ -67,7 +67,7 @@ func (v *webServer) wrote(s *stream) error {
 
 func contentType(media string) abi.Pair { return abi.Pair{Key: "content-type", Value: media} }
 
-// endpoint is where messages go to on HTTP+SSE.
+// endpoint is the address that messages are posted to on HTTP+SSE.
 const endpoint = "/messages?session=kit"
 
 func (v *webServer) posted(s *stream) error {
@@ -114,8 +114,8 @@ func (v *webServer) message(exchange uint32, text string, halved bool) (output, 
 	return output{s, p, answers}, nil
 }
 
-// head begins a response, unless it has begun. All of a body ends it. A response of the
-// legacy era names the session.
+// head begins a response, unless it has begun. A whole body also ends it. A response of the legacy
+// era names the session.
 func (v *webServer) head(s *stream, media string, length int64, body []byte) {
 	if s.headed {
 		return

@@ -14,15 +14,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// A target is what a grant of the kit leads to. What a guest may ask for is what it may ask
-// of the target in a host; nothing is dialled or started, and the handle is a stream.
+// A target is the target of a grant of the kit. A guest may ask it for the same as a target in a
+// host. Nothing is dialled or started, and the handle is a stream.
 type target struct {
 	capability.Target
 	harness *harness
 }
 
-// targets are those of a server entry in a host. Where they are matters only where a
-// guest names another place.
+// targets returns the targets of a server entry in a host. Their addresses matter only if a guest
+// names another place.
 func targets() map[abi.OpenKind]capability.Target {
 	origin, err := httpclient.ParseOrigin("https://server.example")
 	if err != nil {
@@ -58,7 +58,7 @@ type opener struct {
 	target target
 }
 
-// Open makes a stream of the kit for a request that the opener of a host takes.
+// Open makes a stream of the kit for a request that a host's opener accepts.
 func (o opener) Open(at capability.Opening, r *abi.OpenRequest) (capability.Handle, abi.Status, error) {
 	if _, status, err := o.Opener.Open(at, r); err != nil {
 		return nil, status, err
@@ -74,8 +74,8 @@ func (o opener) Open(at capability.Opening, r *abi.OpenRequest) (capability.Hand
 	return s, abi.OK, nil
 }
 
-// stream is something that the guest has opened. What it writes is kept until
-// the server comes to it.
+// stream is a handle that the guest has opened. Bytes that the guest writes are kept until the
+// server reads them.
 type stream struct {
 	capability.Slot
 	harness *harness
@@ -102,7 +102,7 @@ func (s *stream) Start() {
 // End implements [capability.Handle].
 func (s *stream) End() { s.finish(s.Slot.End) }
 
-// finish has last say the last event of a stream, and takes the stream out of its table.
+// finish calls last for the last event of a stream, and takes the stream out of its table.
 func (s *stream) finish(last func()) {
 	if !s.Ended() {
 		s.Cancel(nil)
@@ -111,7 +111,7 @@ func (s *stream) finish(last func()) {
 	}
 }
 
-// head says the head of an answer.
+// head sends the head of an answer to the guest.
 func (s *stream) head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
 	s.headed, s.over = true, s.over || last
 	s.Requested(true)
@@ -155,7 +155,7 @@ func (s *stream) Close() {
 // is reports whether the guest asked for a flag.
 func (s *stream) is(flag uint32) bool { return s.request.Flags&flag != 0 }
 
-// Open opens through the table. What it refuses is kept for the report.
+// Open opens through the table. It keeps the error of a refusal for the report.
 func (g *harness) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	s, status, err := g.table.Open(kind, r, sink)
 	if err != nil && g.refuse == abi.OK {
@@ -210,15 +210,15 @@ func (t *timers) next(until time.Time) (id uint32, at time.Time, ok bool) {
 	return id, at, ok
 }
 
-// cutter says where what the server says is cut: in one place, in all, or where a
-// host would cut it.
+// cutter says where the server's bytes are cut: in one place, in all places, or where a host would
+// cut them.
 type cutter struct {
 	at   int // the offset of the one place; 0 for none
 	all  bool
 	said int // bytes so far
 }
 
-// cuts reports whether anything is cut where a host would not cut it.
+// cuts reports whether it cuts in places where a host would not.
 func (c *cutter) cuts() bool { return c.all || c.at > 0 }
 
 func (c *cutter) pieces(p []byte) (list [][]byte) {
@@ -234,7 +234,7 @@ func (c *cutter) pieces(p []byte) (list [][]byte) {
 	return slices.AppendSeq(list, slices.Chunk(p, size))
 }
 
-// epoch is what the clocks of guests begin with.
+// epoch is the time at which the clocks of guests begin.
 var epoch = time.Unix(1_750_000_000, 0)
 
 // randomness is the same in every run.

@@ -18,8 +18,8 @@ type Command struct {
 	program string
 }
 
-// NewCommand returns the program with a configuration, to which plugins are added
-// that lie in files, by name.
+// NewCommand returns the program with a configuration. It adds the plugins in files,
+// which are paths by name.
 func NewCommand(t testing.TB, configuration string, files map[string]string) *Command {
 	t.Helper()
 	c := &Command{dir: t.TempDir(), program: testenv.Program(t, "github.com/wharf-mcp/wharf/cmd/wharf")}

@@ -48,8 +48,8 @@ func Host(t testing.TB, c host.Config) *host.Host {
 	return h
 }
 
-// Kit puts the module in a file to the conformance kit: to all of it in long trials, and
-// else to one check of each thing that the kit is about.
+// Kit tests the module in a file with the conformance kit: with all of it if WHARF_LONG is
+// set, and else with one check of each thing that the kit is about.
 func Kit(t *testing.T, file string, o plugintest.Options) {
 	t.Helper()
 	if !testenv.Long() {

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/internal/mcptest"
 )
 
-// serverArgument has a test binary be an MCP server.
+// serverArgument makes a test binary run as an MCP server.
 const serverArgument = "mcp-server"
 
 // Main is the TestMain of a package whose tests use [Server].

@@ -43,7 +43,7 @@ func (s *Process) Kill() {
 	<-s.gone
 }
 
-// ID is that of the process.
+// ID returns the id of the process.
 func (s *Process) ID() int { return s.cmd.Process.Pid }
 
 // outputLog keeps the output of a program, and closes heard when want is in it.

@@ -7,8 +7,8 @@ import (
 	extism "github.com/extism/go-sdk"
 )
 
-// Provider runs the module of an auth provider until the test ends, and returns what calls an
-// export of it.
+// Provider runs the module of an auth provider until the test ends. It returns a function that
+// calls an export of the module.
 func Provider(t testing.TB, module []byte) (call func(export string, in []byte) ([]byte, error)) {
 	t.Helper()
 	manifest := extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: module}}}

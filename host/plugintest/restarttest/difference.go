@@ -2,7 +2,7 @@ package restarttest
 
 import "fmt"
 
-// around is how much of two texts is shown where they part, in bytes.
+// around is how many bytes of two texts are shown where they begin to differ.
 const around = 24
 
 // difference says, for people, where a text differs from the wanted one, and quotes both at
@@ -16,7 +16,7 @@ func difference(want, got string) string {
 		len(want), len(got), at, piece(want, at), piece(got, at))
 }
 
-// piece is what a text has at a place, with a little of what is before it.
+// piece returns the part of a text at an offset, with a little of the text before it.
 func piece(text string, at int) string {
 	if at >= len(text) {
 		return "the end"

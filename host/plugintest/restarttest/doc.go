@@ -12,7 +12,7 @@
 //	}
 //
 // The server at the end has the tools echo and trigger-long-running-operation of
-// the reference server "everything": that one will do, and so will [NewServer].
-// Nothing here waits for a time to pass: what a trial waits for is said by the
-// counterpart, by the server, or by the host.
+// the reference server "everything". Use that server, or [NewServer].
+// Nothing here waits for a time to pass: a trial waits for a sign from the counterpart, the
+// server or the host.
 package restarttest

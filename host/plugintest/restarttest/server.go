@@ -12,8 +12,8 @@ const (
 	longTool = "trigger-long-running-operation"
 )
 
-// NewServer returns a server of the official SDK that has what a trial calls. It is
-// carried by whatever the transport under trial wants.
+// NewServer returns a server of the official SDK with the tools that a trial calls. Run it behind
+// the transport under trial.
 func NewServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "restart test", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: echoTool, Description: "says it again"}, echo)

@@ -21,17 +21,17 @@ type Trial struct {
 	Config host.Config // with the plugin; Reconnect is the trial's own
 	Entry  host.Server
 
-	// Start makes the counterpart reachable, the server with it, and returns when it
-	// is. It comes back at the address where it was.
+	// Start makes the counterpart and the server reachable, and returns when they are. After a
+	// Kill, the counterpart must come back at its old address.
 	Start func(t *testing.T)
 
-	// Kill ends the counterpart without a word, and returns when it is gone. It may
-	// be gone already, and is when a trial ends.
+	// Kill ends the counterpart without a word, and returns when it is gone. The counterpart may
+	// be gone already, as it is when a trial ends.
 	Kill func(t *testing.T)
 
-	// ComesBack says that the counterpart is back by itself, such as a server that is
-	// started for each connection. Start is then called once, Kill only while there
-	// is a connection, and nothing is tried without it.
+	// ComesBack says that the counterpart comes back by itself, such as a server that is started
+	// for each connection. Start is then called once, Kill only while there is a connection, and
+	// the trial tries nothing without the counterpart.
 	ComesBack bool
 
 	Longest int // bytes of the longest text that is echoed; 0 = 1 MiB
