@@ -40,7 +40,8 @@ type Relay = session.Relay
 // wrote it. An error of the server is an [*RPCError] whose Raw is the error as the server wrote
 // it. Arguments and results are not compared with schemas. Tools that the entry does not
 // permit are neither listed nor called. [WithOptions] has its say as for [Session.Call], and a
-// lost connection has the same outcome.
+// lost connection has the same outcome. Relay returns after Event has returned from the
+// notifications that came before the answer, so Event must not wait for it.
 func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
 	entry := s.entry.Load()
 	if err := permitsText(entry, r.Method, r.Params); err != nil {

@@ -25,7 +25,9 @@ type notificationQueue struct {
 	running bool
 	closed  bool
 	crammed bool         // shed made too little room, and is not tried again before the next batch
-	told    ctxcond.Cond // the handler has been passed everything
+	taken   uint64       // batches that were passed to the handler, or are at the moment
+	done    uint64       // of these, those that it has returned from
+	told    ctxcond.Cond // done has changed
 
 	heard, logs, coalesced, lost uint64
 }
@@ -131,6 +133,8 @@ func (q *notificationQueue) run() {
 func (q *notificationQueue) take(b *batch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.done = q.taken
+	q.told.Broadcast()
 	if b.size > keepBatch {
 		*b = batch{}
 	}
@@ -138,18 +142,22 @@ func (q *notificationQueue) take(b *batch) bool {
 	*b, q.filling = q.filling, batch{entries: b.entries[:0], buffer: b.buffer[:0]}
 	q.crammed = false
 	q.running = len(b.entries) > 0
-	if !q.running {
-		q.told.Broadcast()
+	if q.running {
+		q.taken++
 	}
 	return q.running
 }
 
-// awaitHeard waits until the handler has returned from all notifications, or until ctx ends.
+// awaitHeard waits until the handler has returned from all notifications that are queued, or until
+// ctx ends. If the server goes on sending, that is at most the rest of a batch longer.
 func (q *notificationQueue) awaitHeard(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.running {
-		q.told.Await(ctx, &q.mu)
+	last := q.taken
+	if len(q.filling.entries) > 0 {
+		last++
+	}
+	for q.done < last && q.told.Await(ctx, &q.mu) == nil {
 	}
 }
 

@@ -79,6 +79,17 @@ func TestAwaitHeard(t *testing.T) {
 	p.AwaitHeard(t.Context())
 }
 
+// TestAwaitHeardUnderAFlood holds that a server that never stops delays it no more than by what
+// was queued.
+func TestAwaitHeardUnderAFlood(t *testing.T) {
+	var p *Peer
+	note := func() { p.Deliver(0, []byte(`{"jsonrpc":"2.0","method":"notifications/x"}`), false) }
+	p = NewPeer(Config{Link: &echo{}, Handler: &script{notify: func(*Incoming) { note() }}})
+	note()
+	p.AwaitHeard(t.Context())
+	p.Close(nil)
+}
+
 func TestFullQueueSheds(t *testing.T) {
 	h, heard, entered, release := hold()
 	done := make(chan struct{})

@@ -154,7 +154,7 @@ func checkDeclared(c *Config) error {
 func (c *Config) elicits(mode string) bool {
 	declared := c.Capabilities["elicitation"]
 	switch {
-	case c.Elicit == nil:
+	case c.Elicit == nil && (declared == nil || c.Handlers[mcp.MethodElicit] == nil && c.Other == nil):
 		return false
 	case declared == nil || member(declared, mode) != nil:
 		return true

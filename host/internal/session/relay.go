@@ -35,9 +35,10 @@ type Relay struct {
 	Progress func(params json.RawMessage)
 }
 
-// Relay sends a request of any method and returns its result as the server wrote it. Nothing
-// is compared with schemas. An error of the server is an [*rpc.Error] whose Raw is the error as
-// it was written.
+// Relay sends a request of any method and returns its result as the server wrote it, once Notify of
+// the session has returned from the notifications that came before: Notify must not wait for it.
+// Nothing is compared with schemas. An error of the server is an [*rpc.Error] whose Raw is the
+// error as it was written.
 func (s *Session) Relay(ctx context.Context, r *Relay) (json.RawMessage, error) {
 	q := request{method: r.Method, relay: r}
 	if r.Params != nil {
@@ -57,6 +58,9 @@ func (s *Session) relayed(ctx context.Context, q *request) ([]byte, error) {
 	text, d, err := s.do(ctx, q)
 	if err == nil && q.relay.Fulfil {
 		text, err = s.followResult(ctx, q, d, text)
+	}
+	if q.over != nil {
+		q.over.Peer.AwaitHeard(ctx)
 	}
 	return text, err
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,4 +164,71 @@ func TestRelayedMeta(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRelayComesAfterWhatWasBefore holds that the session hears what a server says before its
+// answer before Relay returns the answer, and that a server that goes on talking delays it no more.
+func TestRelayComesAfterWhatWasBefore(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		say := func(p *process, _ message) { note(p, "notifications/message", `{"level":"info","data":1}`) }
+		d := launcher(oldServer().with("x", both(say, say, say, answer(`{}`), func(p *process, m message) {
+			go func() {
+				for range 1000 {
+					say(p, m)
+					time.Sleep(time.Second)
+				}
+			}()
+		})))
+		var heard atomic.Int32
+		s := d.open(func(c *setup) {
+			c.Notify = func(string, json.RawMessage) { time.Sleep(time.Second); heard.Add(1) }
+		})
+		began := time.Now()
+		if _, err := s.Relay(t.Context(), &Relay{Method: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		if n := heard.Load(); n < 3 || time.Since(began) > time.Minute {
+			t.Errorf("heard %d before the answer, after %v", n, time.Since(began))
+		}
+		s.Close()
+		time.Sleep(time.Hour)
+	})
+}
+
+// TestRelayedPages has a legacy server refuse a request until the person has been to a page, and
+// the client of a relayed request show it, which has no other callback.
+func TestRelayedPages(t *testing.T) {
+	const page = `{"mode":"url", "url":"https://a.example/1","elicitationId":"1","message":"go","x":1e400}`
+	for action, want := range map[string]string{`{"action":"accept"}`: "", `{"action":"decline"}`: "did not go", "": "no screen"} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer().with("tools/call", inTurns(sends(page), answer(echoResult))))
+			var asked string
+			s := d.open(func(c *setup) {
+				c.Config.Capabilities = map[string]json.RawMessage{"elicitation": json.RawMessage(`{"url":{}}`)}
+				c.Other = func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+					if asked = method + string(params); action == "" {
+						return nil, &rpc.Error{Code: -1, Message: "no screen"}
+					}
+					return json.RawMessage(action), nil
+				}
+			})
+			_, err := s.Relay(t.Context(), &Relay{Method: "tools/call", Fulfil: true})
+			if (err == nil) != (want == "") || asked != "elicitation/create"+page {
+				t.Errorf("%s: asked %s, %v", action, asked, err)
+			}
+			if err != nil && (!strings.Contains(err.Error(), want) || codeOf(err) != mcp.CodeURLElicitationRequired) {
+				t.Errorf("%s: %v", action, err)
+			}
+			if _, err := s.Relay(t.Context(), &Relay{Method: "tools/call"}); err != nil {
+				t.Errorf("%s: %v", action, err)
+			}
+		})
+	}
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", sends(page)))
+		s := d.open(func(c *setup) { c.Elicit = (&guide{does: mcp.ElicitAccept}).elicit })
+		if _, err := s.Relay(t.Context(), &Relay{Method: "tools/call"}); codeOf(err) != mcp.CodeURLElicitationRequired || errors.Is(err, ErrInputRequired) {
+			t.Errorf("without Fulfil: %v", err)
+		}
+	})
 }

@@ -137,7 +137,7 @@ func (v *urlElicitation) wait(ctx context.Context, done <-chan struct{}) error {
 }
 
 // show asks the person to visit a page, unless the person was asked already.
-func (s *Session) show(e mcp.Elicitation) *webPage {
+func (s *Session) show(e pageRequest) *webPage {
 	s.pages.mu.Lock()
 	defer s.pages.mu.Unlock()
 	p := s.pages.open[e.ElicitationID]
@@ -150,9 +150,16 @@ func (s *Session) show(e mcp.Elicitation) *webPage {
 		s.pages.open[e.ElicitationID] = p
 		go func() {
 			defer close(p.answered)
-			result, err := s.cfg.Elicit(ctx, e)
-			if err == nil && result.Action != mcp.ElicitAccept {
+			write, err := s.cfg.respond(ctx, mcp.MethodElicit, e.written)
+			var result []byte
+			if err == nil {
+				result, err = write(nil)
+			}
+			if err == nil && memberText(result, "action") != mcp.ElicitAccept {
 				err = fmt.Errorf("the person did not go to %s", clip(e.URL))
+			}
+			if fault := (*rpc.Error)(nil); errors.As(err, &fault) {
+				err = errors.New(fault.Message) // ours: it must not look like the server's
 			}
 			p.err = err
 		}()
@@ -171,14 +178,22 @@ func (p *webPages) finish(params []byte) {
 	}
 }
 
+// pageRequest is a page that the refusal of a request lists, read and as it is written.
+type pageRequest struct {
+	mcp.Elicitation
+	written []byte
+}
+
 // readPages reads the pages that the refusal of a request lists.
-func readPages(refusal error) ([]mcp.Elicitation, error) {
+func readPages(refusal error) ([]pageRequest, error) {
 	var fault *rpc.Error
 	errors.As(refusal, &fault)
-	var all []mcp.Elicitation
+	var all []pageRequest
 	r := strictjson.Read(member(fault.Data, "elicitations"))
 	for range r.Array() {
-		e, err := readElicitation(r.Raw())
+		e := pageRequest{written: r.Raw()}
+		var err error
+		e.Elicitation, err = readElicitation(e.written)
 		if err != nil || e.Mode != mcp.ElicitURL || e.ElicitationID == "" || len(all) == mcp.MaxAsked {
 			return nil, fmt.Errorf("%w: want up to %d pages with a url and an elicitationId", ErrInvalidResult, mcp.MaxAsked)
 		}
