@@ -2,19 +2,19 @@ package capability
 
 import "sync"
 
-// maxIdleWorkers is how many goroutines of a table wait for a job.
+// maxIdleWorkers is the most goroutines of a table that wait for a job.
 const maxIdleWorkers = 16
 
 // Job is what a goroutine of a table runs to its end: an HTTP exchange.
 type Job interface{ Complete() }
 
-// workerPool runs jobs. A goroutine that is done with one waits for the next: its
-// stack has grown to what net/http needs, and growing another stack costs as much as
-// all the rest of an exchange.
+// workerPool runs jobs. A goroutine that has finished a job waits for the next, because its stack
+// has grown to what net/http needs. To grow another stack costs as much as all the rest of an
+// exchange.
 type workerPool struct {
 	next    chan Job
 	idle    chan struct{} // holds one token for each goroutine that waits
-	closed  chan struct{} // closed when nothing more will come
+	closed  chan struct{} // closed when no more jobs come
 	once    sync.Once     // closes closed
 	workers sync.WaitGroup
 }
@@ -40,8 +40,7 @@ func (p *workerPool) work(j Job) {
 	}
 }
 
-// await returns the next job; ok is false when none will come, or when enough other
-// goroutines wait.
+// await returns the next job. ok is false if none will come, or if enough other goroutines wait.
 func (p *workerPool) await() (j Job, ok bool) {
 	select {
 	case p.idle <- struct{}{}:
@@ -57,8 +56,7 @@ func (p *workerPool) await() (j Job, ok bool) {
 	}
 }
 
-// close returns when no goroutine waits any more. No job is left. It may be called
-// again.
+// close returns when no goroutine waits any more. No job may be left. It may be called again.
 func (p *workerPool) close() {
 	p.once.Do(func() { close(p.closed) })
 	p.workers.Wait()

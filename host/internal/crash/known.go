@@ -2,8 +2,8 @@ package crash
 
 import "github.com/wharf-mcp/wharf/internal/lazyregexp"
 
-// pattern is one way to fail: what a server writes then, in which the first group that
-// matched is a name, and what that means. %s is the name.
+// pattern is one way to fail: the text that a server writes then, and what it means. The first
+// group that matches is a name, which replaces %s.
 type pattern struct {
 	says       *lazyregexp.Regexp
 	what, hint string

@@ -4,8 +4,8 @@ package egress
 
 import "runtime"
 
-// systemBrowsers are the programs that show a page here, with their first arguments.
-// wslview is what there is for a Linux within Windows.
+// systemBrowsers returns the programs that show a page on this system, with their first arguments.
+// wslview is for a Linux within Windows.
 func systemBrowsers() [][]string {
 	if runtime.GOOS == "darwin" {
 		return [][]string{{"/usr/bin/open"}}

@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// systemBrowsers are the programs that show a page here, with their first arguments.
-// start is not among them: it belongs to cmd.exe, which reads more into a URL than is
-// in it.
+// systemBrowsers returns the programs that show a page on this system, with their first arguments.
+// start is not among them: it belongs to cmd.exe, which interprets characters of a URL.
 func systemBrowsers() [][]string {
 	dir, err := windows.GetSystemDirectory()
 	if err != nil {

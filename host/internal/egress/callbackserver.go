@@ -19,7 +19,7 @@ const (
 	maxCallbackHead  = 32 << 10        // bytes: browsers send the cookies of every program on this machine
 )
 
-// page is what a client is shown: fixed text, with nothing of the request.
+// page is a page for a client: fixed text, with nothing of the request.
 type page struct {
 	status int
 	text   string
@@ -39,7 +39,7 @@ var (
 type callbackServer struct {
 	http    http.Server
 	respond func(*http.Request) (page, func())
-	once    sync.Once // of serve
+	once    sync.Once // for serve
 	loops   sync.WaitGroup
 
 	mu      sync.Mutex
@@ -60,8 +60,8 @@ func (s *callbackServer) init(respond func(*http.Request) (page, func())) {
 	s.http.SetKeepAlivesEnabled(false)
 }
 
-// serve starts to accept connections of listeners. The system has kept earlier ones
-// waiting. It may be called again.
+// serve starts to accept connections of listeners. The system has kept earlier connections waiting.
+// serve may be called again.
 func (s *callbackServer) serve(listeners []net.Listener) {
 	s.once.Do(func() {
 		for _, listener := range listeners {
@@ -87,8 +87,8 @@ func (s *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write writes the page. It runs nothing, loads nothing, cannot be framed, and
-// sends its address, which may hold a code, nowhere.
+// write writes the page. The page runs nothing, loads nothing and cannot be framed. It sends its
+// address, which may hold a code, nowhere.
 func (p page) write(w http.ResponseWriter) {
 	body := "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Wharf</title></head>\n" +
 		"<body><h1>Wharf</h1><p>" + p.text + "</p></body></html>\n"

@@ -33,7 +33,7 @@ type Config struct {
 	Handler Handler       // gets the server's requests and notifications; nil = refuses the first, drops the others
 	Timeout time.Duration // how long a call may take and a notification may wait for room; 0 = no bound
 	Serving bool          // the other side is a client, see the package
-	After   uint64        // the last number of the peer before, in a session that goes on: no id may be used twice in it
+	After   uint64        // the last number of the previous peer, in a session that goes on: no id may be used twice in it
 
 	// Trace sees each whole message: before it is sent, or on arrival, before it is parsed. Dropped
 	// sees each inbound message that is dropped, and why. Both are called on the goroutine that has

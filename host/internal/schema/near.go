@@ -8,9 +8,10 @@ import (
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
-// suggest finds the names that were probably meant. For an unknown property it looks for one
-// that the schema knows and the value lacks. For a missing property it looks for one that the
-// schema does not know. If two properties are each other's suggestion, that is said once.
+// suggest finds the names that were probably meant. For an unknown property it looks for a property
+// that the schema knows and the value lacks. For a missing property it looks for a property that
+// the schema does not know. It drops the fault of a missing property that is the suggestion for an
+// unknown one.
 func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 	meant := make(map[string]bool) // pointers to the properties
 	for i := range faults {
@@ -45,7 +46,7 @@ func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 // known returns the names of the properties that the part of a schema at a place knows.
 func known(root *jsonschema.Schema, location string) map[string]bool {
 	names := make(map[string]bool)
-	parts, _ := collectParts(root) // has succeeded before
+	parts, _ := collectParts(root) // this call has succeeded before
 	for _, part := range parts {
 		if part.Location != location {
 			continue

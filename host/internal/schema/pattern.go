@@ -14,13 +14,12 @@ const maxPatterns = 20_000
 // rangesPerInstruction: a class is one instruction, and searches its ranges.
 const rangesPerInstruction = 64
 
-// patterns compiles the patterns of one schema. They are ECMA-262 as far as the
-// specification is concerned, and RE2 here, which is most of it and takes linear
-// time. A pattern that RE2 cannot compile matches everything, and
-// [Schema.limit] removes it.
+// patterns compiles the patterns of one schema. The specification says ECMA-262. Here they are RE2,
+// which covers most of that and takes linear time. A pattern that RE2 cannot compile matches
+// everything, and [Schema.limit] removes it.
 type patterns struct {
 	meter *meter
-	known map[string]jsonschema.Regexp // the library compiles each more than once
+	known map[string]jsonschema.Regexp // by text: the library compiles each more than once
 	size  int                          // of all so far
 }
 
@@ -47,7 +46,7 @@ type pattern struct {
 	meter *meter
 }
 
-// MatchString is true if the meter is empty: the result of that validation is not
+// MatchString returns true if the meter is empty, because the result of that validation is not
 // used.
 func (p *pattern) MatchString(text string) bool {
 	return !p.meter.spend(1+len(text)*p.size/matchedPerStep) || p.Regexp.MatchString(text)
@@ -59,8 +58,8 @@ type unsupported string
 func (u unsupported) String() string        { return string(u) }
 func (unsupported) MatchString(string) bool { return true }
 
-// patternSize returns how many instructions a pattern takes, about. It is asked before
-// the pattern is compiled, since ((a{100}){100}) is short.
+// patternSize returns about how many instructions a pattern takes. It is called before the pattern
+// is compiled, because a short text such as ((a{100}){100}) may take many.
 func patternSize(tree *syntax.Regexp) int {
 	size := 1 + len(tree.Rune)
 	if tree.Op == syntax.OpCharClass {

@@ -59,7 +59,7 @@ func Compile(text []byte) (*Schema, error) {
 	return s, err
 }
 
-// What a compiled schema takes, about, in bytes: measured with schemas made of small
+// The approximate bytes of a compiled schema, measured with schemas made of small
 // parts, long enumerations, and patterns.
 const (
 	compiledFixed   = 4 << 10
@@ -94,9 +94,9 @@ func build(doc any) (*Schema, error) {
 	return s, nil
 }
 
-// trivial returns the schema of a document that says no more than that a value is
-// an object, or not even that, and nil for all others. Many tools have one, and
-// a check against it costs nothing.
+// trivial returns the schema of a document that says only that a value is an object, or nothing at
+// all. It returns nil for all others. Many tools have such a schema, and a check against it costs
+// nothing.
 func trivial(doc any) *Schema {
 	members, ok := doc.(map[string]any)
 	if !ok {
@@ -135,14 +135,13 @@ func (s *Schema) TakesObjects() bool { return s.anyValue }
 // LeftOut lists the keywords of the schema that are not checked, for people.
 func (s *Schema) LeftOut() []string { return s.leftOut }
 
-// Check compares a value, valid JSON text, with the schema. The error is a
-// [*Mismatch] where the value does not fit, and otherwise says why that is not
-// known.
+// Check compares a value, valid JSON text, with the schema. The error is a [*Mismatch] if the value
+// does not fit. Any other error says why that could not be decided.
 func (s *Schema) Check(value []byte) error { return s.decoded(value, s.validate) }
 
-// CheckArguments is Check for the arguments of a call. One that is null counts as
-// absent, as it does for the headers that show arguments: many languages have no
-// other way to leave something out
+// CheckArguments is Check for the arguments of a call. An argument that is null counts as
+// absent, as for the headers that repeat arguments, because many languages have no other
+// way to leave an argument out
 // (2026-07-28/server/tools#x-mcp-header).
 func (s *Schema) CheckArguments(value []byte) error {
 	return s.decoded(value, func(value any) error {
@@ -201,8 +200,8 @@ func (s *Schema) validate(value any) error {
 	return explain(s.root, value, found)
 }
 
-// refusal says in short why the library does not take a schema. Its own words
-// quote the schema at length.
+// refusal says in short why the library does not accept a schema. The library's own text quotes the
+// schema at length.
 func refusal(err error) error {
 	var load *jsonschema.LoadURLError
 	var invalid *jsonschema.SchemaValidationError

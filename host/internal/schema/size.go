@@ -32,12 +32,12 @@ func checkSize(doc any) error {
 }
 
 type sizeCheck struct {
-	parts, paths int // that are left
+	parts, paths int // how many are left
 	refs         map[string]bool
-	old          bool // there is a part in a dialect that does not know $defs
+	old          bool // a part has a dialect that does not know $defs
 }
 
-// visit counts a value that lies behind a pointer of that length.
+// visit counts a value. path is the length of the pointer to it.
 func (s *sizeCheck) visit(value any, path int) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -14,7 +14,7 @@ const (
 	lockFlags = os.O_CREATE | os.O_RDWR | noFollow
 )
 
-// openFile does not wait for a writer, should the file be a pipe.
+// openFile opens a file for reading. If the file is a pipe, it does not wait for a writer.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|noFollow|syscall.O_NONBLOCK, 0)
 }

@@ -12,8 +12,8 @@ const (
 	lockFlags = os.O_CREATE | os.O_RDWR
 )
 
-// Windows replaces no file that is being read, and opens none that is being
-// replaced; virus scanners read everything. Neither takes long.
+// Windows replaces no file that is being read, and opens none that is being replaced. Virus
+// scanners read every file. Both end soon, so operations are tried again.
 const (
 	attempts = 100
 	pause    = 10 * time.Millisecond

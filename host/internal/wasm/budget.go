@@ -22,15 +22,13 @@ const (
 	// scheduler and every package's variables.
 	InitBudget = 100_000_000
 
-	// FuelPerPayloadByte is what to add to EventBudget for each byte of an event's
-	// payload, so that guests that look at every byte have as much for each of them.
-	// A stream of small events that a Go guest takes apart label by label costs
-	// about 220 a byte.
+	// FuelPerPayloadByte is the fuel to add to EventBudget for each byte of an event's payload, so
+	// that guests that read every byte have as much for each. A stream of small events that a Go
+	// guest splits label by label costs about 220 a byte.
 	FuelPerPayloadByte = 512
 
-	// StackBudget is the native stack of one call and all it calls, in bytes as
-	// estimated by stack.bytes, which is about ten times what wazero takes. wazero
-	// doubles a stack from 10 KiB on; with this budget hostile recursion was seen
-	// to end at 2.6 MiB. By itself it would end at 84.
+	// StackBudget is the native stack of one call and all calls within it, in bytes as estimated by
+	// stack.bytes, which is about ten times what wazero takes. wazero doubles a stack from 10 KiB
+	// on. With this budget hostile recursion was seen to end at 2.6 MiB; without it, at 84 MiB.
 	StackBudget = 8 << 20
 )

@@ -12,12 +12,11 @@ const (
 	keptSpare  = 1 << 20 // bytes
 )
 
-// matches returns an error if a metered form from the cache cannot have been made from m.
-// A metered form that passes is within limits derived from those of m, because wazero
-// allocates what a module announces. It has the imports and exports of m, the globals
-// that the host reads, and no start section, which would run without a budget.
-// matches cannot tell whether the code pays for its work: a user who can write to the
-// cache can write native code as well.
+// matches returns an error if a metered form from the cache cannot have been made from m. A metered
+// form that passes is within limits that are derived from those of m, because wazero allocates what
+// a module announces. It has the imports and exports of m, the globals that the host reads, and no
+// start section, which would run without a budget. matches cannot tell whether the code pays for
+// its work, but a user who can write to the cache can write native code as well.
 func (m *image) matches(metered []byte) error {
 	limits := m.limits
 	limits.Size = min(keptGrowth*m.size()+keptSpare, maxCacheFile)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// cursor reads a binary from front to back. The first thing that does not fit
-// is kept in err, after which every read yields zero and moves nothing: callers
-// check err once, where a loop could otherwise run on a bad count.
+// cursor reads a binary from front to back. It stores the first error in err. After that every read
+// returns zero and moves nothing, so callers need to check err only where a loop could run on a bad
+// count.
 type cursor struct {
 	b   []byte
 	at  int
@@ -56,11 +56,11 @@ func (c *cursor) take(n uint32) []byte {
 	return v
 }
 
-// u32 reads an unsigned LEB128 number. Padded forms are legal up to five bytes,
-// bits beyond the 32nd are not: wazero reads them the same way, which is what
-// keeps both readers on the same instruction.
+// u32 reads an unsigned LEB128 number. Padded forms of up to five bytes are legal, bits beyond the
+// 32nd are not. wazero reads the numbers in the same way, which keeps both readers on the same
+// instruction.
 func (c *cursor) u32() uint32 {
-	if c.at < len(c.b) && c.b[c.at] < 0x80 { // nearly all are so
+	if c.at < len(c.b) && c.b[c.at] < 0x80 { // nearly all numbers are
 		c.at++
 		return uint32(c.b[c.at-1])
 	}
@@ -101,8 +101,8 @@ func (c *cursor) signed(width int) int64 {
 	return 0
 }
 
-// count reads the length of a vector whose elements take at least one byte
-// each, so that no announced count makes us allocate more than the binary holds.
+// count reads the length of a vector whose elements take at least one byte each. So no announced
+// count makes the host allocate more than the binary holds.
 func (c *cursor) count() int {
 	n := c.u32()
 	if uint64(n) > uint64(len(c.b)-c.at) {
@@ -112,8 +112,8 @@ func (c *cursor) count() int {
 	return int(n)
 }
 
-// entries reads how many entries a section has; most is the limit. It yields as many times,
-// each time with how many are left, until the first error.
+// entries reads how many entries a section has; most is the limit. It yields once for each entry,
+// with the number of entries left, until the first error.
 func (c *cursor) entries(item string, most int) iter.Seq[int] {
 	n := c.count()
 	c.atMost(item, uint64(n), most, "")

@@ -15,18 +15,17 @@ type dispatcher struct {
 	entries []uint32  // function plus 1 by entry, 0 where the call traps
 }
 
-// A module with more than this keeps its table. The time to compile a dispatcher
-// grows a little faster than the number of functions behind it: 40 ms for 1,400, as
-// in a Go guest, 400 ms for 8,000.
+// A module with more than this keeps its table. The time to compile a dispatcher grows a little
+// faster than the number of its functions: 40 ms for 1,400, as in a Go guest, 400 ms for 8,000.
 const (
 	dispatchLabels = 40_000 // of all dispatchers
-	dispatchBodies = 2      // one takes at most the effort of so many functions
+	dispatchBodies = 2      // a dispatcher takes at most the effort of this many functions
 	dispatchTarget = 250    // effort of a function in it
 	dispatchShare  = 64     // of the square of the functions in it
 )
 
-// effort is what compiling the dispatcher takes. Its blocks do not follow each other,
-// so that it takes less than another function with as many.
+// effort returns the effort of compiling the dispatcher. Its blocks do not follow each other, so it
+// takes less than another function with as many blocks.
 func (b *dispatcher) effort(mutable int) int {
 	_, targets, labels := b.labels()
 	values := len(b.sig.params) + len(b.sig.results)
@@ -34,9 +33,8 @@ func (b *dispatcher) effort(mutable int) int {
 	return functionEffort + each*len(targets) + labelEffort*len(labels)
 }
 
-// body appends the code: a br_table with a block for each function, and behind the
-// last of them an indirect call into an empty table, for the trap that an empty entry
-// or another type would have been.
+// body appends the code: a br_table with a block for each function. After the last block comes an
+// indirect call into an empty table, which traps as an empty entry or another type would have done.
 func (b *dispatcher) body(out []byte) []byte {
 	first, targets, labels := b.labels()
 	code := []byte{0}

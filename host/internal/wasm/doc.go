@@ -23,8 +23,8 @@
 // globals to each module and charges at the entry of each function, at each loop
 // header and at the joins of large bodies, always with the summed weight of all
 // the code that may run before the next charge: work is paid for before it
-// starts. Only whether a charge at a join could be paid is found out later, by the
-// end of the function at the latest (mostOwed). Bulk operations pay by length, host
+// starts. The check whether a charge at a join could be paid comes later, at the end
+// of the function at the latest (mostOwed). Bulk operations pay by length, host
 // calls by their price, a unit for each nanosecond they take. Recursion is paid for in
 // bytes of native stack. The running module cannot reach the globals, functions and
 // types that the meter adds: an index past what the original declares is refused.

@@ -45,7 +45,7 @@ type image struct {
 	code   codeUses // what bodies read so far use
 
 	// loopCost is the extra price of each iteration of a loop, in fuel, under a runtime
-	// that asks in every loop whether the time is over.
+	// that checks in each iteration whether the time is over.
 	loopCost int64
 }
 
@@ -80,7 +80,7 @@ const (
 	externGlobal
 )
 
-// size is how many bytes the sections take, and a little more.
+// size returns how many bytes the sections take, and a little more.
 func (m *image) size() (n int) {
 	for _, content := range m.content {
 		n += len(content) + 8

@@ -8,10 +8,9 @@ import (
 
 const pageSize = 64 << 10
 
-// allocator gives one instance a memory that grows up to a number of pages.
-// Where the system can, all of it is reserved as address space (reserve), so that
-// growing copies nothing and Go's collector does not see it; a page takes up memory
-// when it is first written to.
+// allocator gives one instance a memory that grows up to a number of pages. If the system can, it
+// reserves all of them as address space (reserve), so that growing copies nothing and Go's garbage
+// collector does not see the memory. A page takes up memory only when it is first written to.
 type allocator struct {
 	pages uint32
 	made  *reserved // what was allocated, unless it is on the heap
@@ -34,11 +33,11 @@ type reserved struct {
 	use int // bytes at the beginning that the module has
 }
 
-// used is the memory of the module as it is now.
+// used returns the present memory of the module.
 func (m *reserved) used() []byte { return m.buf[:m.use] }
 
-// Reallocate implements experimental.LinearMemory; nil means that there is no
-// more, and the module's memory.grow says -1.
+// Reallocate implements experimental.LinearMemory. It returns nil if there is no more memory; then
+// the module's memory.grow returns -1.
 func (m *reserved) Reallocate(size uint64) []byte {
 	if size > uint64(len(m.buf)) || !commit(m.buf[:size]) {
 		return nil
@@ -52,7 +51,7 @@ func (m *reserved) Free() {
 	m.buf, m.use = nil, 0
 }
 
-// heapMemory is a memory where nothing can be reserved.
+// heapMemory is a memory on the heap, for systems on which nothing can be reserved.
 type heapMemory struct {
 	buf  []byte
 	most uint64
@@ -71,8 +70,8 @@ func (m *heapMemory) Reallocate(size uint64) []byte {
 
 func (m *heapMemory) Free() { m.buf = nil }
 
-// sharePage is the size of the pieces in which memory is compared, which is that
-// of the pages the system gives it in. A page of Wasm is a multiple of it.
+// sharePage is the size of the pieces in which memory is compared: that of the system's pages. A
+// page of Wasm is a multiple of it.
 var sharePage = min(os.Getpagesize(), pageSize)
 
 func page(b []byte, i int) []byte { return b[i*sharePage : (i+1)*sharePage] }

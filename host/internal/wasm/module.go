@@ -50,14 +50,14 @@ func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Module,
 	return &Module{name, p}, nil
 }
 
-// Name is the name the module was loaded under.
+// Name returns the name under which the module was loaded.
 func (m *Module) Name() string { return m.name }
 
-// Hash is the SHA-256 of the original binary, in hexadecimal.
+// Hash returns the SHA-256 of the original binary, in hexadecimal.
 func (p *program) Hash() string { return p.hash }
 
-// Compile makes native code, or finds it in the cache. That is done once for all
-// callers, by a goroutine of its own: it goes on when ctx ends the waiting.
+// Compile makes native code, or finds it in the cache. A goroutine of its own does that once for
+// all callers, and goes on if ctx ends first.
 func (m *Module) Compile(ctx context.Context) error {
 	_, err := m.code(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (e *Engine) LoadCompiled(ctx context.Context, name string, binary []byte) (
 	return m, err
 }
 
-// code returns the native code. The first caller has it made.
+// code returns the native code. The first call makes it.
 func (p *program) code(ctx context.Context) (wazero.CompiledModule, error) {
 	e := p.engine
 	p.mu.Lock()
@@ -109,7 +109,7 @@ func (p *program) code(ctx context.Context) (wazero.CompiledModule, error) {
 	}
 }
 
-// forget takes a module off those that are loaded.
+// forget removes a module from those that are loaded.
 func (e *Engine) forget(p *program) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -143,8 +143,8 @@ func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, 
 	return in, nil
 }
 
-// shareEarly is the memory from which an instance shares it before its first rest. For
-// less, that would take a tenth of a connection's time and save little.
+// shareEarly is the size of memory, in bytes, from which an instance shares memory before its first
+// rest. For less, sharing would take a tenth of a connection's time and save little.
 const shareEarly = 1 << 20
 
 func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error) {

@@ -23,7 +23,7 @@ func (e *SpoiledError) Error() string        { return fmt.Sprintf("%v: %v", ErrN
 func (e *SpoiledError) Unwrap() error        { return e.Err }
 func (e *SpoiledError) Is(target error) bool { return target == ErrNotCompiled }
 
-// Source is where the native code of a foreign module comes from. The zero value keeps
+// Source says where the native code of a foreign module comes from. The zero value keeps
 // nothing.
 type Source struct {
 	Dir         string // a cache folder for this module alone
@@ -131,6 +131,6 @@ func checkNative(path string, size int64) error {
 	return nil
 }
 
-// mostWorkers is how many functions are compiled at a time at most. Each takes what
-// Limits.BodyEffort allows: some 150 MB by default.
+// mostWorkers is the most functions that are compiled at a time. Each takes up to the memory that
+// Limits.BodyEffort allows: about 150 MB by default.
 const mostWorkers = 4

@@ -24,7 +24,7 @@ type preparer struct {
 
 var errNoCacheDir = errors.New("no folder is named")
 
-// open opens the cache in dir, "" for none. unusable is why nothing can be kept in it.
+// open opens the cache in dir, "" for none. unusable says why nothing can be kept in it, or is nil.
 func (p *preparer) open(dir string) (unusable, err error) {
 	p.limits = p.limits.withDefaults()
 	if unusable = errNoCacheDir; dir != "" {
@@ -83,16 +83,16 @@ func (p *preparer) prepare(name, hash string, binary []byte, validate func(*imag
 	return m, metered, nil
 }
 
-// Hash is the SHA-256 of a module, in lower case hexadecimal.
+// Hash returns the SHA-256 of a module, in lower case hexadecimal.
 func Hash(binary []byte) string {
 	sum := sha256.Sum256(binary)
 	return hex.EncodeToString(sum[:])
 }
 
-// CompileContext returns a context to compile in, on several processors. If ctx ends, that
-// is noticed between two functions. If only precompiled code is allowed, the context that
-// it returns has ended already: wazero looks into its cache all the same, and fails before
-// it compiles a function.
+// CompileContext returns a context to compile in, on several processors. If ctx ends, the
+// compilation ends after the present function. If only precompiled code is allowed, the returned
+// context has ended already: wazero still looks into its cache, and fails before it compiles a
+// function.
 func (p *preparer) CompileContext(ctx context.Context) context.Context {
 	// With a single worker wazero would not ask whether the context has ended.
 	workers := min(max(2, runtime.GOMAXPROCS(0)), mostWorkers)
@@ -104,8 +104,8 @@ func (p *preparer) CompileContext(ctx context.Context) context.Context {
 	return ended
 }
 
-// NotCompiled makes an error of compiling an [ErrNotCompiled], if nothing may be compiled. It
-// returns other errors, and nil, as they are.
+// NotCompiled returns an [ErrNotCompiled] for an error of compiling, if nothing may be compiled. It
+// returns other errors, and nil, unchanged.
 func (p *preparer) NotCompiled(err error) error {
 	switch {
 	case err == nil || !p.precompiled:

@@ -37,7 +37,7 @@ type scan struct {
 // frame is one open block.
 type frame struct {
 	op      byte
-	region  int // charged for what comes next in this block
+	region  int // the region that pays for the next code of this block
 	around  int // region in force where an if began
 	height  int // operands below the block
 	results int
@@ -50,9 +50,9 @@ type frame struct {
 
 type region struct {
 	weight   int64
-	around   int // is charged instead when this one is too light; -1 for none
+	around   int // the region that pays if this one is too light; -1 for none
 	optional bool
-	late     bool // pays, and does not look whether it could
+	late     bool // pays without a check whether it could
 }
 
 // edit is one change at an offset of the body; edits are in order of offset. A body
@@ -75,15 +75,15 @@ const (
 	editReference
 )
 
-// lightest is the weight under which an optional region is merged into the one
-// around it. Lower charges more exactly and checks more often.
+// lightest is the weight under which an optional region is merged into the region around it. A
+// lower value charges more exactly and checks more often.
 const lightest = 12
 
-// mostOwed is what all regions of a function that pay late weigh together at most. To look
-// whether a charge could be paid takes a basic block of native code, and a module in Go has
-// twenty such regions for each function. Between two looks (at the entry of a function, at a
-// loop header, at the end of a function) each of them runs once at most, so this is the work
-// that can be done beyond a budget: ten microseconds, or a hundred of waiting for memory.
+// mostOwed is the most that all regions of a function that pay late may weigh together. To check
+// whether a charge could be paid takes a basic block of native code, and a module in Go has twenty
+// such regions for each function. Between two checks (at the entry of a function, at a loop header,
+// at the end of a function) each of them runs at most once. So this is the work that can be done
+// beyond a budget: ten microseconds, or a hundred if it waits for memory.
 const mostOwed = 10_000
 
 // atMost ends the reading if there is more of something in this function than its limit.
@@ -96,7 +96,7 @@ func (s *scan) atMost(item string, found, limit int, unit string) {
 
 func (s *scan) top() *frame { return &s.frames[len(s.frames)-1] }
 
-// alive returns how many values a block that begins here has to keep at most.
+// alive returns the most values that a block that begins here has to keep.
 func (s *scan) alive() int { return s.locals + s.shape.height }
 
 // wrapped reports whether the body needs the blocks around it.

@@ -1,9 +1,9 @@
 package wasm
 
-// stack estimates, from above, the native stack one call of a function takes.
-// wazero gives each value that outlives a call, or finds no register, a slot
-// of its own. A value that outlives a call was on the operand stack or in a
-// local at that call, and was made since the call before, or has its slot.
+// stack estimates, from above, the native stack that one call of a function takes. wazero gives a
+// slot to each value that outlives a call or finds no register. A value that outlives a call was on
+// the operand stack or in a local at that call. It was made since the call before, or has its slot
+// already.
 type stack struct {
 	locals  int
 	height  int // operands now
@@ -39,7 +39,7 @@ func (t *stack) call(params, results, floor int) {
 	t.push(results)
 }
 
-// bytes is the estimate.
+// bytes returns the estimate.
 func (t *stack) bytes() int64 {
 	slot := int64(8)
 	if t.wide {

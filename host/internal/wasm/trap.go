@@ -47,12 +47,12 @@ func (t *Trap) Error() string {
 
 func (t *Trap) Unwrap() error { return t.Err }
 
-// stop is what a host function panics with to end a call whose trap it has
-// left in the instance. wazero turns it into the error of the call.
+// stop is the value with which a host function panics, to end a call whose trap it has stored in
+// the instance. wazero turns it into the error of the call.
 type stop struct{}
 
-// wasmErrors maps the texts of wazero's errors to kinds: wazero tells the kind of a trap by
-// its text alone. If wazero changes a text, its trap becomes a TrapOther, and a test fails.
+// wasmErrors maps the texts of wazero's errors to kinds: only the text of
+// wazero's error tells the kind of a trap. If wazero changes a text, its trap becomes a TrapOther, and a test fails.
 var wasmErrors = []struct {
 	text string
 	kind TrapKind
@@ -67,7 +67,7 @@ var wasmErrors = []struct {
 	{"stack overflow", TrapDepth},
 }
 
-// trapKind is the kind of an error of wazero, TrapOther for one that is not in wasmErrors.
+// trapKind returns the kind of an error of wazero, or TrapOther if it is not in wasmErrors.
 func trapKind(err error) TrapKind {
 	for _, e := range wasmErrors {
 		if strings.HasPrefix(err.Error(), e.text) {

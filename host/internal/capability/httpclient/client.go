@@ -28,7 +28,7 @@ type client struct {
 
 	once      sync.Once
 	prepared  atomic.Bool // once is over
-	err       error       // the origin cannot be used; set by once, like what follows
+	err       error       // why the origin cannot be used; set by once, like the fields below
 	transport *http.Transport
 	headers   http.Header // of every request
 	host      string      // the Host that the user has configured, or empty

@@ -29,10 +29,10 @@ import (
 // Challenges. [Challenge.Sent] tells whether there is a newer token than the one that was
 // refused, so that another attempt is enough.
 type Credentials interface {
-	// Apply returns the headers that sign r in; none leaves it as it is. It is
-	// called anew each time that r is sent, so a proof that is good for one use
-	// is never used twice. It may take as long as a refresh or a person takes,
-	// and ends when ctx does: the caller has given the exchange up then.
+	// Apply returns the headers that sign r in; without headers r is sent unchanged. Apply is
+	// called each time that r is sent, so a proof that is valid for one use is never used
+	// twice. It may take as long as a refresh or a person takes. It must return when ctx ends,
+	// because the caller has then given the exchange up.
 	//
 	// With an error nothing is sent, and the exchange fails with a *[Refusal] that wraps it.
 	// The exchange fails in the same way if Apply returns a header that no credential may
@@ -48,13 +48,12 @@ type Credentials interface {
 
 	// Nonce is told the DPoP-Nonce of each answer to a signed request that is no
 	// challenge, whatever its status: a server renews its nonce with a 200 (RFC
-	// 9449, section 8.2). It comes before the guest hears of the answer, so the
-	// request that follows can have it, and must not block.
+	// 9449, section 8.2). It is called before the guest learns of the answer, so that the
+	// next request can have the nonce. It must not block.
 	Nonce(nonce string)
 }
 
-// Request is a request as credentials see it, about to be sent. It is theirs
-// until Apply returns.
+// Request is a request that is sent next. It belongs to the credentials until Apply returns.
 type Request struct {
 	HTTP *http.Request // not to be changed, nor its body read
 	Body []byte        // the body, for those who sign its bytes; not to be changed
@@ -83,7 +82,7 @@ type Challenge struct {
 	Authenticate []string // each WWW-Authenticate field
 	AuthServer   string   // the field Mcp-Auth-Server
 	DPoPNonce    string   // the field DPoP-Nonce
-	Body         []byte   // the first 64 KiB of it
+	Body         []byte   // the first 64 KiB of the body
 
 	Sent []abi.Pair // what Apply had returned for the request
 }

@@ -45,8 +45,8 @@ func (c *client) Open(g capability.Opening, r *abi.OpenRequest) (capability.Hand
 	return stream.New(g, q.serve), abi.OK, nil
 }
 
-// setHeader makes the header of the request from what a guest gave. Most requests of a
-// guest have the header of the one before.
+// setHeader makes the header of the request from the pairs of a guest. Most requests of a guest
+// have the same header as the one before.
 func (q *request) setHeader(pairs []abi.Pair) (status abi.Status, err error) {
 	c := q.client
 	if last := c.last.Load(); last != nil && !q.upgrade && slices.Equal(pairs, last.pairs) {

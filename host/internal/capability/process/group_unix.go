@@ -40,7 +40,7 @@ func (g *group) terminate() bool {
 func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
 // leftByItself reports whether a process certainly ended before kill was called. It is false for a
-// process that a kill ended, and for one that was reaped outside of this package (nil).
+// process that a SIGKILL ended, and for one that was reaped outside of this package (nil).
 func leftByItself(state *os.ProcessState) bool {
 	if state == nil {
 		return false

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// watch sees the end of a process. Here that reaps it, so the kill of its group
-// comes a moment after its number was given back; numbers go round slowly.
+// watch sees the end of a process. On these systems that reaps the process, so the kill of its
+// group comes a moment after its number became free. Systems do not give a number out again soon.
 type watch struct{}
 
 func (watch) prepare(*syscall.SysProcAttr) {}

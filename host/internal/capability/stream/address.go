@@ -37,7 +37,7 @@ func ParseAddress(s string) (Address, error) {
 	return Address{Network: network, Addr: addr}, nil
 }
 
-// String is the form that [ParseAddress] reads.
+// String returns the form that [ParseAddress] reads.
 func (a Address) String() string { return a.Network + ":" + a.Addr }
 
 func checkHostPort(network, addr string) error {

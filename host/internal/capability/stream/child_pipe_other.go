@@ -14,7 +14,7 @@ import (
 // ChildPipe has a goroutine that reads it while it is followed.
 type ChildPipe struct{ *Reader }
 
-// OpenChildPipe makes a pipe. The write end blocks, which is what programs expect.
+// OpenChildPipe makes a pipe. The write end blocks, as programs expect.
 func OpenChildPipe() (in *ChildPipe, out *os.File, err error) {
 	ours, out, err := os.Pipe()
 	if err != nil {
@@ -27,7 +27,7 @@ func OpenChildPipe() (in *ChildPipe, out *os.File, err error) {
 	return &ChildPipe{r}, out, nil
 }
 
-// Follow is described at [ChildPipe].
+// Follow reads as described at [ChildPipe].
 func (in *ChildPipe) Follow(hear func(p []byte), ended func(err error)) {
 	go func() {
 		for {

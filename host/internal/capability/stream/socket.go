@@ -20,8 +20,7 @@ func (a Address) Opener(*capability.Limits) capability.Opener {
 	return Opener(func(h *Duplex) { a.connect(h, nil) })
 }
 
-// connect carries the handle over a new connection. blob is what signs in to it,
-// if there is something.
+// connect runs the handle over a new connection. blob signs in to the peer; it may be empty.
 func (a Address) connect(h *Duplex, blob []byte) {
 	conn, err := a.dial(h)
 	if err != nil {
@@ -44,9 +43,9 @@ func (a Address) connect(h *Duplex, blob []byte) {
 	h.Carry(in, a.String())
 }
 
-// secure carries the handle over TLS. The handshake ends with the handle, or when the time
-// for it is over. A server that hangs up without the close of TLS, as many do, has still
-// ended its side. A server that is cut off in the middle of a record has not.
+// secure runs the handle over TLS. The handshake ends with the handle, or when the time for it is
+// over. If a server hangs up without the close of TLS, as many do, its side still counts as ended.
+// If the connection breaks within a record, it does not.
 func (a Address) secure(h *Duplex, raw net.Conn, blob []byte) {
 	var conn *tls.Conn
 	config, err := a.TLS.Config()
@@ -70,7 +69,7 @@ func (a Address) secure(h *Duplex, raw net.Conn, blob []byte) {
 	h.Carry(conn, a.String())
 }
 
-// halfConn is a connection that can be closed by halves.
+// halfConn is a connection whose write side can be closed alone.
 type halfConn interface {
 	FDConn
 	CloseWrite() error
@@ -97,9 +96,9 @@ func (a Address) dial(h *Duplex) (halfConn, error) {
 type Sealed struct {
 	Address
 
-	// Blob returns the credentials. It is called for each stream, before it is dialled, and
-	// may wait until ctx ends, with the handle at the latest. No bytes mean that the stream
-	// needs none; an error ends the handle. The callee does not change the bytes afterwards.
+	// Blob returns the credentials. It is called for each stream, before the stream is dialled, and
+	// may wait until ctx ends, which is with the handle at the latest. No bytes mean that the
+	// stream needs none; an error ends the handle. Blob must not change the bytes afterwards.
 	Blob func(ctx context.Context) ([]byte, error)
 }
 
