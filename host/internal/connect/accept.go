@@ -80,10 +80,10 @@ func (d *Dialer) accept(ctx context.Context, accept Accept) (*Accepted, error) {
 	if via == transportStdio && framing == "" {
 		framing = "auto"
 	}
-	t, err := d.attempt(ctx, config.Server{Name: accept.Name, Transport: via, Framing: framing}, via)
-	if err == nil {
-		err = d.mayServe(via)
+	if err := d.mayServe(via); err != nil {
+		return nil, err
 	}
+	t, err := d.attempt(ctx, config.Server{Name: accept.Name, Transport: via, Framing: framing}, via)
 	if err != nil {
 		return nil, err
 	}
@@ -230,25 +230,35 @@ func (a *Accepted) clear() {
 
 // patience returns a context that ends when the client takes nothing of what waits for it.
 func (a *Accepted) patience(ctx context.Context) (patient context.Context, stop func()) {
+	return untilStalled(ctx, func() progress {
+		queued, taken := a.stream.Progress()
+		return progress{a.connection.inst.Waiting() + queued, taken}
+	})
+}
+
+// progress is what waits for a client, in bytes, and how much of that it has taken so far.
+type progress struct {
+	waiting int
+	taken   int64
+}
+
+// untilStalled returns a context that ends when something has waited for clientStall, or up to twice
+// that, and now reports no change.
+func untilStalled(ctx context.Context, now func() progress) (patient context.Context, stop func()) {
 	patient, cancel := context.WithCancelCause(ctx)
 	go func() {
-		type progress struct {
-			waiting, queued int
-			taken           int64
-		}
 		for last := (progress{}); ; {
 			select {
 			case <-patient.Done():
 				return
 			case <-time.After(clientStall):
 			}
-			now := progress{waiting: a.connection.inst.Waiting()}
-			now.queued, now.taken = a.stream.Progress()
-			if now == last && now.waiting+now.queued > 0 {
+			p := now()
+			if p == last && p.waiting > 0 {
 				cancel(errClientStalled)
 				return
 			}
-			last = now
+			last = p
 		}
 	}()
 	return patient, func() { cancel(nil) }

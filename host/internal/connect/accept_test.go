@@ -1,4 +1,4 @@
-package connect_test
+package connect
 
 import (
 	"bufio"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/internal/testenv"
@@ -48,23 +47,23 @@ func raw(text string) rpc.Appender {
 // client is the other end of an accepted connection.
 type client struct {
 	t        *testing.T
-	accepted *connect.Accepted
+	accepted *Accepted
 	conn     *net.TCPConn
 	lines    *bufio.Reader
 }
 
-func newDialer(t *testing.T) *connect.Dialer {
+func newDialer(t *testing.T) *Dialer {
 	t.Helper()
 	m, err := modules.New(t.Context(), modules.Config{Builtin: plugins.Builtin(), CacheDir: testenv.CodeDir(), Warn: func(text string) { t.Log(text) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	return connect.New(connect.Config{Modules: m, LookupEnv: os.LookupEnv, Warn: func(_, text string) { t.Log(text) }})
+	return New(Config{Modules: m, LookupEnv: os.LookupEnv, Warn: func(_, text string) { t.Log(text) }})
 }
 
 // accept serves a new client over a socket, with the stdio plugin.
-func accept(t *testing.T, a connect.Accept) *client {
+func accept(t *testing.T, a Accept) *client {
 	t.Helper()
 	ours, theirs := sockets(t)
 	a.Name, a.Stream = "test", ours
@@ -123,7 +122,7 @@ func (c *client) want(lines ...string) {
 
 // A client's requests are answered under its own ids, byte by byte, until it ends its side.
 func TestAcceptServes(t *testing.T) {
-	c := accept(t, connect.Accept{Handler: answers{request: echo}})
+	c := accept(t, Accept{Handler: answers{request: echo}})
 	for _, id := range []string{`1`, `"a"`, `-7`, `1.50`, `1e400`, `123456789012345678901234567890`, `"é\ud83d\ude00"`} {
 		c.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"echo","params":{"n":1e400,"x":[1, 2]}}` + "\n")
 		c.want(`{"jsonrpc":"2.0","id":` + id + `,"result":{"n":1e400,"x":[1, 2]}}`)
@@ -140,7 +139,7 @@ func TestAcceptServes(t *testing.T) {
 
 // A client that sends headers with Content-Length gets such headers.
 func TestAcceptFollowsTheFraming(t *testing.T) {
-	c := accept(t, connect.Accept{Handler: answers{request: echo}})
+	c := accept(t, Accept{Handler: answers{request: echo}})
 	msg := "{\"jsonrpc\":\"2.0\",\n \"id\":1,\"method\":\"echo\",\"params\":{}}"
 	c.send(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg))
 	answer := `{"jsonrpc":"2.0","id":1,"result":{}}`
@@ -154,7 +153,7 @@ func TestAcceptFollowsTheFraming(t *testing.T) {
 // its side before that.
 func TestAcceptAnswersAfterTheEnd(t *testing.T) {
 	release := make(chan struct{})
-	c := accept(t, connect.Accept{Handler: answers{request: func(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
+	c := accept(t, Accept{Handler: answers{request: func(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
 		<-release
 		return raw("true"), context.Cause(ctx)
 	}}})
@@ -181,7 +180,7 @@ func TestAcceptAnswersAfterTheEnd(t *testing.T) {
 func TestAcceptAsksTheClient(t *testing.T) {
 	var c *client
 	ready := make(chan struct{})
-	c = accept(t, connect.Accept{Handler: answers{request: func(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
+	c = accept(t, Accept{Handler: answers{request: func(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
 		<-ready
 		for range 3 {
 			if err := c.accepted.Peer.Notify(ctx, "notifications/progress", nil); err != nil {
