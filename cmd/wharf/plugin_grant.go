@@ -11,6 +11,8 @@ import (
 
 const grantLong = `A transport may be given kinds of things to open, by a server entry that says
 which: process (the command of the entry), stream (its address), http (its url).
+With serve it may also frame the messages of clients of wharf; it could then send
+requests of its own to every server that they reach.
 An auth provider may be given origins to call, such as https://sso.example, and
 discover: every public https origin that it learns of on the way.`
 
@@ -39,7 +41,8 @@ func newPluginGrant(a *app, give bool) *cobra.Command {
 	}
 }
 
-// completeGrants offers installed plugins, and after one of them what it asks for.
+// completeGrants offers installed plugins, and after one of them what it asks for. Serve is not
+// offered: it is to be asked for by its name.
 func (a *app) completeGrants(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completePlugins(cobra.ShellCompDirectiveNoFileComp)(cmd, args, word)

@@ -200,7 +200,8 @@ type Installed struct {
 	// Asked is what a transport or an auth provider wants to be given, and Kinds
 	// bounds what a server entry may give to a transport: "process" (a command),
 	// "stream" (an address), "http" (a url). What an entry of the user's own file
-	// may give has no such bound.
+	// may give has no such bound. "serve" lets the transport frame the messages of the
+	// program's own clients, as every transport of the user's own file may.
 	Asked, Kinds []string
 
 	// Records names the installation: the records of an auth provider in the vault are bound

@@ -38,9 +38,14 @@ func (e *Installed) checkWants() error {
 	return nil
 }
 
-// transportAccesses are the kinds of things that a server entry may let a transport open. The
-// entry says which one exactly.
-var transportAccesses = []string{"process", "stream", "http"}
+// Serve is the access of a transport to the clients of this program. Such a transport frames what
+// clients send, and could invent requests to every server that they reach. No plugin asks for it,
+// and installing one does not grant it.
+const Serve = "serve"
+
+// transportAccesses are what a transport may be granted: the kinds of things that a server entry may
+// let it open, of which the entry says which one exactly, and Serve.
+var transportAccesses = []string{"process", "stream", "http", Serve}
 
 func (e *Installed) checkAccesses(accesses []string) error {
 	if len(accesses) > maxAccesses {
@@ -88,7 +93,7 @@ func sorted(accesses ...[]string) []string {
 // provider that wants [Discover] may be granted any origin by its name, even one that is not
 // public.
 func askedFor(p Installed, access string) error {
-	if slices.Contains(p.Asked, access) {
+	if slices.Contains(p.Asked, access) || access == Serve && (slices.Contains(p.Asked, "process") || slices.Contains(p.Asked, "stream")) {
 		return nil
 	}
 	if p.Kind == Provider && access != Discover && slices.Contains(p.Asked, Discover) {

@@ -27,7 +27,7 @@ func TestAccesses(t *testing.T) {
 		access string
 		good   bool
 	}{
-		{Transport, "process", true}, {Transport, "stream", true}, {Transport, "http", true},
+		{Transport, "process", true}, {Transport, "stream", true}, {Transport, "http", true}, {Transport, Serve, true}, {Provider, Serve, false},
 		{Transport, "", false}, {Transport, "Process", false}, {Transport, Discover, false}, {Transport, "https://a.example", false},
 		{Provider, Discover, true}, {Provider, "https://a.example", true}, {Provider, "https://a.example:8443", true}, {Provider, "http://localhost:1", true},
 		{Provider, "http", false}, {Provider, "", false}, {Provider, "https://", false}, {Provider, "https://a.example/", false},

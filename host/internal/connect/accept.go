@@ -110,7 +110,7 @@ func (d *Dialer) mayServe(via string) error {
 	return &hosterr.Error{
 		Kind: hosterr.ErrDenied,
 		Err:  fmt.Errorf("the plugin %s is not allowed to serve clients", via),
-		Hint: fmt.Sprintf("a plugin that serves can send requests of its own to each server behind it. If you trust it with that: wharf plugin grant %s %s", via, access),
+		Hint: fmt.Sprintf("it could send requests of its own to each server behind it; if you trust it with that: wharf plugin grant %s %s", via, access),
 	}
 }
 

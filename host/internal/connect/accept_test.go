@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/internal/testenv"
@@ -54,7 +55,12 @@ type client struct {
 
 func newDialer(t *testing.T) *Dialer {
 	t.Helper()
-	m, err := modules.New(t.Context(), modules.Config{Builtin: plugins.Builtin(), CacheDir: testenv.CodeDir(), Warn: func(text string) { t.Log(text) }})
+	m, err := modules.New(t.Context(), modules.Config{
+		Builtin: plugins.Builtin(), CacheDir: testenv.CodeDir(), Warn: func(text string) { t.Log(text) },
+		Files: map[string]config.Plugin{
+			"socket": {File: "../../../examples/transport-socket-c/socket.wasm", Installed: &config.Installed{Kinds: []string{"serve"}}},
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +138,22 @@ func TestAcceptServes(t *testing.T) {
 	if rest, err := io.ReadAll(c.lines); len(rest) > 0 || err != nil {
 		t.Errorf("after the end: %q, %v", rest, err)
 	}
+	if err := c.accepted.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A plugin that opens a socket to its servers serves clients too, where the user allows it.
+func TestAcceptOverAnotherPlugin(t *testing.T) {
+	c := accept(t, Accept{Handler: answers{request: echo}, Transport: "socket"})
+	c.send(request(1, "echo", `{}`) + strings.TrimSuffix(request(2, "echo", `[]`), "\n"))
+	c.conn.CloseWrite()
+	for _, want := range []string{`"id":`, `"id":`} {
+		if got := c.line(); !strings.Contains(got, want) {
+			t.Error(got)
+		}
+	}
+	<-c.accepted.Done()
 	if err := c.accepted.Err(); err != nil {
 		t.Error(err)
 	}
