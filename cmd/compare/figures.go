@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/measure"
 )
 
-// draw writes the curves that were measured into a folder: the data as NAME.csv, what
-// ./draw makes of it, and in run.txt how it was measured.
+// draw writes the measured curves into a folder: the data as NAME.csv, the picture that
+// ./draw makes from it, and in run.txt a description of the run.
 func (r *report) draw(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

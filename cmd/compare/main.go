@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 	return compare(ctx, s, os.Stdout)
 }
 
-// settings are what the command line says.
+// settings holds the values of the command line.
 type settings struct {
 	rounds int
 	quick  bool
@@ -82,7 +82,7 @@ type settings struct {
 	startup     bool
 }
 
-// start is the measure of whole commands, which is not one of a connection.
+// start is the name of the measure of whole commands, which is no measure of a connection.
 const start = "start"
 
 func parse(args []string) (settings, error) {
@@ -184,7 +184,7 @@ func (s *settings) choose(only string) error {
 	return nil
 }
 
-// points names the measures of a curve: the first two for a quick run.
+// points names the measures of a curve. For a quick run these are the first two.
 func (s *settings) points(c measure.Curve) (names []string) {
 	for _, m := range measure.All() {
 		if m.Curve == c.Name && !(s.quick && len(names) == 2) {
@@ -204,8 +204,8 @@ func inGroup(group string) (names []string) {
 	return names
 }
 
-// compare measures and reports. What was measured before an error is reported
-// too: it may have taken a quarter of an hour.
+// compare measures and reports. After an error it also reports the measures before it, which
+// may have taken a quarter of an hour.
 func compare(ctx context.Context, s settings, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "compare")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/startup"
 )
 
-// report is everything that was seen, as it is saved.
+// report holds all results, in the form in which they are saved.
 type report struct {
 	Versions []string        `json:"versions"`
 	Era      server.Era      `json:"era"`
@@ -32,7 +32,7 @@ type report struct {
 	settings settings
 }
 
-// versions names what is compared, and on what.
+// versions names the compared products with their versions, and the machine.
 func versions() []string {
 	list := []string{fmt.Sprintf("%s %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
 	info, _ := debug.ReadBuildInfo()
@@ -92,8 +92,8 @@ func (r *report) leftOut(w io.Writer) {
 	}
 }
 
-// table prints the figures of all measures under one pinning; after an error,
-// of those that were begun.
+// table prints the figures of all measures under one pinning. After an error it prints those
+// of the measures that were begun.
 func (r *report) table(w io.Writer, pinned bool) {
 	if !slices.ContainsFunc(measure.All(), func(m measure.Measure) bool { return r.began(pinned, m) }) {
 		return
@@ -133,7 +133,7 @@ func (r *report) heading(t io.Writer, title string) {
 	fmt.Fprintln(t)
 }
 
-// opponents are those to whom Wharf's ratio is shown.
+// opponents returns the contestants to which Wharf's ratio is shown.
 func (r *report) opponents() []string {
 	if !slices.Contains(r.settings.contestants, contestant.Wharf) {
 		return nil
@@ -156,8 +156,8 @@ func (r *report) row(t io.Writer, pinned bool, name string, m measure.Metric) {
 	fmt.Fprintln(t)
 }
 
-// ratio is Wharf's part of the floor's figure, or how many times better Wharf is
-// than a peer.
+// ratio returns which part of the floor's figure Wharf reaches, or how many times better Wharf
+// is than a peer.
 func (r *report) ratio(pinned bool, c string, key arena.Key, m measure.Metric) (float64, bool) {
 	switch {
 	case c == contestant.Floor && m.Small:

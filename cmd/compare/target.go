@@ -10,12 +10,12 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/measure"
 )
 
-// target is a promise of the project and where to look whether it is kept.
+// target is a promise of the project, with the figure that shows whether it is kept.
 type target struct {
 	text    string
 	unit    string
 	limit   float64
-	atLeast bool // the limit is a least value, else a greatest
+	atLeast bool // the limit is a lower bound; else it is an upper bound
 	seen    func(*report) (float64, bool)
 }
 
@@ -59,8 +59,8 @@ var (
 	rate    = measure.Metric{Name: measure.Rate, More: true}
 )
 
-// overFloor compares the median latency of Wharf with that of the floor, on one processor: it
-// varies least there.
+// overFloor compares the median latency of Wharf with that of the floor, on one processor, where
+// the ratio varies least.
 func overFloor(name string) func(*report) (float64, bool) {
 	return func(r *report) (float64, bool) {
 		return r.Runs.Ratio(pinned, contestant.Wharf, contestant.Floor, arena.Key{Measure: name, Metric: measure.P50})
@@ -85,7 +85,7 @@ func rateOverFloor(name string) func(*report) (float64, bool) {
 	}
 }
 
-// overPeers is how many times better Wharf is than the best peer, in the measure in which
+// overPeers returns how many times better Wharf is than the best peer, in the measure in which
 // that figure is the smallest.
 func overPeers(pin bool, m measure.Metric, names ...string) func(*report) (float64, bool) {
 	return func(r *report) (least float64, ok bool) {
@@ -107,7 +107,7 @@ func median(name, metric string) func(*report) (float64, bool) {
 	}
 }
 
-// lost adds up what Wharf lost in all rounds: a median would hide one loss.
+// lost adds up the notifications that Wharf lost in all rounds: a median would hide one loss.
 func lost(r *report) (sum float64, ok bool) {
 	for _, pin := range r.settings.pins {
 		for _, n := range r.Runs.Values(pin, contestant.Wharf, arena.Key{Measure: "flood", Metric: measure.Lost}) {
@@ -117,7 +117,7 @@ func lost(r *report) (sum float64, ok bool) {
 	return sum, ok
 }
 
-// mostOpened is the most connections that Wharf opened in any round.
+// mostOpened returns the most connections that Wharf opened in any round.
 func mostOpened(r *report) (most float64, ok bool) {
 	for _, pin := range r.settings.pins {
 		for _, name := range crowds {

@@ -7,9 +7,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// answer plays a person who sends each form off as it is: a field that has a
-// default keeps it, all others stay empty (SEP-1034). A page to visit is
-// declined, since no person is there to see it.
+// answer acts for a person who sends each form unchanged: a field with a default keeps it, and
+// all others stay empty (SEP-1034). It declines a page to visit, since no person is there to see
+// it.
 func answer(e mcp.Elicitation) (mcp.ElicitResult, error) {
 	if e.Mode != mcp.ElicitForm {
 		return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil

@@ -20,13 +20,13 @@ import (
 // client is a host with one session, for one scenario.
 type client struct {
 	job     job
-	vault   string // a folder of its own: no scenario knows of another's logins
+	vault   string // a folder of its own, so that no scenario has the logins of another
 	log     *log
 	host    *host.Host
 	session *host.Session
 }
 
-// connect opens the session. It is the caller's to close.
+// connect opens the session. The caller closes it.
 func connect(ctx context.Context, j job, out io.Writer) (*client, error) {
 	c := &client{job: j, log: &log{out: out}}
 	var err error
@@ -47,8 +47,8 @@ func connect(ctx context.Context, j job, out io.Writer) (*client, error) {
 	return c, nil
 }
 
-// config offers servers all that a client can offer, so that the suite sees
-// each of these capabilities declared.
+// config returns a configuration that offers servers all that a client can offer, so that the
+// suite sees each of these capabilities declared.
 func (c *client) config() host.Config {
 	cache, _ := host.DefaultCacheDir() // without one the plugin is compiled each time
 	return host.Config{
@@ -72,12 +72,12 @@ func (c *client) config() host.Config {
 	}
 }
 
-// hear writes down what comes without being asked for.
+// hear writes notifications and warnings to the log.
 func (c *client) hear(e host.Event) {
 	c.log.printf("heard %s", cmp.Or(e.Warning, e.Method))
 }
 
-// play takes the steps of the scenario, up to the first that fails.
+// play runs the steps of the scenario, up to the first that fails.
 func (c *client) play(ctx context.Context) error {
 	for _, s := range steps(c.job.scenario) {
 		if err := s(ctx, c); err != nil {
@@ -110,7 +110,7 @@ func (c *client) callTool(ctx context.Context, name string, args any) error {
 	return nil
 }
 
-// close ends the session, and with it what the server keeps for it.
+// close ends the session, and with it the server's state of the session.
 func (c *client) close() {
 	c.session.Close()
 	c.host.Close()

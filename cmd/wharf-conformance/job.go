@@ -9,16 +9,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// job is what the suite wants to see.
+// job says what the suite wants to see.
 type job struct {
 	url      string
 	scenario string
 	revision string     // of the protocol that the run is about
-	calls    []toolCall // that the scenario dictates; most leave that open
+	calls    []toolCall // that the scenario dictates; most scenarios dictate none
 	account  account
 }
 
-// account is what the suite has registered for the client.
+// account holds the credentials that the suite has registered for the client.
 type account struct {
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
@@ -62,9 +62,9 @@ func newJob(args []string, getenv func(string) string) (job, error) {
 	return j, nil
 }
 
-// protocol says how the host learns the era. A run about a legacy revision wants
-// to see that one, whatever else its servers may answer to, so the era is pinned.
-// In all others it is found out, as it is for users.
+// protocol says how the host learns the era. For a run about a legacy revision it pins the legacy
+// era, because the suite wants to see that one, even if its servers also answer to another. In
+// all other runs the host finds out the era, as it does for users.
 func (j job) protocol() string {
 	if mcp.EraOf(j.revision) == mcp.Legacy {
 		return "legacy"

@@ -3,13 +3,13 @@
 //
 //	MCP_CONFORMANCE_SCENARIO=tools_call wharf-conformance http://localhost:1234/mcp
 //
-// and judges what it sees of the client on the wire. The client connects as any
-// program does that embeds Wharf, with nothing set for the suite's sake, and
-// takes the steps that [scenarios] has for the scenario.
+// and judges the client's messages on the wire. The client connects as any program that embeds
+// Wharf does, with nothing set for the suite's sake, and runs the steps that [scenarios] has for
+// the scenario.
 //
-// Stdout says what was done, for people. Stderr has one line if a step failed,
-// and is empty otherwise: the suite does not judge how its client ends, so
-// the person who runs the suite looks there.
+// Stdout says for people what was done. Stderr has one line if a step failed, and is empty
+// otherwise. The suite does not judge how its client ends, so the person who runs the suite
+// should look there.
 package main
 
 import (
@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// patience is how long a scenario may take. The suite kills its client after
-// 30 s; an error of its own says more.
+// patience is how long a scenario may take. The suite kills its client after 30 s, and an error
+// of the client before that says more.
 const patience = 25 * time.Second
 
 func main() {

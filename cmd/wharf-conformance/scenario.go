@@ -11,14 +11,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// step is something that a scenario has its client do once it is connected.
+// step is an action of the client in a scenario, after it has connected.
 type step func(ctx context.Context, c *client) error
 
 // args are the arguments of a tool.
 type args map[string]any
 
-// scenarios is what there is to do in each scenario of the suite. Where it says
-// list alone, the suite judges the handshake, or what a client must not do.
+// scenarios maps each scenario of the suite to the client's steps. If list is the only step, the
+// suite judges the handshake, or what a client must not do.
 var scenarios = map[string][]step{
 	"initialize":       {list},
 	"request-metadata": {list},
@@ -30,7 +30,7 @@ var scenarios = map[string][]step{
 	// stands open beside it since the handshake.
 	"sse-retry": {list, call("test_reconnection", nil)},
 
-	// What one call is asked for must not get into another at the same time.
+	// The data of one call must not get into another call at the same time.
 	"sep-2322-client-request-state": {
 		list,
 		together(call("test_mrtr_echo_state", nil), call("test_mrtr_unrelated", nil)),
@@ -38,7 +38,7 @@ var scenarios = map[string][]step{
 		call("test_mrtr_no_result_type", nil),
 	},
 
-	// The headers repeat the name of what is asked for, and some names are odd.
+	// The headers repeat the name of the tool, resource or prompt, and some names are odd.
 	"http-standard-headers": {
 		callEach(nil),
 		each("resources/list", "resources", mcp.MethodReadResource, "uri"),
@@ -46,16 +46,16 @@ var scenarios = map[string][]step{
 	},
 	"http-custom-headers": {list, callAsTold},
 
-	// A tool that must be left out of the list would be called here.
+	// The client must leave some tools out of the list; callEach would call them.
 	"http-invalid-tool-headers": {callEach(args{"region": "us-west1"})},
 
 	"json-schema-ref-no-deref":         {list},
 	"json-schema-2020-12-preservation": {echoSchema("json_schema_2020_12_tool", "json_schema_echo")},
 }
 
-// steps returns what to do in a scenario. Those about authorization differ in
-// what stands between the client and its first answers. Any other is new here,
-// and the suite will say what it misses.
+// steps returns the steps of a scenario. Scenarios about authorization all have the same steps,
+// and differ in the sign-in before them. For a scenario that is not in the table the suite will
+// say what it misses.
 func steps(scenario string) []step {
 	if found, ok := scenarios[scenario]; ok {
 		return found
@@ -97,7 +97,7 @@ func callEach(a args) step {
 	}
 }
 
-// callAsTold makes the calls that the suite dictates.
+// callAsTold makes the calls that the scenario dictates.
 func callAsTold(ctx context.Context, c *client) error {
 	if len(c.job.calls) == 0 {
 		return errors.New("MCP_CONFORMANCE_CONTEXT: expected toolCalls")
@@ -110,7 +110,7 @@ func callAsTold(ctx context.Context, c *client) error {
 	return nil
 }
 
-// together takes steps at the same time.
+// together runs steps at the same time.
 func together(steps ...step) step {
 	return func(ctx context.Context, c *client) error {
 		var wg sync.WaitGroup
@@ -123,8 +123,8 @@ func together(steps ...step) step {
 	}
 }
 
-// each lists items by one method and asks for every one by another, which takes
-// the member key of an item as its parameter.
+// each lists items by one method and asks for each item by another, whose parameter is the
+// item's member key.
 func each(listMethod, member, getMethod, key string) step {
 	return func(ctx context.Context, c *client) error {
 		var page map[string]json.RawMessage
@@ -145,7 +145,7 @@ func each(listMethod, member, getMethod, key string) step {
 	}
 }
 
-// echoSchema hands the schema of one tool back through another.
+// echoSchema passes the schema of one tool to another tool, as its argument.
 func echoSchema(from, to string) step {
 	return func(ctx context.Context, c *client) error {
 		tools, err := c.tools(ctx)

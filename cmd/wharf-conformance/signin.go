@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// clientMetadata is the client id metadata document that the suite knows.
+// clientMetadata is the address of the client id metadata document that the suite knows.
 const clientMetadata = "https://conformance-test.local/client-metadata.json"
 
 // grants are the scenarios in which the client signs in as a machine.
@@ -21,8 +21,8 @@ var grants = map[string]string{
 	"auth/wif-jwt-bearer":                   "jwt_bearer",
 }
 
-// auth is the auth table that a user would write for what the suite has
-// registered.
+// auth returns the auth table that a user would write for the account of the
+// suite.
 func (j job) auth() config.Auth {
 	settings := map[string]any{"client_metadata_url": clientMetadata}
 	for key, value := range map[string]string{
@@ -43,8 +43,8 @@ func (j job) auth() config.Auth {
 	return config.Auth{Provider: "oauth", Settings: settings}
 }
 
-// visit plays the browser of a person who agrees to everything: the suite's
-// authorization servers send it back to the callback at once.
+// visit acts as the browser of a person who agrees to everything. The suite's authorization
+// servers redirect it to the callback at once.
 func visit(ctx context.Context, p signin.Page) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
 	if err != nil {

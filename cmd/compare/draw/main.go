@@ -1,7 +1,7 @@
 // Command draw draws the curves of a comparison. For each curve whose data is in the
-// folder, as NAME.csv, it writes NAME.svg beside it. It is a program of its own
-// because its library reads fonts at each start, which would be in the memory of
-// every client that is measured.
+// folder, as NAME.csv, it writes NAME.svg beside it. It is a program of its own because
+// its library reads fonts at each start, which would take memory in every measured
+// client.
 //
 //	draw FOLDER
 package main
@@ -46,13 +46,13 @@ func drawAll(folder string) error {
 	return nil
 }
 
-// data is what is drawn of a curve.
+// data is the data of a curve to draw.
 type data struct {
 	curve measure.Curve
 	rows  []row // as in the file
 }
 
-// row is a point of a contestant.
+// row is one point of one contestant.
 type row struct {
 	at         float64
 	contestant string

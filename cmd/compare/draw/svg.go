@@ -18,7 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/measure"
 )
 
-// The background is that of the page, light or dark, so all colours are of medium
+// The background is that of the page, which is light or dark, so all colours have a medium
 // lightness.
 var (
 	ink  = color.NRGBA{0x80, 0x80, 0x80, 0xff}
@@ -44,7 +44,7 @@ const (
 	strip  = 40
 )
 
-// svg draws the panels. A figure of 0 is one that is not known on the machine.
+// svg draws the panels. A figure of 0 is not known on the machine.
 func (d data) svg() []byte {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	canvas := vgsvg.New(width, height)
@@ -65,7 +65,7 @@ func (d data) svg() []byte {
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
 }
 
-// heading writes the title, and below it who has which colour.
+// heading writes the title, and below it the contestants in their colours.
 func (d data) heading(c draw.Canvas) {
 	title := plot.NewLegend()
 	title.Top, title.Left, title.ThumbnailWidth = true, true, 0
@@ -82,7 +82,7 @@ func (d data) heading(c draw.Canvas) {
 	}
 }
 
-// contestants lists those with data, in the order of the report.
+// contestants lists the contestants with data, in the order of the report.
 func (d data) contestants() []string {
 	return slices.DeleteFunc(contestant.Names(), func(who string) bool {
 		return !slices.ContainsFunc(d.rows, func(r row) bool { return r.contestant == who })
@@ -125,7 +125,7 @@ func (d data) panel(names ...string) *plot.Plot {
 	return p
 }
 
-// labels are what the upright axes are called, above them.
+// labels are the names of the upright axes, which stand above them.
 var labels = map[string]string{
 	measure.Rate:  "throughput",
 	measure.P50:   "latency, p50 and (dashed) p99",
@@ -134,7 +134,7 @@ var labels = map[string]string{
 	measure.Peak:  "memory at most",
 }
 
-// points are those of one contestant with the figure of that number.
+// points returns the points of one contestant, with the figure of that number.
 func (d data) points(who string, figure int) (all plotter.XYs) {
 	for _, r := range d.rows {
 		if r.contestant == who && r.figures[figure] > 0 {
@@ -162,7 +162,7 @@ func whole(least, most float64) (float64, float64) {
 	return math.Pow(10, low), math.Pow(10, max(high, low+1))
 }
 
-// decades marks powers of ten, and what is between them if there are few.
+// decades marks powers of ten, and values between them if there are few.
 type decades struct{}
 
 func (decades) Ticks(least, most float64) (all []plot.Tick) {

@@ -1,10 +1,10 @@
-// Package arena has the contestants do their measures, each in a process of its
-// own, in rounds.
+// Package arena runs the measures of the contestants in rounds, each in a process of its
+// own.
 //
 // In a round every measure is taken of every contestant before the next measure
-// begins, and the order of the contestants rotates from round to round. So what
-// the machine does meanwhile meets all of them, and a ratio is one of figures
-// that were taken within seconds of each other.
+// begins, and the order of the contestants rotates from round to round. So other
+// load on the machine meets all of them, and the figures of a ratio were taken within
+// seconds of each other.
 package arena
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/measure"
 )
 
-// Plan is what a comparison does.
+// Plan says what a comparison does.
 type Plan struct {
 	Rounds      int
 	Pins        []bool // pinned to one processor, not pinned, or both
 	Contestants []string
 	Measures    []string
 	Job         measure.Job // what all jobs have in common
-	Program     string      // this program, which does a job when it is told so
-	Repeats     int         // how often a run is taken again because of foreign load
+	Program     string      // this program, which does a job if its first argument is Work
+	Repeats     int         // how often a run may be repeated because of foreign load
 	Progress    io.Writer
 }
 
@@ -41,11 +41,11 @@ type Run struct {
 	Values     measure.Values `json:"values"`
 }
 
-// tooBusy is the foreign load above which a run is taken again.
+// tooBusy is the foreign load, in processors, above which a run is repeated.
 const tooBusy = 0.12
 
-// Do carries out the plan. The runs that are done are returned with an error. A
-// point of a curve that cannot be taken is no error: it is left out.
+// Do carries out the plan. With an error it returns the runs that were done before. A point
+// of a curve that cannot be taken is no error: it is left out.
 func (p *Plan) Do(ctx context.Context) (Runs, error) {
 	var runs Runs
 	for round := range p.Rounds {
@@ -78,8 +78,8 @@ func PinName(pinned bool) string {
 	return "all processors"
 }
 
-// quietRun takes a run again while others keep the machine busy, and returns
-// the quietest.
+// quietRun repeats a run while other programs keep the machine busy, and returns the
+// quietest.
 func (p *Plan) quietRun(ctx context.Context, r Run) (Run, error) {
 	var best Run
 	for try := range p.Repeats + 1 {
@@ -126,8 +126,8 @@ func (rs Runs) Median(pinned bool, contestant string, k Key) (float64, bool) {
 	return median(all)
 }
 
-// Ratio returns the median over the rounds of how the figures of two
-// contestants stood to each other in the same round.
+// Ratio returns the median over the rounds of the ratio between the figures of two
+// contestants in the same round.
 func (rs Runs) Ratio(pinned bool, over, under string, k Key) (float64, bool) {
 	unders := rs.Values(pinned, under, k)
 	var all []float64
@@ -163,8 +163,8 @@ func (rs Runs) Load() (typical, worst float64, repeated int) {
 	return typical, worst, repeated
 }
 
-// deadline bounds one run: nothing takes as long that is not stuck, not even to
-// connect 10,000 times.
+// deadline bounds one run. Only a run that is stuck takes as long: even 10,000 connections
+// take less.
 const deadline = 5 * time.Minute
 
 var errStuck = fmt.Errorf("it took longer than %v", deadline)

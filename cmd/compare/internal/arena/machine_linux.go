@@ -15,7 +15,7 @@ import (
 // CanPin says whether processes can be pinned here.
 const CanPin = true
 
-// startOn starts a command, pinned to one processor when that is wanted. The
+// startOn starts a command, pinned to one processor if pinned is set. The
 // command inherits the set of the thread that starts it, so its runtime sees one
 // processor from the beginning, and so does the server that it starts.
 func startOn(command *exec.Cmd, pinned bool) error {
@@ -60,7 +60,7 @@ func busyTime() time.Duration {
 	line, _, _ := bytes.Cut(stat, []byte("\n"))
 	var ticks int64
 	for i, field := range bytes.Fields(line) {
-		// cpu user nice system idle iowait irq softirq steal; what follows is
+		// cpu user nice system idle iowait irq softirq steal; the numbers after these are
 		// part of user and nice.
 		if i == 0 || i == 4 || i == 5 || i > 8 {
 			continue

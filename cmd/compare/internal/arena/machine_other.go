@@ -18,5 +18,5 @@ func startOn(command *exec.Cmd, pinned bool) error {
 	return command.Start()
 }
 
-// busyTime is 0 where it is not known; then no foreign load is reported.
+// busyTime returns 0, which means unknown: then no foreign load is reported.
 func busyTime() time.Duration { return 0 }

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/measure"
 )
 
-// take does one run in a new process, and watches what else the machine does.
+// take does one run in a new process, and measures the foreign load meanwhile.
 func (p *Plan) take(ctx context.Context, r Run) (Run, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, errStuck)
 	defer cancel()
@@ -39,8 +39,8 @@ func (p *Plan) take(ctx context.Context, r Run) (Run, error) {
 	return r, json.Unmarshal(out.Bytes(), &r.Values)
 }
 
-// Work is the first argument with which the program does the job that is its
-// second.
+// Work is the first argument that makes the program do a job, which is the second
+// argument.
 const Work = "work"
 
 func (p *Plan) command(ctx context.Context, r Run) (*exec.Cmd, error) {
@@ -55,7 +55,7 @@ func (p *Plan) command(ctx context.Context, r Run) (*exec.Cmd, error) {
 	return command, nil
 }
 
-// DoJob is the other side: it does a job and returns what is to be printed.
+// DoJob runs in the new process: it does a job and returns the text to print.
 func DoJob(ctx context.Context, text string) ([]byte, error) {
 	var job measure.Job
 	if err := json.Unmarshal([]byte(text), &job); err != nil {

@@ -22,14 +22,14 @@ func Names() []string { return []string{Floor, Wharf, GoSDK, MCPGo} }
 // Peers lists the products that Wharf is compared with.
 func Peers() []string { return []string{GoSDK, MCPGo} }
 
-// Address is where a server is.
+// Address says where a server is.
 type Address struct {
-	Command []string // starts the server, where neither of the others is given
-	URL     string   // of the server that runs, for Streamable HTTP
-	Socket  string   // the path of the unix socket of the server that runs
+	Command []string // starts the server, if neither of the others is given
+	URL     string   // of a running server, for Streamable HTTP
+	Socket  string   // the path of the unix socket of a running server
 }
 
-// Dock is what a contestant connects to, and what it may use for that.
+// Dock says where a contestant connects to, and what it may use for that.
 type Dock struct {
 	Address
 	Tuned    bool   // whether peers keep enough HTTP connections
@@ -53,7 +53,7 @@ type Client interface {
 	Close() error
 }
 
-// Program is what a contestant keeps from connection to connection.
+// Program holds what a contestant keeps from connection to connection.
 type Program interface {
 	Connect(ctx context.Context, to Address) (Client, error)
 
@@ -68,7 +68,7 @@ var programs = map[string]func(context.Context, Dock) (Program, error){
 	MCPGo: stateless(connectMCPGo),
 }
 
-// Open makes ready what a contestant has before its first connection.
+// Open prepares a contestant before its first connection.
 func Open(ctx context.Context, name string, d Dock) (Program, error) {
 	open, ok := programs[name]
 	if !ok {
@@ -77,7 +77,7 @@ func Open(ctx context.Context, name string, d Dock) (Program, error) {
 	return open(ctx, d)
 }
 
-// stateless makes a program of a function that connects.
+// stateless returns the Open of a contestant that has only a function that connects.
 func stateless(connect func(context.Context, Dock) (Client, error)) func(context.Context, Dock) (Program, error) {
 	return func(_ context.Context, d Dock) (Program, error) { return dialer{d, connect}, nil }
 }
@@ -95,18 +95,18 @@ func (d dialer) Connect(ctx context.Context, to Address) (Client, error) {
 
 func (d dialer) Close() error { return nil }
 
-// arguments are what every contestant passes to the tool: the type that a
-// program has at hand, encoded on every call.
+// arguments is the type of the arguments that every contestant passes to the tool. It is the
+// type that a program usually has, and is encoded on every call.
 type arguments = map[string]any
 
-// Text is what is echoed. Every answer must have its length; the first is
-// compared as a whole.
+// Text is a text to echo. Every answer must have its length; the first is compared as a
+// whole.
 type Text struct {
 	text string
 	seen atomic.Bool
 }
 
-// NewText returns a text of that many bytes, of which none needs an escape.
+// NewText returns a text of size bytes, of which none needs an escape in JSON.
 func NewText(size int) *Text {
 	const letters = "abcdefghijklmnopqrstuvwxyz 0123456789"
 	b := make([]byte, size)
@@ -118,8 +118,8 @@ func NewText(size int) *Text {
 
 func (t *Text) arguments() arguments { return arguments{"message": t.text} }
 
-// check compares what came back. Each contestant hands over the text in the
-// form in which it has it.
+// check compares the echoed text. Each contestant passes it in the form in which it got
+// it.
 func check[T string | []byte](t *Text, got T) error {
 	if len(got) != len(t.text) {
 		return fmt.Errorf("the echo has %d bytes, expected %d", len(got), len(t.text))
@@ -146,7 +146,7 @@ type Tally struct {
 // NewTally returns a tally without a goal.
 func NewTally() *Tally { return &Tally{done: make(chan struct{}, 1)} }
 
-// Expect starts anew. Done is ready once that many more were heard.
+// Expect starts the count anew. Done is ready once that many notifications were counted.
 func (t *Tally) Expect(count int) {
 	select {
 	case <-t.done:
@@ -159,7 +159,7 @@ func (t *Tally) Expect(count int) {
 // Done is ready when the goal is reached.
 func (t *Tally) Done() <-chan struct{} { return t.done }
 
-// Count returns how many were heard.
+// Count returns how many notifications were counted.
 func (t *Tally) Count() int { return int(t.count.Load()) }
 
 func (t *Tally) add() {

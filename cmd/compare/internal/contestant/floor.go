@@ -16,13 +16,13 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/wire"
 )
 
-// floor is the bound over stdio and sockets: requests that are ready to be sent, written
-// to a pipe; answers found by newline and id, and looked into in place. It multiplexes as
-// a client must, by the cheapest way known: the goroutine that holds the pipe writes for
-// all, and one of those that wait reads for all. It decodes and encodes nothing,
-// checks no message and keeps no deadline.
+// floor is the lower bound over stdio and sockets. It writes finished requests to a pipe,
+// finds answers by newline and id, and reads them in place. It multiplexes as a client
+// must, in the cheapest known way: the goroutine that holds the pipe writes for all, and
+// one of the waiting goroutines reads for all. It decodes and encodes nothing, checks no
+// message and keeps no deadline.
 type floor struct {
-	command *exec.Cmd // nil where the server runs
+	command *exec.Cmd // nil if the server already runs
 	in      io.WriteCloser
 	out     io.Reader
 	heard   *Tally
@@ -34,7 +34,7 @@ type floor struct {
 	free    []*seat
 	writing bool
 	queue   []byte // for the writing goroutine
-	spare   []byte // the queue before, to be used again
+	spare   []byte // the previous queue, to be used again
 	reading bool
 }
 
@@ -153,7 +153,7 @@ func (f *floor) exchange(s *seat, request []byte, crowded bool) error {
 	return f.await(s)
 }
 
-// send writes a request, or leaves it to the one who writes. In a crowd the
+// send writes a request, or leaves it to the goroutine that writes. In a crowd the
 // others get a chance to add theirs first.
 func (f *floor) send(request []byte, crowded bool) error {
 	f.mu.Lock()
@@ -180,7 +180,7 @@ func (f *floor) send(request []byte, crowded bool) error {
 	return nil
 }
 
-// next takes what is queued. When that is nothing, writing has ended.
+// next takes the queued requests. If there are none, writing has ended.
 func (f *floor) next() []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,8 +207,8 @@ func (f *floor) await(s *seat) error {
 	return f.read(s)
 }
 
-// read handles what comes until the seat's own answer was among it, and passes
-// the turn on. The caller holds mu, and holds it again afterwards.
+// read handles messages until one is the seat's own answer, and passes the turn on. The
+// caller holds mu, and holds it again afterwards.
 func (f *floor) read(s *seat) error {
 	f.reading = true
 	for !s.answered {
@@ -233,7 +233,7 @@ func (f *floor) read(s *seat) error {
 	return s.err
 }
 
-// deliver finds out whom a message is for.
+// deliver passes a message to the seat that it answers, or counts a notification.
 func (f *floor) deliver(line []byte) {
 	id, result := envelope(line)
 	if id == nil {
@@ -247,7 +247,7 @@ func (f *floor) deliver(line []byte) {
 	f.seats[n].accept(result)
 }
 
-// envelope finds what the floor needs of a message, as it is written.
+// envelope returns the id and the result of a message, as they are written.
 func envelope(message []byte) (id, result []byte) {
 	m := wire.Over(message)
 	m.Enter()
@@ -266,7 +266,7 @@ func envelope(message []byte) (id, result []byte) {
 
 var errNoResult = errors.New("the answer has no result")
 
-// accept takes the answer. A text is checked where it is; nothing is copied.
+// accept takes the answer. It checks a text in place, without a copy.
 func (s *seat) accept(result []byte) {
 	s.answered = true
 	switch {

@@ -30,7 +30,7 @@ func connectGoSDK(ctx context.Context, d Dock) (Client, error) {
 	return goSDK{session}, nil
 }
 
-// goSDKTransport has no transport of its own for a socket, but one for any stream.
+// goSDKTransport uses the transport for any stream for a socket: the SDK has none for sockets.
 func goSDKTransport(d Dock) (mcp.Transport, error) {
 	switch {
 	case d.URL != "":

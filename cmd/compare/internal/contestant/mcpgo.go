@@ -34,7 +34,7 @@ func connectMCPGo(ctx context.Context, d Dock) (Client, error) {
 	return mcpGo{c}, nil
 }
 
-// newMCPGo has no transport of its own for a socket, but one for any stream.
+// newMCPGo uses the transport for any stream for a socket: mcp-go has none for sockets.
 func newMCPGo(d Dock) (*client.Client, error) {
 	switch {
 	case d.URL != "":

@@ -13,9 +13,9 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
 )
 
-// webFloor is the bound over HTTP: requests that are ready to be sent, posted by
-// net/http over connections that are kept, as many as there are callers. The
-// answer is read into memory that is used again, and looked into in place.
+// webFloor is the lower bound over HTTP. net/http posts finished requests over kept
+// connections, as many as there are callers. The answer is read into memory that is used
+// again, and the result is found in place.
 type webFloor struct {
 	transport *http.Transport
 	to        *url.URL
@@ -23,18 +23,18 @@ type webFloor struct {
 	desks     sync.Pool
 }
 
-// desk is what one request in flight needs.
+// desk holds the buffers of one request in flight.
 type desk struct {
 	request []byte // asks for text to be echoed
 	text    *Text
 	answer  bytes.Buffer
 }
 
-// idle is how many connections are kept, which is more than there are callers.
+// idle is how many connections are kept: more than there are callers.
 const idle = 2_048
 
-// client is what the peers do HTTP by. Their default is net/http's, which keeps
-// two connections.
+// client returns the HTTP client of the peers. Their default is that of net/http, which
+// keeps two connections.
 func (d Dock) client() *http.Client {
 	if !d.Tuned {
 		return new(http.Client)
@@ -94,9 +94,8 @@ func (f *webFloor) ask(ctx context.Context, method, params string) ([]byte, erro
 	return f.post(ctx, new(desk), request(0, method, params))
 }
 
-// post returns the result in the answer, which is the desk's. The reader of the
-// request is not used again: net/http may look into it when the answer is there
-// already.
+// post returns the result in the answer; the desk owns its bytes. The reader of the request
+// is not used again, because net/http may still read from it when the answer is there.
 func (f *webFloor) post(ctx context.Context, d *desk, request []byte) ([]byte, error) {
 	r := &http.Request{
 		Method: http.MethodPost, URL: f.to, Host: f.to.Host, Header: f.headers,

@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
 )
 
-// wharf goes the whole way: the public API, the session, and the stdio, http or
-// socket plugin in its sandbox. As in a program that uses it, one host makes all connections.
+// wharf uses all of Wharf: the public API, the session, and the stdio, http or socket plugin
+// in its sandbox. One host makes all connections, as in a program that embeds Wharf.
 type wharf struct{ host *host.Host }
 
 func newWharf(ctx context.Context, d Dock) (Program, error) {
@@ -38,7 +38,7 @@ func newWharf(ctx context.Context, d Dock) (Program, error) {
 	return wharf{h}, nil
 }
 
-// shippedPlugins are those that are built in, and the extra for sockets.
+// shippedPlugins returns the built-in plugins, and the extra plugin for sockets.
 func shippedPlugins() (map[string]func() []byte, error) {
 	all := plugins.Builtin()
 	list, err := extras.List()

@@ -12,9 +12,9 @@ import (
 // connects bounds how often a connection is made.
 const connects = 50
 
-// connected makes connections, one after the other. The one that the run began
-// with shows what a first connection takes and weighs, and has warmed up what a
-// program keeps.
+// connected makes connections, one after the other. The first
+// connection of the run shows the time and the memory of a first one, and has warmed up
+// what a program keeps.
 func connected(ctx context.Context, r *run) (Values, error) {
 	if err := r.list(ctx, r.client); err != nil {
 		return nil, err

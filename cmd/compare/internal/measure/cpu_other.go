@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// processorTime is only known on Unix; elsewhere it shows as 0.
+// processorTime is known on Unix only; elsewhere it returns 0.
 func processorTime() time.Duration { return 0 }
 
-// descriptors is only limited on Unix.
+// descriptors returns no limit: only Unix has one.
 func descriptors() uint64 { return math.MaxUint64 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// processorTime returns the user and system time of this process alone: that
-// of its server is not in it.
+// processorTime returns the user and system time of this process alone, without that of its
+// server.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -13,7 +13,7 @@ import (
 // most bounds the calls of which the latency is kept.
 const most = 1 << 18
 
-// inSequence calls one at a time and looks at every latency.
+// inSequence makes one call at a time and measures every latency.
 func inSequence(size int) func(context.Context, *run) (Values, error) {
 	return func(ctx context.Context, r *run) (Values, error) {
 		text := contestant.NewText(size)
@@ -52,7 +52,7 @@ func (r *run) repeat(ctx context.Context, text *contestant.Text, took []time.Dur
 	return took, nil
 }
 
-// atOnce has that many goroutines calling all the time and looks at the sum.
+// atOnce lets that many goroutines call without a pause, and measures the sum.
 func atOnce(callers, size int) func(context.Context, *run) (Values, error) {
 	return func(ctx context.Context, r *run) (Values, error) {
 		text := contestant.NewText(size)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// patience is how long no notification may be heard before the missing ones
-// count as lost.
+// patience is how long the client waits for the next notification. After that, the missing
+// ones count as lost.
 const patience = 10 * time.Second
 
 // flooded asks for notifications and waits until the last was counted, which

@@ -31,12 +31,12 @@ func idle(stdio, http int) func(context.Context, *run) (Values, error) {
 	}
 }
 
-// settling is how long this measurement waits, in lengths of another measurement, so that a
-// client is done with what it does when it becomes idle.
+// settling is how long this measurement waits, in lengths of another measurement. By then a
+// client has done its work of becoming idle.
 const settling = 3
 
-// crowd connects until there are as many as that, and returns those that there
-// are with an error.
+// crowd connects until there are that many connections. With an error it returns those that
+// it made.
 func (r *run) crowd(ctx context.Context, stdio, http int) ([]contestant.Client, error) {
 	clients := []contestant.Client{r.client}
 	for len(clients) < stdio+http {
@@ -66,15 +66,15 @@ type footprint struct {
 	rss      float64 // as the system counts: for each place where it is mapped
 	pss      float64 // its part of pages that others have mapped as well
 	dirty    float64 // pages that no other process has, and that are not a file's
-	heap     float64 // what the collector looks after, in use
+	heap     float64 // the garbage collector's memory, in use
 }
 
-// weigh gives back what is free and looks at what remains.
+// weigh gives free memory back to the system, and measures the rest.
 func weigh() footprint {
 	runtime.GC() // the second time finds what finalizers and pools let go of
 	debug.FreeOSMemory()
 	var m runtime.MemStats
-	runtime.ReadMemStats(&m) // before the look at the mappings, which takes a megabyte
+	runtime.ReadMemStats(&m) // before the mappings are read, which takes a megabyte
 	f := mapped()
 	f.heap = float64(m.HeapInuse+m.StackInuse) / (1 << 20)
 	return f

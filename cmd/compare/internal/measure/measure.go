@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
 )
 
-// Job is what a process is to do.
+// Job says what a process has to do.
 type Job struct {
 	Contestant string
 	Measure    string
@@ -40,7 +40,7 @@ type Metric struct {
 	Small  bool // the floor has next to none of it, so there is no ratio with it
 }
 
-// Measure is something that is done with a connection, and the figures of it.
+// Measure is a test of a connection, with its figures.
 type Measure struct {
 	Name    string
 	Title   string
@@ -53,8 +53,8 @@ type Measure struct {
 	take    func(context.Context, *run) (Values, error)
 }
 
-// The groups of measures: those of one connection by what it is made over, those of
-// many that do nothing, and the points of all curves.
+// The groups of measures: those of one connection, by its transport; those of many idle
+// connections; and the points of all curves.
 const (
 	Stdio  = "stdio"
 	HTTP   = "http"
@@ -169,11 +169,11 @@ type run struct {
 	heard   *contestant.Tally
 	tools   int // that the server lists
 	address contestant.Address
-	before  footprint    // of the process when nothing was opened yet, where that is measured
-	site    *server.Site // where the server is, unless a connection starts it
+	before  footprint    // of the process before anything is opened, if that is measured
+	site    *server.Site // the running server; nil if a connection starts it
 	program contestant.Program
 	client  contestant.Client
-	first   time.Duration // what it took to connect, with all that comes before
+	first   time.Duration // the time to connect, with everything before it
 }
 
 // Take does a job. Any reply that is missing or wrong is an error.
@@ -200,8 +200,8 @@ func Take(ctx context.Context, j Job) (values Values, err error) {
 	return values, errors.Join(err, r.client.Close(), r.program.Close())
 }
 
-// serve starts the server if it is one that connections do not start, and finds out
-// where the first of them leads.
+// serve starts the server, unless connections start it, and finds out its
+// address.
 func (r *run) serve(m Measure) (err error) {
 	r.address.Command = r.listing(r.Server)
 	switch m.Form {
@@ -219,12 +219,12 @@ func (r *run) serve(m Measure) (err error) {
 	return err
 }
 
-// listing is the command of a server with the number of tools that it lists.
+// listing adds to the command of a server the number of tools that it lists.
 func (r *run) listing(command []string) []string {
 	return append(slices.Clip(command), strconv.Itoa(r.tools))
 }
 
-// countConnections adds what the server has seen of them, if it ran already.
+// countConnections adds the number of connections that a running server has seen.
 func (r *run) countConnections(values Values) error {
 	if r.site == nil || values == nil {
 		return nil

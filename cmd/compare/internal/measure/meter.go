@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// meter is what this process has used so far.
+// meter holds what this process has used so far.
 type meter struct {
 	cpu    time.Duration
 	allocs uint64
@@ -18,7 +18,7 @@ func readMeter() meter {
 	return meter{cpu: processorTime(), allocs: m.Mallocs, bytes: m.TotalAlloc}
 }
 
-// since returns what each of the calls has cost.
+// since returns the cost of each of the calls.
 func (m meter) since(before meter, calls int) Values {
 	n := float64(max(calls, 1))
 	return Values{
@@ -47,5 +47,5 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// perMillisecond is thousands a second.
+// perMillisecond returns a rate in thousands a second.
 func perMillisecond(n int, d time.Duration) float64 { return float64(n) / milliseconds(d) }

@@ -21,18 +21,18 @@ type Curve struct {
 	at    []int
 	load  func(at int) load
 	rate  Metric
-	rest  bool // memory is that at rest, as idle connections have it; else the most that there was
+	rest  bool // memory is that of idle connections; else its peak
 }
 
-// load is what is done at one point of a curve. The callers share the connections out,
-// and each takes its own in turn; where there are fewer, some have the same one.
+// load says what is done at one point of a curve. The callers share the connections out, and
+// each uses its own in turn. If there are fewer connections than callers, some callers share one.
 type load struct {
 	connections int
 	callers     int
 	size        int     // of what is echoed
 	tools       int     // in the list
 	lists       bool    // tools are listed, and nothing is echoed
-	worth       float64 // what a call counts for in the rate
+	worth       float64 // what a call counts for in the rate: 1, its KB or its tools
 }
 
 // Metrics returns the figures of each point.
@@ -50,7 +50,7 @@ func (c Curve) Metrics() []Metric {
 	}
 }
 
-// Columns are those of its data: where the point is, the contestant and the figures.
+// Columns returns the columns of the data: the point, the contestant and the figures.
 func (c Curve) Columns() []string {
 	columns := []string{c.Axis, "contestant"}
 	for _, m := range c.Metrics() {
@@ -59,10 +59,10 @@ func (c Curve) Columns() []string {
 	return columns
 }
 
-// inTurn is how many callers there are where connections grow.
+// inTurn is the number of callers on a curve of connections.
 const inTurn = 16
 
-// Curves lists all of them.
+// Curves lists all curves.
 func Curves() []Curve {
 	calls := Metric{Name: Rate, Unit: "k/s", Digits: 2, More: true}
 	bytes := Metric{Name: Rate, Unit: "MB/s", Digits: 2, More: true}
@@ -91,7 +91,7 @@ func Curves() []Curve {
 	}
 }
 
-// points are the measures of all curves.
+// points returns the measures of all curves.
 func points() (all []Measure) {
 	for _, c := range Curves() {
 		for _, at := range c.at {
@@ -142,8 +142,8 @@ func (c Curve) take(ctx context.Context, r *run, l load) (values Values, err err
 	return values, nil
 }
 
-// turn is the connection that a caller takes for its call of that number: one of those
-// whose number leaves the caller's when it is divided by the number of callers.
+// turn returns the number of the connection that a caller uses for its n-th call. A caller's
+// connections are those whose number modulo the number of callers is the caller's.
 func turn(connections, callers, caller, n int) int {
 	if connections <= callers {
 		return caller % connections
@@ -152,7 +152,7 @@ func turn(connections, callers, caller, n int) int {
 	return caller + n%own*callers
 }
 
-// press has the callers call, and looks at every latency.
+// press lets the callers call, and measures every latency.
 func (r *run) press(ctx context.Context, clients []contestant.Client, l load) (Values, error) {
 	text := contestant.NewText(l.size)
 	took := make([][]time.Duration, l.callers)
@@ -191,8 +191,8 @@ func (r *run) press(ctx context.Context, clients []contestant.Client, l load) (V
 	return values, nil
 }
 
-// descriptors is how many file descriptors that many connections need: over stdio
-// three pipes and the process.
+// descriptors returns how many file descriptors that many connections need: over stdio three
+// pipes and the process.
 func (c Curve) descriptors(connections int) uint64 {
 	const others = 64
 	if c.form == "" {

@@ -12,8 +12,8 @@ import (
 // resident returns how much memory this process has, in MB.
 func resident() float64 { return memory("VmRSS:") }
 
-// residentPeak returns the most it ever had. The figure of getrusage would not
-// do: it starts with the size of the process that started this one.
+// residentPeak returns the most memory that this process ever had, in MB. The figure of
+// getrusage would not do: it starts with the size of the process that started this one.
 func residentPeak() float64 { return memory("VmHWM:") }
 
 func memory(field string) float64 {
@@ -27,9 +27,8 @@ func memory(field string) float64 {
 	return kib / 1024
 }
 
-// mapped adds up all mappings. Files in memory are looked at for themselves: the
-// same page of one may be mapped in many places, or in none and be there all the
-// same.
+// mapped adds up all mappings. It counts files in memory separately, because a page of such
+// a file may be mapped in many places, or in none and still take memory.
 func mapped() (f footprint) {
 	all, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
@@ -50,7 +49,7 @@ func mapped() (f footprint) {
 		case "Private_Dirty:":
 			f.dirty += size
 		case "Anonymous:":
-			if inMemory { // what was written is a page of this process alone
+			if inMemory { // only pages that were written belong to this process alone
 				f.resident += size
 			}
 		default:
@@ -63,7 +62,7 @@ func mapped() (f footprint) {
 	return f
 }
 
-// inFiles is the size of all files in memory that this process has open.
+// inFiles returns the size in MB of all files in memory that this process has open.
 func inFiles() (sum float64) {
 	open, _ := os.ReadDir("/proc/self/fd")
 	for _, fd := range open {

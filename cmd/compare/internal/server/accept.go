@@ -14,7 +14,7 @@ type acceptor struct {
 	opened   atomic.Int64
 }
 
-// accept has each connection served in a goroutine of its own, until Close.
+// accept serves each connection in a goroutine of its own, until Close.
 func (a *acceptor) accept(serve func(net.Conn)) {
 	for {
 		c, err := a.listener.Accept()
@@ -32,7 +32,7 @@ func (a *acceptor) Opened() int { return int(a.opened.Load()) }
 // Close takes no more connections; those that are open end with their clients.
 func (a *acceptor) Close() error { return a.listener.Close() }
 
-// ServeWeb is a process that is a [Web]; see [Site].
+// ServeWeb runs a process as a [Web]; see [Site].
 func ServeWeb(in io.Reader, out io.Writer, era Era, tools int) error {
 	w, err := NewWeb(era, tools)
 	if err != nil {
@@ -42,7 +42,7 @@ func ServeWeb(in io.Reader, out io.Writer, era Era, tools int) error {
 	return w.report(in, out, w.base())
 }
 
-// ServeSocket is a process that is a [Socket]; see [Site].
+// ServeSocket runs a process as a [Socket]; see [Site].
 func ServeSocket(in io.Reader, out io.Writer, era Era, tools int) error {
 	s, err := NewSocket(era, tools)
 	if err != nil {
@@ -52,7 +52,7 @@ func ServeSocket(in io.Reader, out io.Writer, era Era, tools int) error {
 	return s.report(in, out, s.Path())
 }
 
-// report says the address in a line, and then the number of connections for every
+// report writes the address in a line. Then it writes the number of connections for every
 // line that comes in, until the input ends.
 func (a *acceptor) report(in io.Reader, out io.Writer, address string) error {
 	if _, err := fmt.Fprintln(out, address); err != nil {

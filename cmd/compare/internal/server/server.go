@@ -3,7 +3,7 @@
 // what is measured.
 //
 // On standard input and output it is one goroutine on blocking system calls,
-// which answers everything that one read brought with one write. Over HTTP it
+// which answers all requests of one read with one write. Over HTTP it
 // is a [Web], on a socket a [Socket]. It finds what it needs of a request without
 // decoding it, and copies the text to be echoed as it was written.
 package server
@@ -17,7 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/wire"
 )
 
-// Era is what the server speaks. A legacy server refuses server/discover with
+// Era is the era that the server speaks. A legacy server refuses server/discover with
 // "method not found", after which every client falls back to initialize.
 type Era string
 
@@ -27,10 +27,10 @@ const (
 	Modern Era = "modern"
 )
 
-// Tools is the length of the list of tools where it is not what is measured.
+// Tools is the length of the list of tools in measures that do not vary it.
 const Tools = 50
 
-// enough is about the size of the pieces in which a flood is written.
+// enough is about the size in bytes of the pieces in which a flood is written.
 const enough = 64 << 10
 
 // Serve answers requests until the input ends. Its list has that many tools, of
@@ -39,7 +39,7 @@ func Serve(in io.Reader, out io.Writer, era Era, tools int) error {
 	return newFace(era, tools).serve(in, out)
 }
 
-// face is what all clients see alike.
+// face holds the parts of the server that are the same for all clients.
 type face struct {
 	era   Era
 	tools []byte // the result of tools/list
@@ -88,7 +88,7 @@ func (c *conn) flush() error {
 	return err
 }
 
-// request is what the server needs to know of a message, as it is written.
+// request holds the parts of a message that the server needs, as they are written.
 type request struct {
 	id, method, tool, message, count []byte
 }
@@ -237,8 +237,8 @@ func (c *conn) text(id, quoted []byte) {
 	c.reply = append(c.reply, '}', '\n')
 }
 
-// Text returns the text in a result of this server, found by lengths alone: it
-// is how the floor looks into an answer. A result of another shape gives nil.
+// Text returns the text in a result of this server, which it finds by lengths alone. The
+// floor reads answers with it. For a result of another shape it returns nil.
 func Text(result []byte) []byte {
 	after := len(afterText)
 	if bytes.HasSuffix(result, []byte(afterReply)) {

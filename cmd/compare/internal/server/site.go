@@ -41,13 +41,13 @@ func OpenSite(command []string) (*Site, error) {
 	return s, nil
 }
 
-// URL is where a [Web] answers requests in one of the forms.
+// URL returns the address at which a [Web] answers requests in one of the forms.
 func (s *Site) URL(f Form) string { return s.address + "/" + string(f) }
 
-// Path is that of a [Socket].
+// Path returns the path of a [Socket].
 func (s *Site) Path() string { return s.address }
 
-// Opened returns how many connections there were until now. It needs none.
+// Opened returns how many connections there were until now. It makes none itself.
 func (s *Site) Opened() (int, error) {
 	if _, err := io.WriteString(s.control, "\n"); err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (s *Site) line() (string, error) {
 	return s.said.Text(), nil
 }
 
-// Close ends the process. It has ended when Close returns.
+// Close ends the process, and returns when it has ended.
 func (s *Site) Close() error {
 	s.control.Close()
 	return s.command.Wait()

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Socket is the server on a unix socket: what [Serve] is on standard input and
-// output, in a goroutine for each connection.
+// Socket is the server on a unix socket. It does the work of [Serve] in a goroutine for each
+// connection.
 type Socket struct {
 	acceptor
 	folder string
@@ -33,7 +33,7 @@ func NewSocket(era Era, tools int) (*Socket, error) {
 	return s, nil
 }
 
-// Path is that of the socket.
+// Path returns the path of the socket.
 func (s *Socket) Path() string { return s.listener.Addr().String() }
 
 // Close takes no more connections; those that are open end with their clients.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// toolList builds the result of tools/list: the two tools that work, and others
-// of the size that those of real servers have, about 500 bytes each.
+// toolList builds the result of tools/list: the two tools that work, and others of about 500
+// bytes each, like those of real servers.
 func toolList(era Era, tools int) []byte {
 	list := []byte(`{"tools":[`)
 	list = appendTool(list, Echo, `"message":{"type":"string","description":"the text to answer with"}`)

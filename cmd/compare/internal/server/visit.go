@@ -8,16 +8,16 @@ import (
 	"strconv"
 )
 
-// visit is what comes over one HTTP connection. The embedded conn answers; its
-// reply is the whole response, of which the head is there before the body is
-// and gets the length when that is known.
+// visit serves one HTTP connection. The embedded conn answers; its reply is the whole
+// response. The head is written before the body, and the length is filled in when it is
+// known.
 type visit struct {
 	conn
 	requests *bufio.Reader
 	body     []byte
 }
 
-// head is what the server needs to know of a request.
+// head holds the parts of a request's head that the server needs.
 type head struct {
 	post   bool
 	form   Form
@@ -77,7 +77,7 @@ func (v *visit) head() (h head, err error) {
 	}
 }
 
-// field looks at a header line for what says how long the body is.
+// field reads the length of the body from a header line, if it is there.
 func (h *head) field(line []byte) (err error) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	switch {
@@ -126,9 +126,8 @@ func (v *visit) plain() ([]byte, error) {
 	return v.reply, nil
 }
 
-// stream answers with an event in a chunk, as a server does that does not know
-// what else there will be to say. The newline that ends the message ends the
-// line of the event.
+// stream answers with an event in a chunk, as a server does that may have more to say. The
+// newline that ends the message also ends the line of the event.
 func (v *visit) stream() ([]byte, error) {
 	v.reply = append(v.reply[:0], streamTop+zeros+"\r\n"...)
 	start := len(v.reply)
@@ -145,11 +144,11 @@ func (v *visit) stream() ([]byte, error) {
 	return v.reply, nil
 }
 
-// Message returns the message in the body of an answer of this server, found by
-// what is around it.
+// Message returns the message in the body of an answer of this server. It finds the message
+// by the bytes around it.
 func Message(body []byte) []byte { return bytes.TrimPrefix(body, []byte(beforeData)) }
 
-// fill writes a number so that it ends before end.
+// fill writes a number whose last digit stands before the offset end.
 func (v *visit) fill(end, n, base int) {
 	var digits [20]byte
 	d := strconv.AppendInt(digits[:0], int64(n), base)

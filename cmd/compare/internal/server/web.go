@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// Form is how the server answers where clients connect to it. Over HTTP it is the
-// path of the URL.
+// Form is the form of the answers of a server that clients connect to. Over HTTP it is the path
+// of the URL.
 type Form string
 
 // The forms: over HTTP the answer alone, or an event stream that has it as its
@@ -18,8 +18,8 @@ const (
 )
 
 // Web is the server over HTTP: one goroutine for each connection, which answers
-// a request with one write. What it speaks of HTTP/1.1 is what clients of MCP
-// say: POST with a Content-Length. It has no sessions and no listening streams,
+// a request with one write. It understands only the part of HTTP/1.1 that
+// clients of MCP use: POST with a Content-Length. It has no sessions and no listening streams,
 // and the flood is refused.
 type Web struct {
 	acceptor
@@ -37,13 +37,13 @@ func NewWeb(era Era, tools int) (*Web, error) {
 	return w, nil
 }
 
-// URL is where requests are answered in one of the forms.
+// URL returns the address at which requests are answered in one of the forms.
 func (w *Web) URL(f Form) string { return w.base() + "/" + string(f) }
 
 func (w *Web) base() string { return "http://" + w.listener.Addr().String() }
 
-// serve answers what comes over one connection. A request that is not
-// understood ends it: no peer could use the reason.
+// serve answers the requests of one connection. A request that it does not understand ends the
+// connection, since no peer could use the reason.
 func (w *Web) serve(c net.Conn) {
 	defer c.Close()
 	v := visit{requests: bufio.NewReaderSize(c, 16<<10), conn: conn{face: w.face}}

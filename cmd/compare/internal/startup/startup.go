@@ -22,7 +22,7 @@ type Times struct {
 	CPU  []time.Duration `json:"cpu"` // of the command and its server
 }
 
-// Result is what was seen.
+// Result holds the times of both commands.
 type Result struct {
 	Wharf   Times         `json:"wharf"`
 	Minimal Times         `json:"minimal"`
@@ -59,7 +59,7 @@ func Pairs(ctx context.Context, dir string, count int) (Result, error) {
 	return alternate(ctx, calls, count)
 }
 
-// folder returns where a module of this build lies.
+// folder returns the folder of a module of this build.
 func folder(ctx context.Context, module string) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
@@ -68,8 +68,8 @@ func folder(ctx context.Context, module string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// build builds a program with the dependencies of the module that it is part
-// of, and returns its path.
+// build builds a program with the dependencies of its module, and returns the program's
+// path.
 func build(ctx context.Context, dir, root, program string) (string, error) {
 	out := filepath.Join(dir, filepath.Base(program))
 	command := exec.CommandContext(ctx, "go", "build", "-o", out, program)
@@ -122,7 +122,7 @@ func (c call) run(ctx context.Context, times *Times) error {
 	return nil
 }
 
-// lastWords is what a command that went wrong printed on stderr.
+// lastWords returns the stderr of a command that failed.
 func lastWords(err error) []byte {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -131,7 +131,7 @@ func lastWords(err error) []byte {
 	return bytes.TrimSpace(exit.Stderr)
 }
 
-// Median returns the middle one, or 0 for no values.
+// Median returns the median of the values, or 0 if there are none.
 func Median(all []time.Duration) time.Duration {
 	if len(all) == 0 {
 		return 0

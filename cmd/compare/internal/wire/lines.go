@@ -1,8 +1,8 @@
 // Package wire takes a stream of messages apart: into lines, and a line into the
 // members of its object.
 //
-// The fast server and the floor are made of it, so it does the least that is
-// possible, and checks nothing.
+// The fast server and the floor use it, so it does as little as possible, and checks
+// nothing.
 package wire
 
 import (
@@ -10,10 +10,10 @@ import (
 	"io"
 )
 
-// chunk is the free space that every read gets: what a pipe holds.
+// chunk is the free space in bytes that every read gets: as much as a pipe holds.
 const chunk = 64 << 10
 
-// Lines cuts what is read into lines. The zero value is ready.
+// Lines cuts a stream into lines. The zero value is ready.
 type Lines struct {
 	buf   []byte
 	start int // of the line that is not complete yet
@@ -21,7 +21,7 @@ type Lines struct {
 	end   int // of what was read
 }
 
-// Fill makes one read from r. Lines that Next returned before it are not valid any more.
+// Fill makes one read from r. Lines that Next returned before are no longer valid.
 func (l *Lines) Fill(r io.Reader) error {
 	copy(l.buf, l.buf[l.start:l.end])
 	l.seen -= l.start

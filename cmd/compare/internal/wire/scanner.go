@@ -2,9 +2,8 @@ package wire
 
 import "bytes"
 
-// Scanner finds the members of a JSON object without decoding them. It walks
-// one message from left to right; what it returns are parts of the message. On
-// a message that is not well-formed it ends early.
+// Scanner finds the members of a JSON object without decoding them. It walks one message from
+// left to right, and returns slices of the message. On a malformed message it ends early.
 type Scanner struct {
 	data []byte
 	pos  int
@@ -71,8 +70,8 @@ func (s *Scanner) peek() byte {
 	return 0
 }
 
-// string steps over a string. A long one costs what finding a quote costs,
-// which is little: that search is vectorised.
+// string steps over a string. A long one costs no more than the search for a quote, which is
+// vectorised.
 func (s *Scanner) string() {
 	start := s.pos
 	s.pos++
@@ -90,8 +89,8 @@ func (s *Scanner) string() {
 	}
 }
 
-// escaped reports whether what follows the text is taken literally, because the
-// text ends in an odd number of backslashes.
+// escaped reports whether the byte after the text is escaped, because the text ends in an odd
+// number of backslashes.
 func escaped(text []byte) bool {
 	n := 0
 	for n < len(text) && text[len(text)-1-n] == '\\' {
