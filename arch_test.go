@@ -69,6 +69,7 @@ var arrows = map[string][]string{
 	"plugins":                     {},
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
+	"host/gateway":                {"host", "host/mcp", "host/status", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/config":                 {toml, yaml, "host/cleantext", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
@@ -182,7 +183,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/cleantext", "host/mcp", "host/config", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/gateway", "host/cleantext", "host/mcp", "host/config", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

@@ -1,0 +1,415 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// A legacy server asks its client in requests of its own; a modern client is asked in the result of
+// one of its calls. So when a legacy server asks, a call of the client that is open is parked: the
+// client gets its question as the result of the call, and the server goes on waiting for the answer.
+// The client makes the call again, with its answers and the requestState, and then waits for the
+// call that was parked. The server notices none of that, and is called once.
+
+// Members of the params and results of a call that asks
+// (2026-07-28/basic/patterns/mrtr#core-types).
+const (
+	memberRequests  = "inputRequests"
+	memberResponses = "inputResponses"
+	memberState     = "requestState"
+)
+
+// carries reports whether results of a method may ask.
+func carries(method string) bool {
+	switch method {
+	case mcp.MethodCallTool, mcp.MethodGetPrompt, mcp.MethodReadResource:
+		return true
+	}
+	return false
+}
+
+const (
+	parkTime   = 5 * time.Minute // how long a client may take to answer
+	maxParked  = 32              // calls of one client that wait for its answers
+	maxWaiting = 32              // questions of a server that wait for a call
+)
+
+// desk has the calls of one modern client to a legacy server that may ask, and the questions of the
+// server.
+type desk struct {
+	client  *modernClient
+	running sync.WaitGroup // of calls
+
+	mu      sync.Mutex
+	closed  bool
+	lastKey uint64
+	calls   []*call     // oldest first
+	waiting []*question // that no call could take
+}
+
+// call is one call to a legacy server. It lasts from its first request to its result or its end,
+// over all requests by which the client follows it.
+type call struct {
+	id           uint64
+	binding      [32]byte
+	capabilities json.RawMessage // of the client
+	cancel       context.CancelCauseFunc
+	wake         chan struct{} // has a token when there are pending questions
+	ended        chan struct{} // closed when result and err are set
+	result       json.RawMessage
+	err          error
+
+	// Guarded by the mu of the desk:
+	request *request        // of the client, which waits; nil while the call is parked
+	token   json.RawMessage // of that request, for progress
+	round   uint32          // how often the client was asked
+	pending []*question     // that the client was not asked yet
+	asked   map[string]*question
+	expiry  *time.Timer // of the call while it is parked
+}
+
+// question is a request of the server to the client.
+type question struct {
+	method   string
+	params   json.RawMessage
+	answered chan struct{} // closed when answer or err is set
+	answer   json.RawMessage
+	err      error
+	waits    bool // it is among desk.waiting
+}
+
+// Why a question has no answer, or a call no result. The server is told as well as the client.
+var (
+	errUnanswered = &rpc.Error{Code: mcp.CodeInternalError, Message: "the client did not answer in time"}
+	errLeft       = &rpc.Error{Code: mcp.CodeInternalError, Message: "the client gave up the request that it was asked in"}
+	errNoCall     = &rpc.Error{Code: mcp.CodeInternalError, Message: "no request of the client is open in which it could be asked"}
+	errTooMany    = &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("%d requests of this client wait for its answers, which is the most", maxParked)}
+	errBusyCall   = invalidParams("requestState: a request with it is being answered")
+)
+
+// serve answers a request that may ask: it makes a call, or follows one that was parked.
+func (d *desk) serve(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
+	sealed, responses := member(r.params, memberState), member(r.params, memberResponses)
+	binding := bindingOf(d.client.principal, u.session.Name(), r.method, r.params)
+	if sealed == nil && responses != nil {
+		return nil, invalidParams("%s came without %s", memberResponses, memberState)
+	}
+	var k *call
+	if sealed != nil {
+		st, err := d.client.gateway.seal.open(unquote(sealed), binding, time.Now())
+		if err != nil {
+			return nil, invalidParams("%v", err)
+		}
+		if k, err = d.resume(st, r, m, responses); err != nil {
+			return nil, err
+		}
+	}
+	if k == nil {
+		if k = d.begin(u, r, m, binding); k == nil {
+			return nil, d.client.gateway.fault(host.ErrClosed)
+		}
+	}
+	return d.attend(ctx, k, r)
+}
+
+// begin makes a call. It returns nil if the client has left.
+func (d *desk) begin(u *upstream, r *request, m *modernMeta, binding [32]byte) *call {
+	ctx, cancel := context.WithCancelCause(d.client.ctx)
+	k := &call{
+		binding: binding, capabilities: m.capabilities, cancel: cancel, request: r, token: m.token,
+		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		cancel(nil)
+		return nil
+	}
+	d.lastKey++
+	k.id = d.lastKey
+	d.calls = append(d.calls, k)
+	waiting := d.waiting
+	d.waiting = nil
+	for _, q := range waiting {
+		d.assign(q)
+	}
+	out := host.Relay{Params: legacyParams(r.params), Fulfil: true}
+	if m.token != nil {
+		out.Progress = func(params json.RawMessage) { d.progress(ctx, k, params) }
+	}
+	d.running.Go(func() {
+		result, err := u.relay(ctx, r, out)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		k.result, k.err = result, err
+		close(k.ended)
+		pending := k.pending
+		k.pending = nil
+		for _, q := range pending { // they were about something else
+			d.assign(q)
+		}
+	})
+	return k
+}
+
+// progress passes a notification of a call's progress to the request that follows the call, if one
+// does and wants it.
+func (d *desk) progress(ctx context.Context, k *call, params json.RawMessage) {
+	d.mu.Lock()
+	r, token := k.request, k.token
+	d.mu.Unlock()
+	if r != nil && token != nil {
+		r.line.notify(ctx, mcp.NotificationProgress, withToken(params, token))
+	}
+}
+
+// attend waits for the result of a call, or for a question, which parks the call. A client that
+// gives up its request gives up the call.
+func (d *desk) attend(ctx context.Context, k *call, r *request) (json.RawMessage, error) {
+	for {
+		select {
+		case <-k.ended:
+			d.drop(k, errLeft)
+			return d.outcome(k, r)
+		case <-k.wake:
+			result, err := d.park(k)
+			if result != nil || err != nil {
+				return result, err
+			}
+		case <-ctx.Done():
+			d.drop(k, errLeft)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// outcome returns what the client gets of a call that has ended.
+func (d *desk) outcome(k *call, r *request) (json.RawMessage, error) {
+	if k.err == nil {
+		return complete(r.method, k.result), nil
+	}
+	return nil, d.client.gateway.refusal(k.err, r.method, mcp.Legacy, mcp.Modern)
+}
+
+// park has the client asked all pending questions of a call. It returns nothing if there are none
+// any more.
+func (d *desk) park(k *call) (json.RawMessage, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case <-k.ended:
+		return nil, nil
+	default:
+	}
+	if len(k.pending) == 0 {
+		return nil, nil
+	}
+	parked := 0
+	for _, other := range d.calls {
+		if other.request == nil {
+			parked++
+		}
+	}
+	if parked >= maxParked {
+		d.end(k, errTooMany)
+		return nil, errTooMany
+	}
+	if k.asked == nil {
+		k.asked = make(map[string]*question)
+	}
+	var asked []change
+	for _, q := range k.pending {
+		d.lastKey++
+		key := strconv.FormatUint(d.lastKey, 10)
+		k.asked[key] = q
+		asked = append(asked, change{key, edit(nil, change{"method", quote(q.method)}, change{"params", q.params})})
+	}
+	k.pending, k.request, k.token = nil, nil, nil
+	k.round++
+	round := k.round
+	k.expiry = time.AfterFunc(d.client.gateway.parkTime, func() { d.expire(k, round) })
+	return d.inputRequired(state{call: k.id, round: round, binding: k.binding}, asked), nil
+}
+
+// inputRequired returns the result that asks the client.
+func (d *desk) inputRequired(st state, asked []change) json.RawMessage {
+	g := d.client.gateway
+	st.expires = time.Now().Add(g.parkTime)
+	return edit(nil, change{"resultType", quote(string(mcp.ResultInputRequired))},
+		change{memberRequests, edit(nil, asked...)}, change{memberState, quote(g.seal.close(st))})
+}
+
+// resume brings the answers of a client to a parked call, which from then on is followed by r. What
+// the client has not answered, it is asked again.
+func (d *desk) resume(st state, r *request, m *modernMeta, responses json.RawMessage) (*call, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := slices.IndexFunc(d.calls, func(k *call) bool { return k.id == st.call })
+	if at < 0 {
+		return nil, invalidParams("%v", errExpiredState)
+	}
+	k := d.calls[at]
+	switch {
+	case k.round != st.round:
+		return nil, invalidParams("%v", errUsedState)
+	case k.request != nil:
+		return nil, errBusyCall
+	}
+	k.expiry.Stop()
+	k.request, k.token = r, m.token
+	answers := members(responses)
+	for key, q := range k.asked {
+		if answer := answers[key]; answer != nil {
+			q.settle(answer, nil)
+		} else {
+			k.pending = append(k.pending, q)
+		}
+	}
+	k.asked = nil
+	k.signal()
+	return k, nil
+}
+
+// ask has a question of the server answered. It waits for a call that can take it if there is none.
+func (d *desk) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	q := &question{method: method, params: params, answered: make(chan struct{})}
+	if meta(params, mcp.MetaProgressToken) != nil { // the client has no way to tell progress
+		q.params = editMeta(params, change{mcp.MetaProgressToken, nil})
+	}
+	if err := offers(d.client.offered, method, params); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	d.assign(q)
+	d.mu.Unlock()
+	late := time.AfterFunc(d.client.gateway.parkTime, func() { d.withdraw(q, true, errNoCall) })
+	defer late.Stop()
+	select {
+	case <-q.answered:
+		return q.answer, q.err
+	case <-ctx.Done():
+		d.withdraw(q, false, errLeft)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// assign gives a question to a call of a client that offers to answer it: to the newest that the
+// client waits for, else to the newest that is parked. Without any the question waits for the next
+// call. The caller holds mu.
+func (d *desk) assign(q *question) {
+	var best *call
+	refusal := error(errNoCall)
+	for _, k := range d.calls {
+		select {
+		case <-k.ended:
+			continue
+		default:
+		}
+		if err := offers(k.capabilities, q.method, q.params); err != nil {
+			refusal = err
+		} else if best == nil || best.request == nil || k.request != nil {
+			best = k
+		}
+	}
+	switch q.waits = false; {
+	case best != nil:
+		best.pending = append(best.pending, q)
+		best.signal()
+	case refusal != errNoCall || len(d.waiting) == maxWaiting:
+		q.settle(nil, refusal)
+	default:
+		q.waits = true
+		d.waiting = append(d.waiting, q)
+	}
+}
+
+// withdraw takes back a question; if only says so, only one that waits for a call.
+func (d *desk) withdraw(q *question, only bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if only && !q.waits {
+		return
+	}
+	gone := func(other *question) bool { return other == q }
+	d.waiting = slices.DeleteFunc(d.waiting, gone)
+	for _, k := range d.calls {
+		k.pending = slices.DeleteFunc(k.pending, gone)
+		for key, other := range k.asked {
+			if other == q {
+				delete(k.asked, key)
+			}
+		}
+	}
+	q.settle(nil, err)
+}
+
+// expire ends a call whose client has not come back.
+func (d *desk) expire(k *call, round uint32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if k.request == nil && k.round == round {
+		d.end(k, errUnanswered)
+	}
+}
+
+// drop ends a call that the client follows no more.
+func (d *desk) drop(k *call, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end(k, err)
+}
+
+// end removes a call, and cancels it if it has not ended. Its questions end with err. The caller
+// holds mu.
+func (d *desk) end(k *call, err error) {
+	d.calls = slices.DeleteFunc(d.calls, func(other *call) bool { return other == k })
+	for _, q := range k.pending {
+		q.settle(nil, err)
+	}
+	for _, q := range k.asked {
+		q.settle(nil, err)
+	}
+	k.pending, k.asked = nil, nil
+	if k.expiry != nil {
+		k.expiry.Stop()
+	}
+	k.cancel(err)
+}
+
+// signal wakes the request that follows the call, if there is one. The caller holds mu.
+func (k *call) signal() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close ends all calls, and returns when nothing of them is left.
+func (d *desk) close() {
+	d.mu.Lock()
+	d.closed = true
+	for len(d.calls) > 0 {
+		d.end(d.calls[0], errLeft)
+	}
+	d.mu.Unlock()
+	d.running.Wait()
+}
+
+// settle ends a question. The caller holds mu of the desk.
+func (q *question) settle(answer json.RawMessage, err error) {
+	select {
+	case <-q.answered:
+	default:
+		q.answer, q.err = answer, err
+		close(q.answered)
+	}
+}

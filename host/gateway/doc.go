@@ -1,0 +1,36 @@
+// Package gateway serves MCP clients that reach the servers of a host through this program. A client
+// of either era reaches a server of either era, requests of the server included.
+//
+// # The way of a message
+//
+//	client ─► transport plugin, serving ─► rpc.Peer ─► pipe ─► legacyClient or modernClient
+//	                                                             │ upstream, one for each client and server
+//	                                                             ▼
+//	                                     host.Session.Relay ─► session ─► rpc.Peer ─► transport plugin ─► server
+//
+// The result goes back the same way, as the bytes that the server wrote. A request of the server
+// comes up through asked of its upstream's client, a notification through told.
+//
+// A pipe is all that knows how the messages of a client travel; to the client it is a [line]. The
+// first request decides the era of a pipe: initialize begins the legacy era, and a request that
+// names a modern revision in its _meta the modern one.
+//
+// # What is told apart
+//
+//   - Within one era params, results and errors pass byte for byte, except line breaks and the
+//     members of _meta that are the protocol's own.
+//   - A legacy client of a modern server: the session fulfils what the results of the server ask for
+//     (host.Relay.Fulfil), by requests to the client.
+//   - A modern client of a legacy server: a request of the server parks a call of the client, see
+//     desk.go and state.go.
+//   - Lists and resources that change: watches.go for legacy clients, listen.go for modern ones. Both
+//     stand on host.Subscription, which subscribes again when the server was connected anew.
+//   - Log levels: logs.go. All else that differs between the eras: translate.go.
+//
+// # What runs where
+//
+// Each request of a client runs on a goroutine of its own, and no lock is held while a server or a
+// client is waited for. A call of a modern client to a legacy server has another goroutine, because
+// it outlives the request that began it. When a client leaves, its sessions are closed, and what
+// waits for them ends.
+package gateway

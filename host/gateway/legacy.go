@@ -1,0 +1,283 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// legacyClient is a client that begins with initialize.
+type legacyClient struct {
+	gateway *Gateway
+	line    line // for what belongs to no request
+	ctx     context.Context
+	cancel  context.CancelFunc
+	watches watches
+	started chan struct{} // closed when the client has read the result of initialize
+
+	mu           sync.Mutex
+	opening      chan struct{}   // closed when the initialize under way is answered; nil before the first
+	open         bool            // initialize was answered with a result
+	begun        bool            // the client has said something after that: started is closed
+	capabilities json.RawMessage // of the client
+	version      string          // the revision that was agreed on
+	server       *upstream
+}
+
+func newLegacyClient(ctx context.Context, g *Gateway, l line) *legacyClient {
+	c := &legacyClient{gateway: g, line: l, started: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	return c
+}
+
+func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, error) {
+	switch r.method {
+	case mcp.MethodPing:
+		return empty, nil
+	case mcp.MethodInitialize:
+		return c.initialize(ctx, r)
+	}
+	u, err := c.opened(ctx, r.method)
+	if err != nil {
+		return nil, err
+	}
+	switch r.method {
+	case mcp.MethodSetLevel:
+		return c.setLevel(ctx, u, r)
+	case mcp.MethodSubscribe:
+		return c.subscribe(ctx, u, r)
+	case mcp.MethodUnsubscribe:
+		c.watches.end(text(r.params, "uri"))
+		return empty, nil
+	}
+	if slices.Contains(modernOnly, r.method) {
+		return nil, noMethod(r.method, c.version)
+	}
+	return c.relay(ctx, u, r)
+}
+
+// opened returns the session with the server, for a message that comes after initialize. It waits
+// for an initialize that is under way.
+func (c *legacyClient) opened(ctx context.Context, method string) (*upstream, error) {
+	c.mu.Lock()
+	opening := c.opening
+	c.mu.Unlock()
+	if opening != nil {
+		select {
+		case <-opening:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.open {
+		return nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: method + " came before initialize was answered"}
+	}
+	if !c.begun { // also if the client has forgotten notifications/initialized
+		c.begun = true
+		close(c.started)
+	}
+	return c.server, nil
+}
+
+// awaitStart waits until the client has read the result of initialize: before that it expects
+// nothing else.
+func (c *legacyClient) awaitStart(ctx context.Context) error {
+	select {
+	case <-c.started:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	}
+}
+
+// initialize opens the session (2025-11-25/basic/lifecycle#initialization). A client whose
+// initialize has failed may send another.
+func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMessage, error) {
+	info, capabilities := member(r.params, "clientInfo"), member(r.params, "capabilities")
+	switch {
+	case text(r.params, "protocolVersion") == "":
+		return nil, invalidParams("initialize: params.protocolVersion is not a string")
+	case capabilities != nil && !isObject(capabilities), info != nil && !isObject(info):
+		return nil, invalidParams("initialize: params.capabilities or params.clientInfo is not an object")
+	}
+	c.mu.Lock()
+	if c.opening != nil {
+		c.mu.Unlock()
+		return nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: "initialize was sent before on this connection"}
+	}
+	opening := make(chan struct{})
+	c.opening, c.capabilities = opening, capabilities
+	c.mu.Unlock()
+	defer close(opening)
+
+	u, err := c.gateway.connect(c, info, capabilities)
+	var result json.RawMessage
+	if err == nil {
+		if result, err = c.greeting(ctx, u, text(r.params, "protocolVersion")); err != nil {
+			u.session.Close()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.opening = nil
+		return nil, c.gateway.fault(err)
+	}
+	c.open, c.server, c.version = true, u, text(result, "protocolVersion")
+	if c.ctx.Err() != nil {
+		u.session.Close() // leave did not see it
+	}
+	c.watchLists(u)
+	return result, nil
+}
+
+// greeting returns the result of initialize. It starts the server, and waits for it only if nothing
+// is known of it.
+func (c *legacyClient) greeting(ctx context.Context, u *upstream, asked string) (json.RawMessage, error) {
+	info, err := u.info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	version := quote(settle(asked, info.Protocol))
+	switch {
+	case info.Era == mcp.Modern:
+		return initializeResult(info.Raw, u.session.Name(), version), nil
+	case bytes.Equal(member(info.Raw, "protocolVersion"), version):
+		return info.Raw, nil
+	}
+	return edit(info.Raw, change{"protocolVersion", version}), nil
+}
+
+// relay passes a request on to the server.
+func (c *legacyClient) relay(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
+	era, err := u.era(ctx)
+	if err != nil {
+		return nil, c.gateway.fault(err)
+	}
+	if era == mcp.Modern && (slices.Contains(taskMethods, r.method) || slices.Contains(legacyOnly, r.method)) {
+		return nil, noMethod(r.method, mcp.LatestModern)
+	}
+	result, err := u.relay(ctx, r, host.Relay{
+		Params: r.params, Fulfil: era == mcp.Modern, Progress: progress(ctx, r.line, meta(r.params, mcp.MetaProgressToken)),
+	})
+	if err != nil {
+		return nil, c.gateway.refusal(err, r.method, era, mcp.Legacy)
+	}
+	c.watchLists(u) // if that did not succeed before
+	return result, nil
+}
+
+func (c *legacyClient) setLevel(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
+	level := mcp.Level(text(r.params, "level"))
+	if !slices.Contains(mcp.Levels, level) {
+		return nil, invalidParams("logging/setLevel: params.level is not one of %v", mcp.Levels)
+	}
+	if err := u.session.SetLevel(host.WithOptions(ctx, u.options), level); err != nil {
+		return nil, c.gateway.fault(err)
+	}
+	return empty, nil
+}
+
+// asked passes a request of the server on to the client.
+func (c *legacyClient) asked(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
+	c.mu.Lock()
+	capabilities := c.capabilities
+	c.mu.Unlock()
+	if err := offers(capabilities, method, params); err != nil {
+		return nil, err
+	}
+	if err := c.awaitStart(ctx); err != nil {
+		return nil, err
+	}
+	return c.line.ask(ctx, method, params)
+}
+
+// hear passes a notification of the client on to the server, unless it is about the connection of
+// the client or unknown to the server's era.
+func (c *legacyClient) hear(method string, params json.RawMessage) {
+	u, err := c.opened(c.ctx, method)
+	if err != nil || method == mcp.NotificationInitialized {
+		return
+	}
+	if era, err := u.era(c.ctx); err != nil || era == mcp.Modern && slices.Contains(legacyOnly, method) {
+		return
+	}
+	u.notify(c.ctx, method, params)
+}
+
+// told passes a notification of the server on to the client. Progress has gone to the line of its
+// call, and watches tell of the changes that a modern server reports on streams of its own.
+func (c *legacyClient) told(u *upstream, e host.Event) {
+	if e.Method == mcp.NotificationProgress || e.Subscription != "" || c.awaitStart(c.ctx) != nil {
+		return
+	}
+	c.line.notify(c.ctx, e.Method, e.Params)
+}
+
+func (c *legacyClient) inputEnded() {}
+
+func (c *legacyClient) leave() {
+	c.cancel()
+	c.mu.Lock()
+	u := c.server
+	c.mu.Unlock()
+	if u != nil {
+		u.session.Close()
+	}
+	c.watches.close()
+}
+
+// watchLists has the client hear of lists that change: those of a modern server, and those of a
+// server that was connected anew. It does nothing if that is under way.
+func (c *legacyClient) watchLists(u *upstream) {
+	c.watches.begin(func() error {
+		s, err := u.session.Subscribe(c.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
+		if err == nil {
+			c.follow(u, s)
+		}
+		return err
+	})
+}
+
+// subscribe has the client hear of a resource that changes, until it unsubscribes.
+func (c *legacyClient) subscribe(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
+	uri := text(r.params, "uri")
+	if uri == "" {
+		return nil, invalidParams("resources/subscribe: params.uri is not a string, or empty")
+	}
+	s, err := u.session.Subscribe(host.WithOptions(ctx, u.options), mcp.Filter{URIs: []string{uri}})
+	if err != nil {
+		return nil, c.gateway.refusal(err, mcp.MethodReadResource, u.session.Info().Era, mcp.Legacy)
+	}
+	if err := c.watches.add(uri, s, func() { c.follow(u, s) }); err != nil {
+		return nil, err
+	}
+	return empty, nil
+}
+
+// follow tells the client of the changes of a subscription until it ends. A legacy server tells of
+// them itself, unless they were missed.
+func (c *legacyClient) follow(u *upstream, s *host.Subscription) {
+	for {
+		changed, err := s.Next(c.ctx)
+		if err != nil {
+			return
+		}
+		if changed.Kind != mcp.Missed && u.session.Info().Era == mcp.Legacy || c.awaitStart(c.ctx) != nil {
+			continue
+		}
+		for _, n := range notifications(changed, s.Honoured()) {
+			c.line.notify(c.ctx, n.method, n.params)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// streams are the open subscriptions/listen requests of a modern client
+// (2026-07-28/basic/patterns/subscriptions).
+type streams struct {
+	ending  chan struct{} // closed when the streams have to end
+	endOnce sync.Once
+
+	mu      sync.Mutex
+	opening int            // how many are not acknowledged yet
+	open    []*streamState // those that are
+	changed chan struct{}  // closed, and replaced, when one of these changes
+}
+
+// streamState is one stream: the request of the client, and the subscription that it became.
+type streamState struct {
+	request *request
+	own     *host.Subscription
+}
+
+// tagged returns params of a notification, or a result, with the id of the stream that it belongs
+// to.
+func (r *request) tagged(params json.RawMessage) json.RawMessage {
+	return editMeta(params, change{mcp.MetaSubscriptionID, r.id})
+}
+
+// listen keeps a stream until the client cancels it or goes, or the server takes it back.
+func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
+	wanted := member(r.params, "notifications")
+	var filter mcp.Filter
+	if !isObject(wanted) || json.Unmarshal(wanted, &filter) != nil {
+		return nil, invalidParams("subscriptions/listen: params.notifications is not a filter")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := c.streams.subscribe(ctx, u, r, filter)
+	if err != nil {
+		return nil, c.gateway.fault(err)
+	}
+	if s != nil {
+		defer s.Close()
+		defer c.streams.remove(s)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		follow(ctx, u, s, r)
+	}()
+	select {
+	case <-c.streams.ending:
+		cancel()
+	case <-over:
+	}
+	<-over
+	if ctx.Err() != nil && c.ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return r.tagged(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
+}
+
+// subscribe makes the subscription of a stream and acknowledges the stream. The subscription is nil
+// if the server reports none of what is wanted.
+func (all *streams) subscribe(ctx context.Context, u *upstream, r *request, wanted mcp.Filter) (s *host.Subscription, err error) {
+	all.change(func() { all.opening++ })
+	defer all.change(func() {
+		all.opening--
+		if s != nil && err == nil {
+			all.open = append(all.open, &streamState{r, s})
+		}
+	})
+	var honoured mcp.Filter
+	if !wanted.Empty() {
+		s, err = u.session.Subscribe(host.WithOptions(ctx, u.options), wanted)
+		switch {
+		case err == nil:
+			honoured = s.Honoured()
+		case errors.Is(err, host.ErrUnsupported):
+			err = nil
+		default:
+			return nil, err
+		}
+	}
+	text, err := json.Marshal(honoured)
+	if err == nil {
+		err = r.line.notify(ctx, mcp.NotificationAcknowledged, r.tagged(edit(nil, change{"notifications", text})))
+	}
+	if err != nil && s != nil {
+		s.Close()
+	}
+	return s, err
+}
+
+func (all *streams) remove(s *host.Subscription) {
+	all.change(func() {
+		for i, one := range all.open {
+			if one.own == s {
+				all.open = append(all.open[:i:i], all.open[i+1:]...)
+				return
+			}
+		}
+	})
+}
+
+// change makes a change and wakes tell, which may wait for it.
+func (all *streams) change(do func()) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	do()
+	close(all.changed)
+	all.changed = make(chan struct{})
+}
+
+// tell passes a notification of a modern server on to its stream. One that comes before its stream
+// is acknowledged to the client waits for that.
+func (all *streams) tell(ctx context.Context, e host.Event) {
+	for {
+		all.mu.Lock()
+		open, opening, changed := all.open, all.opening, all.changed
+		all.mu.Unlock()
+		for _, one := range open {
+			if one.own.ID() == e.Subscription {
+				one.request.line.notify(ctx, e.Method, one.request.tagged(e.Params))
+				return
+			}
+		}
+		if opening == 0 {
+			return // of a stream that has ended
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// end ends all streams, those to come included.
+func (all *streams) end() { all.endOnce.Do(func() { close(all.ending) }) }
+
+// follow tells a stream of the changes of a subscription until it or ctx ends. A modern server tells
+// of them itself, see tell, unless they were missed. s may be nil.
+func follow(ctx context.Context, u *upstream, s *host.Subscription, r *request) {
+	if s == nil {
+		<-ctx.Done()
+		return
+	}
+	for {
+		changed, err := s.Next(ctx)
+		if err != nil {
+			return
+		}
+		if changed.Kind != mcp.Missed && u.session.Info().Era == mcp.Modern {
+			continue
+		}
+		for _, n := range notifications(changed, s.Honoured()) {
+			r.line.notify(ctx, n.method, r.tagged(n.params))
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// line leads to a client. Its methods wait while the client reads nothing, until ctx ends.
+type line interface {
+	// ask sends a request to the client and returns its result. An error of the client is an
+	// [*rpc.Error].
+	ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+
+	// notify sends a notification. What is sent before the answer to a request arrives before it.
+	notify(ctx context.Context, method string, params json.RawMessage) error
+}
+
+// request is a request of a client.
+type request struct {
+	id     json.RawMessage
+	method string
+	params json.RawMessage
+	line   line // for what belongs to the request
+}
+
+// client is a client of one era. It does not know how its messages travel.
+type client interface {
+	// serve answers a request. It is called for each on a goroutine of its own. Its error is an
+	// [*rpc.Error], or the cause of ctx.
+	serve(ctx context.Context, r *request) (json.RawMessage, error)
+
+	// hear takes a notification of the client. It is called for one after the other.
+	hear(method string, params json.RawMessage)
+
+	// inputEnded says that the client asks for nothing more.
+	inputEnded()
+
+	// leave ends what the client has begun.
+	leave()
+}
+
+// pipe is a client on a stream of its own. Its first request that is served decides its era.
+type pipe struct {
+	ctx     context.Context // ends with ServeConn
+	gateway *Gateway
+	ready   chan struct{} // closed when peer is set
+	peer    *rpc.Peer
+
+	mu     sync.Mutex
+	client client // nil while the era is open
+}
+
+func newPipe(ctx context.Context, g *Gateway) *pipe {
+	return &pipe{ctx: ctx, gateway: g, ready: make(chan struct{})}
+}
+
+// begin says that messages can be sent.
+func (p *pipe) begin(peer *rpc.Peer) {
+	p.peer = peer
+	close(p.ready)
+}
+
+// awaitPeer waits until messages can be sent. A client may be faster than that.
+func (p *pipe) awaitPeer(ctx context.Context) error {
+	select {
+	case <-p.ready:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// current returns the client, or nil while its era is open.
+func (p *pipe) current() client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.client
+}
+
+// Admit has a request decide the era, unless one before it has.
+func (p *pipe) Admit(in *rpc.Incoming) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.client != nil {
+		return
+	}
+	switch eraOf(in.Method, in.Params) {
+	case mcp.Legacy:
+		p.client = newLegacyClient(p.ctx, p.gateway, p)
+	case mcp.Modern:
+		p.client = newModernClient(p.ctx, p.gateway, p)
+	}
+}
+
+// Request answers a request of the client.
+func (p *pipe) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
+	if err := p.awaitPeer(ctx); err != nil {
+		return nil, err
+	}
+	r := &request{id: in.ID(), method: in.Method, params: in.Params, line: p}
+	var result json.RawMessage
+	var err error
+	if c := p.current(); c != nil {
+		result, err = c.serve(ctx, r)
+	} else {
+		result, err = serveUndecided(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.Method == mcp.MethodInitialize {
+		version := text(result, "protocolVersion")
+		p.peer.Agree(rpc.Terms{Version: version, AllowBatch: version == mcp.Version20250326})
+	}
+	return rpc.Raw(result), nil
+}
+
+// Notify takes a notification of the client. Cancellations have reached the peer already, and one
+// that comes before the era is decided means nothing.
+func (p *pipe) Notify(in *rpc.Incoming) {
+	if p.awaitPeer(p.ctx) != nil {
+		return
+	}
+	if c := p.current(); c != nil && in.Method != "" && in.Method != mcp.NotificationCancelled {
+		c.hear(in.Method, append(json.RawMessage(nil), in.Params...))
+	}
+}
+
+// Preempt leaves each notification to Notify.
+func (p *pipe) Preempt(string, []byte) {}
+
+func (p *pipe) inputEnded() {
+	if c := p.current(); c != nil {
+		c.inputEnded()
+	}
+}
+
+func (p *pipe) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.client != nil {
+		p.client.leave()
+	}
+}
+
+func (p *pipe) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return p.peer.Call(ctx, rpc.Call{Method: method, Params: appender(params), Timeout: -1})
+}
+
+func (p *pipe) notify(ctx context.Context, method string, params json.RawMessage) error {
+	return p.peer.Notify(ctx, method, appender(params))
+}
+
+// appender writes params; nil writes none.
+func appender(params json.RawMessage) rpc.Appender {
+	if params == nil {
+		return nil
+	}
+	return rpc.Raw(params)
+}

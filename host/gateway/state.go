@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+)
+
+// A modern client is given a requestState with each question, and sends it back with its answers
+// (2026-07-28/basic/patterns/mrtr). It is sealed: a client can neither read nor change it, and it
+// opens only in the run of the program that gave it out.
+
+// seal seals and opens states.
+type seal struct {
+	run  [8]byte // names this run in every state
+	aead cipher.AEAD
+}
+
+// newSeal returns a seal with a key of its own.
+func newSeal() (*seal, error) {
+	var key [32]byte
+	s := &seal{}
+	rand.Read(key[:])
+	rand.Read(s.run[:])
+	block, err := aes.NewCipher(key[:])
+	if err == nil {
+		s.aead, err = cipher.NewGCMWithRandomNonce(block)
+	}
+	return s, err
+}
+
+// state is what a requestState says.
+type state struct {
+	call    uint64    // the parked call
+	round   uint32    // how often the call has asked
+	expires time.Time // in whole seconds
+	binding [32]byte  // the request that it belongs to, see bindingOf
+}
+
+// Why a state is refused. Each text is for the developer of a client, or its user.
+var (
+	errForeignState = errors.New("requestState was not given out by this server")
+	errOldState     = errors.New("requestState is from before this server was restarted: make the request anew, without it")
+	errOtherRequest = errors.New("requestState belongs to another request")
+	errExpiredState = errors.New("requestState has expired, and the request was cancelled: make it anew, without requestState")
+	errUsedState    = errors.New("requestState was used before")
+	stateEncoding   = base64.RawURLEncoding.Strict()
+	stateVersion    = "w1."
+	stateBytes      = 8 + 4 + 8 + 32
+)
+
+// close returns the text of a state.
+func (s *seal) close(st state) string {
+	plain := make([]byte, 0, stateBytes)
+	plain = binary.BigEndian.AppendUint64(plain, st.call)
+	plain = binary.BigEndian.AppendUint32(plain, st.round)
+	plain = binary.BigEndian.AppendUint64(plain, uint64(st.expires.Unix()))
+	plain = append(plain, st.binding[:]...)
+	sealed := s.aead.Seal(s.run[:len(s.run):len(s.run)], nil, plain, s.run[:])
+	return stateVersion + stateEncoding.EncodeToString(sealed)
+}
+
+// open reads a text that a client sent, and checks that it belongs to a request and has not
+// expired.
+func (s *seal) open(text string, binding [32]byte, now time.Time) (st state, err error) {
+	encoded, ours := strings.CutPrefix(text, stateVersion)
+	sealed, err := stateEncoding.DecodeString(encoded)
+	if !ours || err != nil || len(sealed) != len(s.run)+stateBytes+s.aead.Overhead() {
+		return st, errForeignState
+	}
+	if [8]byte(sealed) != s.run {
+		return st, errOldState
+	}
+	plain, err := s.aead.Open(nil, nil, sealed[len(s.run):], s.run[:])
+	if err != nil {
+		return st, errForeignState
+	}
+	st.call, st.round = binary.BigEndian.Uint64(plain), binary.BigEndian.Uint32(plain[8:])
+	st.expires = time.Unix(int64(binary.BigEndian.Uint64(plain[12:])), 0)
+	st.binding = [32]byte(plain[20:])
+	switch {
+	case st.binding != binding:
+		return st, errOtherRequest
+	case !now.Before(st.expires):
+		return st, errExpiredState
+	}
+	return st, nil
+}
+
+// bindingOf returns a hash of what a request asks of whom, and for whom. The order of the members
+// of its params does not count, nor do those that differ from round to round.
+func bindingOf(principal, server, method string, params []byte) [32]byte {
+	type member struct {
+		name  string
+		value []byte
+	}
+	var own []member
+	r := strictjson.Read(params)
+	if r.Kind() == '{' {
+		for key := range r.Object() {
+			switch string(key) {
+			case "_meta", memberResponses, memberState:
+			default:
+				own = append(own, member{string(key), r.Raw()})
+			}
+		}
+	}
+	slices.SortStableFunc(own, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	h := sha256.New()
+	for _, part := range []string{principal, server, method} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	for _, m := range own {
+		fmt.Fprintf(h, "%d:%s%d:", len(m.name), m.name, len(m.value))
+		h.Write(m.value)
+	}
+	return [32]byte(h.Sum(nil))
+}
