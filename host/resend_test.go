@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,7 +20,7 @@ func TestResend(t *testing.T) {
 	const list = `{"tools":[{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
 		`{"name":"repeats","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}},{"name":"writes","inputSchema":{"type":"object"}}],"resultType":"complete"}`
 	for _, c := range []struct {
-		tool   string // "" is a list
+		tool   string // "" is a list; "relayed " before it relays the request
 		resend bool
 		breaks int // how often the connection is lost
 		sent   int
@@ -33,6 +34,8 @@ func TestResend(t *testing.T) {
 		{"reads", false, 1, 1, true},
 		{"writes", true, 1, 1, true},
 		{"unknown", true, 1, 1, true},
+		{"relayed ", false, 1, 2, false},
+		{"relayed reads", true, 1, 1, true},
 	} {
 		var sent, breaks atomic.Int32
 		hangUp := func(w http.ResponseWriter) {
@@ -54,9 +57,14 @@ func TestResend(t *testing.T) {
 		sent.Store(0)
 		breaks.Store(int32(c.breaks))
 		var err error
-		if c.tool == "" {
+		switch name, relayed := strings.CutPrefix(c.tool, "relayed "); {
+		case relayed && name == "":
+			_, err = s.Relay(t.Context(), host.Relay{Method: "tools/list"})
+		case relayed:
+			_, err = s.Relay(t.Context(), host.Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"` + name + `"}`)})
+		case name == "":
 			_, err = s.ListTools(t.Context())
-		} else {
+		default:
 			_, err = s.CallTool(t.Context(), c.tool, nil)
 		}
 		name := fmt.Sprintf("%q, resend %v, lost %d times", c.tool, c.resend, c.breaks)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -162,6 +163,8 @@ func TestHeaders(t *testing.T) {
 		session.Task(t.Context(), "7")
 		session.Call(t.Context(), "tasks/cancel", map[string]any{"taskId": "8"}, nil)
 		session.Call(t.Context(), "x", map[string]any{"name": "echo", "arguments": map[string]any{"region": "a"}}, nil)
+		session.Relay(t.Context(), &Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"ech\u006f","arguments":{"region":"us west","n":42.0}}`)})
+		session.Relay(t.Context(), &Relay{Method: "tasks/cancel", Params: json.RawMessage(`{"taskId":"9"}`)})
 		want := []string{
 			"mcp-method=server/discover",
 			"mcp-method=tools/list",
@@ -173,6 +176,8 @@ func TestHeaders(t *testing.T) {
 			"mcp-method=tasks/get mcp-name=7",
 			"mcp-method=tasks/cancel mcp-name=8",
 			"mcp-method=x",
+			"mcp-method=tools/call mcp-name=echo mcp-param-region=us west mcp-param-n=42",
+			"mcp-method=tasks/cancel mcp-name=9",
 		}
 		for i, p := range s.posts {
 			if got := headersOf(p); got != want[i] {
