@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -89,12 +90,16 @@ type question struct {
 
 // Why a question has no answer, or a call no result. The server is told as well as the client.
 var (
-	errUnanswered = &rpc.Error{Code: mcp.CodeInternalError, Message: "the client did not answer in time"}
-	errLeft       = &rpc.Error{Code: mcp.CodeInternalError, Message: "the client gave up the request that it was asked in"}
-	errNoCall     = &rpc.Error{Code: mcp.CodeInternalError, Message: "no request of the client is open in which it could be asked"}
-	errTooMany    = &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("%d requests of this client wait for its answers, which is the most", maxParked)}
-	errBusyCall   = invalidParams("requestState: a request with it is being answered")
+	errUnanswered = errors.New("the client did not answer in time")
+	errLeft       = errors.New("the client gave up its request")
+	errNoCall     = errors.New("no request of the client is open in which it could be asked")
+	errTooMany    = fmt.Errorf("%d requests of this client wait for its answers, which is the most", maxParked)
 )
+
+// internal returns why as an error of the protocol.
+func internal(why error) *rpc.Error {
+	return &rpc.Error{Code: mcp.CodeInternalError, Message: why.Error()}
+}
 
 // serve answers a request that may ask: it makes a call, or follows one that was parked.
 func (d *desk) serve(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
@@ -187,6 +192,7 @@ func (d *desk) attend(ctx context.Context, k *call, r *request) (json.RawMessage
 			}
 		case <-ctx.Done():
 			d.drop(k, errLeft)
+			<-k.ended // the server has been told
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -221,7 +227,7 @@ func (d *desk) park(k *call) (json.RawMessage, error) {
 	}
 	if parked >= maxParked {
 		d.end(k, errTooMany)
-		return nil, errTooMany
+		return nil, internal(errTooMany)
 	}
 	if k.asked == nil {
 		k.asked = make(map[string]*question)
@@ -262,7 +268,7 @@ func (d *desk) resume(st state, r *request, m *modernMeta, responses json.RawMes
 	case k.round != st.round:
 		return nil, invalidParams("%v", errUsedState)
 	case k.request != nil:
-		return nil, errBusyCall
+		return nil, invalidParams("%v", errBusyState)
 	}
 	k.expiry.Stop()
 	k.request, k.token = r, m.token
@@ -291,13 +297,13 @@ func (d *desk) ask(ctx context.Context, method string, params json.RawMessage) (
 	d.mu.Lock()
 	d.assign(q)
 	d.mu.Unlock()
-	late := time.AfterFunc(d.client.gateway.parkTime, func() { d.withdraw(q, true, errNoCall) })
+	late := time.AfterFunc(d.client.gateway.parkTime, func() { d.withdraw(q, true, internal(errNoCall)) })
 	defer late.Stop()
 	select {
 	case <-q.answered:
 		return q.answer, q.err
 	case <-ctx.Done():
-		d.withdraw(q, false, errLeft)
+		d.withdraw(q, false, context.Cause(ctx))
 		return nil, context.Cause(ctx)
 	}
 }
@@ -307,7 +313,8 @@ func (d *desk) ask(ctx context.Context, method string, params json.RawMessage) (
 // call. The caller holds mu.
 func (d *desk) assign(q *question) {
 	var best *call
-	refusal := error(errNoCall)
+	refusal := error(internal(errNoCall))
+	offered := true
 	for _, k := range d.calls {
 		select {
 		case <-k.ended:
@@ -315,7 +322,7 @@ func (d *desk) assign(q *question) {
 		default:
 		}
 		if err := offers(k.capabilities, q.method, q.params); err != nil {
-			refusal = err
+			refusal, offered = err, false
 		} else if best == nil || best.request == nil || k.request != nil {
 			best = k
 		}
@@ -324,7 +331,7 @@ func (d *desk) assign(q *question) {
 	case best != nil:
 		best.pending = append(best.pending, q)
 		best.signal()
-	case refusal != errNoCall || len(d.waiting) == maxWaiting:
+	case !offered || len(d.waiting) == maxWaiting:
 		q.settle(nil, refusal)
 	default:
 		q.waits = true
@@ -362,27 +369,27 @@ func (d *desk) expire(k *call, round uint32) {
 }
 
 // drop ends a call that the client follows no more.
-func (d *desk) drop(k *call, err error) {
+func (d *desk) drop(k *call, why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.end(k, err)
+	d.end(k, why)
 }
 
-// end removes a call, and cancels it if it has not ended. Its questions end with err. The caller
-// holds mu.
-func (d *desk) end(k *call, err error) {
+// end removes a call, and cancels it if it has not ended. why is also the end of its questions. The
+// caller holds mu.
+func (d *desk) end(k *call, why error) {
 	d.calls = slices.DeleteFunc(d.calls, func(other *call) bool { return other == k })
 	for _, q := range k.pending {
-		q.settle(nil, err)
+		q.settle(nil, internal(why))
 	}
 	for _, q := range k.asked {
-		q.settle(nil, err)
+		q.settle(nil, internal(why))
 	}
 	k.pending, k.asked = nil, nil
 	if k.expiry != nil {
 		k.expiry.Stop()
 	}
-	k.cancel(err)
+	k.cancel(why) // no *rpc.Error, which would count as the server's answer
 }
 
 // signal wakes the request that follows the call, if there is one. The caller holds mu.

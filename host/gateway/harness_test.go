@@ -233,3 +233,17 @@ const discovered = `{"supportedVersions":["2026-07-28"],"capabilities":` + capab
 func modernMeta(capabilities, more string) string {
 	return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"editor","version":"2","x":1.0},"io.modelcontextprotocol/clientCapabilities":` + capabilities + more + `}`
 }
+
+// greet answers the handshake of either era, whatever is offered. The server declares nothing.
+func (e *end) greet(protocol string) {
+	e.t.Helper()
+	result := `{"supportedVersions":["2026-07-28"],"capabilities":{}}`
+	if protocol == legacy {
+		result = `{"protocolVersion":"2025-11-25","capabilities":{}}`
+	}
+	id := regexp.MustCompile(`"id":(\d+)`).FindStringSubmatch(e.read())[1]
+	e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":` + result + `}`)
+	if protocol == legacy {
+		e.want(initialized)
+	}
+}

@@ -50,6 +50,8 @@ type pipe struct {
 	ready   chan struct{} // closed when peer is set
 	peer    *rpc.Peer
 
+	order order
+
 	mu     sync.Mutex
 	client client // nil while the era is open
 }
@@ -83,6 +85,7 @@ func (p *pipe) current() client {
 
 // Admit has a request decide the era, unless one before it has.
 func (p *pipe) Admit(in *rpc.Incoming) {
+	p.order.admit(in.ID())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.client != nil {
@@ -98,12 +101,16 @@ func (p *pipe) Admit(in *rpc.Incoming) {
 
 // Request answers a request of the client.
 func (p *pipe) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
-	if err := p.awaitPeer(ctx); err != nil {
+	defer p.order.end(in.ID())
+	err := p.awaitPeer(ctx)
+	if err == nil {
+		err = p.order.await(ctx, in.ID())
+	}
+	if err != nil {
 		return nil, err
 	}
 	r := &request{id: in.ID(), method: in.Method, params: in.Params, line: p}
 	var result json.RawMessage
-	var err error
 	if c := p.current(); c != nil {
 		result, err = c.serve(ctx, r)
 	} else {
@@ -130,8 +137,12 @@ func (p *pipe) Notify(in *rpc.Incoming) {
 	}
 }
 
-// Preempt leaves each notification to Notify.
-func (p *pipe) Preempt(string, []byte) {}
+// Preempt takes cancellations in the order of arrival, and leaves the rest to Notify.
+func (p *pipe) Preempt(method string, params []byte) {
+	if method == mcp.NotificationCancelled {
+		p.order.cancel(params)
+	}
+}
 
 func (p *pipe) inputEnded() {
 	if c := p.current(); c != nil {

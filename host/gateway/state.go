@@ -54,6 +54,7 @@ var (
 	errOtherRequest = errors.New("requestState belongs to another request")
 	errExpiredState = errors.New("requestState has expired, and the request was cancelled: make it anew, without requestState")
 	errUsedState    = errors.New("requestState was used before")
+	errBusyState    = errors.New("requestState: a request with it is being answered")
 	stateEncoding   = base64.RawURLEncoding.Strict()
 	stateVersion    = "w1."
 	stateBytes      = 8 + 4 + 8 + 32

@@ -91,6 +91,9 @@ func (p *Peer) send(c *pendingCall, r *Call) error {
 	case r.Method == methodInitialize:
 		f.Version = "" // initialize opens a new session, in which no version is settled yet
 	}
+	if err := p.sender.flush((*sendContext)(c)); err != nil { // what a caller said by leaving comes before what the next one asks
+		return err
+	}
 	m, err := newRequest(c.id, &f, r.Params)
 	if err != nil {
 		return err
