@@ -17,6 +17,7 @@ type asyncSender struct {
 
 	mu      sync.Mutex
 	queue   []queued
+	sending int // messages of the batch that was taken last
 	running bool
 	closed  bool
 	room    ctxcond.Cond // the queue was taken
@@ -75,7 +76,8 @@ func (s *asyncSender) take(batch *[]queued) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue, *batch = (*batch)[:0], s.queue
-	s.running = len(*batch) > 0
+	s.sending = len(*batch)
+	s.running = s.sending > 0
 	s.room.Broadcast()
 	return s.running
 }
@@ -114,11 +116,12 @@ func (s *asyncSender) close() {
 	s.room.Broadcast()
 }
 
-// awaitRoom waits while the queue is full, or until ctx ends.
+// awaitRoom waits while as many messages as the queue may hold were not given to the link, or until
+// ctx ends.
 func (s *asyncSender) awaitRoom(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.queue) >= maxUnsent {
+	for len(s.queue)+s.sending >= maxUnsent && !s.closed {
 		if err := s.room.Await(ctx, &s.mu); err != nil {
 			return err
 		}
