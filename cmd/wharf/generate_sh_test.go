@@ -39,7 +39,7 @@ func TestProgramRunsNothingOfAServer(t *testing.T) {
 }
 
 // What a program does not have, or not from any folder, is told.
-func TestLacks(t *testing.T) {
+func TestLacksAnywhere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"srv.js", "notes.txt"} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -53,7 +53,7 @@ func TestLacks(t *testing.T) {
 		want  []string // how each begins
 	}{
 		{adHoc, host.Server{Command: "node", Args: []string{"srv.js", "--port", "3"}}, nil},
-		{adHoc, host.Server{Command: "node", Args: []string{"./srv.js", "notes.txt"}}, []string{"notes.txt is looked for in the folder that the program runs in"}},
+		{adHoc, host.Server{Command: "node", Args: []string{"./srv.js", "notes.txt"}}, []string{"notes.txt is looked for in the folder that it is started in"}},
 		{adHoc, host.Server{Command: "x", Env: map[string]string{"B": "s3cret", "A": "1"}}, []string{"the program holds no values of variables: it takes A, B from"}},
 		{adHoc, host.Server{Command: "x", Args: []string{"--api-key=s3cret"}}, []string{"the value of --api-key looks like a secret"}},
 		{&app{address: "http://h/", flags: flags{headers: []string{"A: s3cret"}}}, host.Server{URL: "http://h/"}, []string{"the program holds no headers"}},
@@ -62,8 +62,7 @@ func TestLacks(t *testing.T) {
 		{configured, host.Server{Name: "x", Command: "node", Project: &config.Project{Folder: "/p"}}, []string{"x is a server of the project in /p"}},
 		{configured, host.Server{Name: "x", Command: "npx"}, nil},
 	} {
-		c := &client{app: tt.app, entry: tt.entry}
-		got := c.lacks()
+		got := tt.app.lacksAnywhere("the program", tt.entry)
 		if !slices.EqualFunc(got, tt.want, strings.HasPrefix) || strings.Contains(strings.Join(got, ""), "s3cret") {
 			t.Errorf("%+v: %q, want %q", tt.entry, got, tt.want)
 		}

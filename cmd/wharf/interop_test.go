@@ -37,12 +37,31 @@ func TestInterop(t *testing.T) {
 	stateless := &mcp.StreamableHTTPOptions{Stateless: true}
 	runScripts(t, filepath.Join("testdata", "interop"), []string{
 		"SERVERS=" + servers,
+		"BRIDGE=" + besideModules(t, dir, filepath.Join("testdata", "bridge")),
 		"EVERYTHING_HTTP=" + startNode(t, everything, "streamableHttp") + "/mcp",
 		"EVERYTHING_SSE=" + startNode(t, everything, "sse") + "/sse",
 		"GO_STATEFUL=" + listen(t, "tcp", "127.0.0.1:0", nil),
 		"GO_STATELESS=" + listen(t, "tcp", "127.0.0.1:0", stateless),
 		"GO_UNIX=" + listen(t, "unix", filepath.Join(t.TempDir(), "mcp.sock"), nil) + "#/mcp",
 	})
+}
+
+// besideModules copies scripts to a new folder below that with the node_modules which they import.
+func besideModules(t *testing.T, dir, scripts string) string {
+	t.Helper()
+	copied, err := os.MkdirTemp(dir, "scripts")
+	if err == nil {
+		t.Cleanup(func() { os.RemoveAll(copied) })
+		err = os.CopyFS(copied, os.DirFS(scripts))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, err = filepath.Abs(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return copied
 }
 
 // startNode starts a server on a free port and returns its URL when it listens. A port

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// fromAnywhere returns the words that name a server on a command line of wharf that is run in any
+// folder: the words before those of the command, and those behind them, which begin with "--". A
+// server that was given on the spot has its command behind, and names of variables in place of
+// their values before.
+func (a *app) fromAnywhere(server host.Server) (before, behind []string, err error) {
+	if file := a.flags.config; file != "" {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		before = append(before, "--config", path)
+	}
+	if !a.adHoc {
+		return append(before, a.serverWord()), nil, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
+		before = append(before, "-e", name)
+	}
+	return before, append([]string{"--"}, anywhere(server)...), nil
+}
+
+// anywhere returns the command line of a server for use in any folder. It has the whole paths of
+// its program, of the script that the program runs, and of arguments that begin as a path of this
+// folder.
+func anywhere(server host.Server) []string {
+	argv := append([]string{server.Command}, server.Args...)
+	script := 1 + server.Script()
+	for i, word := range argv {
+		isPath := i == 0 && filepath.Base(word) != word || i > 0 && (i == script || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../"))
+		if path, err := filepath.Abs(word); isPath && isThere(word) && err == nil {
+			argv[i] = path
+		}
+	}
+	return argv
+}
+
+// lacksAnywhere lists the features that the words of fromAnywhere do not have, or only in this folder.
+// what names the text that has those words: "the program", say.
+func (a *app) lacksAnywhere(what string, server host.Server) (said []string) {
+	name, script := plain.Name(server.Name, plain.NameColumns), server.Script()
+	tell := func(format string, v ...any) { said = append(said, fmt.Sprintf(format, v...)) }
+	switch {
+	case a.adHoc:
+		if names := slices.Sorted(maps.Keys(server.Env)); len(names) > 0 {
+			tell("%s holds no values of variables: it takes %s from the environment that it runs in", what, strings.Join(names, ", "))
+		}
+		for _, word := range anywhere(server)[1:] {
+			if !filepath.IsAbs(word) && isThere(word) {
+				tell("%s is looked for in the folder that it is started in; write its whole path, unless that is meant", plain.Word(word))
+			}
+			if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(word, "-") && config.SecretFlag(name) {
+				tell("the value of %s looks like a secret, and is in %s as it is", plain.Word(name), what)
+			}
+		}
+	case a.address != "" && len(a.flags.headers) > 0:
+		tell("%s holds no headers: `wharf add` writes an entry that has them; name that entry here", what)
+	case server.Project != nil:
+		tell("%s is a server of the project in %s: %s finds it only there", name, server.Project.Folder, what)
+	case script >= 0:
+		tell("%s of the entry of %s is looked for in the folder that it is started in; write its whole path there", plain.Word(server.Args[script]), name)
+	}
+	return said
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

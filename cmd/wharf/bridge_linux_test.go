@@ -1,0 +1,14 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+)
+
+// A person who starts a bridge is told what it is for, and what they may want in its place.
+func TestBridgeWantsAProgram(t *testing.T) {
+	screen := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "bridge", "demo")
+	screen.start()
+	screen.ends(exit.CodeUsage, "wharf bridge --print-config=CLIENT demo")
+}
