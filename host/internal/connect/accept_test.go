@@ -53,7 +53,7 @@ type client struct {
 	lines    *bufio.Reader
 }
 
-func newDialer(t *testing.T) *Dialer {
+func newDialer(t testing.TB) *Dialer {
 	t.Helper()
 	m, err := modules.New(t.Context(), modules.Config{
 		Builtin: plugins.Builtin(), CacheDir: testenv.CodeDir(), Warn: func(text string) { t.Log(text) },
