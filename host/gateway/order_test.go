@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -25,16 +26,21 @@ func TestCancelComesBeforeTheNextRequest(t *testing.T) {
 				if client == legacy && server == modern {
 					srv.read() // it listens to changes
 				}
-				for range 50 {
-					c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"` + meta + `}}`)
+				call := func(id int) string {
+					return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"%s}}`, id, meta)
+				}
+				cancel := func(id int) string {
+					return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id)
+				}
+				for id := 1; id < 100; id += 2 {
+					c.send(call(id))
 					srv.read()
-					c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
-						`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"`+meta+`}}`)
+					c.send(cancel(id), call(id+1))
 					if line := srv.read(); !strings.Contains(line, `"method":"notifications/cancelled"`) {
 						t.Fatalf("%s came before the cancellation", line)
 					}
 					srv.read()
-					c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+					c.send(cancel(id + 1))
 					srv.read()
 				}
 			})
