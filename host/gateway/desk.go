@@ -44,8 +44,8 @@ const (
 	maxWaiting = 32              // questions of a server that wait for a call
 )
 
-// desk has the calls of one modern client to a legacy server that may ask, and the questions of the
-// server.
+// desk has the calls of one modern client that may ask, and the questions of a legacy server. A call
+// to a modern server is among them only if the client can be asked to sign in.
 type desk struct {
 	client  *modernClient
 	running sync.WaitGroup // of calls
@@ -57,13 +57,14 @@ type desk struct {
 	waiting []*question // that no call could take
 }
 
-// call is one call to a legacy server. It lasts from its first request to its result or its end,
+// call is one call to a server. It lasts from its first request to its result or its end,
 // over all requests by which the client follows it.
 type call struct {
 	id           uint64
 	binding      [32]byte
 	capabilities json.RawMessage // of the client
 	cancel       context.CancelCauseFunc
+	foreign      error         // why the requestState that it came with was not ours; nil if it had none
 	wake         chan struct{} // has a token when there are pending questions
 	ended        chan struct{} // closed when result and err are set
 	result       json.RawMessage
@@ -103,42 +104,39 @@ func internal(why error) *rpc.Error {
 
 // serve answers a request that may ask: it makes a call, or follows one that was parked.
 func (d *desk) serve(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
-	sealed, responses := member(r.params, memberState), member(r.params, memberResponses)
-	binding := bindingOf(d.client.principal, u.session.Name(), r.method, r.params)
-	if sealed == nil && responses != nil {
-		return nil, invalidParams("%s came without %s", memberResponses, memberState)
+	k := &call{
+		binding: bindingOf(d.client.principal, u.session.Name(), r.method, r.params), capabilities: m.capabilities,
+		request: r, token: m.token, wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
-	var k *call
-	if sealed != nil {
-		st, err := d.client.gateway.seal.open(unquote(sealed), binding, time.Now())
-		if err != nil {
-			return nil, invalidParams("%v", err)
+	if sealed := member(r.params, memberState); sealed != nil {
+		st, err := d.client.gateway.seal.open(unquote(sealed), k.binding, time.Now())
+		switch {
+		case err == nil:
+			k, err = d.resume(st, r, m)
+		case errors.Is(err, errForeignState), errors.Is(err, errOldState):
+			k.foreign, err = err, nil // which a modern server may have given out
+			err = d.begin(u, k, m)
+		default:
+			err = invalidParams("%v", err)
 		}
-		if k, err = d.resume(st, r, m, responses); err != nil {
+		if err != nil {
 			return nil, err
 		}
-	}
-	if k == nil {
-		if k = d.begin(u, r, m, binding); k == nil {
-			return nil, d.client.gateway.fault(host.ErrClosed)
-		}
+	} else if err := d.begin(u, k, m); err != nil {
+		return nil, err
 	}
 	return d.attend(ctx, k, r)
 }
 
-// begin makes a call. It returns nil if the client has left.
-func (d *desk) begin(u *upstream, r *request, m *modernMeta, binding [32]byte) *call {
-	ctx, cancel := context.WithCancelCause(d.client.ctx)
-	k := &call{
-		binding: binding, capabilities: m.capabilities, cancel: cancel, request: r, token: m.token,
-		wake: make(chan struct{}, 1), ended: make(chan struct{}),
-	}
+// begin makes a call.
+func (d *desk) begin(u *upstream, k *call, m *modernMeta) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		cancel(nil)
-		return nil
+		return internal(errLeft)
 	}
+	ctx, cancel := context.WithCancelCause(d.client.ctx)
+	k.cancel = cancel
 	d.lastKey++
 	k.id = d.lastKey
 	d.calls = append(d.calls, k)
@@ -147,12 +145,9 @@ func (d *desk) begin(u *upstream, r *request, m *modernMeta, binding [32]byte) *
 	for _, q := range waiting {
 		d.assign(q)
 	}
-	out := host.Relay{Params: legacyParams(r.params), Fulfil: true}
-	if m.token != nil {
-		out.Progress = func(params json.RawMessage) { d.progress(ctx, k, params) }
-	}
+	r := k.request
 	d.running.Go(func() {
-		result, err := u.relay(ctx, r, out)
+		result, err := d.run(ctx, u, k, r, m)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		k.result, k.err = result, err
@@ -163,7 +158,40 @@ func (d *desk) begin(u *upstream, r *request, m *modernMeta, binding [32]byte) *
 			d.assign(q)
 		}
 	})
-	return k
+	return nil
+}
+
+// run makes the call at the server, and returns what the client gets of it.
+func (d *desk) run(ctx context.Context, u *upstream, k *call, r *request, m *modernMeta) (json.RawMessage, error) {
+	ctx = withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		return d.ask(ctx, k, method, params)
+	})
+	era, err := u.era(ctx)
+	if err != nil {
+		return nil, d.client.gateway.fault(err)
+	}
+	out := host.Relay{Params: r.params, ClientInfo: m.info, ClientCapabilities: m.capabilities}
+	if era == mcp.Legacy {
+		if k.foreign == nil && member(r.params, memberResponses) != nil {
+			k.foreign = errForeignState
+		}
+		if k.foreign != nil {
+			return nil, invalidParams("%v", k.foreign)
+		}
+		defer d.client.logs.begin(ctx, u, r, m.level)()
+		out = host.Relay{Params: legacyParams(r.params), Fulfil: true}
+	}
+	if m.token != nil {
+		out.Progress = func(params json.RawMessage) { d.progress(ctx, k, params) }
+	}
+	result, err := u.relay(ctx, r, out)
+	if err != nil {
+		return nil, d.client.gateway.refusal(err, r.method, era, mcp.Modern)
+	}
+	if era == mcp.Legacy {
+		result = complete(r.method, result)
+	}
+	return result, nil
 }
 
 // progress passes a notification of a call's progress to the request that follows the call, if one
@@ -184,7 +212,7 @@ func (d *desk) attend(ctx context.Context, k *call, r *request) (json.RawMessage
 		select {
 		case <-k.ended:
 			d.drop(k, errLeft)
-			return d.outcome(k, r)
+			return k.result, k.err
 		case <-k.wake:
 			result, err := d.park(k)
 			if result != nil || err != nil {
@@ -196,14 +224,6 @@ func (d *desk) attend(ctx context.Context, k *call, r *request) (json.RawMessage
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// outcome returns what the client gets of a call that has ended.
-func (d *desk) outcome(k *call, r *request) (json.RawMessage, error) {
-	if k.err == nil {
-		return complete(r.method, k.result), nil
-	}
-	return nil, d.client.gateway.refusal(k.err, r.method, mcp.Legacy, mcp.Modern)
 }
 
 // park has the client asked all pending questions of a call. It returns nothing if there are none
@@ -256,7 +276,7 @@ func (d *desk) inputRequired(st state, asked []change) json.RawMessage {
 
 // resume brings the answers of a client to a parked call, which from then on is followed by r. What
 // the client has not answered, it is asked again.
-func (d *desk) resume(st state, r *request, m *modernMeta, responses json.RawMessage) (*call, error) {
+func (d *desk) resume(st state, r *request, m *modernMeta) (*call, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := slices.IndexFunc(d.calls, func(k *call) bool { return k.id == st.call })
@@ -272,7 +292,7 @@ func (d *desk) resume(st state, r *request, m *modernMeta, responses json.RawMes
 	}
 	k.expiry.Stop()
 	k.request, k.token = r, m.token
-	answers := members(responses)
+	answers := members(member(r.params, memberResponses))
 	for key, q := range k.asked {
 		if answer := answers[key]; answer != nil {
 			q.settle(answer, nil)
@@ -285,17 +305,27 @@ func (d *desk) resume(st state, r *request, m *modernMeta, responses json.RawMes
 	return k, nil
 }
 
-// ask has a question of the server answered. It waits for a call that can take it if there is none.
-func (d *desk) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+// ask has a question answered: of the server or, about a call, of the host. A question of the server
+// waits for a call that can take it if there is none.
+func (d *desk) ask(ctx context.Context, about *call, method string, params json.RawMessage) (json.RawMessage, error) {
 	q := &question{method: method, params: params, answered: make(chan struct{})}
 	if meta(params, mcp.MetaProgressToken) != nil { // the client has no way to tell progress
 		q.params = editMeta(params, change{mcp.MetaProgressToken, nil})
 	}
-	if err := offers(d.client.offered, method, params); err != nil {
+	offered := d.client.offered
+	if about != nil {
+		offered = about.capabilities
+	}
+	if err := offers(offered, method, params); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
-	d.assign(q)
+	if about != nil {
+		about.pending = append(about.pending, q)
+		about.signal()
+	} else {
+		d.assign(q)
+	}
 	d.mu.Unlock()
 	late := time.AfterFunc(d.client.gateway.parkTime, func() { d.withdraw(q, true, internal(errNoCall)) })
 	defer late.Stop()

@@ -161,7 +161,11 @@ func newScene(t *testing.T, protocol string, change ...func(*host.Config, *gatew
 	t.Helper()
 	s := &scene{t: t, servers: make(chan *duplex, 16), vars: map[string]string{}}
 	hc := host.Config{
-		Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), StartTimeout: -1, Ping: -1,
+		Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), StartTimeout: -1, Ping: -1, Event: func(e host.Event) {
+			if e.Warning != "" {
+				t.Log(e.Warning)
+			}
+		},
 		Files:     map[string]config.Plugin{"socket": {Name: "socket", File: socketFile}},
 		Reconnect: config.Reconnect{Backoff: []time.Duration{}, Failures: -1},
 		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type legacyClient struct {
 
 	mu           sync.Mutex
 	opening      chan struct{}   // closed when the initialize under way is answered; nil before the first
+	expected     bool            // opening is that of an initialize that is not served yet
 	open         bool            // initialize was answered with a result
 	begun        bool            // the client has said something after that: started is closed
 	capabilities json.RawMessage // of the client
@@ -47,6 +49,9 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
+	ctx = withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		return c.ask(ctx, r.line, method, params)
+	})
 	switch r.method {
 	case mcp.MethodSetLevel:
 		return c.setLevel(ctx, u, r)
@@ -62,13 +67,23 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	return c.relay(ctx, u, r)
 }
 
+// expect says that initialize has arrived: the requests behind it wait for its answer, even if they
+// are served first.
+func (c *legacyClient) expect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opening == nil {
+		c.opening, c.expected = make(chan struct{}), true
+	}
+}
+
 // opened returns the session with the server, for a message that comes after initialize. It waits
 // for an initialize that is under way.
 func (c *legacyClient) opened(ctx context.Context, method string) (*upstream, error) {
 	c.mu.Lock()
-	opening := c.opening
+	opening, open := c.opening, c.open
 	c.mu.Unlock()
-	if opening != nil {
+	if !open && opening != nil {
 		select {
 		case <-opening:
 		case <-ctx.Done():
@@ -80,7 +95,7 @@ func (c *legacyClient) opened(ctx context.Context, method string) (*upstream, er
 	if !c.open {
 		return nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: method + " came before initialize was answered"}
 	}
-	if !c.begun { // also if the client has forgotten notifications/initialized
+	if open && !c.begun { // also if the client has forgotten notifications/initialized
 		c.begun = true
 		close(c.started)
 	}
@@ -103,30 +118,18 @@ func (c *legacyClient) awaitStart(ctx context.Context) error {
 // initialize opens the session (2025-11-25/basic/lifecycle#initialization). A client whose
 // initialize has failed may send another.
 func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMessage, error) {
-	info, capabilities := member(r.params, "clientInfo"), member(r.params, "capabilities")
-	switch {
-	case text(r.params, "protocolVersion") == "":
-		return nil, invalidParams("initialize: params.protocolVersion is not a string")
-	case capabilities != nil && !isObject(capabilities), info != nil && !isObject(info):
-		return nil, invalidParams("initialize: params.capabilities or params.clientInfo is not an object")
-	}
 	c.mu.Lock()
-	if c.opening != nil {
+	if !c.expected {
 		c.mu.Unlock()
 		return nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: "initialize was sent before on this connection"}
 	}
-	opening := make(chan struct{})
-	c.opening, c.capabilities = opening, capabilities
+	opening := c.opening
+	c.expected = false
+	c.capabilities = member(r.params, "capabilities")
 	c.mu.Unlock()
 	defer close(opening)
 
-	u, err := c.gateway.connect(c, info, capabilities)
-	var result json.RawMessage
-	if err == nil {
-		if result, err = c.greeting(ctx, u, text(r.params, "protocolVersion")); err != nil {
-			u.session.Close()
-		}
-	}
+	u, result, err := c.connect(ctx, r.params)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
@@ -139,6 +142,26 @@ func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMess
 	}
 	c.watchLists(u)
 	return result, nil
+}
+
+// connect makes the session that the params of initialize ask for, and returns the result of
+// initialize.
+func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *upstream, result json.RawMessage, err error) {
+	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
+	version := text(params, "protocolVersion")
+	switch {
+	case version == "":
+		return nil, nil, invalidParams("initialize: params.protocolVersion is not a string")
+	case capabilities != nil && !isObject(capabilities), info != nil && !isObject(info):
+		return nil, nil, invalidParams("initialize: params.capabilities or params.clientInfo is not an object")
+	}
+	if u, err = c.gateway.connect(c, info, capabilities); err != nil {
+		return nil, nil, err
+	}
+	if result, err = c.greeting(ctx, u, version); err != nil {
+		u.session.Close()
+	}
+	return u, result, err
 }
 
 // greeting returns the result of initialize. It starts the server, and waits for it only if nothing
@@ -190,16 +213,24 @@ func (c *legacyClient) setLevel(ctx context.Context, u *upstream, r *request) (j
 
 // asked passes a request of the server on to the client.
 func (c *legacyClient) asked(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
+	return c.ask(ctx, c.line, method, params)
+}
+
+// ask has the client answer a request, over one of its lines, if it offers to.
+func (c *legacyClient) ask(ctx context.Context, over line, method string, params json.RawMessage) (json.RawMessage, error) {
 	c.mu.Lock()
 	capabilities := c.capabilities
 	c.mu.Unlock()
 	if err := offers(capabilities, method, params); err != nil {
 		return nil, err
 	}
+	if method == mcp.MethodElicit && text(params, "mode") == mcp.ElicitURL && member(params, memberElicitation) == nil {
+		params = edit(params, change{memberElicitation, quote(rand.Text())}) // which only legacy clients want
+	}
 	if err := c.awaitStart(ctx); err != nil {
 		return nil, err
 	}
-	return c.line.ask(ctx, method, params)
+	return over.ask(ctx, method, params)
 }
 
 // hear passes a notification of the client on to the server, unless it is about the connection of
@@ -216,9 +247,10 @@ func (c *legacyClient) hear(method string, params json.RawMessage) {
 }
 
 // told passes a notification of the server on to the client. Progress has gone to the line of its
-// call, and watches tell of the changes that a modern server reports on streams of its own.
+// call, the cancellation of a question is that of its context, and watches tell of the changes that a
+// modern server reports on streams of its own.
 func (c *legacyClient) told(u *upstream, e host.Event) {
-	if e.Method == mcp.NotificationProgress || e.Subscription != "" || c.awaitStart(c.ctx) != nil {
+	if slices.Contains(ownNotifications, e.Method) || e.Subscription != "" || c.awaitStart(c.ctx) != nil {
 		return
 	}
 	c.line.notify(c.ctx, e.Method, e.Params)

@@ -71,6 +71,10 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	if r.method == mcp.MethodDiscover && u.session.Info().Era == "" {
 		return c.discover(ctx, u)
 	}
+	showsPages := member(m.capabilities, "elicitation", mcp.ElicitURL) != nil
+	if carries(r.method) && (showsPages || u.session.Info().Era != mcp.Modern) {
+		return c.desk.serve(ctx, u, r, &m)
+	}
 	era, err := u.era(ctx)
 	switch {
 	case err != nil:
@@ -137,9 +141,6 @@ func (c *modernClient) serveByLegacy(ctx context.Context, u *upstream, r *reques
 		return nil, noMethod(r.method, u.session.Info().Protocol)
 	}
 	defer c.logs.begin(ctx, u, r, m.level)()
-	if carries(r.method) {
-		return c.desk.serve(ctx, u, r, m)
-	}
 	result, err := u.relay(ctx, r, host.Relay{Params: legacyParams(r.params), Progress: progress(ctx, r.line, m.token)})
 	if err != nil {
 		return nil, c.gateway.refusal(err, r.method, mcp.Legacy, mcp.Modern)
@@ -156,7 +157,7 @@ func legacyParams(params json.RawMessage) json.RawMessage {
 
 // asked has a request of a legacy server answered by the client, within the result of a call.
 func (c *modernClient) asked(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
-	return c.desk.ask(ctx, method, params)
+	return c.desk.ask(ctx, nil, method, params)
 }
 
 // hear passes a notification of the client on, unless the server's era does not know it.
@@ -175,7 +176,7 @@ func (c *modernClient) hear(method string, params json.RawMessage) {
 func (c *modernClient) told(u *upstream, e host.Event) {
 	legacy := u.session.Info().Era == mcp.Legacy
 	switch {
-	case e.Method == mcp.NotificationProgress, e.Method == mcp.NotificationAcknowledged:
+	case slices.Contains(ownNotifications, e.Method):
 	case e.Subscription != "":
 		c.streams.tell(c.ctx, e)
 	case legacy && e.Method == mcp.NotificationMessage:
@@ -184,6 +185,9 @@ func (c *modernClient) told(u *upstream, e host.Event) {
 		c.line.notify(c.ctx, e.Method, e.Params)
 	}
 }
+
+// ownNotifications are about messages between the host and the server.
+var ownNotifications = []string{mcp.NotificationProgress, mcp.NotificationCancelled, mcp.NotificationAcknowledged}
 
 func (c *modernClient) inputEnded() { c.streams.end() }
 

@@ -88,14 +88,16 @@ func (p *pipe) Admit(in *rpc.Incoming) {
 	p.order.admit(in.ID())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.client != nil {
-		return
+	if p.client == nil {
+		switch eraOf(in.Method, in.Params) {
+		case mcp.Legacy:
+			p.client = newLegacyClient(p.ctx, p.gateway, p)
+		case mcp.Modern:
+			p.client = newModernClient(p.ctx, p.gateway, p)
+		}
 	}
-	switch eraOf(in.Method, in.Params) {
-	case mcp.Legacy:
-		p.client = newLegacyClient(p.ctx, p.gateway, p)
-	case mcp.Modern:
-		p.client = newModernClient(p.ctx, p.gateway, p)
+	if c, ok := p.client.(*legacyClient); ok && in.Method == mcp.MethodInitialize {
+		c.expect()
 	}
 }
 

@@ -91,7 +91,7 @@ func (a *Account) obtain(ctx context.Context) (*current, error) {
 		}
 		f := a.run
 		if f == nil {
-			f = a.begin(reason, nil, false)
+			f = a.begin(reason, nil, nil)
 		}
 		a.mu.Unlock()
 		err := f.wait(ctx)

@@ -55,7 +55,7 @@ func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry
 				a.mu.Unlock()
 				return false, nil
 			}
-			f, own = a.begin(reason, challenge, false), true
+			f, own = a.begin(reason, challenge, nil), true
 		}
 		a.mu.Unlock()
 		switch err := f.wait(ctx); {

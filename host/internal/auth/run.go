@@ -11,12 +11,14 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// begin begins a flow. The caller holds a.mu, and no other flow is running.
-func (a *Account) begin(reason string, c *step.Challenge, interactive bool) *run {
+// begin begins a flow. If it may ask the person, asking has the values of the context in which they
+// are asked; otherwise it is nil. The caller holds a.mu, and no other flow is running.
+func (a *Account) begin(reason string, c *step.Challenge, asking context.Context) *run {
+	interactive := asking != nil
 	f := &run{reason: reason, refused: a.savedRefused(), quit: func() {}, done: make(chan struct{})}
 	if interactive {
 		late := fmt.Errorf("the person did not answer within %v: %w", personTime, context.DeadlineExceeded)
-		f.person, f.quit = context.WithTimeoutCause(context.Background(), personTime, late)
+		f.person, f.quit = context.WithTimeoutCause(context.WithoutCancel(asking), personTime, late)
 	}
 	a.run = f
 	start := &step.Start{
@@ -103,14 +105,14 @@ func (a *Account) finish(f *run, o *result, err error) {
 
 // Login asks the person to sign in, also if there are saved credentials. The provider
 // learns what the server wants from its last refusal of a request. No other method asks the
-// person. Concurrent logins share one flow and its error; when the last of them stops
+// person. Concurrent logins share one flow and its error, and the person is asked with the values of the first one's context; when the last of them stops
 // waiting, the question to the person ends.
 func (a *Account) Login(ctx context.Context) error {
 	if a.config.Person == nil {
 		return &Error{Provider: a.config.Name, Class: step.FailLogin, Message: "there is no person to ask"}
 	}
 	for {
-		f, err := a.join(step.ReasonLogin)
+		f, err := a.join(ctx, step.ReasonLogin)
 		if err != nil {
 			return err
 		}
@@ -134,7 +136,7 @@ func (a *Account) Login(ctx context.Context) error {
 func (a *Account) Logout(ctx context.Context) error {
 	a.Drop()
 	for {
-		f, err := a.join(step.ReasonLogout)
+		f, err := a.join(ctx, step.ReasonLogout)
 		if f == nil || err != nil {
 			return err
 		}
@@ -147,7 +149,7 @@ func (a *Account) Logout(ctx context.Context) error {
 
 // join returns the running flow, or begins one. A login counts as waiting for it from then
 // on. It returns nil for a logout that has nothing to do.
-func (a *Account) join(reason string) (*run, error) {
+func (a *Account) join(ctx context.Context, reason string) (*run, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.closedError(); err != nil {
@@ -161,12 +163,12 @@ func (a *Account) join(reason string) (*run, error) {
 			reason = reasonOf(a.unanswered)
 		}
 		a.stepUps = 0
-		f = a.begin(reason, a.unanswered, true)
+		f = a.begin(reason, a.unanswered, ctx)
 	case a.config.Lazy && !a.hasRecord():
 		a.current, a.unanswered = nil, nil
 		return nil, nil
 	default:
-		f = a.begin(reason, nil, false)
+		f = a.begin(reason, nil, nil)
 	}
 	if login && f.person != nil {
 		f.waiting++

@@ -1,0 +1,50 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/signin"
+)
+
+// A page is shown by the client of the call if it can, else by the program, and else the error says
+// what to type.
+func TestPerson(t *testing.T) {
+	page := signin.Page{Provider: "oauth", Server: "crm", URL: "https://as/authorize?a=b&c"}
+	answer := func(text string, err error) asker {
+		return func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			if want := `{"mode":"url","message":"crm wants you to sign in.","url":"https://as/authorize?a=b&c"}`; method != "elicitation/create" || string(params) != want {
+				t.Errorf("asked %s %s", method, params)
+			}
+			return json.RawMessage(text), err
+		}
+	}
+	no := &rpc.Error{Code: -32601, Message: "no"}
+	for name, tt := range map[string]struct {
+		ask      asker
+		browsers int
+		err      error
+	}{
+		"accepts":     {answer(`{"action":"accept"}`, nil), 0, nil},
+		"declines":    {answer(`{"action":"decline"}`, nil), 0, signin.ErrDeclined},
+		"cannot":      {answer("", no), 1, nil},
+		"outside":     {nil, 1, nil},
+		"no response": {answer(`7`, nil), 0, signin.ErrDeclined},
+	} {
+		ctx, browsers := t.Context(), 0
+		if tt.ask != nil {
+			ctx = withAsker(ctx, tt.ask)
+		}
+		p := Person(&signin.Person{OpenURL: func(context.Context, signin.Page) error { browsers++; return nil }})
+		if err := p.OpenURL(ctx, page); !errors.Is(err, tt.err) || browsers != tt.browsers {
+			t.Errorf("%s: %v, and %d browsers", name, err, browsers)
+		}
+		if err := Person(nil).OpenURL(ctx, page); tt.browsers > 0 && (err == nil || !strings.Contains(err.Error(), "run: wharf login crm")) {
+			t.Errorf("%s, without a browser: %v", name, err)
+		}
+	}
+}
