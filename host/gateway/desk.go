@@ -57,38 +57,6 @@ type desk struct {
 	waiting []*question // that no call could take
 }
 
-// call is one call to a server. It lasts from its first request to its result or its end,
-// over all requests by which the client follows it.
-type call struct {
-	id           uint64
-	binding      [32]byte
-	capabilities json.RawMessage // of the client
-	cancel       context.CancelCauseFunc
-	foreign      error         // why the requestState that it came with was not ours; nil if it had none
-	wake         chan struct{} // has a token when there are pending questions
-	ended        chan struct{} // closed when result and err are set
-	result       json.RawMessage
-	err          error
-
-	// Guarded by the mu of the desk:
-	request *request        // of the client, which waits; nil while the call is parked
-	token   json.RawMessage // of that request, for progress
-	round   uint32          // how often the client was asked
-	pending []*question     // that the client was not asked yet
-	asked   map[string]*question
-	expiry  *time.Timer // of the call while it is parked
-}
-
-// question is a request of the server to the client.
-type question struct {
-	method   string
-	params   json.RawMessage
-	answered chan struct{} // closed when answer or err is set
-	answer   json.RawMessage
-	err      error
-	waits    bool // it is among desk.waiting
-}
-
 // Why a question has no answer, or a call no result. The server is told as well as the client.
 var (
 	errUnanswered = errors.New("the client did not answer in time")
@@ -422,14 +390,6 @@ func (d *desk) end(k *call, why error) {
 	k.cancel(why) // no *rpc.Error, which would count as the server's answer
 }
 
-// signal wakes the request that follows the call, if there is one. The caller holds mu.
-func (k *call) signal() {
-	select {
-	case k.wake <- struct{}{}:
-	default:
-	}
-}
-
 // close ends all calls, and returns when nothing of them is left.
 func (d *desk) close() {
 	d.mu.Lock()
@@ -439,14 +399,4 @@ func (d *desk) close() {
 	}
 	d.mu.Unlock()
 	d.running.Wait()
-}
-
-// settle ends a question. The caller holds mu of the desk.
-func (q *question) settle(answer json.RawMessage, err error) {
-	select {
-	case <-q.answered:
-	default:
-		q.answer, q.err = answer, err
-		close(q.answered)
-	}
 }

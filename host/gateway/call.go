@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// call is one call to a server. It lasts from its first request to its result or its end,
+// over all requests by which the client follows it.
+type call struct {
+	id           uint64
+	binding      [32]byte
+	capabilities json.RawMessage // of the client
+	cancel       context.CancelCauseFunc
+	foreign      error         // why the requestState that it came with was not ours; nil if it had none
+	wake         chan struct{} // has a token when there are pending questions
+	ended        chan struct{} // closed when result and err are set
+	result       json.RawMessage
+	err          error
+
+	// Guarded by the mu of the desk:
+	request *request        // of the client, which waits; nil while the call is parked
+	token   json.RawMessage // of that request, for progress
+	round   uint32          // how often the client was asked
+	pending []*question     // that the client was not asked yet
+	asked   map[string]*question
+	expiry  *time.Timer // of the call while it is parked
+}
+
+// question is a request of the server to the client.
+type question struct {
+	method   string
+	params   json.RawMessage
+	answered chan struct{} // closed when answer or err is set
+	answer   json.RawMessage
+	err      error
+	waits    bool // it is among desk.waiting
+}
+
+// signal wakes the request that follows the call, if there is one. The caller holds mu.
+func (k *call) signal() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// settle ends a question. The caller holds mu of the desk.
+func (q *question) settle(answer json.RawMessage, err error) {
+	select {
+	case <-q.answered:
+	default:
+		q.answer, q.err = answer, err
+		close(q.answered)
+	}
+}
