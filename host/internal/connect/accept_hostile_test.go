@@ -79,6 +79,11 @@ func TestAcceptClientThatStopsReading(t *testing.T) {
 	for inst := c.accepted.connection.inst; inst.Waiting() < heldAnswers || served.Load() < stuck; {
 		runtime.Gosched()
 	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c.accepted.awaitRoom(gone) == nil {
+		t.Error("it is read further")
+	}
 	go func() {
 		for id := range more {
 			io.WriteString(c.conn, request(stuck+id, "ping", `{}`))
