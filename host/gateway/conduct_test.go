@@ -26,15 +26,21 @@ func TestBeginnings(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
 	c.want(`{"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"tools/list came before initialize was answered"}}`)
 
-	// A request that follows initialize at once waits for its answer. There is no notifications/initialized.
-	c.send(initialize("6", "2025-03-26", `{"roots":{}}`), `{"jsonrpc":"2.0","id":7,"method":"x"}`)
+	// What follows initialize at once waits for its answer, in both directions, and
+	// notifications/initialized is not needed.
+	c.send(initialize("6", "2025-03-26", `{"roots":{}}`), `{"jsonrpc":"2.0","id":7,"method":"x"}`, initialize("7", legacy, `{}`))
+	c.want(`{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"a request with this id is being answered"}}`)
+	c.send(initialize(`"7"`, legacy, `{}`))
+	c.want(`{"jsonrpc":"2.0","id":"7","error":{"code":-32600,"message":"initialize was sent before on this connection"}}`)
 	srv := s.server()
-	srv.greetLegacy(`{"roots":{}}`)
-	srv.send(`{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)
-	c.want(`{"jsonrpc":"2.0","id":6,"result":{"protocolVersion":"2025-03-26","capabilities":` + capabilities + `,"serverInfo":` + serverInfo + `,"instructions":"be brief"}}`)
+	srv.want(`{"jsonrpc":"2.0","id":$hello,"method":"initialize","params":{"capabilities":{"roots":{}},"clientInfo":` + editor + `,"protocolVersion":"2025-11-25"}}`)
+	srv.send(`{"jsonrpc":"2.0","id":$hello,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`,
+		`{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)
+	c.want(`{"jsonrpc":"2.0","id":6,"result":{"protocolVersion":"2025-03-26","capabilities":{}}}`)
+	srv.want(initialized)
+	c.wantAny(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`, `{"jsonrpc":"2.0","id":$r,"method":"roots/list"}`)
 	srv.want(`{"jsonrpc":"2.0","id":$x,"method":"x"}`)
-	c.send(`{"jsonrpc":"2.0","id":"p","method":"resources/unsubscribe"}`)
-	c.wantAny(`{"jsonrpc":"2.0","id":"p","result":{}}`, `{"jsonrpc":"2.0","id":$r,"method":"roots/list"}`)
 	c.send(`{"jsonrpc":"2.0","id":$r,"result":{"roots":[]}}`)
 	srv.want(`{"jsonrpc":"2.0","id":"r","result":{"roots":[]}}`)
 	srv.send(`{"jsonrpc":"2.0","id":$x,"result":{}}`)
@@ -86,6 +92,9 @@ func TestInitializeFromTheCatalogue(t *testing.T) {
 			d.send(`{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{` + modernMeta(`{}`, "") + `}}`)
 			if got := d.read(); !strings.Contains(got, `"supportedVersions":["2026-07-28"]`) || !strings.Contains(got, serverInfo) {
 				t.Errorf("discover: %s", got)
+			}
+			for range 2 {
+				s.server().greetAs(server) // which both clients have started
 			}
 		})
 	}

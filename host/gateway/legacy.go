@@ -20,13 +20,12 @@ type legacyClient struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	watches watches
-	started chan struct{} // closed when the client has read the result of initialize
+	started chan struct{} // closed when the result of initialize is on its way
 
 	mu           sync.Mutex
-	opening      chan struct{}   // closed when the initialize under way is answered; nil before the first
-	expected     bool            // opening is that of an initialize that is not served yet
-	open         bool            // initialize was answered with a result
-	begun        bool            // the client has said something after that: started is closed
+	opening      chan struct{}   // closed when the initialize under way is answered; nil if there is none
+	openingID    string          // the id of that initialize
+	open         bool            // there is a result of initialize
 	capabilities json.RawMessage // of the client
 	version      string          // the revision that was agreed on
 	server       *upstream
@@ -67,13 +66,27 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	return c.relay(ctx, u, r)
 }
 
-// expect says that initialize has arrived: the requests behind it wait for its answer, even if they
-// are served first.
-func (c *legacyClient) expect() {
+// expect says that an initialize has arrived. The requests behind it wait for its answer, even if
+// they are served first.
+func (c *legacyClient) expect(id json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.opening == nil {
-		c.opening, c.expected = make(chan struct{}), true
+	if c.opening == nil && !c.open {
+		c.opening, c.openingID = make(chan struct{}), string(id)
+	}
+}
+
+// answered says that an initialize is answered, and that what is sent from now on comes behind the
+// answer. A client whose initialize has failed may send another.
+func (c *legacyClient) answered(id json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opening == nil || c.openingID != string(id) {
+		return
+	}
+	close(c.opening)
+	if c.opening = nil; c.open {
+		close(c.started)
 	}
 }
 
@@ -81,9 +94,9 @@ func (c *legacyClient) expect() {
 // for an initialize that is under way.
 func (c *legacyClient) opened(ctx context.Context, method string) (*upstream, error) {
 	c.mu.Lock()
-	opening, open := c.opening, c.open
+	opening := c.opening
 	c.mu.Unlock()
-	if !open && opening != nil {
+	if opening != nil {
 		select {
 		case <-opening:
 		case <-ctx.Done():
@@ -95,14 +108,10 @@ func (c *legacyClient) opened(ctx context.Context, method string) (*upstream, er
 	if !c.open {
 		return nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: method + " came before initialize was answered"}
 	}
-	if open && !c.begun { // also if the client has forgotten notifications/initialized
-		c.begun = true
-		close(c.started)
-	}
 	return c.server, nil
 }
 
-// awaitStart waits until the client has read the result of initialize: before that it expects
+// awaitStart waits until the result of initialize is on its way: before that the client expects
 // nothing else.
 func (c *legacyClient) awaitStart(ctx context.Context) error {
 	select {
@@ -115,32 +124,28 @@ func (c *legacyClient) awaitStart(ctx context.Context) error {
 	}
 }
 
-// initialize opens the session (2025-11-25/basic/lifecycle#initialization). A client whose
-// initialize has failed may send another.
+// initialize opens the session (2025-11-25/basic/lifecycle#initialization).
 func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMessage, error) {
 	c.mu.Lock()
-	if !c.expected {
-		c.mu.Unlock()
+	again := c.open || c.openingID != string(r.id)
+	if !again {
+		c.capabilities = member(r.params, "capabilities")
+	}
+	c.mu.Unlock()
+	if again {
 		return nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: "initialize was sent before on this connection"}
 	}
-	opening := c.opening
-	c.expected = false
-	c.capabilities = member(r.params, "capabilities")
-	c.mu.Unlock()
-	defer close(opening)
-
 	u, result, err := c.connect(ctx, r.params)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if err != nil {
-		c.opening = nil
 		return nil, c.gateway.fault(err)
 	}
+	c.watchLists(ctx, u)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.open, c.server, c.version = true, u, text(result, "protocolVersion")
 	if c.ctx.Err() != nil {
 		u.session.Close() // leave did not see it
 	}
-	c.watchLists(u)
 	return result, nil
 }
 
@@ -196,7 +201,7 @@ func (c *legacyClient) relay(ctx context.Context, u *upstream, r *request) (json
 	if err != nil {
 		return nil, c.gateway.refusal(err, r.method, era, mcp.Legacy)
 	}
-	c.watchLists(u) // if that did not succeed before
+	c.watchLists(ctx, u) // if that did not succeed before
 	return result, nil
 }
 
@@ -270,15 +275,24 @@ func (c *legacyClient) leave() {
 }
 
 // watchLists has the client hear of lists that change: those of a modern server, and those of a
-// server that was connected anew. It does nothing if that is under way.
-func (c *legacyClient) watchLists(u *upstream) {
-	c.watches.begin(func() error {
+// server that was connected anew. It does nothing if that is under way. For a legacy server, to which
+// nothing is sent for that, it holds when watchLists returns.
+func (c *legacyClient) watchLists(ctx context.Context, u *upstream) {
+	settled := make(chan struct{})
+	begun := c.watches.begin(func() error {
 		s, err := u.session.Subscribe(c.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
+		close(settled)
 		if err == nil {
 			c.follow(u, s)
 		}
 		return err
 	})
+	if begun && u.session.Info().Era == mcp.Legacy {
+		select {
+		case <-settled:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // subscribe has the client hear of a resource that changes, until it unsubscribes.

@@ -97,7 +97,14 @@ func (p *pipe) Admit(in *rpc.Incoming) {
 		}
 	}
 	if c, ok := p.client.(*legacyClient); ok && in.Method == mcp.MethodInitialize {
-		c.expect()
+		c.expect(in.ID())
+	}
+}
+
+// Over tells a legacy client that the answer to initialize is on its way.
+func (p *pipe) Over(in *rpc.Incoming) {
+	if c, ok := p.current().(*legacyClient); ok && in.Method == mcp.MethodInitialize {
+		c.answered(in.ID())
 	}
 }
 

@@ -26,11 +26,11 @@ type watches struct {
 const maxWatches = 1000
 
 // begin runs do, which follows the lists, unless it runs already. It runs again after an error.
-func (w *watches) begin(do func() error) {
+func (w *watches) begin(do func() error) (begun bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed || w.lists {
-		return
+		return false
 	}
 	w.lists = true
 	w.running.Go(func() {
@@ -40,6 +40,7 @@ func (w *watches) begin(do func() error) {
 			w.lists = false
 		}
 	})
+	return true
 }
 
 // add keeps a subscription to a resource, which follow follows. If there is one already, add closes

@@ -262,6 +262,7 @@ type inOrder struct {
 }
 
 func (h *inOrder) Admit(in *Incoming) { h.ids = append(h.ids, string(in.ID())) }
+func (h *inOrder) Over(*Incoming)     {}
 
 func TestRequestsAreAdmittedInOrder(t *testing.T) {
 	h := &inOrder{script: script{request: byMethod}}

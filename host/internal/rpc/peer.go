@@ -98,9 +98,7 @@ func NewPeer(c Config) *Peer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p.serving.ctx, p.serving.cancel, p.sender.ctx = ctx, cancel, ctx
 	p.serving.most = maxServing
-	if a, ok := c.Handler.(Admitter); ok {
-		p.serving.admit = a.Admit
-	}
+	p.serving.order, _ = c.Handler.(Admitter)
 	if c.Serving {
 		p.serving.most, p.sender.keepAll = maxServed, true
 	}

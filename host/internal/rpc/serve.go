@@ -33,11 +33,15 @@ type Handler interface {
 	Preempt(method string, params []byte)
 }
 
-// Admitter is a [Handler] that sees requests in the order in which they arrive.
+// Admitter is a [Handler] that sees requests in the order in which they arrive, and when they are over.
 type Admitter interface {
 	// Admit sees a request before Request gets it, and before any message behind it is looked at.
 	// The same rules hold as for [Handler.Preempt], except that in may be kept.
 	Admit(in *Incoming)
+
+	// Over sees a request when the link has its reply, or when it gets none. What is sent from then on
+	// comes behind the reply. Over must not wait.
+	Over(in *Incoming)
 }
 
 // Incoming is a request or a notification of the other side.
@@ -80,8 +84,8 @@ func busy(most int) *Error {
 type serving struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
-	most   int             // requests at once
-	admit  func(*Incoming) // of an Admitter; nil = the handler is none
+	most   int      // requests at once
+	order  Admitter // the handler; nil = it is none
 
 	mu     sync.Mutex
 	active map[string]*served // by raw id token
@@ -129,8 +133,8 @@ func (p *Peer) admit(in *Incoming) (refusal *Error) {
 		s.active[id] = one
 		s.count++
 		s.bytes += in.size()
-		if s.admit != nil {
-			s.admit(in)
+		if s.order != nil {
+			s.order.Admit(in)
 		}
 		go p.serve(ctx, one)
 	}
@@ -169,6 +173,9 @@ func (s *serving) answer(one *served) (wanted bool) {
 // remove forgets a request that has its reply, or gets none.
 func (s *serving) remove(one *served) {
 	one.cancel(nil)
+	if s.order != nil {
+		s.order.Over(one.in)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id := string(one.in.id); s.active[id] == one {
