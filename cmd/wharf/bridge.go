@@ -15,7 +15,9 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 func newBridge(a *app) *cobra.Command {
@@ -106,7 +108,9 @@ func (a *app) bridge(ctx context.Context, server host.Server) error {
 		log.Hush()
 	}
 	a.follows = true
-	h, err := a.newHost(ctx, log, a.flags.roots.letRoots, func(c *host.Config) { c.OneShot = false })
+	h, err := a.newHost(ctx, log, a.flags.roots.letRoots, func(c *host.Config) {
+		c.OneShot, c.Person = false, gateway.Person(&signin.Person{OpenURL: a.openUnasked})
+	})
 	if err != nil {
 		return err
 	}
@@ -126,4 +130,19 @@ func (a *app) bridge(ctx context.Context, server host.Server) error {
 	}
 	a.endless = true
 	return g.ServeConn(ctx, stream)
+}
+
+// openUnasked opens the page of a sign-in in the browser, where the client cannot show it: there is
+// a person behind an editor, and no terminal. The host opens one page at a time, and none again
+// after one that the person has left alone.
+func (a *app) openUnasked(ctx context.Context, p signin.Page) error {
+	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
+	err := errors.New("no browser is to be opened")
+	if a.flags.opensBrowser(true) {
+		err = signin.OpenBrowser(ctx, p.URL)
+	}
+	if err != nil {
+		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown (%w); run: wharf login %s", plain.Line(p.Server), err, plain.Word(p.Server))
+	}
+	return nil
 }

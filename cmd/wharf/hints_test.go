@@ -78,6 +78,8 @@ var apart = map[string]string{
 	"%s is %s; `wharf tools %[1]s` lists what it can do.":                                                                                      "add.txtar",
 	"--print-config %q: no such client is known":                                                                                               "an error",
 	"`wharf shell %s` is for people; `wharf bridge --print-config=CLIENT %[1]s` prints what an editor starts it with":                          "TestBridgeWantsAProgram",
+	"%s wants a sign-in, and its page cannot be shown; run: wharf login %[1]s":                                                                 "bridge.txtar",
+	"%s wants a sign-in, and its page cannot be shown (%w); run: wharf login %s":                                                               "bridge.txtar",
 	"--sampler %q: expected a command":                                                                                                         "an error",
 	"--ttl is for tasks":                                                                                                                       "an error",
 	"There is no model here (--sampler names one): what you write is the answer.":                                                              "TestSampleByHand",

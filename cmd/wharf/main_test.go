@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){
 		"wharf":            main,
 		"signals":          signals,
+		"visits":           visits,
 		"server-asks":      serverAsks,
 		"server-breaks":    serverBreaks,
 		"server-exits":     serverExits,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -48,12 +49,27 @@ func protectedServer(cleanup func(func())) *oauthtest.Resource {
 		}
 		oauthtest.Reply(w, 200, map[string]any{"access_token": protectedToken, "token_type": "Bearer", "expires_in": 3600})
 	})
-	p := oauthtest.NewResource(cleanup, oauthtest.New(cleanup), mux)
+	as := oauthtest.New(cleanup)
+	p := oauthtest.NewResource(cleanup, as, mux)
 	p.Refuse = func(token string, r *http.Request) (status int, why string) {
-		if r.URL.Path == "/sso" || r.URL.Path == "/open" || r.URL.Path == "/keyed" || token == protectedToken {
+		if r.URL.Path == "/sso" || r.URL.Path == "/open" || r.URL.Path == "/keyed" || token == protectedToken || as.Admits(token) {
 			return 0, ""
 		}
 		return http.StatusUnauthorized, "Bearer"
 	}
 	return p
+}
+
+// visits is a browser in which the person agrees to all: it visits a page and follows it to its end.
+// It writes the address to the file visited.
+func visits() {
+	response, err := http.Get(os.Args[1])
+	if err == nil {
+		response.Body.Close()
+		err = os.WriteFile("visited", []byte(os.Args[1]+"\n"), 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
