@@ -254,6 +254,16 @@ func (h *Host) mayAsk(ctx context.Context, err error) bool {
 	return !errors.As(err, new(*guest.StatusError))
 }
 
+// RefusalText returns what the server wrote when it refused a request with 401 or 403: its text,
+// cleaned and clipped. It is "" if err is no such refusal, or has no text that is for people.
+func RefusalText(err error) string {
+	var refusal *httpclient.Refusal
+	if !errors.As(err, &refusal) {
+		return ""
+	}
+	return refusal.Said()
+}
+
 // SignInURL returns where a person has to sign in after a request failed with err: the page, if
 // there is one yet, or else the authorization server. It is "" if neither is known.
 func SignInURL(err error) string {

@@ -30,6 +30,7 @@ type app struct {
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool     // what servers log is printed
 	logs      bool            // the command follows a server and shows what that writes to stderr
+	refusal   string          // what the server wrote when it refused to be used without a sign-in
 	follows   bool            // the command keeps a server until it is ended
 	greeted   atomic.Bool     // a shell has told a person what it is, and prints notifications as they come
 	endless   bool            // the command ends only when it is interrupted: that is no error

@@ -101,14 +101,14 @@ func (a *app) explainDial(server host.Server, err error) error {
 }
 
 // signInNeeded replaces the error of a server that a person has to sign in to, if the person
-// cannot be asked. `wharf doctor` shows what the server answered.
+// cannot be asked. `wharf doctor` shows all that the server answered.
 type signInNeeded struct {
 	server string
 	err    error
 }
 
 func (e *signInNeeded) Error() string {
-	return fmt.Sprintf("%s wants a sign-in, and there is no terminal to sign in at", e.server)
+	return fmt.Sprintf("%s wants a sign-in, and there is no terminal to sign in at%s", e.server, answeredWith(e.err))
 }
 
 func (e *signInNeeded) Unwrap() error { return e.err }

@@ -81,6 +81,7 @@ func (a *app) answersAnyone(ctx context.Context, server host.Server) (bool, erro
 	}
 	server.Auth.Provider = config.AuthNone
 	err := a.attempt(ctx, server)
+	a.refusal = host.RefusalText(err)
 	if errors.Is(err, host.ErrUnreachable) || errors.Is(err, host.ErrDenied) {
 		return false, err
 	}

@@ -83,15 +83,11 @@ func (a *app) errorText(err error) (message, hint string) {
 		message = fmt.Sprintf("%s refuses the API key or token that is saved for it", a.server)
 	}
 	if typed || saved {
+		message += answeredWith(err)
 		hint = fmt.Sprintf("`wharf login %s` asks for another", plain.Word(cmp.Or(a.address, a.server)))
 	}
 	if typed { // what is saved was taken once
-		hint += "; if the server wants a key in a header of its own, that goes "
-		if a.address != "" {
-			hint += "behind -H, as 'X-API-Key: …'"
-		} else {
-			hint += `into its entry, as headers = {"X-API-Key" = "…"}`
-		}
+		hint += "; if the server wants a key in a header of its own, that goes " + a.placeOfHeader()
 	}
 	if a.redact != nil {
 		message, hint = a.redact(message), a.redact(hint)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,6 +132,23 @@ func refusesSaved(server string) string {
 	return plain.Name(server, plain.NameColumns) + " refuses the API key or token that is saved for it."
 }
 
+// placeOfHeader says where a person writes a header of a server at a url.
+func (a *app) placeOfHeader() string {
+	if a.address != "" {
+		return "behind -H, as 'X-API-Key: …'"
+	}
+	return `into its entry, as headers = {"X-API-Key" = "…"}`
+}
+
+// answeredWith is the end of a message about a request that a server refused: the server's words,
+// or "" if it gave none.
+func answeredWith(err error) string {
+	if said := host.RefusalText(err); said != "" {
+		return "; it answered: " + said
+	}
+	return ""
+}
+
 // questionFor shows what a provider says of a question, and returns the question. Without
 // a provider the question and its label are our own.
 func (a *app) questionFor(q signin.Question) term.Question {
@@ -139,6 +157,9 @@ func (a *app) questionFor(q signin.Question) term.Question {
 	}
 	if q.Refused {
 		fmt.Fprint(a.Err, a.Own("%s", refusesSaved(q.Server)))
+	}
+	if said := cmp.Or(q.Said, a.refusal); said != "" {
+		fmt.Fprint(a.Err, a.Own("%s answered:", plain.Name(q.Server, plain.NameColumns)), a.Quote(a.redacted(said), term.OfMessage, ""))
 	}
 	for _, said := range []string{q.Hint, q.Label} {
 		if said != "" {
@@ -152,7 +173,8 @@ func (a *app) questionFor(q signin.Question) term.Question {
 	provider := plain.Name(q.Provider, plain.NameColumns)
 	if q.Provider == "oauth" && q.Secret { // Wharf's own: no sign-in at a page is possible
 		return term.Question{
-			Above:  a.Own("What you type is not shown, and the auth provider %s keeps it.", provider),
+			Above: a.Own("It is sent as a Bearer token; if the server wants a key in a header of its own, that goes %s.", a.placeOfHeader()) +
+				a.Own("What you type is not shown, and the auth provider %s keeps it.", provider),
 			Prompt: "API key or token for " + plain.Name(q.Server, plain.NameColumns/2) + ": ", Secret: true,
 		}
 	}

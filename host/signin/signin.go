@@ -42,8 +42,9 @@ type Page struct {
 type Question struct {
 	Provider, Server string
 	Label, Hint      string
-	Secret           bool // what is typed must not be shown
-	Refused          bool // the server refuses the credentials that an earlier sign-in saved
+	Secret           bool   // what is typed must not be shown
+	Refused          bool   // the server refuses the credentials that an earlier sign-in saved
+	Said             string // what the server wrote when it refused a request, cleaned and clipped; may be ""
 }
 
 // Code is a text for a person to type at a page.

@@ -26,13 +26,19 @@ type Account struct {
 	provider   Provider // nil before it is loaded
 	current    *current // nil before the first flow, and after a logout
 	run        *run     // nil if no flow is running
-	unanswered *step.Challenge
+	unanswered *challenge
 	stepUps    int       // how many step-ups were granted
 	steppedUp  time.Time // when the last was granted
 	closed     bool
 }
 
 var _ httpclient.Credentials = (*Account)(nil)
+
+// challenge is a refusal of a request as the provider sees it, and what the server wrote for people.
+type challenge struct {
+	step.Challenge
+	said string
+}
 
 // current is the result of the last flow. It is replaced, and never changed.
 type current struct {
@@ -54,6 +60,7 @@ type run struct {
 	reason  string
 	person  context.Context // nil if the flow asks no person
 	refused bool            // the server refuses the saved result of the last sign-in
+	said    string          // what the server wrote when it refused a request
 	quit    func()          // stops waiting for the person
 	waiting int             // how many logins wait for it; guarded by the mutex of the account
 	done    chan struct{}

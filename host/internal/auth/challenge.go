@@ -31,14 +31,14 @@ func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry
 	if wantsNonce(c) {
 		return true, nil
 	}
-	challenge := &step.Challenge{Status: c.Status} // as the provider sees it
+	challenge := &challenge{step.Challenge{Status: c.Status}, c.Said}
 	for _, field := range c.Authenticate {
 		if len(challenge.Authenticate) < maxFields && len(field) <= maxField {
 			challenge.Authenticate = append(challenge.Authenticate, field)
 		}
 	}
 	_, challenge.Token, _ = strings.Cut(sentHeader(c.Sent, "Authorization"), " ")
-	reason := reasonOf(challenge)
+	reason := reasonOf(&challenge.Challenge)
 	if reason == "" {
 		return false, nil
 	}

@@ -28,6 +28,7 @@ type flow struct {
 	start    *step.Start
 	trial    *trialVault // notes that the person typed a secret; may be nil
 	refused  bool        // the server refuses the saved result of the last sign-in
+	said     string      // what the server wrote when it refused a request
 	nonces   *nonces
 
 	// person ends when no login waits for the flow any more, or when the person has not answered in

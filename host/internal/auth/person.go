@@ -25,7 +25,7 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 	}
 	text, err := f.config.Person.Ask(f.person, signin.Question{
 		Provider: f.config.Name, Server: f.config.Server.Name,
-		Label: cleantext.Line(a.Prompt.Label, 200), Hint: cleantext.Line(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret, Refused: f.refused,
+		Label: cleantext.Line(a.Prompt.Label, 200), Hint: cleantext.Line(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret, Refused: f.refused, Said: f.said,
 	})
 	if err != nil {
 		return nil, f.personProblem(ctx, err)

@@ -26,7 +26,7 @@ func TestAQuestion(t *testing.T) {
 		return nil
 	}))
 	c.Person = &signin.Person{Ask: func(_ context.Context, q signin.Question) (string, error) {
-		wantText(t, fmt.Sprintf("%+v", q), "{Provider:corp Server:tracker Label:Token [2J Hint:a b Secret:true Refused:false}")
+		wantText(t, fmt.Sprintf("%+v", q), "{Provider:corp Server:tracker Label:Token [2J Hint:a b Secret:true Refused:false Said:}")
 		return "typed\r\n", nil
 	}}
 	o, err := runFlow(t, c, step.Start{Interactive: true})

@@ -13,7 +13,7 @@ import (
 
 // begin begins a flow. If it may ask the person, asking has the values of the context in which they
 // are asked; otherwise it is nil. The caller holds a.mu, and no other flow is running.
-func (a *Account) begin(reason string, c *step.Challenge, asking context.Context) *run {
+func (a *Account) begin(reason string, c *challenge, asking context.Context) *run {
 	interactive := asking != nil
 	f := &run{reason: reason, refused: a.savedRefused(), quit: func() {}, done: make(chan struct{})}
 	if interactive {
@@ -23,7 +23,10 @@ func (a *Account) begin(reason string, c *step.Challenge, asking context.Context
 	a.run = f
 	start := &step.Start{
 		Reason: reason, Interactive: interactive, Browser: interactive && a.config.Listen != nil,
-		Server: a.config.Server, Challenge: c, Client: a.config.Client,
+		Server: a.config.Server, Client: a.config.Client,
+	}
+	if c != nil {
+		start.Challenge, f.said = &c.Challenge, c.said
 	}
 	if a.config.Revision != nil {
 		start.Server.Revision = a.config.Revision()
@@ -48,7 +51,7 @@ func (a *Account) runFlow(f *run, start *step.Start) (*result, error) {
 		return nil, &Error{Provider: a.config.Name, Class: step.FailConfig, Message: "settings", Err: err}
 	}
 	return (&flow{
-		config: &a.config, provider: p, start: start, trial: a.trial, refused: f.refused, nonces: &a.nonces, person: f.person,
+		config: &a.config, provider: p, start: start, trial: a.trial, refused: f.refused, said: f.said, nonces: &a.nonces, person: f.person,
 	}).run(ctx)
 }
 
@@ -160,7 +163,7 @@ func (a *Account) join(ctx context.Context, reason string) (*run, error) {
 	case f != nil:
 	case login:
 		if a.unanswered != nil {
-			reason = reasonOf(a.unanswered)
+			reason = reasonOf(&a.unanswered.Challenge)
 		}
 		a.stepUps = 0
 		f = a.begin(reason, a.unanswered, ctx)

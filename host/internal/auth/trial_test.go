@@ -132,12 +132,15 @@ func TestSavedKeysAreRefused(t *testing.T) {
 	a.Close()
 	a = typing(t, saved, &typed)
 	var asked []bool
+	var said []string
 	a.config.Person.Ask = func(_ context.Context, q signin.Question) (string, error) {
-		asked = append(asked, q.Refused)
+		asked, said = append(asked, q.Refused), append(said, q.Said)
 		return "second", nil
 	}
 	wantText(t, apply(t, a), "Bearer first")
-	_, err := a.Challenge(t.Context(), refusalOf("first"))
+	refusal := refusalOf("first")
+	refusal.Said = "missing X-Api-Key"
+	_, err := a.Challenge(t.Context(), refusal)
 	wantError(t, err, step.FailLogin, "it is refused")
 	if !a.SavedRefused() {
 		t.Error("it is not said to be refused")
@@ -153,7 +156,7 @@ func TestSavedKeysAreRefused(t *testing.T) {
 	}
 	_, err = a.Challenge(t.Context(), refusalOf("second"))
 	wantError(t, err, step.FailLogin, "it is refused")
-	if err := a.Login(t.Context()); err != nil || fmt.Sprint(asked) != "[true false true]" {
-		t.Error(err, asked)
+	if err := a.Login(t.Context()); err != nil || fmt.Sprint(asked) != "[true false true]" || fmt.Sprintf("%q", said) != `["missing X-Api-Key" "" ""]` {
+		t.Errorf("%v, %v, %q", err, asked, said)
 	}
 }

@@ -23,17 +23,19 @@ func (c *transaction) challenge(ctx context.Context, resp *http.Response) error 
 		return context.Cause(ctx)
 	}
 	if !c.signed || c.challenges > maxChallenges {
-		return c.refusal(resp, body, nil)
+		return c.refusal(resp, body)
 	}
+	refusal := c.refusal(resp, body)
 	retry, err := c.client.origin.Credentials.Challenge(ctx, &Challenge{
 		Method: c.method, URL: resp.Request.URL.String(), Status: resp.StatusCode, Number: c.challenges,
 		Authenticate: resp.Header["Www-Authenticate"], AuthServer: resp.Header.Get("Mcp-Auth-Server"),
-		DPoPNonce: resp.Header.Get("Dpop-Nonce"), Body: body, Sent: c.sent,
+		DPoPNonce: resp.Header.Get("Dpop-Nonce"), Body: body, Said: refusal.Said(), Sent: c.sent,
 	})
 	if retry && err == nil {
 		return nil
 	}
-	return c.refusal(resp, body, err)
+	refusal.Err = err
+	return refusal
 }
 
 // noteNonce passes the nonce of an answer that is no challenge to the credentials.
@@ -43,10 +45,9 @@ func (c *transaction) noteNonce(resp *http.Response) {
 	}
 }
 
-// refusal returns the error of a challenge that the credentials did not answer. err may be nil.
-// refusal removes the credentials from the server's text, because some servers repeat what they
+// refusal returns the error of a challenge that the credentials did not answer. It removes the credentials from the server's text, because some servers repeat what they
 // refuse and the error is logged.
-func (c *transaction) refusal(resp *http.Response, body []byte, err error) *Refusal {
+func (c *transaction) refusal(resp *http.Response, body []byte) *Refusal {
 	const most = 4 // challenges
 	var secrets redact.Set
 	for _, p := range c.sent {
@@ -55,7 +56,7 @@ func (c *transaction) refusal(resp *http.Response, body []byte, err error) *Refu
 	clean := func(text []byte) string { return cleantext.Line(string(secrets.Redact(text)), 1<<10) }
 	r := &Refusal{
 		HTTP: resp.StatusCode, Body: clean(body), AuthServer: clean([]byte(resp.Header.Get("Mcp-Auth-Server"))),
-		Signed: len(c.sent) > 0, Configured: c.client.configured["Authorization"], Err: err,
+		Signed: len(c.sent) > 0, Configured: c.client.configured["Authorization"],
 	}
 	for _, field := range resp.Header["Www-Authenticate"][:min(most, len(resp.Header["Www-Authenticate"]))] {
 		r.Challenges = append(r.Challenges, clean([]byte(field)))

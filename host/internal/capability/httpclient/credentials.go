@@ -83,6 +83,7 @@ type Challenge struct {
 	AuthServer   string   // the field Mcp-Auth-Server
 	DPoPNonce    string   // the field DPoP-Nonce
 	Body         []byte   // the first 64 KiB of the body
+	Said         string   // the body for a person, as [Refusal.Said] returns it
 
 	Sent []abi.Pair // what Apply had returned for the request
 }

@@ -91,8 +91,8 @@ func (e *Refusal) Error() string {
 	if len(e.Keys) > 0 {
 		fmt.Fprintf(&b, " to a request with %s", strings.Join(e.Keys, ", "))
 	}
-	if e.Body != "" && e.Body[0] != '<' { // an HTML page is for browsers
-		fmt.Fprintf(&b, ": %s", e.Body)
+	if said := e.Said(); said != "" {
+		fmt.Fprintf(&b, ": %s", said)
 	}
 	for _, c := range e.Challenges {
 		fmt.Fprintf(&b, "; WWW-Authenticate: %s", c)
@@ -104,6 +104,15 @@ func (e *Refusal) Error() string {
 		fmt.Fprintf(&b, "; sign in: %v", e.Err)
 	}
 	return b.String()
+}
+
+// Said returns the server's text if it is for people. It is "" for an HTML page, which is for
+// browsers.
+func (e *Refusal) Said() string {
+	if strings.HasPrefix(e.Body, "<") {
+		return ""
+	}
+	return e.Body
 }
 
 func (e *Refusal) Unwrap() error { return e.Err }

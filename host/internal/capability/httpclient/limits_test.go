@@ -142,7 +142,7 @@ func TestRefusalOfWhatWasNotSigned(t *testing.T) {
 	for _, sent := range [][]abi.Pair{nil, {{Key: "Authorization", Value: "Bearer x"}}} {
 		c := &transaction{}
 		c.client, c.sent = &client{origin: &Origin{Keys: []string{"X-Key"}}}, sent
-		r := c.refusal(&http.Response{StatusCode: 401, Header: http.Header{}}, nil, nil)
+		r := c.refusal(&http.Response{StatusCode: 401, Header: http.Header{}}, nil)
 		if r.Signed != (len(sent) > 0) || r.Signed == (len(r.Keys) > 0) {
 			t.Errorf("with %d headers of credentials it counts as signed: %v, with the keys %q", len(sent), r.Signed, r.Keys)
 		}
@@ -154,7 +154,7 @@ func TestRefusalThatLeadsToASignIn(t *testing.T) {
 	c := &transaction{}
 	c.client = &client{origin: &Origin{Keys: []string{"X-Key"}}}
 	header := http.Header{"Www-Authenticate": {`Bearer resource_metadata="https://a.example/x"`}}
-	if r := c.refusal(&http.Response{StatusCode: 401, Header: header}, nil, nil); len(r.Keys) > 0 {
+	if r := c.refusal(&http.Response{StatusCode: 401, Header: header}, nil); len(r.Keys) > 0 {
 		t.Errorf("it refuses %q", r.Keys)
 	}
 }

@@ -18,8 +18,13 @@ func TestARefusalIsToldToTheUserAlone(t *testing.T) {
 	want := `HTTP 401: sign [31m in first; WWW-Authenticate: Bearer error="invalid_token", resource_metadata="https://h/x"; Mcp-Auth-Server: https://auth.example/`
 	unattended := errors.New("no person is at the terminal")
 	for name, creds := range map[string]*token{
-		"nil":       nil,
-		"no":        {ask: func(context.Context, *Challenge) (bool, error) { return false, nil }},
+		"nil": nil,
+		"no": {ask: func(_ context.Context, c *Challenge) (bool, error) {
+			if c.Said != "sign [31m in first" {
+				t.Errorf("the credentials are told %q", c.Said)
+			}
+			return false, nil
+		}},
 		"error":     {ask: func(context.Context, *Challenge) (bool, error) { return true, unattended }},
 		"no better": {ask: func(context.Context, *Challenge) (bool, error) { return true, nil }},
 	} {
