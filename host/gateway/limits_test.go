@@ -78,6 +78,44 @@ func TestDeskIsBounded(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$a,"reason":"context canceled: 32 requests of this client wait for its answers, which is the most"}}`)
 }
 
+// A client subscribes to so many resources, once each, and to another when it has given one up.
+func TestSubscriptionsAreBounded(t *testing.T) {
+	s := newScene(t, legacy)
+	c := s.client()
+	c.send(initialize("0", legacy, `{}`))
+	srv := s.server()
+	srv.greetAs(legacy)
+	c.read()
+	subscribe := func(n int) (answer string) {
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a:%d"}}`, n))
+		clear(srv.vars)
+		srv.want(fmt.Sprintf(`{"jsonrpc":"2.0","id":$a,"method":"resources/subscribe","params":{"uri":"a:%d"}}`, n))
+		srv.send(`{"jsonrpc":"2.0","id":$a,"result":{}}`)
+		return c.read()
+	}
+	const good, most = `{"jsonrpc":"2.0","id":1,"result":{}}`, 1000
+	for n := range most {
+		if got := subscribe(n); got != good {
+			t.Fatalf("%d: %s", n, got)
+		}
+	}
+	if got := subscribe(most); !strings.Contains(got, "the client has subscribed to 1000 resources, which is the most") {
+		t.Errorf("one more: %s", got)
+	}
+	unsubscribed := func(n int) {
+		clear(srv.vars)
+		srv.want(fmt.Sprintf(`{"jsonrpc":"2.0","id":$u,"method":"resources/unsubscribe","params":{"uri":"a:%d"}}`, n))
+		srv.send(`{"jsonrpc":"2.0","id":$u,"result":{}}`)
+	}
+	unsubscribed(most)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"resources/unsubscribe","params":{"uri":"a:7"}}`)
+	c.want(good)
+	unsubscribed(7)
+	if got := subscribe(most); got != good {
+		t.Errorf("in its place: %s", got)
+	}
+}
+
 // Two clients of either era on one server ask, are asked, hear progress and cancel at the same time,
 // and each gets what is its own.
 func TestClientsDoNotMix(t *testing.T) {
