@@ -38,6 +38,8 @@ func Person(p *signin.Person) *signin.Person {
 		switch {
 		case asked && (err == nil || errors.Is(err, signin.ErrDeclined)):
 			return err
+		case ctx.Err() != nil: // the page was visited, or nobody waits for it any more
+			return context.Cause(ctx)
 		case elsewhere != nil:
 			return elsewhere(ctx, page)
 		}

@@ -225,8 +225,12 @@ func TestASignInIsOnlyAskedForByLogin(t *testing.T) {
 	c := setup(p)
 	c.Listen = callbacks.listen
 	asked := 0
-	c.Person = &signin.Person{OpenURL: func(_ context.Context, page signin.Page) error {
+	type caller struct{}
+	c.Person = &signin.Person{OpenURL: func(ctx context.Context, page signin.Page) error {
 		asked++
+		if ctx.Value(caller{}) != "me" {
+			t.Error("the person is not asked in the context of the login")
+		}
 		callbacks.visit(map[string][]string{"state": {stateOf(t, page.URL)}, "code": {"good"}})
 		return nil
 	}}
@@ -236,7 +240,8 @@ func TestASignInIsOnlyAskedForByLogin(t *testing.T) {
 	if sent != 1 || asked != 0 || known.Hint != "wharf login tracker" {
 		t.Errorf("sent %d times, asked %d times, the hint is %q", sent, asked, known.Hint)
 	}
-	if err := a.Login(t.Context()); err != nil || asked != 1 {
+	me := context.WithValue(t.Context(), caller{}, "me")
+	if err := a.Login(me); err != nil || asked != 1 {
 		t.Fatalf("asked %d times, %v", asked, err)
 	}
 	if sent, err := exchange(t.Context(), a, takes("good")); sent != 1 || err != nil {
@@ -247,7 +252,7 @@ func TestASignInIsOnlyAskedForByLogin(t *testing.T) {
 		t.Errorf("the login began with %+v", last)
 	}
 	callbacks.closed = make(chan struct{})
-	if err := a.Login(t.Context()); err != nil {
+	if err := a.Login(me); err != nil {
 		t.Error(err)
 	}
 	wantText(t, fmt.Sprint(p.starts()), "[initial challenged challenged login]")

@@ -1,0 +1,107 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/signin"
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
+)
+
+// newProtected starts a server over HTTP that wants a sign-in for calls.
+func newProtected(t *testing.T, protocol string) *oauthtest.Resource {
+	o := oauthtest.New(t.Cleanup)
+	var message struct {
+		ID     json.RawMessage
+		Method string
+	}
+	p := oauthtest.NewResource(t.Cleanup, o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if message.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		result := map[string]string{
+			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{}}`, "server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{}}`,
+			"tools/list": `{"tools":[]}`, "tools/call": `{"content":[]}`,
+		}[message.Method]
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, message.ID, result)
+	}))
+	p.Refuse = func(token string, r *http.Request) (status int, why string) { // one request comes at a time
+		if r.Method != "POST" {
+			return http.StatusMethodNotAllowed, ""
+		}
+		body, _ := io.ReadAll(r.Body)
+		message.ID = nil
+		json.Unmarshal(body, &message)
+		if message.Method == "tools/call" && !o.Admits(token) {
+			return http.StatusUnauthorized, p.Challenge("")
+		}
+		return 0, ""
+	}
+	return p
+}
+
+// A call that needs a sign-in has its own client show the page, and goes on when the person has
+// signed in.
+func TestSignInAtTheClient(t *testing.T) {
+	const offers = `{"elicitation":{"url":{}}}`
+	for _, server := range []string{legacy, modern} {
+		for _, client := range []string{legacy, modern} {
+			t.Run(client+" to "+server, func(t *testing.T) {
+				p := newProtected(t, server)
+				s := newScene(t, server, func(h *host.Config, g *gateway.Config) {
+					h.VaultDir = filepath.Join(t.TempDir(), "vault")
+					h.Person = gateway.Person(&signin.Person{OpenURL: func(context.Context, signin.Page) error {
+						t.Error("a browser was opened")
+						return signin.ErrDeclined
+					}})
+					g.Server = host.Server{Name: "crm", URL: p.URL, Protocol: server}
+				})
+				c := s.client()
+				meta := "," + modernMeta(offers, "")
+				if client == legacy {
+					meta = ""
+					c.send(initialize("0", legacy, offers))
+					c.read()
+				}
+				c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"` + meta + `}}`)
+				asked := c.read()
+				if !strings.Contains(asked, `"message":"crm wants you to sign in."`) {
+					t.Fatalf("the client got %s", asked)
+				}
+				_, page, _ := strings.Cut(asked, `"url":"`)
+				page, _, _ = strings.Cut(page, `"`)
+				resp, err := http.Get(page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if client == legacy {
+					id, _, _ := bytes.Cut([]byte(asked[len(`{"jsonrpc":"2.0","id":`):]), []byte(","))
+					c.send(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":{"action":"accept"}}`)
+				} else {
+					_, state, _ := strings.Cut(asked, `"requestState":"`)
+					state, _, _ = strings.Cut(state, `"`)
+					c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"` + meta + `,"inputResponses":{},"requestState":"` + state + `"}}`)
+				}
+				got := c.read()
+				for strings.Contains(got, `"method":"notifications/cancelled"`) { // the person was faster than the answer
+					got = c.read()
+				}
+				if !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,"result":{`) || strings.Contains(got, "input_required") {
+					t.Errorf("the call ended with %s", got)
+				}
+			})
+		}
+	}
+}
