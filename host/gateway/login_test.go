@@ -92,7 +92,9 @@ func TestSignInAtTheClient(t *testing.T) {
 				} else {
 					_, state, _ := strings.Cut(asked, `"requestState":"`)
 					state, _, _ = strings.Cut(state, `"`)
-					c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"` + meta + `,"inputResponses":{},"requestState":"` + state + `"}}`)
+					_, key, _ := strings.Cut(asked, `"inputRequests":{"`)
+					key, _, _ = strings.Cut(key, `"`)
+					c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"` + meta + `,"inputResponses":{"` + key + `":{"action":"accept"}},"requestState":"` + state + `"}}`)
 				}
 				got := c.read()
 				for strings.Contains(got, `"method":"notifications/cancelled"`) { // the person was faster than the answer

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
@@ -34,22 +35,22 @@ func Person(p *signin.Person) *signin.Person {
 	}
 	elsewhere := all.OpenURL
 	all.OpenURL = func(ctx context.Context, page signin.Page) error {
-		asked, err := showPage(ctx, page)
+		shown, err := showPage(ctx, page)
 		switch {
-		case asked && (err == nil || errors.Is(err, signin.ErrDeclined)):
+		case shown || err != nil:
 			return err
-		case ctx.Err() != nil: // the page was visited, or nobody waits for it any more
-			return context.Cause(ctx)
 		case elsewhere != nil:
 			return elsewhere(ctx, page)
 		}
-		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown; run: wharf login %[1]s", page.Server)
+		return fmt.Errorf("%s wants a sign-in, and there is nobody to show a page to; run: wharf login %[1]s", page.Server)
 	}
 	return &all
 }
 
-// showPage has the client of a call show a page. It reports whether there is a client that answered.
-func showPage(ctx context.Context, page signin.Page) (asked bool, err error) {
+// showPage has the client of a call show a page. It reports false and no error if there is no client,
+// or one that shows no pages. A client that was asked and left is an error: the person is not asked
+// elsewhere.
+func showPage(ctx context.Context, page signin.Page) (shown bool, err error) {
 	ask, _ := ctx.Value(askerKey{}).(asker)
 	if ask == nil {
 		return false, nil
@@ -57,11 +58,14 @@ func showPage(ctx context.Context, page signin.Page) (asked bool, err error) {
 	message := fmt.Sprintf("%s wants you to sign in.", cmp.Or(page.Server, page.Provider))
 	answer, err := ask(ctx, mcp.MethodElicit, edit(nil,
 		change{"mode", quote(mcp.ElicitURL)}, change{"message", quote(message)}, change{"url", quote(page.URL)}))
+	var no *rpc.Error
 	switch {
+	case errors.As(err, &no) && (no.Code == mcp.CodeMethodNotFound || no.Code == mcp.CodeInvalidParams):
+		return false, nil
 	case err != nil:
 		return false, err
 	case text(answer, "action") != mcp.ElicitAccept:
-		return true, signin.ErrDeclined
+		return false, signin.ErrDeclined
 	}
 	return true, nil
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -32,6 +31,7 @@ func TestPerson(t *testing.T) {
 		"accepts":     {answer(`{"action":"accept"}`, nil), 0, nil},
 		"declines":    {answer(`{"action":"decline"}`, nil), 0, signin.ErrDeclined},
 		"cannot":      {answer("", no), 1, nil},
+		"left":        {answer("", internal(errLeft)), 0, internal(errLeft)},
 		"outside":     {nil, 1, nil},
 		"no response": {answer(`7`, nil), 0, signin.ErrDeclined},
 	} {
@@ -40,7 +40,7 @@ func TestPerson(t *testing.T) {
 			ctx = withAsker(ctx, tt.ask)
 		}
 		p := Person(&signin.Person{OpenURL: func(context.Context, signin.Page) error { browsers++; return nil }})
-		if err := p.OpenURL(ctx, page); !errors.Is(err, tt.err) || browsers != tt.browsers {
+		if err := p.OpenURL(ctx, page); (err == nil) != (tt.err == nil) || err != nil && err.Error() != tt.err.Error() || browsers != tt.browsers {
 			t.Errorf("%s: %v, and %d browsers", name, err, browsers)
 		}
 		if err := Person(nil).OpenURL(ctx, page); tt.browsers > 0 && (err == nil || !strings.Contains(err.Error(), "run: wharf login crm")) {
