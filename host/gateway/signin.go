@@ -42,7 +42,7 @@ func Person(p *signin.Person) *signin.Person {
 		case elsewhere != nil:
 			return elsewhere(ctx, page)
 		}
-		return fmt.Errorf("%s wants a sign-in, and there is nobody to show a page to; run: wharf login %[1]s", page.Server)
+		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown; run: wharf login %[1]s", page.Server)
 	}
 	return &all
 }
