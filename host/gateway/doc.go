@@ -25,12 +25,14 @@
 //     desk.go and state.go.
 //   - Lists and resources that change: watches.go for legacy clients, listen.go for modern ones. Both
 //     stand on host.Subscription, which subscribes again when the server was connected anew.
+//   - A sign-in within a call is shown by the client of the call, see [Person].
 //   - Log levels: logs.go. All else that differs between the eras: translate.go.
 //
 // # What runs where
 //
-// Each request of a client runs on a goroutine of its own, and no lock is held while a server or a
-// client is waited for. A call of a modern client to a legacy server has another goroutine, because
+// Each request of a client runs on a goroutine of its own; it waits only for an initialize and for
+// cancellations that came before it (order.go). No lock is held while a server or a client is waited
+// for. A call of a modern client to a legacy server has another goroutine, because
 // it outlives the request that began it. When a client leaves, its sessions are closed, and what
 // waits for them ends.
 package gateway
