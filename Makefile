@@ -123,6 +123,10 @@ storm: ## 16 processes share a login while tokens expire and kill -9 falls; minu
 wreck: ## kill 1000 servers, 200 guests and 100 sockets under 100,000 calls; minutes
 	go test -count 1 -timeout 60m -v -run '^TestWreck$$' ./host -wreck
 
+.PHONY: kills
+kills: ## kill the parents of 1000 bridges; minutes
+	go test -count 1 -timeout 60m -v -run '^TestBridgeEndsWithItsParent$$' ./cmd/wharf -kills 1000
+
 # Slices add up: SOAK=10m make soak appends what it measured to docs/FIGURES.md.
 .PHONY: soak
 soak: ## one host, 50 servers, kills, reloads, sign-ins and hostile plugins; for SOAK (1h)

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(suite{m}, map[string]func(){
 		"wharf":            main,
+		"editor":           bridgingEditor,
 		"signals":          signals,
 		"visits":           visits,
 		"server-asks":      serverAsks,
