@@ -55,6 +55,7 @@ type kept struct {
 	host    *host.Host
 	session *host.Session
 	entry   host.Server
+	note    func() // tells of a new connection, before the answer that came over it is printed
 }
 
 // printList prints a list: a table for people, else JSON.

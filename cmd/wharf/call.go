@@ -236,10 +236,11 @@ func (n named) lists(a *app) string {
 // strange returns the error of a request that names something of a server. If the server does
 // not list that name, the error says so, with a hint.
 func (c *client) strange(kind named, name string, names []string, err error) error {
-	if len(names) == 0 || slices.Contains(names, name) {
+	unlisted := errors.As(err, new(*unlistedError))
+	if len(names) == 0 && !unlisted || slices.Contains(names, name) {
 		return err
 	}
-	if !errors.As(err, new(*unlistedError)) { // an unlistedError says so itself
+	if !unlisted { // an unlistedError says so itself
 		err = &strangeName{unlistedError{c.session.Name(), kind.what, name}, err}
 	}
 	if near := meant(name, names); near != "" {
@@ -248,7 +249,11 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	if argv := c.app.argv; len(argv) > 1 && argv[1] == name && kind == aTool && c.app.shell == nil && slices.Contains(lineCommands, name) {
 		return exit.WithHint(err, lineHint([]string{"wharf", name, argv[0]}, "the command stands first", argv[2:]))
 	}
-	return exit.WithHint(err, kind.lists(c.app))
+	hint := kind.lists(c.app)
+	if kind == aTool && !c.app.CanAsk() { // servers may list tools that ask only to a client that they may ask
+		hint += "; there is no terminal to ask a person at, and some servers then list fewer tools"
+	}
+	return exit.WithHint(err, hint)
 }
 
 type callParams struct {

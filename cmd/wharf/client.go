@@ -191,8 +191,12 @@ func (c *client) awaitCancellation() {
 	c.session.Ping(ctx)
 }
 
-// ended notes whether an interrupt has ended a request, and returns its error.
+// ended notes whether an interrupt has ended a request, and returns its error. In a shell it tells
+// of a new connection.
 func (c *client) ended(err error) error {
+	if k := c.app.shell; k != nil {
+		k.note()
+	}
 	if err != nil && c.app.Interrupted() {
 		c.cancelled = true
 	}

@@ -73,6 +73,18 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 	return ""
 }
 
+// orMeant puts the server that was probably meant before a hint that takes a word for a command.
+func (a *app) orMeant(word, hint string) string {
+	s, err := a.load()
+	if hint == "" || err != nil {
+		return hint
+	}
+	if near := meant(word, s.names()); near != "" {
+		return fmt.Sprintf("did you mean %q? %s", near, hint)
+	}
+	return hint
+}
+
 // ownWords splits the command line of a server from the words behind it that are probably for
 // wharf: a name, and key=value. If that is not clear, own is nil.
 func ownWords(line []string) (command, own []string) {

@@ -22,9 +22,17 @@ the result as JSON, as the server gave it. Bytes are shown by their kind and siz
 --save DIR writes them to files.`,
 		Example:           "  wharf read demo demo://about",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.withServer(exactly("URI"), a.readResource),
+		RunE:              a.withServer(a.oneURI, a.readResource),
 		ValidArgsFunction: a.completeServers,
 	}
+}
+
+// oneURI checks that a command gets a uri. A person who gives none may not know any.
+func (a *app) oneURI(cmd *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return exit.Usage(errors.New("URI is missing"), "%s", aResource.lists(a))
+	}
+	return exactly("URI")(cmd, words)
 }
 
 func (a *app) readResource(ctx context.Context, c *client, words []string) error {

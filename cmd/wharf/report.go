@@ -29,12 +29,15 @@ func (a *app) withAddress(hint string) string {
 	return strings.ReplaceAll(hint, "wharf login "+a.server, "wharf login "+a.address)
 }
 
-// withFlags replaces a hint to write variables into an entry by a hint to give them with -e, if
-// the server has no entry.
+// withFlags replaces a hint at variables of an entry by a hint to give them with -e, if the server
+// has no entry.
 func (a *app) withFlags(hint string, err error) string {
 	names := host.Withheld(err)
-	if !a.adHoc || len(names) == 0 {
+	switch {
+	case !a.adHoc:
 		return hint
+	case len(names) == 0:
+		return strings.ReplaceAll(hint, "those in env in its entry", "those behind -e")
 	}
 	return fmt.Sprintf("it says that it needs %s, which your shell has; if it may have that, add -e %s before the --",
 		strings.Join(names, ", "), strings.Join(names, " -e "))

@@ -109,7 +109,7 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 		if s.leftOut[args[0]] != nil {
 			return s.unknownServer(args[0])
 		}
-		hint := cmp.Or(a.joined(args[0]), a.lacksScheme(args[0]), a.forgotten(cmd))
+		hint := cmp.Or(a.joined(args[0]), a.lacksScheme(args[0]), a.orMeant(args[0], a.forgotten(cmd)))
 		if hint == "" && elsewhere[args[0]] == "" {
 			hint = a.toolFirst(args)
 		}

@@ -136,7 +136,7 @@ func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 	exited := errors.As(ended, &exit)
 	s := crash.Start{
 		Server: hosterr.TOMLKey(c.server.Name), Project: c.server.Project != nil, Env: len(c.server.Env) > 0, Stderr: stderr, Stdout: c.noise.kept(),
-		Exited: exited, Clean: exited && exit.Code == 0,
+		Exited: exited, Clean: exited && exit.Code == 0, Killed: exited && exit.Code < 0,
 		Gets: func(name string) bool {
 			_, own := c.server.Env[name]
 			return own || process.Inherits(name)

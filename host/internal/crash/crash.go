@@ -20,6 +20,7 @@ type Start struct {
 	Stdout  []string // the first lines on its stdout that were no message, without secrets
 	Exited  bool     // it ended by itself
 	Clean   bool     // with status 0
+	Killed  bool     // by a signal
 
 	Gets  func(variable string) bool // the process got the variable
 	Shell func(variable string) bool // this process has the variable
@@ -60,10 +61,14 @@ func (s *Start) Cause() Cause {
 		c.Hint = "an MCP server over stdio writes everything else to stderr; does it need an argument to speak MCP, such as `stdio`?"
 		return c
 	case s.Exited && s.Clean && strings.TrimSpace(s.Stderr) == "":
-		return Cause{What: "it ended without a word", Hint: "is it an MCP server over stdio? Such a server runs until its stdin ends"}
+		return Cause{What: silent, Hint: "is it an MCP server over stdio? Such a server runs until its stdin ends"}
+	case s.Exited && !s.Killed && strings.TrimSpace(s.Stderr) == "":
+		return Cause{What: silent, Hint: "does it lack an argument or a variable? It gets few variables of your shell, and those in env in its entry"}
 	}
 	return Cause{}
 }
+
+const silent = "it ended without a word"
 
 const longestName = 200 // bytes of what a server names
 

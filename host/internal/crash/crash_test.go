@@ -102,7 +102,10 @@ func TestStdout(t *testing.T) {
 	if c := (&Start{Exited: true, Clean: true}).Cause(); c.What != "it ended without a word" {
 		t.Errorf("got %+v", c)
 	}
-	if c := (&Start{Exited: true}).Cause(); c.What != "" {
+	if c := (&Start{Exited: true}).Cause(); c.What != "it ended without a word" || !strings.Contains(c.Hint, "argument or a variable") || c.Known {
+		t.Errorf("got %+v", c)
+	}
+	if c := (&Start{Exited: true, Killed: true}).Cause(); c.What != "" {
 		t.Errorf("got %+v", c)
 	}
 }

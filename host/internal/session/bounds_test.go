@@ -51,7 +51,7 @@ func TestListsAreBounded(t *testing.T) {
 		want  string // of the error
 	}{
 		{"elements at the bound", two(mcp.MaxElements), mcp.MaxElements, ""},
-		{"an element more", two(mcp.MaxElements + 1), 0, "list tools on files: invalid result: want at most 10000 elements"},
+		{"an element more", two(mcp.MaxElements + 1), 0, `list tools on files: invalid result: member "tools": want at most 10000 elements`},
 		{"bytes at the bound", large(mcp.MaxListBytes), 2, ""},
 		{"a byte more", large(mcp.MaxListBytes + 1), 0, "list tools on files: invalid result: want a list of at most 8388608 bytes, its first 2 pages have 8388609"},
 	} {

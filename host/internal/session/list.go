@@ -163,6 +163,7 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	var kind mcp.ResultType
 	var ttl float64 // milliseconds
 	r := strictjson.Read(text).Within(l.allowance)
+	var wrong error // the first mismatch, with the member that has it
 	for key := range r.Members() {
 		switch string(key) {
 		case l.kind.member:
@@ -176,8 +177,11 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 		case "ttlMs":
 			ttl = number(r)
 		}
+		if wrong == nil && r.Err() != nil {
+			wrong = fmt.Errorf("member %q: %w", key, r.Err())
+		}
 	}
-	if err := cmp.Or(invalid(r.Err()), d.admit(kind)); err != nil {
+	if err := cmp.Or(invalid(cmp.Or(wrong, r.Err())), d.admit(kind)); err != nil {
 		return false, err
 	}
 	if until := freshUntil(ttl, d); until.Before(l.until) {

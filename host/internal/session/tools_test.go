@@ -66,7 +66,8 @@ func TestListTools(t *testing.T) {
 		{"expired cursor", map[string]string{"-": `{"tools":[` + a + `],"nextCursor":"x"}`},
 			"error: list tools on files: MCP error -32602: unknown cursor x", 0},
 		{"cursor is no string", map[string]string{"-": `{"tools":[],"nextCursor":5}`},
-			"error: list tools on files: invalid result: want a string", 0},
+			`error: list tools on files: invalid result: member "nextCursor": want a string`, 0},
+		{"tools are no array", map[string]string{"-": `{"tools":"nope"}`}, `error: list tools on files: invalid result: member "tools": want an array`, 0},
 		{"no object", map[string]string{"-": `[]`}, "error: list tools on files: invalid result: want an object", 0},
 	}
 	for _, test := range tests {

@@ -155,7 +155,7 @@ func TestBareWords(t *testing.T) {
 		{city, "Bern z=3 f x", `{"city":"Bern","k":"x","unit":"f","z":3}`},
 		{two, "2 x y", `argument "y": expected key=value; quote a text of several words: 'a=x y'; or write b=… a=… [c=…]`},
 		{two, "x 2", `argument "b=x": tool "t" wants an integer here; for example b=1`},
-		{`{"properties":{"tags":{"type":"array","items":{"type":"string"}}}}`, "a,b", `argument "tags=a,b": tool "t" wants an array here; for example 'tags=["…"]'`},
+		{`{"properties":{"tags":{"type":"array","items":{"type":"string"}}}}`, "a,b", `argument "tags=a,b": tool "t" wants an array here; for example 'tags=["a","b"]'`},
 		{two, "a:1 a:2", `argument "a=2": a is given already, as "a=1"; `},
 		{two, "a:1 a=2", `argument "a=1": a is given already, as "a=2"; `},
 		{one, "text hello", `argument "text": expected key=value; write text=hello`},

@@ -188,7 +188,7 @@ func (x explanation) hint() string {
 		if _, known := x.schema.properties[path[0]]; !known {
 			continue
 		}
-		example := x.schema.exampleWith(path)
+		example := cmp.Or(x.split(f), x.schema.exampleWith(path))
 		if at := slices.Index(keys, path[0]); at < 0 {
 			keys, examples = append(keys, path[0]), append(examples, example)
 		} else if len(example) > len(examples[at]) {
@@ -208,6 +208,39 @@ func (x explanation) hint() string {
 	}
 	return hint
 }
+
+// split returns an argument as an array, if it was given as texts or numbers with commas between
+// them in place of one; else "".
+func (x explanation) split(f host.Fault) string {
+	path := f.Path()
+	if len(path) != 1 || f.Kind == host.FaultMissing || f.Kind == host.FaultUnknown {
+		return ""
+	}
+	p := x.schema.about(path[0])
+	at := slices.IndexFunc(x.args.values, func(v Value) bool { return v.Key == path[0] })
+	if at < 0 || x.args.values[at].json || !slices.Contains(p.Types, "array") || slices.Contains(p.Types, "string") {
+		return ""
+	}
+	text := x.args.values[at].Text
+	if text == "" || len(text) > longestSplit || strings.ContainsAny(text, "[]{}\"\n") {
+		return ""
+	}
+	parts := strings.Split(text, ",")
+	for i, part := range parts {
+		part = strings.TrimSpace(part)
+		if slices.Contains(p.Items, "string") {
+			part = plain.Quote(part)
+		}
+		parts[i] = part
+	}
+	array := "[" + strings.Join(parts, ",") + "]"
+	if !json.Valid([]byte(array)) {
+		return ""
+	}
+	return plain.ShellWord(path[0] + "=" + array)
+}
+
+const longestSplit = 40 // bytes, as of the word that the error quotes
 
 // json reports whether an argument was given as JSON.
 func (x explanation) json(key string) bool {

@@ -95,3 +95,23 @@ func TestExplainList(t *testing.T) {
 		}
 	}
 }
+
+// Texts or numbers with commas between them are shown as the array that they stand for.
+func TestExplainSplitsLists(t *testing.T) {
+	const schema = `{"properties":{"tags":{"type":"array","items":{"type":"string"}},"n":{"type":"array","items":{"type":"integer"}}}}`
+	for word, want := range map[string]string{
+		"tags=a,b": `for example 'tags=["a","b"]'`, "tags=it's, b": `for example 'tags=["it'\''s","b"]'`, "tags=a": `for example 'tags=["a"]'`,
+		"n=1,2": `for example 'n=[1,2]'`, "n=1,x": `for example 'n=[1]'`, "n=": `for example 'n=[1]'`, "tags=[a,b": `for example 'tags=["…"]'`,
+		"tags=" + strings.Repeat("a", 41): `for example 'tags=["…"]'`, "tags:=5": `for example 'tags=["…"]'; --no-validate sends the arguments as they are`,
+	} {
+		args, err := Read(t.Context(), nil, "", []string{word})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, _, _ := strings.Cut(strings.ReplaceAll(word, ":", ""), "=")
+		err = args.Explain(json.RawMessage(schema), Object{}, &host.ArgumentError{Tool: "t", Faults: []host.Fault{{Pointer: "/" + key, Want: "an array"}}})
+		if exit.HintOf(err) != want {
+			t.Errorf("%s: %s, want %s", word, exit.HintOf(err), want)
+		}
+	}
+}
