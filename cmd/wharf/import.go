@@ -269,8 +269,34 @@ func (a *app) tellOfFiles(found []config.Found, only []string, all bool) {
 	}
 }
 
+// warnOfKept tells of entries that are not copied because of what stands in the user's file, where
+// that may not be what they want.
+func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
+	for _, item := range items {
+		switch item.State {
+		case importLoose:
+			a.Warn("%s in %s allows what the same server of another client forbids (%s): your entry stays as it is",
+				plain.Line(item.Name), own.Path, forbidden(item.server))
+		case importTaken:
+			a.Warn("%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another",
+				plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name), item.Differs)
+		case importSame:
+			mine, _ := among(own.Read.Servers, item.Name)
+			for _, twin := range items {
+				if twin.State != importNew || !strings.EqualFold(twin.server.Name, item.server.Name) ||
+					len(differences(asEntry(twin.server, mine), mine)) > 0 {
+					continue
+				}
+				a.Warn("%[1]s of %[2]s and of %[3]s differ in secrets alone, and %[4]s in %[5]s counts as that of %[2]s: if it is that of %[3]s, `wharf import %[2]s --server %[1]s --name NAME` copies the other",
+					plain.Word(item.server.Name), item.Client, twin.Client, plain.Line(item.Name), own.Path)
+			}
+		}
+	}
+}
+
 // runImport shows the entries that are new, and writes them if the user agrees.
 func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importItem, yes bool) (err error) {
+	a.warnOfKept(own, items)
 	text := own.Text
 	var added []importItem
 	var above strings.Builder
@@ -279,14 +305,6 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	answers := make(map[string]string) // the secrets of the questions that were seen
 	for _, item := range items {
 		if item.State != importNew {
-			switch item.State {
-			case importLoose:
-				a.Warn("%s in %s allows what the same server of another client forbids (%s): your entry stays as it is",
-					plain.Line(item.Name), own.Path, forbidden(item.server))
-			case importTaken:
-				a.Warn("%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another",
-					plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name), item.Differs)
-			}
 			continue
 		}
 		s := item.server
