@@ -59,6 +59,12 @@ func newImport(a *app) *cobra.Command {
 				return err
 			}
 			switch {
+			case len(found) == 0 && a.forPeople() && len(args) > 0:
+				fmt.Fprint(a.Err, a.Own("No file of %s with servers was found. These were looked for:", strings.Join(args, ", ")))
+				for _, path := range config.ClientFiles(args...) {
+					fmt.Fprintf(a.Err, "  %s\n", cleantext.Visible(path))
+				}
+				return nil
 			case len(found) == 0 && a.forPeople():
 				fmt.Fprint(a.Err, a.Own("No file of another client with servers was found. `%s --help` names the clients that Wharf knows.", cmd.CommandPath()))
 				return nil

@@ -116,4 +116,9 @@ func TestTerminalImportsNothing(t *testing.T) {
 			t.Errorf("%q: shown is %q", args, shown)
 		}
 	}
+	home := t.TempDir()
+	shown := onTerminal(t, []string{"NO_COLOR=1", "HOME=" + home}, "wharf", "import", "--list", "cursor")
+	if want := "No file of cursor with servers was found. These were looked for:\n  " + home + "/.cursor/mcp.json\n"; shown != want {
+		t.Errorf("shown is %q, want %q", shown, want)
+	}
 }

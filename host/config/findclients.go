@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -48,24 +49,44 @@ func FindClients(cwd string, ids ...string) (all []Found, err error) {
 			return nil, fmt.Errorf("no client %q is known; there are %s", id, strings.Join(near, ", "))
 		}
 	}
-	seen := make(map[string]bool)
-	for i := range clients {
-		c := &clients[i]
-		if len(ids) > 0 && !slices.Contains(ids, c.id) {
-			continue
-		}
-		for _, file := range c.files {
-			path, ok := expandPlace(file, runtime.GOOS)
-			if !ok || seen[path] {
-				continue
-			}
-			seen[path] = true
-			if found, ok := find(c, path, cwd); ok {
-				all = append(all, found)
-			}
+	for c, path := range clientFiles(ids) {
+		if found, ok := find(c, path, cwd); ok {
+			all = append(all, found)
 		}
 	}
 	return all, nil
+}
+
+// ClientFiles returns the paths at which FindClients looks for the files of the clients with these
+// ids, or of all clients if no id is given.
+func ClientFiles(ids ...string) (paths []string) {
+	for _, path := range clientFiles(ids) {
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// clientFiles returns each path on this machine that a file of a client may have, once.
+func clientFiles(ids []string) iter.Seq2[*client, string] {
+	return func(yield func(*client, string) bool) {
+		seen := make(map[string]bool)
+		for i := range clients {
+			c := &clients[i]
+			if len(ids) > 0 && !slices.Contains(ids, c.id) {
+				continue
+			}
+			for _, file := range c.files {
+				path, ok := expandPlace(file, runtime.GOOS)
+				if !ok || seen[path] {
+					continue
+				}
+				seen[path] = true
+				if !yield(c, path) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // find reads a file, if it is there and has servers.

@@ -3,6 +3,7 @@ package tomledit
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
@@ -59,7 +60,13 @@ func duration(d time.Duration) string {
 	case d < 0:
 		return "0"
 	}
-	return d.String()
+	text := d.String() // 1h0m0s
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 func tls(t config.TLS) map[string]string {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
 )
@@ -150,6 +151,17 @@ func TestRefusals(t *testing.T) {
 func TestText(t *testing.T) {
 	if got, err := Text(short); got != shortText || err != nil {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for want, d := range map[string]time.Duration{
+		"": 0, "0": -1, "1m": time.Minute, "1h": time.Hour, "1h10m": 70 * time.Minute, "1h0m1s": time.Hour + time.Second,
+		"10s": 10 * time.Second, "1m30s": 90 * time.Second, "500ms": time.Second / 2, "10h": 10 * time.Hour,
+	} {
+		if got := duration(d); got != want {
+			t.Errorf("%v is written as %q, want %q", d, got, want)
+		}
 	}
 }
 
