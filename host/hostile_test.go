@@ -60,7 +60,7 @@ func TestBadAnswers(t *testing.T) {
 		{"array", ""},
 		{"pretty lines", "late"},
 		{"garbage", ""},
-		{"rubbish", "100 malformed messages in a row"},
+		{"rubbish", "not a JSON object, 100 times in a row"},
 		{"twice", ""},
 		{"strangers", ""},
 		{"stderr", ""},

@@ -69,7 +69,7 @@ func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 		p.refuseMalformed(msg, why)
 	}
 	if n == maxStreak && p.config.Broken != nil && p.broken.CompareAndSwap(false, true) {
-		go p.config.Broken(fmt.Errorf("%d malformed messages in a row, the last one: %w", n, why))
+		go p.config.Broken(fmt.Errorf("%w, %d times in a row", why, n))
 	}
 	return abi.VerdictMalformed
 }
