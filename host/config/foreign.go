@@ -358,6 +358,14 @@ func noServers(doc *document) error {
 		e.Problem = "is a file of Claude Code, which keeps servers in ~/.claude.json, and in the .mcp.json of a project"
 		return e
 	}
+	switch {
+	case doc.root["manifest_version"] != nil && doc.root["server"] != nil:
+		e.Problem = "is the manifest of a bundle (.mcpb), which says how its own program is started, and no configuration"
+		return e
+	case doc.root["packages"] != nil || doc.root["remotes"] != nil:
+		e.Problem = "describes a server for a registry, and is no configuration; `wharf add NAME` adds one that a registry has"
+		return e
+	}
 	for _, key := range found {
 		if strings.EqualFold(key, rootMCPServers[0]) {
 			text += fmt.Sprintf(" (did you mean %s?)", rootMCPServers[0])

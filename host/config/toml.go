@@ -75,6 +75,9 @@ func remedyInTOML(text string, line int) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return "; this looks like JSON: name the file .json"
 	}
+	if strings.HasPrefix(strings.TrimSpace(text), "<") {
+		return "; this looks like XML or HTML, which no client's configuration is"
+	}
 	lines := strings.Split(text, "\n")
 	if line < 1 || line > len(lines) {
 		return ""

@@ -63,6 +63,9 @@ func TestFilesOfUsers(t *testing.T) {
 		{"a path with backslashes", "wharf.toml", "[servers.a]\ncommand = \"C:\\Users\\x.exe\"\n", "", 0, `; write \ twice, or the text in single quotes`},
 		{"a text without quotes", "wharf.toml", "[servers.a]\ncommand = node x.js\n", "", 0, "; write a text in quotes"},
 		{"JSON under another name", "wharf.toml", `{"mcpServers": {}}`, "", 0, "; this looks like JSON: name the file .json"},
+		{"XML", "a.xml", `<servers/>`, "", 0, "; this looks like XML or HTML"},
+		{"a bundle", "manifest.json", `{"manifest_version": "0.3", "name": "a", "server": {"type": "node"}}`, "", 0, "is the manifest of a bundle (.mcpb)"},
+		{"a registry's", "server.json", `{"name": "io.example/a", "packages": []}`, "", 0, "; `wharf add NAME` adds one that a registry has"},
 		{"TOML of something else", "Cargo.toml", "[package]\nname = \"x\"\n", "", 0, "package: there is no such key; there are servers, plugins"},
 	} {
 		file, err := Parse(tt.path, []byte(tt.text))
