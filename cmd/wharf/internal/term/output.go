@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
@@ -155,9 +159,10 @@ var copied = lazyregexp.New("`[^`\n]+`|[A-Za-z_.-]+ = (?:\\{ .*? \\}|\"[^\"\n]*\
 
 const unbroken = "\x00"
 
-// Indented indents a value for people. A value that is nested so deep that most of the
-// output would be margins stays as it is.
+// Indented indents a value for people, who read letters in place of their escapes. A value that is
+// nested so deep that most of the output would be margins stays as it is.
 func Indented(value json.RawMessage) string {
+	value = withLetters(value)
 	added := margins(value)
 	if added > 4*len(value)+1<<20 {
 		return string(value)
@@ -168,6 +173,49 @@ func Indented(value json.RawMessage) string {
 		return string(value)
 	}
 	return text.String()
+}
+
+// withLetters replaces each \u escape of a JSON text that stands for a printable character by that
+// character, save those of quotes and backslashes. It returns value itself if there is none.
+func withLetters(value []byte) []byte {
+	if !bytes.Contains(value, []byte(`\u`)) {
+		return value
+	}
+	out := make([]byte, 0, len(value))
+	for len(value) > 0 {
+		r, n := escape(value)
+		switch {
+		case unicode.IsPrint(r) && r != '"' && r != '\\' && r != utf8.RuneError:
+			out = utf8.AppendRune(out, r)
+		case value[0] == '\\' && len(value) > 1: // another escape, of which the next byte is a part
+			n = 2
+			out = append(out, value[:n]...)
+		default:
+			n = 1
+			out = append(out, value[0])
+		}
+		value = value[n:]
+	}
+	return out
+}
+
+// escape returns the character of the \u escape at the beginning of a text, and how long the escape
+// is. The character is below zero if there is none, and utf8.RuneError for half a pair.
+func escape(text []byte) (r rune, n int) {
+	unit := func(at int) rune {
+		if len(text) < at+6 || text[at] != '\\' || text[at+1] != 'u' {
+			return -1
+		}
+		code, err := strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(code)
+	}
+	if r = unit(0); utf16.IsSurrogate(r) {
+		return utf16.DecodeRune(r, unit(6)), 12
+	}
+	return r, 6
 }
 
 // margins is how many bytes indenting adds to a value.

@@ -2,6 +2,7 @@ package term
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -111,4 +112,35 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%d columns: %q", columns, out.String())
 		}
 	}
+}
+
+// People read letters, and never a character that a terminal would act on.
+func TestIndentedHasLetters(t *testing.T) {
+	for value, want := range map[string]string{
+		`"\u65e5\u672c \ud83d\ude00 \u003ca\u003e caf\u00E9"`: `"日本 😀 <a> café"`,
+		`"\u0022 \u005c \\u65e5 \\\u65e5 \n\/"`:               `"\u0022 \u005c \\u65e5 \\日 \n\/"`,
+		`"\u0000 \u001b[2J \u202e \ud83d \ud83dx \ude00"`:     `"\u0000 \u001b[2J \u202e \ud83d \ud83dx \ude00"`,
+		`"\ud83d\u0041"`: `"\ud83dA"`,
+		`{"\u65e5":1}`:   "{\n  \"日\": 1\n}",
+	} {
+		got := Indented(json.RawMessage(value))
+		var before, after any
+		if json.Unmarshal([]byte(value), &before) != nil || json.Unmarshal([]byte(got), &after) != nil || !reflect.DeepEqual(before, after) || got != want {
+			t.Errorf("%s is shown as %s, want %s", value, got, want)
+		}
+	}
+}
+
+func FuzzIndented(f *testing.F) {
+	f.Add([]byte(`"\u65e5\ud83d\ude00\\u0041\u"`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		var before, after any
+		if json.Unmarshal(value, &before) != nil {
+			return
+		}
+		shown := Indented(value)
+		if err := json.Unmarshal([]byte(shown), &after); err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%q is shown as %q: %v", value, shown, err)
+		}
+	})
 }
