@@ -43,7 +43,8 @@ type client interface {
 	leave()
 }
 
-// pipe is a client on a stream of its own. Its first request that is served decides its era.
+// pipe is a client with a peer of its own: one on a stream, or a session over HTTP. Its first request
+// that is served decides its era.
 type pipe struct {
 	ctx     context.Context // ends with ServeConn
 	gateway *Gateway
@@ -91,9 +92,9 @@ func (p *pipe) Admit(in *rpc.Incoming) {
 	if p.client == nil {
 		switch eraOf(in.Method, in.Params) {
 		case mcp.Legacy:
-			p.client = newLegacyClient(p.ctx, p.gateway, p)
+			p.client = newLegacyClient(p.ctx, p.gateway, channel{pipe: p})
 		case mcp.Modern:
-			p.client = newModernClient(p.ctx, p.gateway, p)
+			p.client = newModernClient(p.ctx, p.gateway, channel{pipe: p})
 		}
 	}
 	if c, ok := p.client.(*legacyClient); ok && in.Method == mcp.MethodInitialize {
@@ -102,7 +103,7 @@ func (p *pipe) Admit(in *rpc.Incoming) {
 }
 
 // Over tells a legacy client that the answer to initialize is on its way.
-func (p *pipe) Over(in *rpc.Incoming) {
+func (p *pipe) Over(in *rpc.Incoming, _ bool) {
 	if c, ok := p.current().(*legacyClient); ok && in.Method == mcp.MethodInitialize {
 		c.answered(in.ID())
 	}
@@ -118,7 +119,7 @@ func (p *pipe) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, err
 	if err != nil {
 		return nil, err
 	}
-	r := &request{id: in.ID(), method: in.Method, params: in.Params, line: p}
+	r := &request{id: in.ID(), method: in.Method, params: in.Params, line: channel{p, in.Exchange()}}
 	var result json.RawMessage
 	if c := p.current(); c != nil {
 		result, err = c.serve(ctx, r)
@@ -167,12 +168,19 @@ func (p *pipe) leave() {
 	}
 }
 
-func (p *pipe) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	return p.peer.Call(ctx, rpc.Call{Method: method, Params: appender(params), Timeout: -1})
+// channel is the line of a pipe, for what belongs to the requests of one exchange, or to none (0). A
+// stream has no other exchange.
+type channel struct {
+	pipe     *pipe
+	exchange uint32
 }
 
-func (p *pipe) notify(ctx context.Context, method string, params json.RawMessage) error {
-	return p.peer.Notify(ctx, method, appender(params))
+func (c channel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return c.pipe.peer.Call(ctx, rpc.Call{Method: method, Params: appender(params), Timeout: -1, About: c.exchange})
+}
+
+func (c channel) notify(ctx context.Context, method string, params json.RawMessage) error {
+	return c.pipe.peer.NotifyAbout(ctx, c.exchange, method, appender(params))
 }
 
 // appender writes params; nil writes none.

@@ -19,6 +19,7 @@ type Call struct {
 	Version    string        // overrides the version of the peer's terms
 	Timeout    time.Duration // overrides the peer's; below zero = none
 	Background bool          // Drain does not wait for it
+	About      uint32        // the exchange of the client's request that the call belongs to, see [Message.About]
 
 	// Solicited says that an answer of the server asks for this call, as for the next page of a
 	// list. The server decides how many such calls there are.
@@ -98,7 +99,7 @@ func (p *Peer) send(c *pendingCall, r *Call) error {
 	if err != nil {
 		return err
 	}
-	m.solicited = r.Solicited
+	m.solicited, m.about = r.Solicited, r.About
 	return p.transmit((*sendContext)(c), m)
 }
 
@@ -192,10 +193,17 @@ func contextError(ctx context.Context) error {
 // Notify sends a notification. It returns once the link has taken the message. If the transport
 // fails to deliver it later, the failure is counted and nothing else happens.
 func (p *Peer) Notify(ctx context.Context, method string, params Appender) error {
+	return p.NotifyAbout(ctx, 0, method, params)
+}
+
+// NotifyAbout is Notify for what belongs to a request of a client, whose exchange it names, see
+// [Message.About].
+func (p *Peer) NotifyAbout(ctx context.Context, exchange uint32, method string, params Appender) error {
 	m, err := p.notification(method, params)
 	if err != nil {
 		return &CallError{method, NotSent, err}
 	}
+	m.about = exchange
 	if p.config.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, p.config.Timeout, ErrTimeout)

@@ -39,14 +39,23 @@ var nullID = []byte("null")
 // has no answer, nor has a bad notification. The id is echoed also if the text is no JSON further
 // on: a client that waits for that id learns of it.
 func (p *Peer) refuseMalformed(msg []byte, why error) {
+	if id, fault := refusalOf(msg, why); fault != nil {
+		p.refuse(&Incoming{id: id}, fault)
+	}
+}
+
+// refusalOf returns with which error, and under which id, a malformed message is answered; nil if it
+// is certainly no request.
+func refusalOf(msg []byte, why error) (id []byte, fault *Error) {
 	code := codeInvalidRequest
 	if strictjson.Valid(msg, strictjson.DefaultDepth) != nil {
 		code = codeParse
 	}
 	id, asked := scanRequest(msg, code == codeInvalidRequest)
-	if asked {
-		p.refuse(id, &Error{Code: code, Message: why.Error()})
+	if !asked {
+		return nil, nil
 	}
+	return id, &Error{Code: code, Message: why.Error()}
 }
 
 // refuseTooBig answers a request over the message cap of which only the head and the tail are left.
@@ -56,7 +65,7 @@ func (p *Peer) refuseTooBig(head, tail []byte) {
 		id = last
 	}
 	if asked {
-		p.refuse(id, &Error{Code: codeInvalidRequest, Message: "the request is larger than the message cap"})
+		p.refuse(&Incoming{id: id}, &Error{Code: codeInvalidRequest, Message: "the request is larger than the message cap"})
 	}
 }
 

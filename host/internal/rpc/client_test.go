@@ -226,7 +226,7 @@ func TestRepliesWaitInLine(t *testing.T) {
 			m := newReply(1, []byte(`1`), &f, raw(`{}`), nil)
 			urgent = append(urgent, m.Urgent())
 			m.Free()
-			m = s.peer.reply([]byte(`1`), raw(`{}`), nil)
+			m = s.peer.reply(&Incoming{id: []byte(`1`)}, raw(`{}`), nil)
 			urgent = append(urgent, m.Urgent())
 			m.Free()
 		}))
@@ -261,8 +261,8 @@ type inOrder struct {
 	ids []string
 }
 
-func (h *inOrder) Admit(in *Incoming) { h.ids = append(h.ids, string(in.ID())) }
-func (h *inOrder) Over(*Incoming)     {}
+func (h *inOrder) Admit(in *Incoming)   { h.ids = append(h.ids, string(in.ID())) }
+func (h *inOrder) Over(*Incoming, bool) {}
 
 func TestRequestsAreAdmittedInOrder(t *testing.T) {
 	h := &inOrder{script: script{request: byMethod}}

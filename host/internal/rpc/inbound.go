@@ -18,6 +18,10 @@ const maxStreak = 100
 // the call only; if owned is true, the peer may keep it. Deliver does not wait and does not call
 // the link.
 //
+// In the serving role an exchange is a number that the link gives to what a client sent by itself, as
+// an HTTP request. The replies name it ([Message.About]), and what cannot be read there is left to the
+// link to refuse. An answer of the client counts on any exchange.
+//
 // The verdict of an array is the best of its elements' verdicts. On the shared channel, every
 // response that matches no call is VerdictLate.
 func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
@@ -49,7 +53,7 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	case e.id == nil:
 		return p.onNotification(&e)
 	default:
-		p.onRequest(msg, &e)
+		p.onRequest(exchange, msg, &e)
 		return abi.VerdictRequest
 	}
 }
@@ -76,6 +80,9 @@ func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 
 // failMatching ends the call that a broken message would have answered, if its id can be read.
 func (p *Peer) failMatching(exchange uint32, msg []byte, why error) {
+	if p.config.Serving {
+		exchange = 0
+	}
 	if id, answer := scanBroken(msg); answer && id != 0 {
 		p.flight.endID(exchange, id, why)
 	}
@@ -83,6 +90,9 @@ func (p *Peer) failMatching(exchange uint32, msg []byte, why error) {
 
 // onResponse hands an answer to the call that waits for it.
 func (p *Peer) onResponse(exchange uint32, msg []byte, e *envelope, owned bool) abi.Verdict {
+	if p.config.Serving {
+		exchange = 0
+	}
 	c, match := p.flight.resolve(exchange, e)
 	switch match {
 	case unmatched:
@@ -187,7 +197,7 @@ func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 
 // onRequest passes a request of the server to the handler. If there is no handler or it is busy,
 // the server gets a refusal. If no replies may be sent, it drops the request.
-func (p *Peer) onRequest(msg []byte, e *envelope) {
+func (p *Peer) onRequest(exchange uint32, msg []byte, e *envelope) {
 	p.tally.requests.Add(1)
 	if p.flight.terms.Load().NoReplies {
 		p.tally.refused.Add(1)
@@ -198,9 +208,11 @@ func (p *Peer) onRequest(msg []byte, e *envelope) {
 		Method: string(strictjson.Unquote(e.method)),
 		Params: bytes.Clone(e.params),
 		id:     bytes.Clone(e.id),
+
+		exchange: exchange,
 	}
 	if refusal := p.admit(in); refusal != nil {
-		p.refuse(in.id, refusal)
+		p.refuse(in, refusal)
 	}
 }
 

@@ -35,6 +35,7 @@ type Message struct {
 	Method string // empty for replies
 
 	exchange  uint32
+	about     uint32
 	urgent    bool
 	solicited bool
 	holders   atomic.Int32 // owners beside the link
@@ -46,6 +47,10 @@ type Message struct {
 // Exchange returns the number of the message. It is never 0, and no other live message of the
 // connection has it. The number of a request is the low 32 bits of its id.
 func (m *Message) Exchange() uint32 { return m.exchange }
+
+// About returns the exchange of the client's request that the message answers or belongs to; 0 if
+// that came on the shared channel, or there is none.
+func (m *Message) About() uint32 { return m.about }
 
 // Payload returns the facts block and, from index start on, the JSON-RPC message, which holds no
 // raw CR or LF.
@@ -99,7 +104,7 @@ func newRequest(id uint64, f *abi.Facts, params Appender) (*Message, error) {
 	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)
 	m.payload = append(m.payload, token...)
 	m.payload = append(m.payload, `,"method":`...)
-	return m.finish(params)
+	return m.finish(appendMessage(m.payload, f.Method, params))
 }
 
 // newNotification encodes a notification. After an error there is nothing to free.
@@ -107,8 +112,7 @@ func newNotification(exchange uint32, f *abi.Facts, params Appender) (*Message, 
 	m := messages.Get().(*Message)
 	f.Kind = abi.Notification
 	m.begin(exchange, f)
-	m.payload = append(m.payload, `{"jsonrpc":"2.0","method":`...)
-	return m.finish(params)
+	return m.finish(AppendNotification(m.payload, f.Method, params))
 }
 
 // newReply encodes the answer to a server's request. If the result cannot be encoded, it encodes an
@@ -118,35 +122,54 @@ func newReply(exchange uint32, id []byte, f *abi.Facts, result Appender, fault *
 	m.solicited = true
 	f.Kind, f.ID = abi.Reply, view(id)
 	m.begin(exchange, f)
-	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)
-	m.payload = append(m.payload, id...)
-	keep := len(m.payload)
+	m.payload = AppendReply(m.payload, id, result, fault)
+	return m
+}
+
+// AppendReply appends the answer to a request. A nil id is null. If the result cannot be encoded, it
+// is an error instead.
+func AppendReply(dst, id []byte, result Appender, fault *Error) []byte {
+	if id == nil {
+		id = nullID
+	}
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, id...)
 	if fault == nil {
-		m.payload = append(m.payload, `,"result":`...)
-		if m.value(result) == nil {
-			m.payload = append(m.payload, '}')
-			return m
+		if out, err := appendValue(append(dst, `,"result":`...), result); err == nil {
+			return append(out, '}')
 		}
 		fault = internalError
 	}
 	if fault.Raw != nil && strictjson.Valid(fault.Raw, strictjson.DefaultDepth) == nil {
-		m.payload = append(m.payload[:keep], `,"error":`...)
-		if m.value(Raw(fault.Raw)) == nil {
-			m.payload = append(m.payload, '}')
-			return m
+		if out, err := appendValue(append(dst, `,"error":`...), Raw(fault.Raw)); err == nil {
+			return append(out, '}')
 		}
 	}
-	m.payload = append(m.payload[:keep], `,"error":{"code":`...)
-	m.payload = strconv.AppendInt(m.payload, int64(fault.Code), 10)
-	m.payload = append(m.payload, `,"message":`...)
-	m.payload = strictjson.AppendString(m.payload, fault.Message)
+	dst = strconv.AppendInt(append(dst, `,"error":{"code":`...), int64(fault.Code), 10)
+	dst = strictjson.AppendString(append(dst, `,"message":`...), fault.Message)
 	if fault.Data != nil {
-		if out, err := strictjson.AppendRaw(append(m.payload, `,"data":`...), fault.Data); err == nil {
-			m.payload = out
+		if out, err := strictjson.AppendRaw(append(dst, `,"data":`...), fault.Data); err == nil {
+			dst = out
 		}
 	}
-	m.payload = append(m.payload, "}}"...)
-	return m
+	return append(dst, "}}"...)
+}
+
+// AppendNotification appends a notification. nil writes no params.
+func AppendNotification(dst []byte, method string, params Appender) ([]byte, error) {
+	return appendMessage(append(dst, `{"jsonrpc":"2.0","method":`...), method, params)
+}
+
+// appendMessage completes a request or notification from `"method":` on.
+func appendMessage(dst []byte, method string, params Appender) ([]byte, error) {
+	dst = strictjson.AppendString(dst, method)
+	if params != nil {
+		var err error
+		if dst, err = appendValue(append(dst, `,"params":`...), params); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, '}'), nil
 }
 
 // begin starts the buffer with the facts block for the transport.
@@ -156,36 +179,30 @@ func (m *Message) begin(exchange uint32, f *abi.Facts) {
 	m.start = len(m.payload)
 }
 
-// finish completes a request or notification from `"method":` on.
-func (m *Message) finish(params Appender) (*Message, error) {
-	m.payload = strictjson.AppendString(m.payload, m.Method)
-	if params != nil {
-		m.payload = append(m.payload, `,"params":`...)
-		if err := m.value(params); err != nil {
-			m.Free()
-			return nil, err
-		}
+// finish takes the payload, unless it could not be encoded.
+func (m *Message) finish(payload []byte, err error) (*Message, error) {
+	if err != nil {
+		m.Free()
+		return nil, err
 	}
-	m.payload = append(m.payload, '}')
+	m.payload = payload
 	return m, nil
 }
 
-// value appends what an appender writes. It refuses a line break, at which a transport that frames
-// by lines would split the message in two.
-func (m *Message) value(write Appender) error {
-	keep := len(m.payload)
-	payload, err := write(m.payload)
+// appendValue appends what an appender writes. It refuses a line break, at which a transport that
+// frames by lines would split the message in two.
+func appendValue(dst []byte, write Appender) ([]byte, error) {
+	out, err := write(dst)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrParams, err)
+		return nil, fmt.Errorf("%w: %w", ErrParams, err)
 	}
-	m.payload = payload
-	switch written := payload[keep:]; {
+	switch written := out[len(dst):]; {
 	case len(written) == 0:
-		return fmt.Errorf("%w: nothing was written", ErrParams)
+		return nil, fmt.Errorf("%w: nothing was written", ErrParams)
 	case bytes.IndexByte(written, '\n') >= 0 || bytes.IndexByte(written, '\r') >= 0:
-		return fmt.Errorf("%w: raw line break in JSON", ErrParams)
+		return nil, fmt.Errorf("%w: raw line break in JSON", ErrParams)
 	}
-	return nil
+	return out, nil
 }
 
 // view returns b as a string that shares its memory. It must not outlive b.

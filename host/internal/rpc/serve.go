@@ -39,9 +39,9 @@ type Admitter interface {
 	// The same rules hold as for [Handler.Preempt], except that in may be kept.
 	Admit(in *Incoming)
 
-	// Over sees a request when the link has its reply, or when it gets none. What is sent from then on
-	// comes behind the reply. Over must not wait.
-	Over(in *Incoming)
+	// Over sees a request when the link has its reply, or when it gets none; answered says which. What
+	// is sent from then on comes behind the reply. Over must not wait.
+	Over(in *Incoming, answered bool)
 }
 
 // Incoming is a request or a notification of the other side.
@@ -49,12 +49,16 @@ type Incoming struct {
 	Method string
 	Params []byte // raw JSON, an object or an array; nil = none
 
-	id []byte // the id of a request, as it was written; nil for a notification
+	id       []byte // the id of a request, as it was written; nil for a notification
+	exchange uint32 // of a request
 }
 
 // ID returns the id of a request as it was written, or nil for a notification. The caller must not
 // change it.
 func (in *Incoming) ID() []byte { return in.id }
+
+// Exchange returns the exchange on which a request arrived, see [Peer.Deliver].
+func (in *Incoming) Exchange() uint32 { return in.exchange }
 
 // size returns how many bytes of the message are kept while the request is served.
 func (in *Incoming) size() int { return len(in.id) + len(in.Method) + len(in.Params) }
@@ -147,8 +151,9 @@ func (p *Peer) serve(ctx context.Context, one *served) {
 	if err != nil && !errors.As(err, &fault) {
 		fault = internalError
 	}
-	defer p.serving.remove(one)
-	m := p.reply(one.in.id, result, fault)
+	answered := false
+	defer func() { p.serving.remove(one, answered) }()
+	m := p.reply(one.in, result, fault)
 	if m == nil {
 		return
 	}
@@ -156,7 +161,8 @@ func (p *Peer) serve(ctx context.Context, one *served) {
 		m.Free()
 		return
 	}
-	if p.transmit(ctx, m) != nil && context.Cause(ctx) != errTakenBack {
+	answered = p.transmit(ctx, m) == nil
+	if !answered && context.Cause(ctx) != errTakenBack {
 		p.tally.failures.Add(1)
 	}
 }
@@ -171,10 +177,10 @@ func (s *serving) answer(one *served) (wanted bool) {
 }
 
 // remove forgets a request that has its reply, or gets none.
-func (s *serving) remove(one *served) {
+func (s *serving) remove(one *served, answered bool) {
 	one.cancel(nil)
 	if s.order != nil {
-		s.order.Over(one.in)
+		s.order.Over(one.in, answered)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,21 +229,22 @@ func (s *serving) cancelled(params []byte) {
 }
 
 // reply encodes the answer to a request. It returns nil if the connection is closed.
-func (p *Peer) reply(id []byte, result Appender, fault *Error) *Message {
+func (p *Peer) reply(to *Incoming, result Appender, fault *Error) *Message {
 	exchange, terms, err := p.flight.number()
 	if err != nil {
 		return nil
 	}
 	f := terms.facts("")
-	m := newReply(exchange, id, &f, result, fault)
+	m := newReply(exchange, to.id, &f, result, fault)
+	m.about = to.exchange
 	m.urgent = !p.config.Serving
 	return m
 }
 
 // refuse answers a request that no handler gets, without waiting.
-func (p *Peer) refuse(id []byte, why *Error) {
+func (p *Peer) refuse(in *Incoming, why *Error) {
 	p.tally.refused.Add(1)
-	if m := p.reply(id, nil, why); m != nil {
+	if m := p.reply(in, nil, why); m != nil {
 		p.sender.post(m)
 	}
 }
