@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
@@ -19,6 +20,15 @@ type Config struct {
 	// Transport is the plugin that frames the messages of clients on streams; "" is stdio.
 	// Framing is its setting of that name; "" has stdio follow the client.
 	Transport, Framing string
+
+	// Principal returns whose an HTTP request is; an error refuses the request with 401. Principals
+	// have nothing in common: each has sessions of its own. nil takes all requests for one
+	// principal's.
+	Principal func(*http.Request) (string, error)
+
+	// Hosts are names, without ports, by which clients reach [Gateway.Handler] beside those of this
+	// machine's loopback interface.
+	Hosts []string
 }
 
 // Gateway serves clients. Its methods may be called from any goroutine.

@@ -1,0 +1,215 @@
+package gateway
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// modernKey names a modern client: all requests of one principal at one path are one client to a
+// legacy server, which has no other way to know whose they are.
+type modernKey struct{ principal, server string }
+
+// httpModern is a modern client over HTTP.
+type httpModern struct {
+	lodger
+	client *modernClient
+
+	mu   sync.Mutex
+	open []*outbox // of its requests
+}
+
+// postModern answers a request of a modern client, or takes a notification. A client that leaves
+// before the answer cancels its request.
+func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
+	if in.ID() != nil {
+		if fault := checkHeaders(x.r.Header, in); fault != nil {
+			x.answer(http.StatusBadRequest, rpc.AppendReply(nil, in.ID(), nil, fault))
+			return
+		}
+	}
+	c, why := h.modern(modernKey{x.principal, x.server})
+	if c == nil {
+		x.busy(why)
+		return
+	}
+	defer h.leave(&c.lodger)
+	if in.ID() == nil { // no revision has one that means something here
+		x.w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	box := newOutbox(false)
+	c.opened(box)
+	defer c.ended(box)
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
+	defer cancel(nil)
+	defer context.AfterFunc(c.client.ctx, func() { cancel(ErrClosed) })()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		result, err := c.client.serve(ctx, &request{id: in.ID(), method: in.Method, params: in.Params, line: box})
+		box.put(true, reply(in.ID(), result, err))
+	}()
+	if box.serve(x.r.Context(), x.w) != nil {
+		cancel(errLeft)
+	}
+	<-answered
+}
+
+// reply returns the answer to a modern request.
+func reply(id, result json.RawMessage, err error) event {
+	if err == nil {
+		return event{text: rpc.AppendReply(nil, id, rpc.Raw(result), nil)}
+	}
+	fault := internal(errLeft)
+	errors.As(err, &fault)
+	return event{text: rpc.AppendReply(nil, id, nil, fault), status: statusOf(fault)}
+}
+
+// statusOf returns the HTTP status of a response that is an error of a modern request
+// (2026-07-28/basic/index#error-codes). Other errors have the one that they came with, if that says
+// that the request was at fault.
+func statusOf(fault *rpc.Error) int {
+	switch fault.Code {
+	case mcp.CodeMethodNotFound:
+		return http.StatusNotFound
+	case mcp.CodeHeaderMismatch, mcp.CodeMissingClientCapability, mcp.CodeUnsupportedVersion:
+		return http.StatusBadRequest
+	}
+	if fault.HTTP == http.StatusBadRequest {
+		return fault.HTTP
+	}
+	return http.StatusOK
+}
+
+// modern returns a modern client, which is in one more request, or why there is none.
+func (h *handler) modern(key modernKey) (c *httpModern, why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.moderns[key]; c != nil {
+		h.enter(&c.lodger)
+		return c, ""
+	}
+	if len(h.sessions)+len(h.moderns) >= maxSessions {
+		return nil, fmt.Sprintf("%d sessions are open, which is the most", maxSessions)
+	}
+	c = &httpModern{}
+	c.forget = func() { delete(h.moderns, key) }
+	if err := h.lodge(&c.lodger); err != nil {
+		return nil, err.Error()
+	}
+	c.client = newModernClient(h.gateway.ctx, h.gateway, c)
+	c.client.principal = key.principal
+	c.end = c.client.leave
+	context.AfterFunc(c.client.ctx, func() { h.evict(&c.lodger, false) })
+	h.moderns[key] = c
+	return c, ""
+}
+
+func (c *httpModern) opened(box *outbox) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(c.open, box)
+}
+
+func (c *httpModern) ended(box *outbox) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = slices.DeleteFunc(c.open, func(other *outbox) bool { return other == box })
+}
+
+// ask refuses: a modern client is asked in the results of its requests.
+func (c *httpModern) ask(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, internal(errNoCall)
+}
+
+// notify sends what a server says without naming a request. It is about the only request that is
+// open, and lost if there are others: they may come from other programs.
+func (c *httpModern) notify(ctx context.Context, method string, params json.RawMessage) error {
+	c.mu.Lock()
+	var box *outbox
+	if len(c.open) == 1 {
+		box = c.open[0]
+	}
+	c.mu.Unlock()
+	if box == nil {
+		return nil
+	}
+	return box.notify(ctx, method, params)
+}
+
+// ask is like that of httpModern.
+func (o *outbox) ask(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, internal(errNoCall)
+}
+
+// notify sends a notification about the request whose response the outbox has.
+func (o *outbox) notify(ctx context.Context, method string, params json.RawMessage) error {
+	text, err := rpc.AppendNotification(nil, method, appender(params))
+	if err != nil {
+		return err
+	}
+	o.put(false, event{text: text})
+	return o.awaitRoom(ctx)
+}
+
+// checkHeaders compares the headers of a modern request with what they repeat of it
+// (2026-07-28/basic/transports/streamable-http#server-validation).
+func checkHeaders(h http.Header, in *rpc.Incoming) *rpc.Error {
+	type mirror struct{ header, value string }
+	mirrors := []mirror{{"Mcp-Method", in.Method}}
+	if version := text(in.Params, "_meta", mcp.MetaProtocolVersion); version != "" {
+		mirrors = append(mirrors, mirror{"MCP-Protocol-Version", version})
+	}
+	switch in.Method {
+	case mcp.MethodCallTool, mcp.MethodGetPrompt:
+		mirrors = append(mirrors, mirror{"Mcp-Name", text(in.Params, "name")})
+	case mcp.MethodReadResource:
+		mirrors = append(mirrors, mirror{"Mcp-Name", text(in.Params, "uri")})
+	}
+	for _, m := range mirrors {
+		values := h.Values(m.header)
+		switch {
+		case len(values) == 0:
+			return mismatch("the header %s is missing", m.header)
+		case len(values) > 1:
+			return mismatch("the header %s is there twice", m.header)
+		}
+		value, ok := values[0], true
+		if m.header == "Mcp-Name" {
+			value, ok = headerText(value)
+		}
+		if !ok {
+			return mismatch("the header %s is not what a header may have", m.header)
+		}
+		if value != m.value {
+			return mismatch("the header %s is %q, and the message has %q", m.header, value, m.value)
+		}
+	}
+	return nil
+}
+
+func mismatch(format string, args ...any) *rpc.Error {
+	return &rpc.Error{Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: " + fmt.Sprintf(format, args...)}
+}
+
+// headerText returns the text that the value of a header stands for; false for none
+// (2026-07-28/basic/transports/streamable-http#value-encoding).
+func headerText(value string) (text string, ok bool) {
+	if encoded, found := strings.CutPrefix(value, "=?base64?"); found {
+		if encoded, found = strings.CutSuffix(encoded, "?="); found {
+			text, err := base64.StdEncoding.DecodeString(encoded)
+			return string(text), err == nil
+		}
+	}
+	return value, !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c > '~' })
+}

@@ -1,0 +1,203 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
+)
+
+const (
+	writeTime = 30 * time.Second // that a client may take for each part of a response
+	writePart = 256 << 10        // bytes of such a part
+	quietTime = 15 * time.Second // without an event, after which a comment shows that the stream lives
+	fullBox   = 256 << 10        // bytes that wait for a client, after which notifications wait too
+)
+
+// outbox has the messages that wait for one HTTP response.
+type outbox struct {
+	// began is called, without mu, when the response becomes a stream of events. It returns the id of
+	// an event without data, from which the client can resume; "" has none.
+	began func() (id string)
+
+	mu     sync.Mutex
+	queue  []event
+	size   int           // bytes in queue
+	ended  bool          // nothing more comes
+	gone   bool          // nobody writes what comes
+	stream bool          // the response is a stream even if it has only one message
+	wake   chan struct{} // has a token when queue or ended has changed
+	room   ctxcond.Cond  // size or gone has changed
+}
+
+// event is one message to a client.
+type event struct {
+	id     string // "" has none
+	text   []byte
+	status int // of the HTTP response if it has no other message; 0 is 200
+}
+
+func newOutbox(stream bool) *outbox {
+	return &outbox{stream: stream, wake: make(chan struct{}, 1)}
+}
+
+// put adds events; with end they are the last. It does not wait.
+func (o *outbox) put(end bool, events ...event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone || o.ended {
+		return
+	}
+	for _, e := range events {
+		o.size += len(e.text)
+	}
+	o.queue, o.ended = append(o.queue, events...), end
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// awaitRoom waits while much waits for the client, until ctx ends. A client that takes nothing for
+// writeTime has left.
+func (o *outbox) awaitRoom(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.size > fullBox && !o.gone {
+		if err := o.room.Await(ctx, &o.mu); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *outbox) take() (events []event, ended bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	events, o.queue, o.size = o.queue, nil, 0
+	o.room.Broadcast()
+	return events, o.ended
+}
+
+func (o *outbox) abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.gone, o.queue, o.size = true, nil, 0
+	o.room.Broadcast()
+}
+
+// serve writes what comes until the last of it, or until ctx ends: as JSON if one message is all, and
+// else as a stream of events. An error says that the client has not got all.
+func (o *outbox) serve(ctx context.Context, w http.ResponseWriter) error {
+	defer o.abandon()
+	to := newClientWriter(w)
+	quiet := time.NewTimer(quietTime)
+	defer quiet.Stop()
+	for begun, silent := false, false; ; silent = false {
+		events, ended := o.take()
+		switch {
+		case ended && !begun && !o.stream && len(events) == 1:
+			return to.whole(max(events[0].status, http.StatusOK), events[0].text)
+		case !begun && (o.stream || ended || silent || len(events) > 0):
+			begun = true
+			to.begin()
+			if o.began != nil {
+				to.prime(o.began())
+			}
+		case silent:
+			to.write([]byte(":\n\n"))
+		}
+		for _, e := range events {
+			to.event(e)
+		}
+		if begun {
+			to.flush()
+		}
+		if to.err != nil || ended {
+			return to.end()
+		}
+		select {
+		case <-ctx.Done():
+			to.end()
+			return context.Cause(ctx)
+		case <-o.wake:
+		case <-quiet.C:
+			silent = true
+		}
+		quiet.Reset(quietTime)
+	}
+}
+
+// clientWriter writes a response, each part within writeTime. After an error it writes nothing.
+type clientWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	err     error
+}
+
+func newClientWriter(w http.ResponseWriter) *clientWriter {
+	return &clientWriter{w: w, control: http.NewResponseController(w)}
+}
+
+// whole writes a response of one message.
+func (c *clientWriter) whole(status int, message []byte) error {
+	h := c.w.Header()
+	h.Set("Content-Type", mediaJSON)
+	h.Set("Content-Length", strconv.Itoa(len(message)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	c.w.WriteHeader(status)
+	c.write(message)
+	return c.end()
+}
+
+// begin begins a stream of events.
+func (c *clientWriter) begin() {
+	h := c.w.Header()
+	h.Set("Content-Type", mediaEvents)
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no") // of a proxy before this program
+	h.Set("X-Content-Type-Options", "nosniff")
+	c.w.WriteHeader(http.StatusOK)
+}
+
+func (c *clientWriter) prime(id string) {
+	if id != "" {
+		c.write([]byte("id: " + id + "\ndata:\n\n"))
+	}
+}
+
+func (c *clientWriter) event(e event) {
+	head := "event: message\n"
+	if e.id != "" {
+		head += "id: " + e.id + "\n"
+	}
+	c.write([]byte(head + "data: "))
+	c.write(e.text)
+	c.write([]byte("\n\n"))
+}
+
+func (c *clientWriter) write(p []byte) {
+	for len(p) > 0 && c.err == nil {
+		part := p[:min(len(p), writePart)]
+		p = p[len(part):]
+		c.control.SetWriteDeadline(time.Now().Add(writeTime)) // where the server has such
+		_, c.err = c.w.Write(part)
+	}
+}
+
+func (c *clientWriter) flush() {
+	if c.err == nil {
+		c.control.SetWriteDeadline(time.Now().Add(writeTime))
+		c.control.Flush() // what a failed one leaves, the next write finds
+	}
+}
+
+// end leaves the connection as it was found.
+func (c *clientWriter) end() error {
+	c.flush()
+	c.control.SetWriteDeadline(time.Time{})
+	return c.err
+}
