@@ -43,17 +43,17 @@ func (h *handler) initialize(x *exchange, body []byte) {
 		return
 	}
 	defer h.leave(&s.lodger)
-	st := s.newStream()
+	st, box := s.newStream()
 	s.peer.Deliver(st.number, body, true)
 	failed := true
 	select {
-	case <-st.box.wake:
+	case <-box.wake:
 		// The first message is the answer: before it nothing is sent to a client.
 		if open, _ := s.client(); open {
 			x.w.Header().Set(headerSession, s.id)
 			failed = false
 		}
-		events, _ := st.box.take()
+		events, _ := box.take()
 		for _, e := range events {
 			if newClientWriter(x.w).whole(http.StatusOK, e.text) != nil {
 				failed = true
@@ -168,17 +168,17 @@ func (s *httpSession) client() (open bool, version string) {
 
 // post takes a message that is not the first.
 func (s *httpSession) post(x *exchange, body []byte) {
-	st := s.newStream()
-	defer s.detach(st, st.box)
+	st, box := s.newStream()
+	defer s.detach(st, box)
 	if start := strictjson.Start(body); start < len(body) && body[start] == '[' {
 		if _, version := s.client(); version == mcp.Version20250326 {
-			s.postBatch(x, st, body)
+			s.postBatch(x, st, box, body)
 			return
 		}
 	}
 	switch s.peer.Deliver(st.number, body, true) {
 	case abi.VerdictRequest:
-		st.box.serve(x.r.Context(), x.w)
+		box.serve(x.r.Context(), x.w)
 	case abi.VerdictNote, abi.VerdictAnswer, abi.VerdictLate, abi.VerdictWrongID:
 		s.drop(st)
 		x.w.WriteHeader(http.StatusAccepted)
@@ -193,7 +193,7 @@ const maxBatch = 100
 
 // postBatch takes an array of messages, as one revision has them. All answers are events of the
 // response.
-func (s *httpSession) postBatch(x *exchange, st *httpStream, body []byte) {
+func (s *httpSession) postBatch(x *exchange, st *httpStream, box *outbox, body []byte) {
 	var messages [][]byte
 	w := strictjson.Open(body, strictjson.DefaultDepth+1)
 	for _, message := range w.Parts() {
@@ -205,7 +205,7 @@ func (s *httpSession) postBatch(x *exchange, st *httpStream, body []byte) {
 		return
 	}
 	s.mu.Lock()
-	st.open, st.requests, st.began, st.box.stream = true, 0, true, true
+	st.open, st.requests, st.began, box.stream = true, 0, true, true
 	s.mu.Unlock()
 	asked := false
 	for _, message := range messages {
@@ -219,7 +219,9 @@ func (s *httpSession) postBatch(x *exchange, st *httpStream, body []byte) {
 			s.settled(st.number)
 		default:
 			asked = true
+			s.mu.Lock()
 			s.put(st, event{text: rpc.AppendRefusal(nil, message, nil)}, true)
+			s.mu.Unlock()
 		}
 	}
 	if !asked {
@@ -231,7 +233,7 @@ func (s *httpSession) postBatch(x *exchange, st *httpStream, body []byte) {
 	st.open = false
 	s.finish(st)
 	s.mu.Unlock()
-	st.box.serve(x.r.Context(), x.w)
+	box.serve(x.r.Context(), x.w)
 }
 
 // listen has a client hear of what belongs to none of its requests, or resume a response.

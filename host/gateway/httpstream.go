@@ -33,14 +33,14 @@ const (
 )
 
 // newStream returns a stream with an outbox, for a POST.
-func (s *httpSession) newStream() *httpStream {
+func (s *httpSession) newStream() (*httpStream, *outbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
 	st := &httpStream{number: s.last, requests: 1}
 	s.attach(st, false, 0)
 	s.streams[st.number] = st
-	return st
+	return st, st.box
 }
 
 // attach gives a stream another outbox, for a client that has got its events up to seq. The caller

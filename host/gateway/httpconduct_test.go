@@ -1,0 +1,177 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
+)
+
+// byHeader takes the header User for the name of the principal.
+func byHeader(_ *host.Config, c *gateway.Config) {
+	c.Principal = func(r *http.Request) (string, error) { return r.Header.Get("User"), nil }
+}
+
+// begun makes a call of a legacy client that has had progress, and returns its response, which ends
+// with leave.
+func (s *site) begun(srv *end, session string) (a *answer, leave func()) {
+	s.t.Helper()
+	ctx, leave := context.WithCancel(s.t.Context())
+	delete(s.vars, "a")
+	delete(s.vars, "token")
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":$token}}}`)
+		srv.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":1}}`)
+	}()
+	a = s.do(ctx, "POST", call, session)
+	<-sent
+	return a, leave
+}
+
+const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}`
+
+// A response that breaks off cancels nothing. The client resumes it where it was.
+func TestResumption(t *testing.T) {
+	s := newSite(t, legacy)
+	session, srv := s.open(legacy, `{}`)
+	a, leave := s.begun(srv, session)
+	a.events("3-0", "3-1 "+progressed)
+	resumed := s.do(t.Context(), "GET", "", session, "Last-Event-ID: 3-0") // while the response is open
+	resumed.events("3-0", "3-1 "+progressed)
+	a.events("")
+	leave()
+	srv.send(`{"jsonrpc":"2.0","id":$a,"result":{"x":1}}`)
+	const result = `{"jsonrpc":"2.0","id":"a-1","result":{"x":1}}`
+	resumed.events("3-2 "+result, "")
+	s.do(t.Context(), "GET", "", session, "Last-Event-ID: 3-1").events("3-1", "3-2 "+result, "")
+	for _, bad := range []string{"3-3", "4-0", "3", "3-", "-1", "x", "3-0x", "03-0", "4294967296-0", "0-1"} {
+		if a := s.do(t.Context(), "GET", "", session, "Last-Event-ID: "+bad); a.StatusCode != 400 {
+			t.Errorf("%s: %d", bad, a.StatusCode)
+		}
+	}
+
+	// What is kept is bounded: for the next response nothing of this one is left.
+	const count = 1100
+	a, leave = s.begun(srv, session)
+	defer leave()
+	for range count {
+		srv.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`)
+	}
+	srv.send(`{"jsonrpc":"2.0","id":$a,"result":{}}`)
+	for a.event() != "" {
+	}
+	for last, status := range map[string]int{"3-0": 400, "4-0": 400, fmt.Sprintf("4-%d", count): 200} {
+		if a := s.do(t.Context(), "GET", "", session, "Last-Event-ID: "+last); a.StatusCode != status {
+			t.Errorf("%s: %d", last, a.StatusCode)
+		}
+	}
+}
+
+// An older client is not sent events without data.
+func TestOlderClientOverHTTP(t *testing.T) {
+	s := newSite(t, legacy)
+	session, srv := s.open("2025-06-18", `{}`)
+	a, leave := s.begun(srv, session)
+	defer leave()
+	a.events("3-1 " + progressed)
+	if a := s.post("["+call+"]", session); a.StatusCode != 400 {
+		t.Errorf("an array: %d", a.StatusCode)
+	}
+}
+
+// Arrays are for the one revision that has them. Each message in one has its answer.
+func TestBatchOverHTTP(t *testing.T) {
+	s := newSite(t, legacy)
+	session, _ := s.open("2025-03-26", `{}`)
+	ping := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
+	a := s.post("\n["+ping("1")+`,{"jsonrpc":"2.0","method":"notifications/roots/list_changed"},{"jsonrpc":"2.0","id":2,"method":7},`+ping(`"3"`)+"]", session)
+	got := make(map[string]bool)
+	for e := a.event(); e != ""; e = a.event() {
+		_, e, _ = strings.Cut(e, " ")
+		got[e] = true
+	}
+	for _, want := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":"3","result":{}}`,
+		`{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"malformed message: method is not a string"}}`,
+	} {
+		if !got[want] || len(got) != 3 {
+			t.Errorf("no %s in %v", want, got)
+		}
+	}
+	s.post(`[`+initialized+`,`+initialized+`]`, session).want(202, "")
+	for _, bad := range []string{"[]", "[", "[" + strings.Repeat(ping("1")+",", 100) + ping("1") + "]"} {
+		if a := s.post(bad, session); a.StatusCode != 400 {
+			t.Errorf("%.20s: %d", bad, a.StatusCode)
+		}
+	}
+}
+
+// A request that the client cancels has no answer, but its response ends.
+func TestCancelledOverHTTP(t *testing.T) {
+	s := newSite(t, legacy)
+	session, srv := s.open(legacy, `{}`)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.post(`{"jsonrpc":"2.0","id":1,"method":"x/own"}`, session).events("3-0", "")
+	}()
+	srv.want(`{"jsonrpc":"2.0","id":$a,"method":"x/own"}`)
+	s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, session).want(202, "")
+	<-ended
+	srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$a,"reason":"context canceled: the other side cancelled its request"}}`)
+}
+
+// A session belongs to its principal and its path, and to nobody else it is there.
+func TestSessionsArePrivate(t *testing.T) {
+	s := newSite(t, legacy, byHeader)
+	session, _ := s.open(legacy, `{}`)
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		if a := s.do(t.Context(), method, initialized, session, "User: eve"); a.StatusCode != 404 {
+			t.Errorf("%s: %d", method, a.StatusCode)
+		}
+	}
+	s.post(initialized, session).want(202, "")
+	if a := s.post(initialized, session, "Mcp-Protocol-Version: 2020-01-01"); a.StatusCode != 400 {
+		t.Errorf("unknown revision: %d", a.StatusCode)
+	}
+	if a := s.do(t.Context(), "GET", "", session, "Accept:", "Accept: application/json"); a.StatusCode != 406 {
+		t.Errorf("no events: %d", a.StatusCode)
+	}
+}
+
+// Sessions of a principal are few, and end when they are not used.
+func TestSessionsAreBounded(t *testing.T) {
+	s := newSite(t, legacy, byHeader)
+	go func() {
+		for srv := range s.servers {
+			go newEnd(t, "server", srv, map[string]string{}).greet(legacy)
+		}
+	}()
+	t.Cleanup(func() { close(s.servers) })
+	var last string
+	for n := range 64 {
+		a := s.post(initialize("0", legacy, `{}`), "User: a")
+		if last = a.Header.Get("Mcp-Session-Id"); a.StatusCode != 200 || len(last) < 26 {
+			t.Fatalf("%d: %d %q", n, a.StatusCode, last)
+		}
+		io.Copy(io.Discard, a.Body)
+	}
+	a := s.post(initialize("0", legacy, `{}`), "User: a")
+	if body, _ := io.ReadAll(a.Body); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" || !strings.Contains(string(body), "this client has 64 sessions") {
+		t.Errorf("one more: %d %s", a.StatusCode, body)
+	}
+	if a := s.post(initialize("0", legacy, `{}`), "User: b"); a.StatusCode != 200 {
+		t.Errorf("another principal: %d", a.StatusCode)
+	}
+	s.do(t.Context(), "DELETE", "", "User: a", "Mcp-Session-Id: "+last).want(204, "")
+	if a := s.post(initialize("0", legacy, `{}`), "User: a"); a.StatusCode != 200 {
+		t.Errorf("in place of one that has ended: %d", a.StatusCode)
+	}
+}
