@@ -119,7 +119,7 @@ func (a *app) bridge(ctx context.Context, server host.Server) error {
 	if err := h.Approve(ctx, server); err != nil {
 		return err
 	}
-	g, err := gateway.New(h, gateway.Config{Server: server})
+	g, err := gateway.New(h, gateway.Config{Servers: []host.Server{server}, Bare: true})
 	if err != nil {
 		return err
 	}

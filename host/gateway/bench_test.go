@@ -51,7 +51,7 @@ func benchClient(b *testing.B) (*bufio.Reader, io.Writer) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := gateway.New(h, gateway.Config{Server: host.Server{Name: "files", Transport: "socket", Address: "memory:files", Protocol: legacy}})
+	g, err := gateway.New(h, gateway.Config{Servers: []host.Server{host.Server{Name: "files", Transport: "socket", Address: "memory:files", Protocol: legacy}}, Bare: true})
 	if err != nil {
 		b.Fatal(err)
 	}

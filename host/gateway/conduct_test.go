@@ -74,7 +74,7 @@ func TestModernRequestsAreWhole(t *testing.T) {
 func TestInitializeFromTheCatalogue(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "catalogue")
 	for _, server := range []string{legacy, modern} {
-		with := func(h *host.Config, g *gateway.Config) { h.CatalogueDir, g.Server.Name = dir, "files "+server }
+		with := func(h *host.Config, g *gateway.Config) { h.CatalogueDir, g.Servers[0].Name = dir, "files "+server }
 		want := ""
 		t.Run("first, "+server, func(t *testing.T) {
 			s := newScene(t, server, with)

@@ -3,8 +3,10 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,8 +16,12 @@ import (
 
 // Config says what a gateway serves.
 type Config struct {
-	// Server is the entry of the server that clients reach, as if they were connected to it.
-	Server host.Server
+	// Servers are the entries of the servers that clients reach, each under a name of its own. Over
+	// HTTP each has a path of its own.
+	Servers []host.Server
+
+	// Bare has a client on a stream reach the only server as if it were connected to it.
+	Bare bool
 
 	// Transport is the plugin that frames the messages of clients on streams; "" is stdio.
 	// Framing is its setting of that name; "" has stdio follow the client.
@@ -49,11 +55,15 @@ type Gateway struct {
 // ErrClosed is why clients of a closed gateway are served no more.
 var ErrClosed = errors.New("the gateway is closed")
 
-// New returns a gateway to a server. It starts nothing: a client that needs the server has it
-// started. The caller closes the gateway before it closes the host.
+// New returns a gateway to servers. It starts nothing: a client that needs a server has it started. The caller closes the gateway before it closes the host.
 func New(h *host.Host, c Config) (*Gateway, error) {
-	if c.Server.Name == "" {
-		return nil, errors.New("gateway: Config.Server has no name")
+	if c.Bare && len(c.Servers) != 1 {
+		return nil, fmt.Errorf("gateway: Config.Servers has %d entries, and a bare client reaches one", len(c.Servers))
+	}
+	for i, s := range c.Servers {
+		if s.Name == "" || slices.ContainsFunc(c.Servers[:i], func(other host.Server) bool { return other.Name == s.Name }) {
+			return nil, fmt.Errorf("gateway: the name %q of an entry in Config.Servers is empty, or there twice", s.Name)
+		}
 	}
 	seal, err := newSeal()
 	if err != nil {
@@ -64,11 +74,24 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// ServeConn serves one client over a stream, which it closes. It returns when the client has ended
+// server returns the entry of that name.
+func (g *Gateway) server(name string) (s host.Server, found bool) {
+	at := slices.IndexFunc(g.config.Servers, func(s host.Server) bool { return s.Name == name })
+	if at < 0 {
+		return s, false
+	}
+	return g.config.Servers[at], true
+}
+
+// ServeConn serves one client over a stream, which it closes. It needs Config.Bare. It returns when the client has ended
 // its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. An
 // error says why the stream broke. The client has sessions of its own with the server; none is left
 // when ServeConn returns.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
+	if !g.config.Bare {
+		stream.Close()
+		return errors.New("gateway: ServeConn without Config.Bare")
+	}
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
@@ -82,7 +105,7 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
 
-	p := newPipe(ctx, g)
+	p := newPipe(ctx, g, g.config.Servers[0].Name)
 	defer p.leave()
 	a, err := g.host.Accept(ctx, connect.Accept{
 		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: p,

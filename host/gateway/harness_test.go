@@ -176,7 +176,7 @@ func newScene(t *testing.T, protocol string, change ...func(*host.Config, *gatew
 			},
 		},
 	}
-	gc := gateway.Config{Server: host.Server{Name: "files", Transport: "socket", Address: "memory:files", Protocol: protocol}}
+	gc := gateway.Config{Servers: []host.Server{host.Server{Name: "files", Transport: "socket", Address: "memory:files", Protocol: protocol}}, Bare: true}
 	for _, f := range change {
 		f(&hc, &gc)
 	}

@@ -79,7 +79,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var found bool
-	if x.server, found = h.gateway.serverAt(r.URL.Path); !found {
+	if x.server, found = strings.CutPrefix(r.URL.Path, "/mcp/"); found {
+		_, found = h.gateway.server(x.server)
+	}
+	if !found {
 		x.refuse(http.StatusNotFound, "there is no server at this path")
 		return
 	}
@@ -95,12 +98,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "POST")
 		x.refuse(http.StatusMethodNotAllowed, "a client of this revision sends POST")
 	}
-}
-
-// serverAt returns the name of the server that a path leads to.
-func (g *Gateway) serverAt(path string) (name string, found bool) {
-	name, found = strings.CutPrefix(path, "/mcp/")
-	return name, found && name == g.config.Server.Name
 }
 
 // isOurs reports whether a host, with or without a port, is a name by which clients reach the

@@ -107,8 +107,7 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	if err := h.lodge(&c.lodger); err != nil {
 		return nil, err.Error()
 	}
-	c.client = newModernClient(h.gateway.ctx, h.gateway, c)
-	c.client.principal = key.principal
+	c.client = newModernClient(h.gateway.ctx, h.gateway, c, key.principal, key.server)
 	c.end = c.client.leave
 	context.AfterFunc(c.client.ctx, func() { h.evict(&c.lodger, false) })
 	h.moderns[key] = c

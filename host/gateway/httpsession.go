@@ -86,7 +86,7 @@ func (h *handler) openSession(x *exchange) (s *httpSession, why string) {
 		return nil, err.Error()
 	}
 	s.ctx, s.cancel = context.WithCancelCause(h.gateway.ctx)
-	s.pipe = newPipe(s.ctx, h.gateway)
+	s.pipe = newPipe(s.ctx, h.gateway, s.server)
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: sessionPipe{s.pipe, s}, Serving: true})
 	s.pipe.begin(s.peer)
 	context.AfterFunc(s.ctx, func() { h.evict(&s.lodger, false) })

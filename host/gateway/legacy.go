@@ -16,7 +16,8 @@ import (
 // legacyClient is a client that begins with initialize.
 type legacyClient struct {
 	gateway *Gateway
-	line    line // for what belongs to no request
+	line    line   // for what belongs to no request
+	only    string // the name of the server that it reaches
 	ctx     context.Context
 	cancel  context.CancelFunc
 	watches watches
@@ -31,8 +32,8 @@ type legacyClient struct {
 	server       *upstream
 }
 
-func newLegacyClient(ctx context.Context, g *Gateway, l line) *legacyClient {
-	c := &legacyClient{gateway: g, line: l, started: make(chan struct{})}
+func newLegacyClient(ctx context.Context, g *Gateway, l line, only string) *legacyClient {
+	c := &legacyClient{gateway: g, line: l, only: only, started: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -160,7 +161,8 @@ func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *
 	case capabilities != nil && !isObject(capabilities), info != nil && !isObject(info):
 		return nil, nil, invalidParams("initialize: params.capabilities or params.clientInfo is not an object")
 	}
-	if u, err = c.gateway.connect(c, info, capabilities); err != nil {
+	server, _ := c.gateway.server(c.only)
+	if u, err = c.gateway.connect(c, server, info, capabilities); err != nil {
 		return nil, nil, err
 	}
 	if result, err = c.greeting(ctx, u, version); err != nil {

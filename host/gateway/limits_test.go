@@ -229,7 +229,10 @@ func TestGatewayEnds(t *testing.T) {
 	if _, err := theirs.Read(make([]byte, 1)); err == nil {
 		t.Error("the stream is open")
 	}
-	if _, err := gateway.New(s.host, gateway.Config{}); err == nil {
-		t.Error("a gateway to no server")
+	two := []host.Server{{Name: "a"}, {Name: "b"}}
+	for _, c := range []gateway.Config{{Bare: true}, {Bare: true, Servers: two}, {Servers: []host.Server{{}}}, {Servers: append(two, two[0])}} {
+		if _, err := gateway.New(s.host, c); err == nil {
+			t.Errorf("%+v: a gateway", c)
+		}
 	}
 }

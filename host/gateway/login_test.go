@@ -65,7 +65,7 @@ func TestSignInAtTheClient(t *testing.T) {
 						t.Error("a browser was opened")
 						return signin.ErrDeclined
 					}})
-					g.Server = host.Server{Name: "crm", URL: p.URL, Protocol: server}
+					g.Servers = []host.Server{{Name: "crm", URL: p.URL, Protocol: server}}
 				})
 				c := s.client()
 				meta := "," + modernMeta(offers, "")

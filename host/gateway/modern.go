@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -18,6 +17,7 @@ type modernClient struct {
 	gateway   *Gateway
 	line      line   // for what belongs to no request
 	principal string // whose the requests are
+	only      string // the name of the server that they reach
 	ctx       context.Context
 	cancel    context.CancelFunc
 	desk      desk
@@ -31,8 +31,8 @@ type modernClient struct {
 	offered json.RawMessage // the capabilities that a legacy server was told of; set before server is
 }
 
-func newModernClient(ctx context.Context, g *Gateway, l line) *modernClient {
-	c := &modernClient{gateway: g, line: l, principal: rand.Text()}
+func newModernClient(ctx context.Context, g *Gateway, l line, principal, only string) *modernClient {
+	c := &modernClient{gateway: g, line: l, principal: principal, only: only}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.desk.client = c
 	c.streams.changed, c.streams.ending = make(chan struct{}), make(chan struct{})
@@ -51,7 +51,8 @@ func (c *modernClient) connect(m *modernMeta) (*upstream, error) {
 		return c.server, nil
 	}
 	c.offered = m.capabilities
-	u, err := c.gateway.connect(c, m.info, m.capabilities)
+	server, _ := c.gateway.server(c.only)
+	u, err := c.gateway.connect(c, server, m.info, m.capabilities)
 	c.server = u
 	return u, err
 }

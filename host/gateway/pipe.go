@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"sync"
 
@@ -48,6 +49,7 @@ type client interface {
 type pipe struct {
 	ctx     context.Context // ends with ServeConn
 	gateway *Gateway
+	only    string        // the name of the server that the client reaches
 	ready   chan struct{} // closed when peer is set
 	peer    *rpc.Peer
 
@@ -57,8 +59,8 @@ type pipe struct {
 	client client // nil while the era is open
 }
 
-func newPipe(ctx context.Context, g *Gateway) *pipe {
-	return &pipe{ctx: ctx, gateway: g, ready: make(chan struct{})}
+func newPipe(ctx context.Context, g *Gateway, only string) *pipe {
+	return &pipe{ctx: ctx, gateway: g, only: only, ready: make(chan struct{})}
 }
 
 // begin says that messages can be sent.
@@ -92,9 +94,9 @@ func (p *pipe) Admit(in *rpc.Incoming) {
 	if p.client == nil {
 		switch eraOf(in.Method, in.Params) {
 		case mcp.Legacy:
-			p.client = newLegacyClient(p.ctx, p.gateway, channel{pipe: p})
+			p.client = newLegacyClient(p.ctx, p.gateway, channel{pipe: p}, p.only)
 		case mcp.Modern:
-			p.client = newModernClient(p.ctx, p.gateway, channel{pipe: p})
+			p.client = newModernClient(p.ctx, p.gateway, channel{pipe: p}, rand.Text(), p.only)
 		}
 	}
 	if c, ok := p.client.(*legacyClient); ok && in.Method == mcp.MethodInitialize {

@@ -27,11 +27,11 @@ type counterpart interface {
 	told(u *upstream, e host.Event)
 }
 
-// connect gives a client a session with the server. info and capabilities are JSON objects in the
+// connect gives a client a session with a server. info and capabilities are JSON objects in the
 // words of the client. Nothing is started.
-func (g *Gateway) connect(c counterpart, info, capabilities json.RawMessage) (*upstream, error) {
+func (g *Gateway) connect(c counterpart, server host.Server, info, capabilities json.RawMessage) (*upstream, error) {
 	u := &upstream{gateway: g}
-	if g.config.Server.Timeout == 0 {
+	if server.Timeout == 0 {
 		u.options.Timeout = -1 // the client decides how long it waits
 	}
 	offer := host.Client{
@@ -45,7 +45,7 @@ func (g *Gateway) connect(c counterpart, info, capabilities json.RawMessage) (*u
 	}
 	delete(offer.Capabilities, "extensions")
 	var err error
-	if u.session, err = g.host.AddClient(g.config.Server, offer); err != nil {
+	if u.session, err = g.host.AddClient(server, offer); err != nil {
 		return nil, err
 	}
 	return u, nil
