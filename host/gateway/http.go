@@ -27,7 +27,8 @@ const (
 	mediaJSON   = "application/json"
 	mediaEvents = "text/event-stream"
 
-	maxBody = 16 << 20 // bytes of a message of a client
+	maxBody  = 16 << 20 // bytes of a message of a client
+	bodyTime = time.Minute
 )
 
 // handler serves clients over HTTP.
@@ -191,6 +192,9 @@ func accepts(r *http.Request, media string) bool {
 
 // readBody returns the body of a request, which is at most maxBody long.
 func readBody(x *exchange) ([]byte, error) {
+	control := http.NewResponseController(x.w)
+	control.SetReadDeadline(time.Now().Add(bodyTime)) // where the server has such
+	defer control.SetReadDeadline(time.Time{})
 	limited := http.MaxBytesReader(x.w, x.r.Body, maxBody)
 	size := x.r.ContentLength
 	if size < 0 || size > maxBody {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,19 +19,21 @@ import (
 // site is a gateway over HTTP.
 type site struct {
 	*scene
-	url    string
-	client *http.Client
+	url     string
+	client  *http.Client
+	handler http.Handler
 }
 
 func newSite(t *testing.T, protocol string, change ...func(*host.Config, *gateway.Config)) *site {
 	t.Helper()
 	s := newScene(t, protocol, change...)
-	web := httptest.NewServer(s.gateway.Handler())
+	handler := s.gateway.Handler()
+	web := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		s.gateway.Close() // ends what the clients listen to
 		web.Close()
 	})
-	return &site{s, web.URL + "/mcp/files", web.Client()}
+	return &site{s, web.URL + "/mcp/files", web.Client(), handler}
 }
 
 // answer is an HTTP response whose body is read line by line.
@@ -310,5 +314,35 @@ func TestRefusedOverHTTP(t *testing.T) {
 	s.url = strings.Replace(s.url, "/mcp/files", "/mcp/file", 1)
 	if a := s.post(discover, append(headers, "Authorization: Bearer good")...); a.StatusCode != 404 {
 		t.Errorf("another path: %d", a.StatusCode)
+	}
+}
+
+// The token of clients is made once, in a file that only the user reads.
+func TestBearer(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "serve")
+	who, file, err := gateway.Bearer(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := os.ReadFile(file)
+	if err != nil || len(token) != 53 {
+		t.Fatalf("%q %v", token, err)
+	}
+	good := strings.TrimSpace(string(token))
+	if again, _, err := gateway.Bearer(dir); err != nil {
+		t.Error(err)
+	} else if _, err := again(&http.Request{Header: http.Header{"Authorization": {"bearer  " + good}}}); err != nil {
+		t.Errorf("at the next start: %v", err)
+	}
+	for _, bad := range []string{"", "Bearer", "Bearer ", "Bearer x", "Basic " + good, good, "Bearer " + good[1:], "Bearer " + good + "x"} {
+		if _, err := who(&http.Request{Header: http.Header{"Authorization": {bad}}}); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := gateway.Bearer(dir); err == nil {
+		t.Error("an empty token")
 	}
 }

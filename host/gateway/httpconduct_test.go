@@ -1,11 +1,13 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -173,5 +175,52 @@ func TestSessionsAreBounded(t *testing.T) {
 	s.do(t.Context(), "DELETE", "", "User: a", "Mcp-Session-Id: "+last).want(204, "")
 	if a := s.post(initialize("0", legacy, `{}`), "User: a"); a.StatusCode != 200 {
 		t.Errorf("in place of one that has ended: %d", a.StatusCode)
+	}
+}
+
+// A client that sends nothing is forgotten, but not while it listens.
+func TestIdleSessionsEnd(t *testing.T) {
+	s := newSite(t, legacy)
+	session, srv := s.open(legacy, `{}`)
+	ctx, leave := context.WithCancel(t.Context())
+	l := s.do(ctx, "GET", "", session)
+	l.event()
+	gateway.SetIdle(s.handler, 1)
+	s.post(initialized, session).want(202, "")
+	leave()
+	for range srv.lines { // until the server is left
+	}
+	if a := s.post(initialized, session); a.StatusCode != 404 {
+		t.Errorf("a forgotten session: %d", a.StatusCode)
+	}
+}
+
+// A principal may send so much at once.
+func TestRequestsAreBounded(t *testing.T) {
+	s := newSite(t, legacy)
+	body, rest := io.Pipe()
+	ctx, leave := context.WithCancel(t.Context())
+	var slow sync.WaitGroup
+	for range 8 {
+		slow.Go(func() {
+			r, _ := http.NewRequestWithContext(ctx, "POST", s.url, io.MultiReader(bytes.NewReader(make([]byte, 64<<10)), body))
+			r.Header.Set("Content-Type", "application/json")
+			r.ContentLength = 16 << 20
+			if a, err := s.client.Do(r); err == nil {
+				a.Body.Close()
+			}
+		})
+	}
+	status := func() int {
+		a := s.post("{")
+		io.Copy(io.Discard, a.Body)
+		return a.StatusCode
+	}
+	for status() != 503 {
+	}
+	leave()
+	rest.Close()
+	slow.Wait()
+	for status() == 503 {
 	}
 }

@@ -96,7 +96,7 @@ func (o *outbox) serve(ctx context.Context, w http.ResponseWriter) error {
 	to := newClientWriter(w)
 	quiet := time.NewTimer(quietTime)
 	defer quiet.Stop()
-	for begun, silent := false, false; ; silent = false {
+	for begun, silent := false, false; ; {
 		events, ended := o.take()
 		switch {
 		case ended && !begun && !o.stream && len(events) == 1:
@@ -113,7 +113,7 @@ func (o *outbox) serve(ctx context.Context, w http.ResponseWriter) error {
 		for _, e := range events {
 			to.event(e)
 		}
-		if begun {
+		if silent = false; begun {
 			to.flush()
 		}
 		if to.err != nil || ended {

@@ -1,0 +1,55 @@
+// Package listener is where the program listens for clients.
+package listener
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ErrElsewhere is why an address is refused that other machines can reach.
+var ErrElsewhere = errors.New("other machines can reach it")
+
+// HTTP listens on an address of the loopback interface: a port, or a host and a port. Port 0 is any
+// that is free. The caller serves it with [Serve].
+func HTTP(ctx context.Context, address string) (net.Listener, error) {
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	switch ip := net.ParseIP(host); {
+	case host == "" || host == "localhost":
+		host = "127.0.0.1"
+	case ip == nil || !ip.IsLoopback():
+		return nil, fmt.Errorf("listen at %s: %w", address, ErrElsewhere)
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+}
+
+// Serve answers requests until ctx ends, and then calls end, which has to end the responses that
+// would last. It closes the listener.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, end func()) error {
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	over := make(chan error, 1)
+	go func() { over <- s.Serve(l) }()
+	select {
+	case err := <-over:
+		end()
+		return err
+	case <-ctx.Done():
+	}
+	end()
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	s.Shutdown(late)
+	s.Close()
+	<-over
+	return context.Cause(ctx)
+}
