@@ -169,6 +169,10 @@ type Event struct {
 	// says so. Label is the label of the call whose progress it reports, see [RequestOptions].
 	// Subscription is the [Subscription.ID] of the stream on which a modern server sent it.
 	Label, Subscription string
+
+	// Caller is the [RequestOptions].Caller of the calls that a notification may belong to; 0 if
+	// that is not certain.
+	Caller uint64
 }
 
 // Host runs plugins and connects sessions. It must be closed.

@@ -14,6 +14,7 @@ import (
 //	Timeout  time.Duration   // of each request, in place of the server's; below 0 is none
 //	Level    mcp.Level       // from which a modern server logs about the requests
 //	Label    string          // the Label of events that tell the progress of a call
+//	Caller   uint64          // tells for whom it is, where one session serves several: see [CallerOf]
 //	KeepTask bool            // the end of the context does not cancel the task of a call
 //
 //	// Unattended forbids to ask the person for anything: a call that needs them to sign in
@@ -34,3 +35,11 @@ type RequestOptions = session.RequestOptions
 func WithOptions(ctx context.Context, o RequestOptions) context.Context {
 	return session.WithOptions(ctx, o)
 }
+
+// CallerOf returns the [RequestOptions].Caller of the calls that a server may ask about. ctx is that
+// of a callback of a [Client]. A modern server asks in the result of a call, and a legacy one over
+// HTTP on the stream of a call: then it is the caller of that call. Over a channel that all calls
+// share it is the caller of all calls that the server may be working on, also of those that were
+// cancelled and not answered since. It is 0 if there are none; sure is false if they have several
+// callers.
+func CallerOf(ctx context.Context) (caller uint64, sure bool) { return session.CallerOf(ctx) }

@@ -129,9 +129,9 @@ func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 		f = h.config.Event
 	}
 	if f != nil {
-		c.Notify = func(method string, params json.RawMessage) {
+		c.Notify = func(method string, params json.RawMessage, caller uint64) {
 			label, subscription := s.inner.Origin(method, params)
-			f(Event{Server: name, Method: method, Params: params, Label: label, Subscription: subscription})
+			f(Event{Server: name, Method: method, Params: params, Caller: caller, Label: label, Subscription: subscription})
 		}
 	}
 	return c

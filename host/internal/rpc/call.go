@@ -20,6 +20,7 @@ type Call struct {
 	Timeout    time.Duration // overrides the peer's; below zero = none
 	Background bool          // Drain does not wait for it
 	About      uint32        // the exchange of the client's request that the call belongs to, see [Message.About]
+	Caller     uint64        // for whom it is made, where the connection serves several; 0 = nobody
 
 	// Solicited says that an answer of the server asks for this call, as for the next page of a
 	// list. The server decides how many such calls there are.
@@ -67,7 +68,7 @@ func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 
 func (p *Peer) newCall(ctx context.Context, r *Call) *pendingCall {
 	c := p.calls.Get().(*pendingCall)
-	c.flight, c.parent, c.method, c.limit, c.background = &p.flight, ctx, r.Method, r.Timeout, r.Background
+	c.flight, c.parent, c.method, c.limit, c.background, c.caller = &p.flight, ctx, r.Method, r.Timeout, r.Background, r.Caller
 	if c.limit == 0 {
 		c.limit = p.config.Timeout
 	}
@@ -164,6 +165,7 @@ func (p *Peer) outcome(c *pendingCall) ([]byte, error) {
 func (p *Peer) abandon(c *pendingCall) {
 	if p.config.Link.Cancel(c.exchange()) {
 		c.sent = NotSent
+		p.flight.neverSent(c.exchange())
 		return
 	}
 	if c.method == methodInitialize || p.flight.terms.Load().StreamCancel {

@@ -51,7 +51,7 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	case e.method == nil:
 		return p.onResponse(exchange, msg, &e, owned)
 	case e.id == nil:
-		return p.onNotification(&e)
+		return p.onNotification(exchange, &e)
 	default:
 		p.onRequest(exchange, msg, &e)
 		return abi.VerdictRequest
@@ -211,6 +211,7 @@ func (p *Peer) onRequest(exchange uint32, msg []byte, e *envelope) {
 
 		exchange: exchange,
 	}
+	in.caller, in.sure = p.flight.callerOf(exchange)
 	if refusal := p.admit(in); refusal != nil {
 		p.refuse(in, refusal)
 	}
@@ -220,7 +221,7 @@ func (p *Peer) onRequest(exchange uint32, msg []byte, e *envelope) {
 var errNotAsked = errors.New("in this protocol revision a server must not send requests")
 
 // onNotification queues a notification of the server for the handler.
-func (p *Peer) onNotification(e *envelope) abi.Verdict {
+func (p *Peer) onNotification(exchange uint32, e *envelope) abi.Verdict {
 	method := known(strictjson.Unquote(e.method))
 	if method == methodCancelled {
 		p.serving.cancelled(e.params)
@@ -228,6 +229,7 @@ func (p *Peer) onNotification(e *envelope) abi.Verdict {
 	if p.config.Handler != nil {
 		p.config.Handler.Preempt(method, e.params)
 	}
-	p.notifications.add(method, e.params)
+	caller, _ := p.flight.callerOf(exchange)
+	p.notifications.add(method, e.params, caller)
 	return abi.VerdictNote
 }

@@ -21,6 +21,7 @@ type inflight struct {
 	idle         ctxcond.Cond            // for drain: only calls in background are pending
 	drained      bool                    // no call can be opened any more, but other messages can be sent
 	unanswered   recent                  // calls that ended before their answer
+	callers      callers                 // for whom calls are open
 	timer        *time.Timer             // for all deadlines; nil before the first
 	armed        time.Time               // when timer fires; zero = never
 	counts       Counters                // the fields about responses
@@ -63,6 +64,7 @@ func (f *inflight) open(c *pendingCall) error {
 	}
 	c.id, c.terms = f.nextIDLocked(), f.terms.Load()
 	f.pending[c.exchange()] = c
+	f.callers.add(c.caller)
 	if c.background {
 		f.inBackground++
 	}
@@ -99,6 +101,11 @@ func (f *inflight) drain() <-chan struct{} {
 func (f *inflight) endLocked(c *pendingCall, err error, sent Sent) {
 	f.takeLocked(c)
 	f.unanswered.add(c.id)
+	if sent == MaybeSent {
+		f.callers.abandon(c.exchange(), c.caller)
+	} else {
+		f.callers.remove(c.caller)
+	}
 	c.err, c.sent = err, sent
 	c.short = true
 }
@@ -240,6 +247,7 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 	defer f.mu.Unlock()
 	if c := f.pending[exchange]; c != nil { // never for the shared channel, 0
 		f.takeLocked(c)
+		f.callers.remove(c.caller)
 		if exact && c.id == id || e.isNullID() {
 			f.counts.Answers++
 			return c, matched
@@ -251,15 +259,18 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 	if !exact { // the server may have changed the spelling of the id
 		id, loose = looseID(e.id)
 	}
+	f.callers.late(uint32(id))
 	c := f.pending[uint32(id)]
 	found := c != nil && c.id == id
 	switch {
 	case exact && found && exchange == 0:
 		f.takeLocked(c)
+		f.callers.remove(c.caller)
 		f.counts.Answers++
 		return c, matched
 	case loose && found:
 		f.takeLocked(c)
+		f.callers.remove(c.caller)
 		f.counts.WrongID++
 		return c, wrongID
 	case exact && f.unanswered.remove(id):

@@ -53,6 +53,7 @@ type batch struct {
 // queuedNotification is one notification of a batch; its params are buffer[start:end].
 type queuedNotification struct {
 	method     string
+	caller     uint64 // whose call it belongs to; 0 if that is not certain
 	start, end int
 	gone       bool // shed has dropped it
 }
@@ -79,12 +80,12 @@ func (b *batch) params(n *queuedNotification) []byte {
 }
 
 // add queues one notification. It copies params.
-func (q *notificationQueue) add(method string, params []byte) {
+func (q *notificationQueue) add(method string, params []byte, caller uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.heard++
 	b := &q.filling
-	n := queuedNotification{method: method, end: len(params)}
+	n := queuedNotification{method: method, caller: caller, end: len(params)}
 	if q.closed || !q.makeRoom(n.size()) {
 		q.lost++
 		b.gap = b.gap || !q.closed
@@ -118,7 +119,7 @@ func (q *notificationQueue) run() {
 	for q.take(&b) {
 		for i := range b.entries {
 			n := &b.entries[i]
-			in = Incoming{Method: n.method, Params: b.params(n)}
+			in = Incoming{Method: n.method, Params: b.params(n), caller: n.caller, sure: n.caller != 0}
 			q.hear(&in)
 		}
 		if b.gap {

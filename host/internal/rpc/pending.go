@@ -13,6 +13,7 @@ type pendingCall struct {
 	flight     *inflight
 	id         uint64
 	method     string
+	caller     uint64               // see Call.Caller
 	terms      *Terms               // that held when the call got its id
 	limit      time.Duration        // the timeout from which deadline was computed, for the error
 	deadline   time.Time            // guarded by flight.mu; zero = none

@@ -51,7 +51,14 @@ type Incoming struct {
 
 	id       []byte // the id of a request, as it was written; nil for a notification
 	exchange uint32 // of a request
+	caller   uint64
+	sure     bool
 }
+
+// Caller returns the [Call.Caller] of the calls that the message may belong to: that of its
+// exchange or, if it came over the shared channel, that of all calls the other side may be working
+// on. It is 0 if there are none; sure is false if they have several callers.
+func (in *Incoming) Caller() (caller uint64, sure bool) { return in.caller, in.sure }
 
 // ID returns the id of a request as it was written, or nil for a notification. The caller must not
 // change it.

@@ -203,7 +203,7 @@ func (tr *trial) open(t testing.TB) {
 				tr.keep(nil)
 				return nil, nil
 			},
-			Notify: func(_ string, params json.RawMessage) { tr.keep(params) },
+			Notify: func(_ string, params json.RawMessage, _ uint64) { tr.keep(params) },
 			Warn:   func(text string) { tr.kept = append(tr.kept, text) }},
 	})
 }

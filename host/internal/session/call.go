@@ -198,7 +198,7 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 	}
 	call := rpc.Call{
 		Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, options.Timeout, l.timeout),
-		Params: q.params(own), Solicited: q.solicited, Background: q.method == mcp.MethodListen,
+		Params: q.params(own), Solicited: q.solicited, Background: q.method == mcp.MethodListen, Caller: options.Caller,
 	}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision

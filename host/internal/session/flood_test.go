@@ -35,7 +35,7 @@ func TestLastWordsOfProgress(t *testing.T) {
 			d := launcher(able(era, everything).with("tools/call", progressing(5)))
 			stuck, release := make(chan struct{}), make(chan struct{})
 			s := d.open(func(c *setup) {
-				c.Notify = func(method string, _ json.RawMessage) {
+				c.Notify = func(method string, _ json.RawMessage, _ uint64) {
 					if method == "stuck" {
 						close(stuck)
 						<-release
@@ -64,7 +64,7 @@ func TestProgressWhileOthersAreStuck(t *testing.T) {
 		stuck, release := make(chan struct{}), make(chan struct{})
 		s := d.open(func(c *setup) {
 			c.Timeout = 30 * time.Second
-			c.Notify = func(method string, _ json.RawMessage) {
+			c.Notify = func(method string, _ json.RawMessage, _ uint64) {
 				if method == "stuck" {
 					close(stuck)
 					<-release
@@ -168,7 +168,7 @@ func TestDroppedNotifications(t *testing.T) {
 		stuck, release, warned := make(chan struct{}), make(chan struct{}), ""
 		s := d.open(func(c *setup) {
 			c.Warn = func(text string) { warned = text }
-			c.Notify = func(method string, _ json.RawMessage) {
+			c.Notify = func(method string, _ json.RawMessage, _ uint64) {
 				if method == "stuck" {
 					close(stuck)
 					<-release
@@ -252,7 +252,7 @@ func TestCallbacksMayCall(t *testing.T) {
 					return json.RawMessage(`{}`), nil
 				}
 				c.Roots = func(context.Context) ([]mcp.Root, error) { use("roots"); return nil, nil }
-				c.Notify = func(method string, _ json.RawMessage) {
+				c.Notify = func(method string, _ json.RawMessage, _ uint64) {
 					if method == "notifications/tools/list_changed" {
 						use("notify")
 					}
@@ -356,7 +356,7 @@ func TestNotificationsAfterClose(t *testing.T) {
 		began, release := make(chan struct{}), make(chan struct{})
 		heard := 0
 		s := d.open(func(c *setup) {
-			c.Notify = func(string, json.RawMessage) {
+			c.Notify = func(string, json.RawMessage, uint64) {
 				if heard++; heard == 1 {
 					close(began)
 					<-release
@@ -388,7 +388,7 @@ func TestNotificationsOfManyConnections(t *testing.T) {
 		var heard []string
 		s := d.open(func(c *setup) {
 			c.Protocol = LegacyOnly
-			c.Notify = func(method string, _ json.RawMessage) {
+			c.Notify = func(method string, _ json.RawMessage, _ uint64) {
 				heard = append(heard, method) // a race, if two were here
 				<-release
 			}

@@ -61,6 +61,8 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 		return written([]byte("{}")), nil
 	}
 	defer b.session.trackers.hold()()
+	id, sure := in.Caller()
+	ctx = context.WithValue(ctx, callerKey{}, caller{id, sure})
 	answer, err := b.session.cfg.respond(ctx, in.Method, in.Params)
 	var fault *rpc.Error
 	switch {
@@ -145,5 +147,6 @@ func (b *inbox) Notify(in *rpc.Incoming) {
 	if name, ok := aliases[method]; ok {
 		method = name
 	}
-	b.session.cfg.Notify(method, bytes.Clone(in.Params))
+	id, _ := in.Caller()
+	b.session.cfg.Notify(method, bytes.Clone(in.Params), id)
 }

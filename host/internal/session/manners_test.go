@@ -56,7 +56,7 @@ func TestHeardFromTheFirst(t *testing.T) {
 			on:     oldServer().on,
 		})
 		d.open(func(c *setup) {
-			c.Notify = func(method string, params json.RawMessage) { heard = append(heard, method+string(params)) }
+			c.Notify = func(method string, params json.RawMessage, _ uint64) { heard = append(heard, method+string(params)) }
 		})
 		synctest.Wait()
 		if want := `notifications/message{"data":"up"}`; strings.Join(heard, " ") != want {

@@ -25,6 +25,10 @@ type RequestOptions struct {
 	// there is only [Session.SetLevel], for all requests.
 	Level mcp.Level
 
+	// Caller is a number that tells for whom the requests are made, where one session makes them
+	// for several; 0 is nobody. See [CallerOf].
+	Caller uint64
+
 	// Label is the caller's name for the request. Events about its progress carry it.
 	Label string
 
@@ -65,6 +69,26 @@ func optionsOf(ctx context.Context) *RequestOptions {
 		return o
 	}
 	return noOptions
+}
+
+type callerKey struct{} // holds the caller of a request of the server
+
+// caller is [RequestOptions.Caller], of the calls that a message may belong to.
+type caller struct {
+	id   uint64
+	sure bool
+}
+
+// CallerOf returns for whom the calls are that a server may ask about. ctx is that of a callback. A
+// modern server asks in the result of a call, and a legacy one over HTTP on the stream of a call:
+// then it is the caller of that call. Over a channel that all calls share it is the caller of all
+// calls that the server may be working on, also of those that were cancelled and not answered. It
+// is 0 if there are none; sure is false if they have several callers.
+func CallerOf(ctx context.Context) (id uint64, sure bool) {
+	if c, ok := ctx.Value(callerKey{}).(caller); ok {
+		return c.id, c.sure
+	}
+	return optionsOf(ctx).Caller, true
 }
 
 // meta returns the _meta member of a request's params in dialect d, with the members that the

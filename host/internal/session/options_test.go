@@ -113,7 +113,7 @@ func TestOrigin(t *testing.T) {
 			var s *Session
 			var heard []string
 			s = d.open(func(c *setup) {
-				c.Notify = func(method string, params json.RawMessage) {
+				c.Notify = func(method string, params json.RawMessage, _ uint64) {
 					label, subscription := s.Origin(method, params)
 					heard = append(heard, label+"/"+subscription)
 				}

@@ -181,7 +181,7 @@ func TestRelayComesAfterWhatWasBefore(t *testing.T) {
 		})))
 		var heard atomic.Int32
 		s := d.open(func(c *setup) {
-			c.Notify = func(string, json.RawMessage) { time.Sleep(time.Second); heard.Add(1) }
+			c.Notify = func(string, json.RawMessage, uint64) { time.Sleep(time.Second); heard.Add(1) }
 		})
 		began := time.Now()
 		if _, err := s.Relay(t.Context(), &Relay{Method: "x"}); err != nil {

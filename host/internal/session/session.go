@@ -53,10 +53,11 @@ type Config struct {
 	// NoValidate turns off the checks of tool calls against the tools' schemas.
 	NoValidate bool
 
-	// Notify receives the server's notifications, in order. Warn receives texts about oddities of
+	// Notify receives the server's notifications, in order, each with the caller of the calls that
+	// it may belong to, or 0 if that is not certain; see [CallerOf]. Warn receives texts about oddities of
 	// the server that did no harm. It must return at once, since a connection may be waiting for
 	// it. Both may be nil.
-	Notify func(method string, params json.RawMessage)
+	Notify func(method string, params json.RawMessage, caller uint64)
 	Warn   func(text string)
 
 	// Listed is called when [Session.Written] returns something else from now on: a list has come,
@@ -120,7 +121,7 @@ func New(cfg Config) (*Session, error) {
 		cfg.Changed = func() {}
 	}
 	if cfg.Notify == nil {
-		cfg.Notify = func(string, json.RawMessage) {}
+		cfg.Notify = func(string, json.RawMessage, uint64) {}
 	}
 	handshakeParams, err := newHandshakeParams(&cfg)
 	if err != nil {

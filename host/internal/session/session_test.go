@@ -261,7 +261,7 @@ func TestCloseFromCallbacks(t *testing.T) {
 		closeNow := func(from string) { s.Close(); closed <- from }
 		configure := func(c *setup) {
 			c.Warn = func(string) { go closeNow("Warn") }
-			c.Notify = func(string, json.RawMessage) { closeNow("Notify") }
+			c.Notify = func(string, json.RawMessage, uint64) { closeNow("Notify") }
 			c.Roots = func(context.Context) ([]mcp.Root, error) { closeNow("Roots"); return nil, nil }
 		}
 		triggers := map[string]func(p *process){
@@ -375,7 +375,7 @@ func TestNotifications(t *testing.T) {
 		heard := make(chan string, 9)
 		d := launcher(newServer())
 		d.open(func(c *setup) {
-			c.Notify = func(method string, params json.RawMessage) { heard <- method + " " + string(params) }
+			c.Notify = func(method string, params json.RawMessage, _ uint64) { heard <- method + " " + string(params) }
 		})
 		p := d.process(0)
 		p.print(`{"jsonrpc":"2.0","method":"notifications/logging/message","params":{"level":"info"}}`)

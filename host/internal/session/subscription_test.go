@@ -336,7 +336,7 @@ func TestSubscriptionOfAClosedSession(t *testing.T) {
 			d := launcher(hub(era))
 			var s *Session
 			s = d.open(func(c *setup) {
-				c.Notify = func(method string, _ json.RawMessage) {
+				c.Notify = func(method string, _ json.RawMessage, _ uint64) {
 					if method == mcp.NotificationToolsListChanged {
 						s.Close()
 					}
