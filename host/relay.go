@@ -34,6 +34,12 @@ import (
 //	// with a token that is Wharf's own. nil asks for none. The rules are those of
 //	// [RequestOptions].Progress, whose place it takes.
 //	Progress func(params json.RawMessage)
+//
+//	// Header returns the text of a header, named in lower case, with which a client sent the
+//	// request over HTTP, and whether it was there. The arguments that a modern server over HTTP
+//	// wants repeated in headers are compared with it; if they differ, the request is refused
+//	// as that server would. nil compares nothing.
+//	Header func(name string) (text string, there bool)
 type Relay = session.Relay
 
 // Relay sends a request of any method for somebody else and returns the result as the server

@@ -292,6 +292,7 @@ func TestRefusedOverHTTP(t *testing.T) {
 		{"other name", get, 400, "-32020", modernHeaders("prompts/get", "Mcp-Name: q")},
 		{"name in bad Base64", get, 400, "-32020", modernHeaders("prompts/get", "Mcp-Name: =?base64?c?=")},
 		{"name that no header has", get, 400, "-32020", modernHeaders("prompts/get", "Mcp-Name: é")},
+		{"argument in a bad header", discover, 400, "-32020", append(headers, "Mcp-Param-X: é")},
 		{"legacy method", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + modernMeta(`{}`, "") + `}}`, 404, "-32601", modernHeaders("ping")},
 	} {
 		a := s.post(c.body, append([]string{"Authorization: Bearer good"}, c.headers...)...)

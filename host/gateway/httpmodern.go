@@ -56,7 +56,17 @@ func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		result, err := c.client.serve(ctx, &request{id: in.ID(), method: in.Method, params: in.Params, line: box})
+		result, err := c.client.serve(ctx, &request{
+			id: in.ID(), method: in.Method, params: in.Params, line: box,
+			header: func(name string) (string, bool) {
+				values := x.r.Header.Values(name)
+				if len(values) == 0 {
+					return "", false
+				}
+				text, _ := headerText(values[0]) // which checkHeaders has seen
+				return text, true
+			},
+		})
 		box.put(true, reply(in.ID(), result, err))
 	}()
 	if box.serve(x.r.Context(), x.w) != nil {
@@ -192,6 +202,14 @@ func checkHeaders(h http.Header, in *rpc.Incoming) *rpc.Error {
 		}
 		if value != m.value {
 			return mismatch("the header %s is %q, and the message has %q", m.header, value, m.value)
+		}
+	}
+	for name, values := range h {
+		if !strings.HasPrefix(name, "Mcp-Param-") {
+			continue
+		}
+		if _, ok := headerText(values[0]); !ok || len(values) > 1 {
+			return mismatch("the header %s is there twice, or not what a header may have", name)
 		}
 	}
 	return nil

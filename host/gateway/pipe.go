@@ -26,6 +26,10 @@ type request struct {
 	method string
 	params json.RawMessage
 	line   line // for what belongs to the request
+
+	// header returns the text of a header of a modern request over HTTP, named in lower case, and
+	// whether it is there; nil for other requests.
+	header func(name string) (text string, there bool)
 }
 
 // client is a client of one era. It does not know how its messages travel.

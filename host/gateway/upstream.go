@@ -73,7 +73,7 @@ func (u *upstream) info(ctx context.Context) (status.Info, error) {
 
 // relay passes a request on.
 func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (json.RawMessage, error) {
-	out.Method = r.method
+	out.Method, out.Header = r.method, r.header
 	return u.session.Relay(host.WithOptions(ctx, u.options), out)
 }
 

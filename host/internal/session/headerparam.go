@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -56,6 +57,11 @@ func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
 	}
 	arguments := q.arguments()
 	for _, m := range def.paramHeaders {
+		if q.relay != nil && q.relay.Header != nil {
+			if err := m.check(arguments, q.relay.Header); err != nil {
+				return nil, err
+			}
+		}
 		if value, ok := m.value(arguments); ok {
 			h = append(h, abi.Pair{Key: m.header, Value: headerValue(value)})
 		}
@@ -92,6 +98,40 @@ func (m headerParam) value(arguments []byte) (text string, ok bool) {
 		return strconv.FormatInt(int64(x), 10), true
 	}
 	return string(raw), true
+}
+
+// check compares the argument with the header that a client has sent
+// (2026-07-28/basic/transports/streamable-http#server-behavior-for-custom-headers).
+func (m headerParam) check(arguments []byte, sent func(name string) (string, bool)) error {
+	want, given := m.value(arguments)
+	got, there := sent(m.header)
+	if there {
+		if n, err := strconv.ParseFloat(got, 64); err == nil { // 42.0 is 42
+			if own, isNumber := strictjson.Int([]byte(want)); isNumber && !m.isText(arguments) && n == float64(own) {
+				got = want
+			}
+		}
+	}
+	if there == given && got == want {
+		return nil
+	}
+	why := fmt.Sprintf("the header %s is %q, and the argument is %q", m.header, clip(got), clip(want))
+	switch {
+	case !there:
+		why = fmt.Sprintf("the header %s is missing, and the argument is %q", m.header, clip(want))
+	case !given:
+		why = fmt.Sprintf("the header %s is %q, and there is no such argument", m.header, clip(got))
+	}
+	return &rpc.Error{Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: " + why}
+}
+
+// isText reports whether the argument is a string.
+func (m headerParam) isText(arguments []byte) bool {
+	raw := arguments
+	for _, name := range m.path {
+		raw = member(raw, name)
+	}
+	return len(raw) > 0 && raw[0] == '"'
 }
 
 // The prefix and suffix of an encoded value, which a header could not hold as it is.

@@ -338,3 +338,26 @@ func TestVersionIsKept(t *testing.T) {
 		}
 	})
 }
+
+// A header that a client has sent is compared with its argument as a server compares them.
+func TestHeaderParamCheck(t *testing.T) {
+	const args = `{"s":"x","n":42,"word":"42","t":true,"null":null}`
+	for _, c := range []struct{ name, sent, want string }{
+		{"s", "x", ""}, {"n", "42", ""}, {"n", "42.0", ""}, {"n", "4.2e1", ""}, {"word", "42", ""}, {"t", "true", ""}, {"null", "-", ""}, {"no", "-", ""},
+		{"s", "y", `"y", and the argument is "x"`}, {"s", "X", `is "x"`}, {"n", "43", `is "42"`}, {"word", "42.0", `is "42"`}, {"t", "True", `is "true"`},
+		{"s", "-", "is missing"}, {"null", "", "no such argument"}, {"no", "x", "no such argument"}, {"n", "NaN", `is "42"`},
+	} {
+		err := headerParam{header: "mcp-param-h", path: []string{c.name}}.check([]byte(args), func(name string) (string, bool) {
+			if name != "mcp-param-h" {
+				t.Error(name)
+			}
+			return strings.TrimPrefix(c.sent, "-"), c.sent != "-"
+		})
+		if c.want == "" && err == nil {
+			continue
+		}
+		if c.want == "" || codeOf(err) != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s=%s: %v", c.name, c.sent, err)
+		}
+	}
+}

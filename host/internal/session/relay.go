@@ -33,6 +33,12 @@ type Relay struct {
 	// the token of this request included, which the session has chosen. nil asks the server
 	// for none. All else is as for [RequestOptions.Progress], whose place it takes.
 	Progress func(params json.RawMessage)
+
+	// Header returns the text of a header, named in lower case, with which a client sent the request
+	// over HTTP, and whether it was there. An argument that a header has to repeat is compared with
+	// it; if they differ, the request is refused as a server refuses it. Servers that are not reached
+	// over HTTP want no such headers. nil compares nothing.
+	Header func(name string) (text string, there bool)
 }
 
 // Relay sends a request of any method and returns its result as the server wrote it, once Notify of
