@@ -15,6 +15,9 @@
 // first request decides the era of a pipe: initialize begins the legacy era, and a request that
 // names a modern revision in its _meta the modern one.
 //
+// Over HTTP, see http.go, a legacy client is a pipe too, and the responses to its requests are the
+// exchanges of its peer. A modern client has no pipe: each response is the line of its request.
+//
 // # What is told apart
 //
 //   - Within one era params, results and errors pass byte for byte, except line breaks and the

@@ -36,8 +36,8 @@ type handler struct {
 	gateway *Gateway
 	idle    time.Duration // after which a client that sends nothing is forgotten
 
-	mu       sync.Mutex // guards what is below, and the lodgers
-	accounts map[string]*account
+	mu       sync.Mutex              // guards what is below, and the lodgers
+	accounts map[string]account      // by principal
 	sessions map[string]*httpSession // by id
 	moderns  map[modernKey]*httpModern
 }
@@ -48,7 +48,7 @@ type handler struct {
 // own. Config.Principal says who the clients are. The sessions of the handler end with the gateway.
 func (g *Gateway) Handler() http.Handler {
 	return &handler{
-		gateway: g, idle: idleTime, accounts: make(map[string]*account),
+		gateway: g, idle: idleTime, accounts: make(map[string]account),
 		sessions: make(map[string]*httpSession), moderns: make(map[modernKey]*httpModern),
 	}
 }

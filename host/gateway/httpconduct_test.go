@@ -166,7 +166,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		io.Copy(io.Discard, a.Body)
 	}
 	a := s.post(initialize("0", legacy, `{}`), "User: a")
-	if body, _ := io.ReadAll(a.Body); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" || !strings.Contains(string(body), "this client has 64 sessions") {
+	if body, _ := io.ReadAll(a.Body); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" || !strings.Contains(string(body), "this client has 64 sessions here") {
 		t.Errorf("one more: %d %s", a.StatusCode, body)
 	}
 	if a := s.post(initialize("0", legacy, `{}`), "User: b"); a.StatusCode != 200 {

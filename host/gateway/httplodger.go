@@ -7,33 +7,16 @@ import (
 // Bounds of what clients over HTTP may hold.
 const (
 	maxSessions   = 1024             // legacy sessions, and modern clients that are kept, of all principals
-	maxSessionsOf = 64               // legacy sessions of one principal
+	maxSessionsOf = 64               // legacy sessions of one principal at one path
 	maxRequestsOf = 256              // HTTP requests of one principal, at once, with a message
 	maxBytesOf    = 128 << 20        // of their bodies
 	idleTime      = 30 * time.Minute // a client that sends nothing is kept
 )
 
-// account is what one principal holds.
+// account is the requests of one principal that are being answered.
 type account struct {
-	sessions, requests int
-	bytes              int64
-}
-
-// accountOf returns the account of a principal. The caller holds mu.
-func (h *handler) accountOf(principal string) *account {
-	a := h.accounts[principal]
-	if a == nil {
-		a = &account{}
-		h.accounts[principal] = a
-	}
-	return a
-}
-
-// settle forgets an account that holds nothing. The caller holds mu.
-func (h *handler) settle(principal string) {
-	if a := h.accounts[principal]; a != nil && *a == (account{}) {
-		delete(h.accounts, principal)
-	}
+	requests int
+	bytes    int64
 }
 
 // begin reports whether a principal may make another request, with a body of so many bytes. If so,
@@ -41,23 +24,21 @@ func (h *handler) settle(principal string) {
 func (h *handler) begin(principal string, size int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	defer h.settle(principal)
-	a := h.accountOf(principal)
+	a := h.accounts[principal]
 	if a.requests >= maxRequestsOf || a.requests > 0 && a.bytes+size > maxBytesOf {
 		return false
 	}
-	a.requests++
-	a.bytes += size
+	h.accounts[principal] = account{a.requests + 1, a.bytes + size}
 	return true
 }
 
 func (h *handler) over(principal string, size int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	defer h.settle(principal)
 	a := h.accounts[principal]
-	a.requests--
-	a.bytes -= size
+	if h.accounts[principal] = (account{a.requests - 1, a.bytes - size}); a.requests == 1 {
+		delete(h.accounts, principal)
+	}
 }
 
 // lodger is a client that is kept between its requests, while it is used or not idle for long. Its

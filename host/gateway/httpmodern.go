@@ -224,7 +224,7 @@ func mismatch(format string, args ...any) *rpc.Error {
 func headerText(value string) (text string, ok bool) {
 	if encoded, found := strings.CutPrefix(value, "=?base64?"); found {
 		if encoded, found = strings.CutSuffix(encoded, "?="); found {
-			text, err := base64.StdEncoding.DecodeString(encoded)
+			text, err := base64.StdEncoding.Strict().DecodeString(encoded)
 			return string(text), err == nil
 		}
 	}

@@ -3,9 +3,11 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +82,30 @@ func TestSilentResponse(t *testing.T) {
 		const want = "id: 7-0\ndata:\n\n:\n\nevent: message\nid: 7-1\ndata: {}\n\n"
 		if err := <-served; err != nil || r.String() != want {
 			t.Errorf("%v: %q", err, r.String())
+		}
+	})
+}
+
+// What a client writes into headers is taken as it is meant, or not at all.
+func FuzzHeaders(f *testing.F) {
+	for _, seed := range []string{"x", "=?base64?w6k=?=", "=?base64?", "?=", "localhost:80", "[::1]", "127.0.0.1:x", "mcp.example", "0-1", "3-18446744073709551616", "http://localhost", "null", "\x7f"} {
+		f.Add(seed)
+	}
+	g := &Gateway{config: Config{Hosts: []string{"mcp.example"}}}
+	s := &httpSession{streams: map[uint32]*httpStream{0: {}}}
+	f.Fuzz(func(t *testing.T, value string) {
+		if text, ok := headerText(value); ok && text != value && "=?base64?"+base64.StdEncoding.EncodeToString([]byte(text))+"?=" != value {
+			t.Errorf("%q is %q", value, text)
+		}
+		if g.isOurs(value) || g.isOurOrigin([]string{value}) {
+			host := strings.ToLower(value[strings.LastIndex(value, "/")+1:])
+			name, _, found := strings.Cut(strings.TrimPrefix(host, "[::1]"), ":")
+			if name != "localhost" && name != "127.0.0.1" && name != "mcp.example" && (name != "" || found && !strings.HasPrefix(host, "[::1]")) {
+				t.Errorf("%q is ours", value)
+			}
+		}
+		if st, _ := s.resume(value); st != nil && value != "" && value != "0-0" {
+			t.Errorf("%q is resumed", value)
 		}
 	})
 }

@@ -74,13 +74,17 @@ func (h *handler) openSession(x *exchange) (s *httpSession, why string) {
 	s.lodger.forget, s.lodger.end = s.forget, s.close
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	defer h.settle(x.principal)
-	a := h.accountOf(x.principal)
+	own := 0
+	for _, other := range h.sessions {
+		if other.principal == x.principal && other.server == x.server {
+			own++
+		}
+	}
 	switch {
 	case len(h.sessions)+len(h.moderns) >= maxSessions:
 		return nil, fmt.Sprintf("%d sessions are open, which is the most", maxSessions)
-	case a.sessions >= maxSessionsOf:
-		return nil, fmt.Sprintf("this client has %d sessions, which is the most: end one with DELETE", maxSessionsOf)
+	case own >= maxSessionsOf:
+		return nil, fmt.Sprintf("this client has %d sessions here, which is the most: end one with DELETE", maxSessionsOf)
 	}
 	if err := h.lodge(&s.lodger); err != nil {
 		return nil, err.Error()
@@ -90,17 +94,12 @@ func (h *handler) openSession(x *exchange) (s *httpSession, why string) {
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: sessionPipe{s.pipe, s}, Serving: true})
 	s.pipe.begin(s.peer)
 	context.AfterFunc(s.ctx, func() { h.evict(&s.lodger, false) })
-	a.sessions++
 	h.sessions[s.id] = s
 	return s, ""
 }
 
 // forget is called with mu of the handler held.
-func (s *httpSession) forget() {
-	delete(s.handler.sessions, s.id)
-	s.handler.accountOf(s.principal).sessions--
-	s.handler.settle(s.principal)
-}
+func (s *httpSession) forget() { delete(s.handler.sessions, s.id) }
 
 func (s *httpSession) close() {
 	s.cancel(nil)
