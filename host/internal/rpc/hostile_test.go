@@ -303,11 +303,11 @@ func TestOwnedResult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ownResult(e.result, msg, true)
+		got := ownPart(e.result, msg, true)
 		if aliased := &got[0] == &e.result[0]; aliased != (len(msg) > 1000) {
 			t.Errorf("of %d bytes, the result was handed over: %v", len(msg), aliased)
 		}
-		if got := ownResult(e.result, msg, false); &got[0] == &e.result[0] {
+		if got := ownPart(e.result, msg, false); &got[0] == &e.result[0] {
 			t.Error("a result was handed over that is not the peer's")
 		}
 	}
@@ -317,7 +317,7 @@ func TestOwnedResult(t *testing.T) {
 func TestOwnedResultOfHalfAMessage(t *testing.T) {
 	result := []byte("12345678")
 	for size, want := range map[int]bool{16: true, 17: false} {
-		if got := ownResult(result, make([]byte, 8, size), true); (&got[0] == &result[0]) != want {
+		if got := ownPart(result, make([]byte, 8, size), true); (&got[0] == &result[0]) != want {
 			t.Errorf("of a message of %d bytes, the result was handed over: %v", size, !want)
 		}
 	}

@@ -53,7 +53,7 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	case e.id == nil:
 		return p.onNotification(exchange, &e)
 	default:
-		p.onRequest(exchange, msg, &e)
+		p.onRequest(exchange, msg, &e, owned)
 		return abi.VerdictRequest
 	}
 }
@@ -109,7 +109,7 @@ func (p *Peer) onResponse(exchange uint32, msg []byte, e *envelope, owned bool) 
 		return abi.VerdictWrongID
 	}
 	if e.result != nil {
-		c.result = ownResult(e.result, msg, owned)
+		c.result = ownPart(e.result, msg, owned)
 	} else {
 		c.err, c.sent = p.fault(exchange, e.fault), Answered
 	}
@@ -120,13 +120,13 @@ func (p *Peer) onResponse(exchange uint32, msg []byte, e *envelope, owned bool) 
 // errUnmatched says why a response is dropped. The counters tell how that came.
 var errUnmatched = errors.New("no call waits for this response")
 
-// ownResult returns a result that outlives its message. If the peer may keep the message, the
-// result stays there, unless it would hold far more memory than its own size.
-func ownResult(result, msg []byte, owned bool) []byte {
-	if owned && cap(msg) <= 2*len(result) {
-		return result
+// ownPart returns a result, or params, that outlive their message. If the peer may keep the message,
+// they stay there, unless they would hold far more memory than their own size.
+func ownPart(part, msg []byte, owned bool) []byte {
+	if owned && cap(msg) <= 2*len(part) {
+		return part
 	}
-	return append(make([]byte, 0, len(result)), result...)
+	return append(make([]byte, 0, len(part)), part...)
 }
 
 // fault returns the error that a server answered, with the HTTP status of the response.
@@ -197,7 +197,7 @@ func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 
 // onRequest passes a request of the server to the handler. If there is no handler or it is busy,
 // the server gets a refusal. If no replies may be sent, it drops the request.
-func (p *Peer) onRequest(exchange uint32, msg []byte, e *envelope) {
+func (p *Peer) onRequest(exchange uint32, msg []byte, e *envelope, owned bool) {
 	p.tally.requests.Add(1)
 	if p.flight.terms.Load().NoReplies {
 		p.tally.refused.Add(1)
@@ -206,10 +206,12 @@ func (p *Peer) onRequest(exchange uint32, msg []byte, e *envelope) {
 	}
 	in := &Incoming{
 		Method: string(strictjson.Unquote(e.method)),
-		Params: bytes.Clone(e.params),
 		id:     bytes.Clone(e.id),
 
 		exchange: exchange,
+	}
+	if e.params != nil {
+		in.Params = ownPart(e.params, msg, owned)
 	}
 	in.caller, in.sure = p.flight.callerOf(exchange)
 	if refusal := p.admit(in); refusal != nil {
