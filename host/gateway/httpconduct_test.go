@@ -224,3 +224,26 @@ func TestRequestsAreBounded(t *testing.T) {
 	for status() == 503 {
 	}
 }
+
+// A gateway that ends tells the clients that listen, and leaves no response open.
+func TestGatewayEndsOverHTTP(t *testing.T) {
+	s := newSite(t, legacy)
+	session, srv := s.open(legacy, `{}`)
+	l := s.do(t.Context(), "GET", "", session)
+	l.events("0-0")
+	a, leave := s.begun(srv, session)
+	defer leave()
+	a.events("3-0", "3-1 "+progressed)
+	go func() { s.server().greet(legacy) }()
+	m := s.post(`{"jsonrpc":"2.0","id":"li","method":"subscriptions/listen","params":{`+modernMeta(`{}`, "")+`,"notifications":{}}}`, modernHeaders("subscriptions/listen")...)
+	m.events(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":"li"}}}`)
+	if err := s.gateway.Close(); err != nil {
+		t.Error(err)
+	}
+	m.events(`{"jsonrpc":"2.0","id":"li","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"li"}}}`, "")
+	l.events("")
+	a.events("")
+	if a := s.post(initialize("0", legacy, `{}`)); a.StatusCode != 503 {
+		t.Errorf("a closed gateway: %d", a.StatusCode)
+	}
+}

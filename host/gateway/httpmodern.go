@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -24,8 +26,25 @@ type httpModern struct {
 	lodger
 	client *modernClient
 
-	mu   sync.Mutex
-	open []*outbox // of its requests
+	mu        sync.Mutex
+	open      []*outbox    // of its requests
+	listening int          // those that have subscribed
+	changed   ctxcond.Cond // listening has changed
+}
+
+// farewell is how long a gateway that ends waits for the last message of subscriptions.
+const farewell = 5 * time.Second
+
+// close ends the client: first its subscriptions, which are told, and then the rest.
+func (c *httpModern) close() {
+	c.client.inputEnded()
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	c.mu.Lock()
+	for c.listening > 0 && c.changed.Await(ctx, &c.mu) == nil {
+	}
+	c.mu.Unlock()
+	c.client.leave()
 }
 
 // postModern answers a request of a modern client, or takes a notification. A client that leaves
@@ -48,8 +67,11 @@ func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
 		return
 	}
 	box := newOutbox(false)
-	c.opened(box)
-	defer c.ended(box)
+	listens := 0
+	if in.Method == mcp.MethodListen {
+		listens = 1
+	}
+	c.opened(box, listens)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
 	defer cancel(nil)
 	defer context.AfterFunc(c.client.ctx, func() { cancel(ErrClosed) })()
@@ -68,6 +90,7 @@ func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
 			},
 		})
 		box.put(true, reply(in.ID(), result, err))
+		c.ended(box, listens)
 	}()
 	if box.serve(x.r.Context(), x.w) != nil {
 		cancel(errLeft)
@@ -117,23 +140,29 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	if err := h.lodge(&c.lodger); err != nil {
 		return nil, err.Error()
 	}
-	c.client = newModernClient(h.gateway.ctx, h.gateway, c, key.principal, key.server)
-	c.end = c.client.leave
-	context.AfterFunc(c.client.ctx, func() { h.evict(&c.lodger, false) })
+	c.client = newModernClient(context.WithoutCancel(h.gateway.ctx), h.gateway, c, key.principal, key.server)
+	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.lodger, false) })
+	c.end = func() {
+		stop()
+		c.close()
+	}
 	h.moderns[key] = c
 	return c, ""
 }
 
-func (c *httpModern) opened(box *outbox) {
+func (c *httpModern) opened(box *outbox, listens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = append(c.open, box)
+	c.listening += listens
 }
 
-func (c *httpModern) ended(box *outbox) {
+func (c *httpModern) ended(box *outbox, listens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = slices.DeleteFunc(c.open, func(other *outbox) bool { return other == box })
+	c.listening -= listens
+	c.changed.Broadcast()
 }
 
 // ask refuses: a modern client is asked in the results of its requests.
