@@ -3,7 +3,6 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -94,11 +93,6 @@ type modernMeta struct {
 
 // readMeta reads the _meta of a modern request (2026-07-28/basic/index#meta).
 func readMeta(params []byte) (m modernMeta, refusal *rpc.Error) {
-	defer func() {
-		if refusal != nil {
-			refusal.HTTP = http.StatusBadRequest
-		}
-	}()
 	own := member(params, "_meta")
 	version := member(own, mcp.MetaProtocolVersion)
 	m = modernMeta{

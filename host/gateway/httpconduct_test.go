@@ -247,3 +247,32 @@ func TestGatewayEndsOverHTTP(t *testing.T) {
 		t.Errorf("a closed gateway: %d", a.StatusCode)
 	}
 }
+
+// A legacy server is told once what a client offers, so modern clients that offer something else are
+// other clients to it. They are few.
+func TestModernClientsByCapabilities(t *testing.T) {
+	s := newSite(t, legacy)
+	offers := []string{`{}`, `{"sampling":{}}`, `{"roots":{}}`, `{"elicitation":{}}`, `{"elicitation":{"form":{}}}`}
+	var first *end
+	for n, offered := range append(offers, offers[4], offers[0]) {
+		fresh := n != 5 // the one before it offered the same
+		if fresh {
+			go func() {
+				srv := s.server()
+				if n == 0 {
+					first = srv
+				}
+				if got := srv.read(); !strings.Contains(got, `"capabilities":`+offered) {
+					t.Errorf("%d: %s, want %s", n, got, offered)
+				}
+				srv.send(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+			}()
+		}
+		a := s.post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+modernMeta(offered, "")+`}}`, modernHeaders("server/discover")...)
+		if body, _ := io.ReadAll(a.Body); a.StatusCode != 200 || !strings.Contains(string(body), `"result"`) {
+			t.Fatalf("%d: %d %s", n, a.StatusCode, body)
+		}
+	}
+	for range first.lines { // it has ended, and its place was taken
+	}
+}

@@ -8,6 +8,7 @@ import (
 const (
 	maxSessions   = 1024             // legacy sessions, and modern clients that are kept, of all principals
 	maxSessionsOf = 64               // legacy sessions of one principal at one path
+	maxModernsOf  = 4                // modern clients of one principal at one path, by capabilities
 	maxRequestsOf = 256              // HTTP requests of one principal, at once, with a message
 	maxBytesOf    = 128 << 20        // of their bodies
 	idleTime      = 30 * time.Minute // a client that sends nothing is kept
@@ -48,6 +49,7 @@ type lodger struct {
 	end    func() // ends it; called once, after forget
 	using  int    // requests that it is in
 	gone   bool
+	left   time.Time   // when using fell to 0
 	timer  *time.Timer // runs while using is 0
 }
 
@@ -78,6 +80,7 @@ func (h *handler) leave(l *lodger) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l.using--; l.using == 0 && !l.gone {
+		l.left = time.Now()
 		l.timer.Reset(h.idle)
 	}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -17,9 +18,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// modernKey names a modern client: all requests of one principal at one path are one client to a
-// legacy server, which has no other way to know whose they are.
-type modernKey struct{ principal, server string }
+// modernKey names a modern client: all requests of one principal at one path with the same
+// capabilities are one client to a legacy server, which has no other way to know whose they are and is
+// told of the capabilities once.
+type modernKey struct {
+	principal, server string
+	capabilities      [sha256.Size]byte // a hash of them
+}
 
 // httpModern is a modern client over HTTP.
 type httpModern struct {
@@ -50,22 +55,25 @@ func (c *httpModern) close() {
 // postModern answers a request of a modern client, or takes a notification. A client that leaves
 // before the answer cancels its request.
 func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
-	if in.ID() != nil {
-		if fault := checkHeaders(x.r.Header, in); fault != nil {
-			x.answer(http.StatusBadRequest, rpc.AppendReply(nil, in.ID(), nil, fault))
-			return
-		}
+	if in.ID() == nil { // no revision has one that means something here
+		x.w.WriteHeader(http.StatusAccepted)
+		return
 	}
-	c, why := h.modern(modernKey{x.principal, x.server})
+	fault := checkHeaders(x.r.Header, in)
+	var m modernMeta
+	if fault == nil {
+		m, fault = readMeta(in.Params)
+	}
+	if fault != nil {
+		x.answer(http.StatusBadRequest, rpc.AppendReply(nil, in.ID(), nil, fault))
+		return
+	}
+	c, why := h.modern(modernKey{x.principal, x.server, sha256.Sum256(m.capabilities)})
 	if c == nil {
 		x.busy(why)
 		return
 	}
 	defer h.leave(&c.lodger)
-	if in.ID() == nil { // no revision has one that means something here
-		x.w.WriteHeader(http.StatusAccepted)
-		return
-	}
 	box := newOutbox(false)
 	listens := 0
 	if in.Method == mcp.MethodListen {
@@ -127,6 +135,18 @@ func statusOf(fault *rpc.Error) int {
 // modern returns a modern client, which is in one more request, or why there is none.
 func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	h.mu.Lock()
+	for h.moderns[key] == nil { // which others may make meanwhile
+		idle, full := h.crowd(key)
+		if !full {
+			break
+		}
+		h.mu.Unlock()
+		if idle == nil {
+			return nil, fmt.Sprintf("requests of %d clients with other capabilities are being answered, which is the most", maxModernsOf)
+		}
+		h.evict(&idle.lodger, true)
+		h.mu.Lock()
+	}
 	defer h.mu.Unlock()
 	if c := h.moderns[key]; c != nil {
 		h.enter(&c.lodger)
@@ -148,6 +168,22 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	}
 	h.moderns[key] = c
 	return c, ""
+}
+
+// crowd reports whether a principal has as many clients at a path as it may, and which of them was not
+// used for the longest time; nil if all are used. The caller holds mu.
+func (h *handler) crowd(key modernKey) (idle *httpModern, full bool) {
+	n := 0
+	for other, c := range h.moderns {
+		if other.principal != key.principal || other.server != key.server {
+			continue
+		}
+		n++
+		if c.using == 0 && (idle == nil || c.left.Before(idle.left)) {
+			idle = c
+		}
+	}
+	return idle, n >= maxModernsOf
 }
 
 func (c *httpModern) opened(box *outbox, listens int) {
