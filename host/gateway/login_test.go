@@ -20,30 +20,34 @@ import (
 // newProtected starts a server over HTTP that wants a sign-in for calls.
 func newProtected(t *testing.T, protocol string) *oauthtest.Resource {
 	o := oauthtest.New(t.Cleanup)
-	var message struct {
+	type message struct {
 		ID     json.RawMessage
 		Method string
 	}
+	read := func(r *http.Request) (m message) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body)) // which is read twice
+		json.Unmarshal(body, &m)
+		return m
+	}
 	p := oauthtest.NewResource(t.Cleanup, o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if message.ID == nil {
+		m := read(r)
+		if m.ID == nil {
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}
 		result := map[string]string{
 			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{}}`, "server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{}}`,
 			"tools/list": `{"tools":[]}`, "tools/call": `{"content":[]}`,
-		}[message.Method]
+		}[m.Method]
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, message.ID, result)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 	}))
-	p.Refuse = func(token string, r *http.Request) (status int, why string) { // one request comes at a time
+	p.Refuse = func(token string, r *http.Request) (status int, why string) {
 		if r.Method != "POST" {
 			return http.StatusMethodNotAllowed, ""
 		}
-		body, _ := io.ReadAll(r.Body)
-		message.ID = nil
-		json.Unmarshal(body, &message)
-		if message.Method == "tools/call" && !o.Admits(token) {
+		if read(r).Method == "tools/call" && !o.Admits(token) {
 			return http.StatusUnauthorized, p.Challenge("")
 		}
 		return 0, ""
