@@ -25,9 +25,10 @@ func newServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve --http ADDRESS",
 		Short: "Be all your servers over HTTP, for editors and agents",
-		Long: `Serve MCP clients over Streamable HTTP: each of your servers has a path of its own,
-whatever transport and sign-in it needs, and is started when a client first needs it.
-Clients of any revision of the protocol reach servers of any.
+		Long: `Serve MCP clients over Streamable HTTP: all your servers as one at /mcp, where tools and
+prompts are called SERVER__NAME, and each at a path of its own, whatever transport and
+sign-in it needs. A server is started when a client first needs it. Clients of any
+revision of the protocol reach servers of any.
 
 ADDRESS is a port, or an address of this machine and a port; port 0 is any that is free.
 Clients send the header Authorization: Bearer, with a token that is made at the first
@@ -110,16 +111,17 @@ func (a *app) approved(ctx context.Context, h *host.Host, all []config.Server) (
 	return may
 }
 
-// served is a server that clients reach, for programs.
+// served is a server that clients reach, for programs. Without a name it is all of them as one.
 type served struct {
-	Name  string `json:"name"`
+	Name  string `json:"name,omitempty"`
 	URL   string `json:"url"`
 	Token string `json:"token_file"`
 }
 
 // tellServed prints where clients reach what.
 func (a *app) tellServed(address, file string, servers []host.Server) error {
-	list, rows := []served{}, plain.Table{{"NAME", "URL"}}
+	all := "http://" + address + "/mcp"
+	list, rows := []served{{URL: all, Token: file}}, plain.Table{{"NAME", "URL"}, {"(all as one)", all}}
 	for _, server := range servers {
 		at := (&url.URL{Scheme: "http", Host: address, Path: "/mcp/" + server.Name}).String()
 		list = append(list, served{server.Name, at, file})

@@ -16,16 +16,16 @@ func TestServeOverHTTP(t *testing.T) {
 	t.Parallel()
 	p := start(t, (*exec.Cmd).StdoutPipe, "wharf", "serve", "--http", "0")
 	var list []served
-	if line := p.await("demo"); json.Unmarshal([]byte(line), &list) != nil || len(list) != 1 || list[0].Name != demoName {
+	if line := p.await("demo"); json.Unmarshal([]byte(line), &list) != nil || len(list) != 2 || list[1].Name != demoName {
 		t.Fatal(line)
 	}
-	token, err := os.ReadFile(list[0].Token)
+	token, err := os.ReadFile(list[1].Token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	call := func(token string) string {
 		file := filepath.Join(t.TempDir(), "wharf.toml")
-		text := "[servers.far]\nurl = \"" + list[0].URL + "\"\nheaders = { Authorization = \"Bearer " + token + "\" }\n"
+		text := "[servers.far]\nurl = \"" + list[1].URL + "\"\nheaders = { Authorization = \"Bearer " + token + "\" }\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

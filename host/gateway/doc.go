@@ -18,6 +18,10 @@
 // Over HTTP, see http.go, a legacy client is a pipe too, and the responses to its requests are the
 // exchanges of its peer. A modern client has no pipe: each response is the line of its request.
 //
+// A client of all servers as one is an [aggregate]: it has a legacyClient or a modernClient of its own
+// for each server that it uses, and translates names before and behind them (names.go, renamed.go).
+// What it lists is what a gateway knows of its servers, started or not (lists.go).
+//
 // # What is told apart
 //
 //   - Within one era params, results and errors pass byte for byte, except line breaks and the

@@ -16,11 +16,12 @@ import (
 
 // Config says what a gateway serves.
 type Config struct {
-	// Servers are the entries of the servers that clients reach, each under a name of its own. Over
-	// HTTP each has a path of its own.
+	// Servers are the entries of the servers that clients reach, each under a name of its own. Their
+	// order is that of lists. Over HTTP each also has a path of its own.
 	Servers []host.Server
 
-	// Bare has a client on a stream reach the only server as if it were connected to it.
+	// Bare has a client on a stream reach the only server as if it were connected to it. Without it
+	// such a client reaches all servers as one.
 	Bare bool
 
 	// Transport is the plugin that frames the messages of clients on streams; "" is stdio.
@@ -42,6 +43,7 @@ type Gateway struct {
 	host   *host.Host
 	config Config
 	seal   *seal
+	known  knownServers
 
 	parkTime time.Duration // how long a client may take to answer a question
 
@@ -55,7 +57,8 @@ type Gateway struct {
 // ErrClosed is why clients of a closed gateway are served no more.
 var ErrClosed = errors.New("the gateway is closed")
 
-// New returns a gateway to servers. It starts nothing: a client that needs a server has it started. The caller closes the gateway before it closes the host.
+// New returns a gateway to servers. It starts nothing: a client that needs a server has it started.
+// The caller closes the gateway before it closes the host.
 func New(h *host.Host, c Config) (*Gateway, error) {
 	if c.Bare && len(c.Servers) != 1 {
 		return nil, fmt.Errorf("gateway: Config.Servers has %d entries, and a bare client reaches one", len(c.Servers))
@@ -83,15 +86,11 @@ func (g *Gateway) server(name string) (s host.Server, found bool) {
 	return g.config.Servers[at], true
 }
 
-// ServeConn serves one client over a stream, which it closes. It needs Config.Bare. It returns when the client has ended
+// ServeConn serves one client over a stream, which it closes. It returns when the client has ended
 // its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. An
-// error says why the stream broke. The client has sessions of its own with the server; none is left
+// error says why the stream broke. The client has sessions of its own with the servers; none is left
 // when ServeConn returns.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
-	if !g.config.Bare {
-		stream.Close()
-		return errors.New("gateway: ServeConn without Config.Bare")
-	}
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
@@ -105,7 +104,11 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
 
-	p := newPipe(ctx, g, g.config.Servers[0].Name)
+	only := ""
+	if g.config.Bare {
+		only = g.config.Servers[0].Name
+	}
+	p := newPipe(ctx, g, only)
 	defer p.leave()
 	a, err := g.host.Accept(ctx, connect.Accept{
 		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: p,

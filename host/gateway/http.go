@@ -42,8 +42,8 @@ type handler struct {
 	moderns  map[modernKey]*httpModern
 }
 
-// Handler returns a handler that serves clients over HTTP: each server at /mcp/NAME, as if the clients
-// were connected to it. It serves only requests whose Host, and Origin where there is one, is a name
+// Handler returns a handler that serves clients over HTTP: all servers as one at /mcp, and each at
+// /mcp/NAME, as if the clients were connected to it. It serves only requests whose Host, and Origin where there is one, is a name
 // of this machine or one of Config.Hosts: else any web page could reach the servers by a name of its
 // own. Config.Principal says who the clients are. The sessions of the handler end with the gateway.
 func (g *Gateway) Handler() http.Handler {
@@ -58,7 +58,7 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	principal string
-	server    string // the name of the server that is reached bare
+	server    string // the name of the server that is reached bare; "" is all of them as one
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -79,8 +79,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	var found bool
-	if x.server, found = strings.CutPrefix(r.URL.Path, "/mcp/"); found {
+	found := r.URL.Path == "/mcp"
+	if name, bare := strings.CutPrefix(r.URL.Path, "/mcp/"); bare {
+		x.server = name
 		_, found = h.gateway.server(x.server)
 	}
 	if !found {

@@ -29,7 +29,9 @@ type modernKey struct {
 // httpModern is a modern client over HTTP.
 type httpModern struct {
 	lodger
-	client *modernClient
+	client client
+	ctx    context.Context // ends with the client
+	cancel context.CancelFunc
 
 	mu        sync.Mutex
 	open      []*outbox    // of its requests
@@ -49,6 +51,7 @@ func (c *httpModern) close() {
 	for c.listening > 0 && c.changed.Await(ctx, &c.mu) == nil {
 	}
 	c.mu.Unlock()
+	c.cancel()
 	c.client.leave()
 }
 
@@ -82,7 +85,7 @@ func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
 	c.opened(box, listens)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
 	defer cancel(nil)
-	defer context.AfterFunc(c.client.ctx, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -160,7 +163,8 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	if err := h.lodge(&c.lodger); err != nil {
 		return nil, err.Error()
 	}
-	c.client = newModernClient(context.WithoutCancel(h.gateway.ctx), h.gateway, c, key.principal, key.server)
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(h.gateway.ctx))
+	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, key.principal, key.server)
 	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.lodger, false) })
 	c.end = func() {
 		stop()

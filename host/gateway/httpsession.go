@@ -156,13 +156,11 @@ func (h *handler) delete(x *exchange) {
 
 // client reports whether the client of the session has been greeted, and the revision agreed on.
 func (s *httpSession) client() (open bool, version string) {
-	c, ok := s.pipe.current().(*legacyClient)
-	if !ok {
+	c := s.pipe.current()
+	if c == nil || c.handshake() == nil {
 		return false, ""
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.open, c.version
+	return c.handshake().agreed()
 }
 
 // post takes a message that is not the first.

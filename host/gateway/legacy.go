@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -21,22 +20,20 @@ type legacyClient struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	watches watches
-	started chan struct{} // closed when the result of initialize is on its way
+	hands   *handshake
 
 	mu           sync.Mutex
-	opening      chan struct{}   // closed when the initialize under way is answered; nil if there is none
-	openingID    string          // the id of that initialize
-	open         bool            // there is a result of initialize
 	capabilities json.RawMessage // of the client
-	version      string          // the revision that was agreed on
 	server       *upstream
 }
 
 func newLegacyClient(ctx context.Context, g *Gateway, l line, only string) *legacyClient {
-	c := &legacyClient{gateway: g, line: l, only: only, started: make(chan struct{})}
+	c := &legacyClient{gateway: g, line: l, only: only, hands: newHandshake()}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
+
+func (c *legacyClient) handshake() *handshake { return c.hands }
 
 func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, error) {
 	switch r.method {
@@ -62,80 +59,35 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 		return empty, nil
 	}
 	if slices.Contains(modernOnly, r.method) {
-		return nil, noMethod(r.method, c.version)
+		_, version := c.hands.agreed()
+		return nil, noMethod(r.method, version)
 	}
 	return c.relay(ctx, u, r)
-}
-
-// expect says that an initialize has arrived. The requests behind it wait for its answer, even if
-// they are served first.
-func (c *legacyClient) expect(id json.RawMessage) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.opening == nil && !c.open {
-		c.opening, c.openingID = make(chan struct{}), string(id)
-	}
-}
-
-// answered says that an initialize is answered, and that what is sent from now on comes behind the
-// answer. A client whose initialize has failed may send another.
-func (c *legacyClient) answered(id json.RawMessage) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.opening == nil || c.openingID != string(id) {
-		return
-	}
-	close(c.opening)
-	if c.opening = nil; c.open {
-		close(c.started)
-	}
 }
 
 // opened returns the session with the server, for a message that comes after initialize. It waits
 // for an initialize that is under way.
 func (c *legacyClient) opened(ctx context.Context, method string) (*upstream, error) {
-	c.mu.Lock()
-	opening := c.opening
-	c.mu.Unlock()
-	if opening != nil {
-		select {
-		case <-opening:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	if err := c.hands.await(ctx, method); err != nil {
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.open {
-		return nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: method + " came before initialize was answered"}
-	}
 	return c.server, nil
 }
 
 // awaitStart waits until the result of initialize is on its way: before that the client expects
 // nothing else.
-func (c *legacyClient) awaitStart(ctx context.Context) error {
-	select {
-	case <-c.started:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-c.ctx.Done():
-		return context.Cause(c.ctx)
-	}
-}
+func (c *legacyClient) awaitStart(ctx context.Context) error { return c.hands.awaitStart(ctx, c.ctx) }
 
 // initialize opens the session (2025-11-25/basic/lifecycle#initialization).
 func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMessage, error) {
+	if err := c.hands.begin(r.id); err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
-	again := c.open || c.openingID != string(r.id)
-	if !again {
-		c.capabilities = member(r.params, "capabilities")
-	}
+	c.capabilities = member(r.params, "capabilities")
 	c.mu.Unlock()
-	if again {
-		return nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: "initialize was sent before on this connection"}
-	}
 	u, result, err := c.connect(ctx, r.params)
 	if err != nil {
 		return nil, c.gateway.fault(err)
@@ -143,7 +95,8 @@ func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMess
 	c.watchLists(ctx, u)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open, c.server, c.version = true, u, text(result, "protocolVersion")
+	c.server = u
+	c.hands.succeed(text(result, "protocolVersion"))
 	if c.ctx.Err() != nil {
 		u.session.Close() // leave did not see it
 	}
@@ -153,22 +106,30 @@ func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMess
 // connect makes the session that the params of initialize ask for, and returns the result of
 // initialize.
 func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *upstream, result json.RawMessage, err error) {
-	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
-	version := text(params, "protocolVersion")
-	switch {
-	case version == "":
-		return nil, nil, invalidParams("initialize: params.protocolVersion is not a string")
-	case capabilities != nil && !isObject(capabilities), info != nil && !isObject(info):
-		return nil, nil, invalidParams("initialize: params.capabilities or params.clientInfo is not an object")
+	if err := checkHello(params); err != nil {
+		return nil, nil, err
 	}
+	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
 	server, _ := c.gateway.server(c.only)
 	if u, err = c.gateway.connect(c, server, info, capabilities); err != nil {
 		return nil, nil, err
 	}
-	if result, err = c.greeting(ctx, u, version); err != nil {
+	if result, err = c.greeting(ctx, u, text(params, "protocolVersion")); err != nil {
 		u.session.Close()
 	}
 	return u, result, err
+}
+
+// checkHello returns an error for params of initialize that mean nothing.
+func checkHello(params json.RawMessage) error {
+	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
+	switch {
+	case text(params, "protocolVersion") == "":
+		return invalidParams("initialize: params.protocolVersion is not a string")
+	case capabilities != nil && !isObject(capabilities), info != nil && !isObject(info):
+		return invalidParams("initialize: params.capabilities or params.clientInfo is not an object")
+	}
+	return nil
 }
 
 // greeting returns the result of initialize. It starts the server, and waits for it only if nothing

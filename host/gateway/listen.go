@@ -34,12 +34,20 @@ func (r *request) tagged(params json.RawMessage) json.RawMessage {
 	return editMeta(params, change{mcp.MetaSubscriptionID, r.id})
 }
 
+// readFilter returns what a stream is to report.
+func readFilter(r *request) (f mcp.Filter, err error) {
+	wanted := member(r.params, "notifications")
+	if !isObject(wanted) || json.Unmarshal(wanted, &f) != nil {
+		err = invalidParams("subscriptions/listen: params.notifications is not a filter")
+	}
+	return f, err
+}
+
 // listen keeps a stream until the client cancels it or goes, or the server takes it back.
 func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
-	wanted := member(r.params, "notifications")
-	var filter mcp.Filter
-	if !isObject(wanted) || json.Unmarshal(wanted, &filter) != nil {
-		return nil, invalidParams("subscriptions/listen: params.notifications is not a filter")
+	filter, err := readFilter(r)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

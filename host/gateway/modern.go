@@ -190,6 +190,9 @@ func (c *modernClient) told(u *upstream, e host.Event) {
 // ownNotifications are about messages between the host and the server.
 var ownNotifications = []string{mcp.NotificationProgress, mcp.NotificationCancelled, mcp.NotificationAcknowledged}
 
+// handshake returns nil: a modern client has none.
+func (c *modernClient) handshake() *handshake { return nil }
+
 func (c *modernClient) inputEnded() { c.streams.end() }
 
 func (c *modernClient) leave() {

@@ -41,6 +41,9 @@ type client interface {
 	// hear takes a notification of the client. It is called for one after the other.
 	hear(method string, params json.RawMessage)
 
+	// handshake returns that of a legacy client.
+	handshake() *handshake
+
 	// inputEnded says that the client asks for nothing more.
 	inputEnded()
 
@@ -48,12 +51,24 @@ type client interface {
 	leave()
 }
 
+// newClient returns a client of an era. only is the name of the server that it reaches bare; without
+// it reaches all servers as one.
+func (g *Gateway) newClient(ctx context.Context, era mcp.Era, l line, principal, only string) client {
+	switch {
+	case only == "":
+		return newAggregate(ctx, g, era, l, principal)
+	case era == mcp.Legacy:
+		return newLegacyClient(ctx, g, l, only)
+	}
+	return newModernClient(ctx, g, l, principal, only)
+}
+
 // pipe is a client with a peer of its own: one on a stream, or a session over HTTP. Its first request
 // that is served decides its era.
 type pipe struct {
 	ctx     context.Context // ends with ServeConn
 	gateway *Gateway
-	only    string        // the name of the server that the client reaches
+	only    string        // the name of the server that the client reaches bare; "" is all of them as one
 	ready   chan struct{} // closed when peer is set
 	peer    *rpc.Peer
 
@@ -96,22 +111,19 @@ func (p *pipe) Admit(in *rpc.Incoming) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.client == nil {
-		switch eraOf(in.Method, in.Params) {
-		case mcp.Legacy:
-			p.client = newLegacyClient(p.ctx, p.gateway, channel{pipe: p}, p.only)
-		case mcp.Modern:
-			p.client = newModernClient(p.ctx, p.gateway, channel{pipe: p}, rand.Text(), p.only)
+		if era := eraOf(in.Method, in.Params); era != "" {
+			p.client = p.gateway.newClient(p.ctx, era, channel{pipe: p}, rand.Text(), p.only)
 		}
 	}
-	if c, ok := p.client.(*legacyClient); ok && in.Method == mcp.MethodInitialize {
-		c.expect(in.ID())
+	if p.client != nil && p.client.handshake() != nil && in.Method == mcp.MethodInitialize {
+		p.client.handshake().expect(in.ID())
 	}
 }
 
 // Over tells a legacy client that the answer to initialize is on its way.
 func (p *pipe) Over(in *rpc.Incoming, _ bool) {
-	if c, ok := p.current().(*legacyClient); ok && in.Method == mcp.MethodInitialize {
-		c.answered(in.ID())
+	if c := p.current(); c != nil && c.handshake() != nil && in.Method == mcp.MethodInitialize {
+		c.handshake().answered(in.ID())
 	}
 }
 

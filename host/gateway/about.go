@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// aggregateInfo is what the aggregate calls itself.
+var aggregateInfo = json.RawMessage(`{"name":"wharf","version":"0.1.0"}`)
+
+const (
+	maxInstructions = 8 << 10 // bytes, of all servers together
+	maxOfServer     = 2 << 10 // bytes, of one server
+)
+
+// initialize answers a legacy client. No server is started for that.
+func (a *aggregate) initialize(r *request) (json.RawMessage, error) {
+	if err := a.hands.begin(r.id); err != nil {
+		return nil, err
+	}
+	if err := checkHello(r.params); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.hello = r.params
+	a.mu.Unlock()
+	version := settle(text(r.params, "protocolVersion"), mcp.LatestLegacy)
+	a.hands.succeed(version)
+	return edit(nil, change{"protocolVersion", quote(version)},
+		change{"capabilities", a.capabilities()},
+		change{"serverInfo", aggregateInfo},
+		change{"instructions", a.instructions()}), nil
+}
+
+// discover answers a modern client, as initialize does a legacy one.
+func (a *aggregate) discover() json.RawMessage {
+	return edit(nil, change{"resultType", quote(string(mcp.ResultComplete))},
+		change{"supportedVersions", supportedVersions},
+		change{"capabilities", a.capabilities()},
+		change{"instructions", a.instructions()},
+		change{"ttlMs", json.RawMessage("0")}, change{"cacheScope", quote("private")},
+		change{"_meta", edit(nil, change{mcp.MetaServerInfo, aggregateInfo})})
+}
+
+// capabilities returns what any of the servers offers. A server that is not known may offer all but
+// tasks.
+func (a *aggregate) capabilities() json.RawMessage {
+	offers := func(path ...string) bool {
+		for _, s := range a.gateway.config.Servers {
+			info := a.gateway.snapshot(s.Name).Info
+			if info.Era == "" && path[0] != "tasks" && path[0] != "extensions" || member(info.Capabilities, path...) != nil {
+				return true
+			}
+		}
+		return false
+	}
+	var all []change
+	for _, c := range []struct{ name, offer string }{
+		{"completions", `{}`}, {"logging", `{}`}, {"prompts", `{"listChanged":true}`},
+		{"resources", `{"subscribe":true,"listChanged":true}`}, {"tools", `{"listChanged":true}`},
+	} {
+		if offers(c.name) {
+			all = append(all, change{c.name, json.RawMessage(c.offer)})
+		}
+	}
+	switch {
+	case a.era == mcp.Legacy && offers("tasks"):
+		all = append(all, change{"tasks", json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)})
+	case a.era == mcp.Modern && offers("extensions", mcp.ExtensionTasks):
+		all = append(all, change{"extensions", edit(nil, change{mcp.ExtensionTasks, empty})})
+	}
+	return edit(nil, all...)
+}
+
+// instructions joins those of the servers, each under the name by which its tools begin. It returns
+// nil if there are none.
+func (a *aggregate) instructions() json.RawMessage {
+	var all strings.Builder
+	for _, s := range a.gateway.config.Servers {
+		own := strings.TrimSpace(a.gateway.snapshot(s.Name).Info.Instructions)
+		if own == "" {
+			continue
+		}
+		if len(own) > maxOfServer {
+			own = strings.ToValidUTF8(own[:maxOfServer], "") + "…"
+		}
+		part := "## " + legible(s.Name) + "\n\n" + own + "\n\n"
+		if all.Len()+len(part) > maxInstructions {
+			break
+		}
+		all.WriteString(part)
+	}
+	if all.Len() == 0 {
+		return nil
+	}
+	return quote(strings.TrimSpace(all.String()))
+}
+
+// onlyServer returns the name of the one server that offers a capability, or may offer it; "" if
+// there are none or several.
+func (g *Gateway) onlyServer(capability string) (only string) {
+	for _, s := range g.config.Servers {
+		info := g.snapshot(s.Name).Info
+		if info.Era != "" && member(info.Capabilities, capability) == nil {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = s.Name
+	}
+	return only
+}

@@ -1,0 +1,242 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// pair is a gateway to two servers as one.
+type pair struct {
+	*scene
+	notes chan *duplex // the ends of connections of the second server
+}
+
+// newPair returns a gateway to the servers files and notes, of these revisions.
+func newPair(t *testing.T, files, notes string, change ...func(*host.Config, *gateway.Config)) *pair {
+	p := &pair{notes: make(chan *duplex, 16)}
+	p.scene = newScene(t, files, func(hc *host.Config, gc *gateway.Config) {
+		hc.CatalogueDir = filepath.Join(t.TempDir(), "catalogue")
+		hc.Streams["notes"] = func(context.Context) (io.ReadWriteCloser, error) {
+			ours, theirs := newDuplex()
+			p.notes <- theirs
+			return ours, nil
+		}
+		gc.Servers = append(gc.Servers, host.Server{Name: "notes", Transport: "socket", Address: "memory:notes", Protocol: notes})
+		gc.Bare = false
+		for _, f := range change {
+			f(hc, gc)
+		}
+	})
+	return p
+}
+
+func TestAggregate(t *testing.T) {
+	for _, era := range []struct{ client, files, notes string }{
+		{legacy, legacy, legacy}, {legacy, legacy, modern}, {modern, modern, legacy}, {modern, modern, modern}, {legacy, modern, modern}, {modern, legacy, legacy},
+	} {
+		t.Run(era.client+" to "+era.files+" and "+era.notes, func(t *testing.T) {
+			p := newPair(t, era.files, era.notes)
+			p.play(p.servers, "files", era.files, `{"name":"read","inputSchema":{"type":"object"},"x":1.50},{"name":"odd name","inputSchema":{"type":"object"}}`,
+				`{"uri":"file:///a","name":"a"},{"uri":"log:///x","name":"x"}`)
+			p.play(p.notes, "notes", era.notes, `{"name":"read","inputSchema":{"type":"object"},"_meta":{"k":1}}`, `{"uri":"log:///x","name":"x"}`)
+			c := p.speaker(era.client)
+			c.contains("tools/list", `{}`,
+				`"tools":[{"name":"files__read","inputSchema":{"type":"object"},"x":1.50,"_meta":{"wharf/server":"files","wharf/tool":"read"}},`+
+					`{"name":"files-`, `__odd_name","inputSchema":{"type":"object"},"_meta":{"wharf/server":"files","wharf/tool":"odd name"}},`+
+					`{"name":"notes__read","inputSchema":{"type":"object"},"_meta":{"k":1,"wharf/server":"notes","wharf/tool":"read"}}]`)
+			odd := hashed(c.last, "odd_name")
+			c.contains("tools/call", `{"name":"notes__read","arguments":{"n":1e400}}`, `notes got `, `name\":\"read\"`, `1e400`)
+			c.contains("tools/call", `{"name":"files__read","arguments":{}}`, `files got `)
+			c.contains("tools/call", `{"name":"`+odd+`","arguments":{}}`, `files got `, `odd name`)
+			c.contains("tools/call", `{"name":"files__gone","arguments":{}}`, `files got `)
+			c.contains("tools/call", `{"name":"nobody__read","arguments":{}}`, `"error":{"code":-32602,"message":"Unknown tool: nobody__read"}`)
+			c.contains("resources/list", `{}`, `"resources":[{"uri":"file:///a","name":"a"},{"uri":"wharf+files:log:///x","name":"x"},{"uri":"wharf+notes:log:///x","name":"x"}]`)
+			c.contains("resources/read", `{"uri":"file:///a"}`, `"uri":"file:///a","text":"files"`)
+			c.contains("resources/read", `{"uri":"wharf+notes:log:///x"}`, `"uri":"wharf+notes:log:///x","text":"notes"`)
+			c.contains("resources/read", `{"uri":"none:///"}`, `Resource not found: no server lists none:///`)
+			c.contains("completion/complete", `{"ref":{"type":"ref/resource","uri":"wharf+notes:log:///x"},"argument":{"name":"a","value":"b"}}`, `"completion":{"values":["notes log:///x"]}`)
+		})
+	}
+}
+
+// hashed returns the name in a list that ends in a word.
+func hashed(list, word string) string {
+	end := strings.Index(list, "__"+word+`"`)
+	begin := strings.LastIndexByte(list[:max(end, 0)], '"')
+	return list[begin+1 : end+2+len(word)]
+}
+
+// Clients hear of lists that are another than they were told, and of no others.
+func TestAggregateListsChange(t *testing.T) {
+	for _, era := range []struct{ client, server string }{{legacy, legacy}, {legacy, modern}, {modern, legacy}, {modern, modern}} {
+		t.Run(era.client+" to "+era.server, func(t *testing.T) {
+			p := newPair(t, era.server, era.server)
+			const one, two = `{"name":"one","inputSchema":{"type":"object"}}`, `{"name":"two","inputSchema":{"type":"object"}}`
+			files := p.play(p.servers, "files", era.server, one, `{"uri":"log:///x","name":"x"}`)
+			p.play(p.notes, "notes", era.server, one, `{"uri":"log:///x","name":"x"}`)
+			c := p.speaker(era.client)
+			c.contains("tools/list", `{}`, `files__one`, `notes__one`)
+			c.contains("resources/list", `{}`, `wharf+files:log:///x`)
+			subscription := ""
+			if era.client == modern {
+				subscription = `"io.modelcontextprotocol/subscriptionId":` + strings.Trim(c.ask("subscriptions/listen",
+					`{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["wharf+files:log:///x","none:///"]}}`), `",id:`)
+				c.hears(mcp.NotificationAcknowledged, `"notifications":{"toolsListChanged":true,"resourceSubscriptions":["wharf+files:log:///x"]}`, subscription)
+			} else {
+				c.contains("resources/subscribe", `{"uri":"wharf+files:log:///x"}`, `"result":{}`)
+			}
+			files.tell(mcp.NotificationToolsListChanged, "") // which is not true
+			files.tell(mcp.NotificationResourceUpdated, `"uri":"log:///x"`)
+			c.hears(mcp.NotificationResourceUpdated, `"uri":"wharf+files:log:///x"`)
+			files.mu.Lock()
+			files.tools = two
+			files.mu.Unlock()
+			files.tell(mcp.NotificationToolsListChanged, "")
+			c.hears(mcp.NotificationToolsListChanged, subscription)
+			c.contains("tools/list", `{}`, `files__two`, `notes__one`)
+		})
+	}
+}
+
+// A server that reports a change whenever it lists its tools is asked for them once a second.
+func TestAggregateOfARestlessServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, legacy, legacy)
+		files := p.play(p.servers, "files", legacy, `{"name":"one","inputSchema":{"type":"object"}}`, "")
+		p.play(p.notes, "notes", legacy, "", "")
+		files.restless = true
+		c := p.speaker(legacy)
+		c.contains("tools/list", `{}`, `files__one`)
+		time.Sleep(9500 * time.Millisecond)
+		synctest.Wait()
+		files.mu.Lock()
+		if files.listed < 10 || files.listed > 20 { // a session asks again when a list changes in between
+			t.Errorf("the tools were listed %d times in 9.5 s, want 10 to 20", files.listed)
+		}
+		files.mu.Unlock()
+	})
+}
+
+// What is known of an earlier run is listed without starting a server, and a call starts the one that
+// it goes to.
+func TestAggregateStartsWhatIsUsed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "catalogue")
+	const tool = `{"name":"one","inputSchema":{"type":"object"}}`
+	for _, known := range []bool{false, true} {
+		p := newPair(t, legacy, modern, func(hc *host.Config, _ *gateway.Config) { hc.CatalogueDir = dir })
+		files, notes := p.play(p.servers, "files", legacy, tool, ""), p.play(p.notes, "notes", modern, tool, "")
+		c := p.speaker(legacy)
+		c.contains("tools/list", `{}`, `files__one`, `notes__one`)
+		for _, f := range []*fake{files, notes} {
+			f.mu.Lock()
+			if started := f.starts > 0; started == known {
+				t.Errorf("known %v: %s was started %d times", known, f.name, f.starts)
+			}
+			f.mu.Unlock()
+		}
+		c.contains("tools/call", `{"name":"notes__one","arguments":{}}`, `notes got`)
+		if known {
+			files.mu.Lock()
+			if files.starts > 0 {
+				t.Error("files was started by a call to notes")
+			}
+			files.mu.Unlock()
+		}
+		p.gateway.Close()
+		p.host.Close()
+	}
+}
+
+// A server that cannot be reached is missing in the lists, and a call to it says why.
+func TestAggregateWithoutAServer(t *testing.T) {
+	p := newPair(t, legacy, legacy, func(hc *host.Config, _ *gateway.Config) {
+		hc.Streams["notes"] = func(context.Context) (io.ReadWriteCloser, error) { return nil, errors.New("it is away") }
+	})
+	p.play(p.servers, "files", legacy, `{"name":"one","inputSchema":{"type":"object"}}`, "")
+	for _, era := range []string{legacy, modern} {
+		c := p.speaker(era)
+		c.contains("tools/list", `{}`, `"tools":[{"name":"files__one",`, `"_meta":{"wharf/server":"files","wharf/tool":"one"}}]`)
+		c.contains("tools/call", `{"name":"notes__one","arguments":{}}`, `"error":{"code":-32603,`, `notes`, `it is away`)
+		c.contains("tools/call", `{"name":"files__one","arguments":{}}`, `files got`)
+	}
+}
+
+// Many tools come in pages, and a cursor is good for the list that it was given out for.
+func TestAggregatePages(t *testing.T) {
+	p := newPair(t, legacy, legacy)
+	tool := func(n int) string {
+		return fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"},"description":%q}`, n, strings.Repeat("d", 1000))
+	}
+	var all []string
+	for n := range 1500 {
+		all = append(all, tool(n))
+	}
+	files := p.play(p.servers, "files", legacy, strings.Join(all, ","), "")
+	p.play(p.notes, "notes", legacy, tool(0), "")
+	c := p.speaker(legacy)
+	seen, cursor := 0, ""
+	for more := true; more; {
+		c.contains("tools/list", cursor, `"tools":[`)
+		seen += strings.Count(c.last, `"name":"`)
+		_, next, found := strings.Cut(c.last, `"nextCursor":"`)
+		if more = found; more {
+			next, _, _ = strings.Cut(next, `"`)
+			cursor = `{"cursor":"` + next + `"}`
+		}
+	}
+	if seen != 1501 {
+		t.Errorf("listed were %d tools", seen)
+	}
+	c.contains("tools/list", `{"cursor":"5.x"}`, `-32602`, `params.cursor was not given out by this server`)
+	files.mu.Lock()
+	files.tools = tool(7)
+	files.mu.Unlock()
+	files.tell(mcp.NotificationToolsListChanged, "")
+	c.hears(mcp.NotificationToolsListChanged)
+	c.contains("tools/list", cursor, `-32602`, `its list has changed`)
+}
+
+// A question of a server reaches the client whose call it is about, and the answer the server, in both
+// eras of the client.
+func TestAggregateAsks(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		t.Run(era, func(t *testing.T) {
+			p := newPair(t, legacy, legacy)
+			c := p.speaker(era)
+			c.ask("tools/call", `{"name":"files__ask","arguments":{}}`)
+			s := p.server()
+			s.greet(legacy)
+			s.want(`{"jsonrpc":"2.0","id":$call,"method":"tools/call","params":{"name":"ask","arguments":{}}}`)
+			s.send(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}`)
+			if era == legacy {
+				c.hears(`"method":"elicitation/create","params":{"message":"who?"`)
+				_, id, _ := strings.Cut(c.last, `"id":`)
+				id, _, _ = strings.Cut(id, ",")
+				c.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"action":"decline"}}`)
+			} else {
+				c.hears(`"resultType":"input_required"`, `"inputRequests":{"`, `"method":"elicitation/create","params":{"message":"who?"`, `"requestState":"`)
+				_, key, _ := strings.Cut(c.last, `"inputRequests":{"`)
+				key, rest, _ := strings.Cut(key, `"`)
+				_, state, _ := strings.Cut(rest, `"requestState":"`)
+				state, _, _ = strings.Cut(state, `"`)
+				answers := `"inputResponses":{"` + key + `":{"action":"decline"}},"requestState":"` + state + `"`
+				c.contains("tools/call", `{"name":"files__other","arguments":{},`+answers+`}`, `"error":{"code":-32602,`, `requestState belongs to another request`)
+				c.ask("tools/call", `{"name":"files__ask","arguments":{},`+answers+`}`)
+			}
+			s.want(`{"jsonrpc":"2.0","id":"q","result":{"action":"decline"}}`)
+			s.send(`{"jsonrpc":"2.0","id":$call,"result":{"content":[]}}`)
+			c.hears(`"content":[]`)
+		})
+	}
+}

@@ -1,0 +1,386 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// listing is one of the lists that the aggregate merges.
+type listing struct {
+	kind                        catalogue.Kind // also the member of the result
+	method, capability, changed string
+	ask                         func(ctx context.Context, s *host.Session) error
+}
+
+var listings = []listing{
+	{
+		catalogue.Tools, mcp.MethodListTools, "tools", mcp.NotificationToolsListChanged,
+		func(ctx context.Context, s *host.Session) error { _, err := s.ListTools(ctx); return err },
+	},
+	{
+		catalogue.Prompts, mcp.MethodListPrompts, "prompts", mcp.NotificationPromptsListChanged,
+		func(ctx context.Context, s *host.Session) error { _, err := s.ListPrompts(ctx); return err },
+	},
+	{
+		catalogue.Resources, mcp.MethodListResources, "resources", mcp.NotificationResourcesListChanged,
+		func(ctx context.Context, s *host.Session) error { _, err := s.ListResources(ctx); return err },
+	},
+	{
+		catalogue.Templates, mcp.MethodListTemplates, "resources", mcp.NotificationResourcesListChanged,
+		func(ctx context.Context, s *host.Session) error { _, err := s.ListResourceTemplates(ctx); return err },
+	},
+}
+
+func listingOf(kind catalogue.Kind) *listing {
+	for i := range listings {
+		if listings[i].kind == kind {
+			return &listings[i]
+		}
+	}
+	return nil
+}
+
+type listKey struct {
+	server string
+	kind   catalogue.Kind
+}
+
+// knownServers is what a gateway knows of its servers, whether they are started or not.
+type knownServers struct {
+	mu         sync.Mutex
+	snapshots  map[string]*catalogue.Snapshot // by server; never changed, only replaced
+	translated map[listKey]*translated
+	owners     *owners // nil when it has to be made anew
+}
+
+// snapshot returns what is known of a server: from one of the sessions with it, or from an earlier
+// run. It is empty if nothing is known.
+func (g *Gateway) snapshot(server string) *catalogue.Snapshot {
+	g.known.mu.Lock()
+	defer g.known.mu.Unlock()
+	return g.snapshotLocked(server)
+}
+
+func (g *Gateway) snapshotLocked(server string) *catalogue.Snapshot {
+	if s := g.known.snapshots[server]; s != nil {
+		return s
+	}
+	found := &catalogue.Snapshot{}
+	entry, _ := g.server(server)
+	if session, err := g.host.AddClient(entry, host.Client{}); err == nil { // which is never started
+		if s := session.Snapshot(); s != nil {
+			found = s
+		}
+		session.Close()
+	}
+	if g.known.snapshots == nil {
+		g.known.snapshots = make(map[string]*catalogue.Snapshot)
+	}
+	g.known.snapshots[server] = found
+	return found
+}
+
+// keep takes what a session knows of a server, where that is newer. s may be nil.
+func (g *Gateway) keep(server string, s *catalogue.Snapshot) {
+	if s == nil {
+		return
+	}
+	g.known.mu.Lock()
+	defer g.known.mu.Unlock()
+	old := g.snapshotLocked(server)
+	merged := &catalogue.Snapshot{Name: s.Name, Info: old.Info, Lists: make(map[catalogue.Kind]catalogue.List)}
+	if s.Info.Era != "" {
+		merged.Info = s.Info
+	}
+	maps.Copy(merged.Lists, old.Lists)
+	for kind, list := range s.Lists {
+		if had, ok := merged.Lists[kind]; !ok || had.Listed.Before(list.Listed) {
+			merged.Lists[kind] = list
+		}
+	}
+	g.known.snapshots[server], g.known.owners = merged, nil
+}
+
+// owners returns which servers list which resources, as far as that is known.
+func (g *Gateway) owners() *owners {
+	g.known.mu.Lock()
+	defer g.known.mu.Unlock()
+	if g.known.owners != nil {
+		return g.known.owners
+	}
+	o := &owners{}
+	for _, s := range g.config.Servers {
+		lists := g.snapshotLocked(s.Name).Lists
+		for kind, name := range uriMembers {
+			for _, item := range elements(lists[kind].Items) {
+				o.add(s.Name, text(item, name), kind == catalogue.Templates)
+			}
+		}
+	}
+	g.known.owners = o
+	return o
+}
+
+// uriMembers are the members that have the URI, or the template, of an element of a list.
+var uriMembers = map[catalogue.Kind]string{catalogue.Resources: "uri", catalogue.Templates: "uriTemplate"}
+
+// elements returns the elements of an array as they are written.
+func elements(array []byte) (all []json.RawMessage) {
+	r := strictjson.Read(array)
+	if r.Kind() != '[' {
+		return nil
+	}
+	for range r.Array() {
+		all = append(all, r.Raw())
+	}
+	return all
+}
+
+// translated is a list of a server with the names that it has on the aggregate.
+type translated struct {
+	source json.RawMessage // what it was made of
+	items  []json.RawMessage
+	own    map[string]string // what the server calls a thing, by its name on the aggregate
+}
+
+// translated returns a list as far as it is known. Resources have the server's own URIs.
+func (g *Gateway) translated(server string, l *listing) *translated {
+	g.known.mu.Lock()
+	defer g.known.mu.Unlock()
+	key, source := listKey{server, l.kind}, g.snapshotLocked(server).Lists[l.kind].Items
+	if t := g.known.translated[key]; t != nil && bytes.Equal(t.source, source) {
+		return t
+	}
+	t := &translated{source: source, own: make(map[string]string)}
+	for _, item := range elements(source) {
+		if uriMembers[l.kind] != "" {
+			t.items = append(t.items, item)
+			continue
+		}
+		own := text(item, "name")
+		name := nameOf(server, own)
+		if _, twice := t.own[name]; twice {
+			continue // the server lists it twice
+		}
+		t.own[name] = own
+		noun := map[catalogue.Kind]string{catalogue.Tools: "wharf/tool", catalogue.Prompts: "wharf/prompt"}[l.kind]
+		about := edit(member(item, "_meta"), change{"wharf/server", quote(server)}, change{noun, quote(own)})
+		t.items = append(t.items, edit(item, change{"name", quote(name)}, change{"_meta", about}))
+	}
+	if g.known.translated == nil {
+		g.known.translated = make(map[listKey]*translated)
+	}
+	g.known.translated[key] = t
+	return t
+}
+
+// relistWait is the least time between two requests for the same list. A server that reports a change
+// whenever it is asked for the list is asked once a second.
+const relistWait = time.Second
+
+// learning is one time of asking a server for a list.
+type learning struct {
+	first time.Time     // when the client needed the list first
+	asked time.Time     // when the server was asked last; only its goroutine uses it until done is closed
+	again bool          // it has to be asked for once more
+	done  chan struct{} // closed when it is over, whether or not the list is known then
+}
+
+func (k *learning) await(ctx context.Context) error {
+	select {
+	case <-k.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// unknown reports whether a server may have a list that is not known.
+func (a *aggregate) unknown(server string, l *listing) bool {
+	s := a.gateway.snapshot(server)
+	_, listed := s.Lists[l.kind]
+	return !listed && (s.Info.Era == "" || member(s.Info.Capabilities, l.capability) != nil)
+}
+
+// learn asks a server for a list, and tells the client if that is not what it was told before. It
+// starts the server. params are those of the request that needs the list.
+func (a *aggregate) learn(server string, l *listing, params json.RawMessage) *learning {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := listKey{server, l.kind}
+	before := a.learned[key]
+	if before != nil && !isClosed(before.done) {
+		before.again = true
+		return before
+	}
+	k := &learning{first: time.Now(), done: make(chan struct{})}
+	if before != nil {
+		k.first, k.asked = before.first, before.asked
+	}
+	a.learned[key] = k
+	if a.left {
+		close(k.done)
+		return k
+	}
+	a.running.Go(func() {
+		for again := true; again; {
+			select {
+			case <-time.After(time.Until(k.asked.Add(relistWait))):
+			case <-a.ctx.Done():
+			}
+			k.asked = time.Now()
+			if p, err := a.part(a.ctx, server, params); err == nil {
+				l.ask(a.ctx, p.session) // what it lists not is not listed here, and status has its error
+				a.gateway.keep(server, p.session.Snapshot())
+			}
+			a.mu.Lock()
+			if again, k.again = k.again && !a.left, false; !again {
+				close(k.done)
+			}
+			a.mu.Unlock()
+			a.compare(key, l)
+		}
+	})
+	return k
+}
+
+// compare tells the client that a list has changed, if it is not what it was told before.
+func (a *aggregate) compare(key listKey, l *listing) {
+	a.mu.Lock()
+	items := a.gateway.snapshot(key.server).Lists[l.kind].Items
+	changed := a.listed[l.kind] && !bytes.Equal(a.served[key], items)
+	if changed {
+		a.served[key] = items
+	}
+	a.mu.Unlock()
+	if changed {
+		a.announce(l)
+	}
+}
+
+// renew asks a server that the client has begun to use for the lists that the client knows of an
+// earlier run.
+func (a *aggregate) renew(p *part) {
+	a.mu.Lock()
+	listed := maps.Clone(a.listed)
+	a.mu.Unlock()
+	for i := range listings {
+		l := &listings[i]
+		if _, known := a.gateway.snapshot(p.server.Name).Lists[l.kind]; known && listed[l.kind] {
+			a.learn(p.server.Name, l, p.params)
+		}
+	}
+}
+
+const (
+	firstListWait = 8 * time.Second // a list waits so long for servers that are not known
+	maxPage       = 1 << 20         // bytes of a page, unless one element has more
+)
+
+// list returns a page of a list of all servers. It starts those of which the list is not known, and
+// waits for them once; what they list later, the client is told of.
+func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawMessage, error) {
+	for _, s := range a.gateway.config.Servers {
+		if a.unknown(s.Name, l) {
+			a.learn(s.Name, l, r.params)
+		}
+	}
+	for _, s := range a.gateway.config.Servers {
+		a.mu.Lock()
+		k := a.learned[listKey{s.Name, l.kind}]
+		a.mu.Unlock()
+		if k == nil || !a.unknown(s.Name, l) {
+			continue
+		}
+		limited, cancel := context.WithDeadline(ctx, k.first.Add(firstListWait))
+		k.await(limited)
+		cancel()
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	items, fresh := a.merged(l)
+	at, end, next, err := page(items, text(r.params, "cursor"))
+	if err != nil {
+		return nil, err
+	}
+	all := append([]byte{'['}, bytes.Join(items[at:end], []byte{','})...)
+	changes := []change{{string(l.kind), append(all, ']')}}
+	if next != "" {
+		changes = append(changes, change{"nextCursor", quote(next)})
+	}
+	if a.era == mcp.Modern {
+		changes = append(changes, change{"resultType", quote(string(mcp.ResultComplete))},
+			change{"ttlMs", strconv.AppendInt(nil, fresh.Milliseconds(), 10)}, change{"cacheScope", quote("private")})
+	}
+	return edit(nil, changes...), nil
+}
+
+// merged returns the elements of a list of all servers, in the order of the servers and of each
+// server's list, and how long they are fresh. From then on the client is told of changes.
+func (a *aggregate) merged(l *listing) (items [][]byte, fresh time.Duration) {
+	now := time.Now()
+	fresh = 24 * time.Hour
+	a.mu.Lock()
+	a.listed[l.kind] = true
+	sources := make([]*translated, len(a.gateway.config.Servers))
+	for i, s := range a.gateway.config.Servers {
+		sources[i] = a.gateway.translated(s.Name, l)
+		a.served[listKey{s.Name, l.kind}] = sources[i].source
+		if list, listed := a.gateway.snapshot(s.Name).Lists[l.kind]; listed || a.unknown(s.Name, l) {
+			fresh = max(0, min(fresh, list.Until.Sub(now)))
+		}
+	}
+	a.mu.Unlock()
+	o := a.gateway.owners()
+	for i, s := range a.gateway.config.Servers {
+		for _, item := range sources[i].items {
+			items = append(items, o.element(s.Name, l.kind, item))
+		}
+	}
+	return items, fresh
+}
+
+// page returns which elements are on the page of a cursor, and the cursor of the next one. A cursor
+// is good only for the list that it was given out for.
+func page(items [][]byte, cursor string) (at, end int, next string, err error) {
+	total := 0
+	for _, item := range items {
+		total += len(item)
+	}
+	if cursor == "" && total <= maxPage {
+		return 0, len(items), "", nil
+	}
+	h := sha256.New()
+	for _, item := range items {
+		h.Write(item)
+		h.Write([]byte{','})
+	}
+	mark := "." + hex.EncodeToString(h.Sum(nil)[:8])
+	if cursor != "" {
+		first, ours := bytes.CutSuffix([]byte(cursor), []byte(mark))
+		if at, err = strconv.Atoi(string(first)); !ours || err != nil || at < 0 || at >= len(items) {
+			return 0, 0, "", invalidParams("params.cursor was not given out by this server, or its list has changed: begin again without it")
+		}
+	}
+	size := 0
+	for end = at; end < len(items) && (end == at || size+len(items[end]) <= maxPage); end++ {
+		size += len(items[end])
+	}
+	if end < len(items) {
+		next = strconv.Itoa(end) + mark
+	}
+	return at, end, next, nil
+}

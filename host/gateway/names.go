@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
+)
+
+// What the tools, prompts, tasks and resources of many servers are called on the aggregate. Each name
+// is a function of the server and the server's own name for the thing, so it stays the same whatever
+// else the gateway serves, and no server can take the name of another one's tool.
+
+const (
+	separator = "__"
+	maxName   = 64 // letters of a name; models take no more
+	maxPrefix = 20 // letters of a server's name in a name that has a hash
+)
+
+// nameOf returns what a tool or a prompt is called: SERVER__TOOL, of letters, digits, '_' and '-'. A
+// name that would be longer than maxName, would have other letters, or could be read as that of
+// another server has the first 8 hexadecimal digits of a hash in it.
+func nameOf(server, tool string) string {
+	plain := server + separator + tool
+	before, _, _ := strings.Cut(plain, separator)
+	if len(plain) <= maxName && before == server && server != "" && tool != "" && legible(plain) == plain && !hashedServer.MatchString(server) {
+		return plain
+	}
+	sum := sha256.Sum256([]byte(server + "\x00" + tool))
+	name := hashedPrefix(server) + hex.EncodeToString(sum[:4]) + separator + legible(tool)
+	return name[:min(len(name), maxName)]
+}
+
+// hashedPrefix returns what stands before the hash in the names of a server that have one.
+func hashedPrefix(server string) string {
+	prefix := legible(server)
+	for strings.Contains(prefix, separator) {
+		prefix = strings.ReplaceAll(prefix, separator, "_")
+	}
+	return prefix[:min(len(prefix), maxPrefix)] + "-"
+}
+
+// hashedServer matches what stands before the separator in a name that has a hash.
+var hashedServer = lazyregexp.New(`-[0-9a-f]{8}$`)
+
+// legible replaces each letter that a name cannot have.
+func legible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// plainName splits a name that has no hash. ok is false for any other.
+func plainName(name string) (server, tool string, ok bool) {
+	server, tool, ok = strings.Cut(name, separator)
+	return server, tool, ok && nameOf(server, tool) == name
+}
+
+// taskEscapes keep the first '.' of the id of a task behind the name of its server.
+var (
+	taskEscape   = strings.NewReplacer("~", "~0", ".", "~1")
+	taskUnescape = strings.NewReplacer("~1", ".", "~0", "~")
+)
+
+func taskID(server, id string) string { return taskEscape.Replace(server) + "." + id }
+
+func ownTaskID(id string) (server, own string, ok bool) {
+	server, own, ok = strings.Cut(id, ".")
+	return taskUnescape.Replace(server), own, ok
+}
+
+// Resources keep their URIs, unless several servers list one: then it is qualified by the name of the
+// server. ui:// stays the scheme of pages that a client shows, so there the name goes into the
+// authority.
+const (
+	qualifier = "wharf+"
+	pages     = "ui://"
+	tilde     = "~" // which no escaped name has
+)
+
+func qualify(server, uri string) string {
+	server = strings.ReplaceAll(url.PathEscape(server), tilde, "%7E")
+	if rest, ok := strings.CutPrefix(uri, pages); ok {
+		return pages + server + tilde + rest
+	}
+	return qualifier + strings.ReplaceAll(server, ":", "%3A") + ":" + uri
+}
+
+// unqualify returns what qualify was given. ok is false for any other URI.
+func unqualify(qualified string) (server, uri string, ok bool) {
+	scheme, end := "", ":"
+	rest, ok := strings.CutPrefix(qualified, qualifier)
+	if !ok {
+		scheme, end = pages, tilde
+		if rest, ok = strings.CutPrefix(qualified, pages); !ok {
+			return "", "", false
+		}
+	}
+	escaped, uri, ok := strings.Cut(rest, end)
+	if !ok {
+		return "", "", false
+	}
+	server, err := url.PathUnescape(escaped)
+	uri = scheme + uri
+	return server, uri, err == nil && qualify(server, uri) == qualified
+}
+
+// owners says which servers list which URIs and templates.
+type owners struct {
+	of         map[string][]string // servers, by URI or template, in their order
+	sharedURIs int                 // those that several servers list
+	templates  []template          // in the order of the servers
+}
+
+type template struct {
+	server  string
+	pattern *uritemplate.Template
+}
+
+const maxTemplate = 2000 // letters of a template that is matched
+
+// add says that a server lists a URI or a template.
+func (o *owners) add(server, uri string, isTemplate bool) {
+	if o.of == nil {
+		o.of = make(map[string][]string)
+	}
+	if slices.Contains(o.of[uri], server) {
+		return
+	}
+	if o.of[uri] = append(o.of[uri], server); len(o.of[uri]) == 2 {
+		o.sharedURIs++
+	}
+	if !isTemplate || len(uri) > maxTemplate {
+		return
+	}
+	if pattern, err := uritemplate.New(uri); err == nil {
+		o.templates = append(o.templates, template{server, pattern})
+	}
+}
+
+// shared reports whether several servers list a URI.
+func (o *owners) shared(uri string) bool { return len(o.of[uri]) > 1 }
+
+// known returns what a URI of a server is called.
+func (o *owners) known(server, uri string) string {
+	if o.shared(uri) {
+		return qualify(server, uri)
+	}
+	return uri
+}
+
+// find returns the server that a URI is read from: the one that lists it, or else the first with a
+// template that it matches.
+func (o *owners) find(uri string) (server string, ok bool) {
+	if of := o.of[uri]; len(of) > 0 {
+		return of[0], true
+	}
+	for _, t := range o.templates {
+		if t.pattern.Match(uri) != nil {
+			return t.server, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	for _, tt := range []struct{ server, tool, want string }{
+		{"files", "read", "files__read"},
+		{"files", "read_more-2", "files__read_more-2"},
+		{"files", "_read", "files___read"},
+		{"files_", "read", "files_-0ef4c5d6__read"},
+		{"a__b", "c", "a_b-56d95767__c"},
+		{"a", "b__c", "a__b__c"},
+		{"my.server", "read", "my_server-77f3a1c0__read"},
+		{"files", "read file", "files-00000000__read_file"},
+		{"files", "読む", "files-00000000____"},
+		{"files", "", "files-00000000__"},
+		{"files", long, "files-00000000__" + long[:48]},
+		{long, "read", long[:20] + "-00000000__read"},
+	} {
+		got := nameOf(tt.server, tt.tool)
+		if got != tt.want && masked(got) != masked(tt.want) || len(got) > maxName || legible(got) != got {
+			t.Errorf("%q of %q is called %q, want %q", tt.tool, tt.server, got, tt.want)
+		}
+		if server, tool, ok := plainName(got); ok && (server != tt.server || tool != tt.tool) {
+			t.Errorf("%q is read as %q of %q", got, tool, server)
+		}
+	}
+}
+
+// masked returns a name without the digits of its hash.
+func masked(name string) string {
+	if at := strings.Index(name, separator); at > 9 && name[at-9] == '-' {
+		return name[:at-8] + name[at:]
+	}
+	return name
+}
+
+// FuzzNames: a name is legal, and is read as no other server's.
+func FuzzNames(f *testing.F) {
+	f.Add("a_", "b", "a", "_b")
+	f.Add("a__b", "c", "a", "b__c")
+	f.Fuzz(func(t *testing.T, server, tool, other, name string) {
+		called := nameOf(server, tool)
+		if len(called) > maxName || legible(called) != called {
+			t.Fatalf("%q", called)
+		}
+		if s, n, ok := plainName(called); ok && (s != server || n != tool) {
+			t.Fatalf("%q of %q is called %q, which is %q of %q", tool, server, called, n, s)
+		}
+		if server != other && called == nameOf(other, name) {
+			t.Fatalf("%q of %q is called %q, as is %q of %q", tool, server, called, name, other)
+		}
+		if s, id, ok := ownTaskID(taskID(server, tool)); !ok || s != server || id != tool {
+			t.Fatalf("task %q of %q is read as %q of %q", tool, server, id, s)
+		}
+	})
+}
+
+func FuzzURIs(f *testing.F) {
+	f.Add("files", "file:///a b")
+	f.Add("a:b~c/d", "ui://panel/main")
+	f.Add("", "ui://~x")
+	f.Fuzz(func(t *testing.T, server, uri string) {
+		qualified := qualify(server, uri)
+		if s, u, ok := unqualify(qualified); !ok || s != server || u != uri {
+			t.Fatalf("%q of %q is %q, which is %q of %q, %v", uri, server, qualified, u, s, ok)
+		}
+		if strings.HasPrefix(uri, pages) != strings.HasPrefix(qualified, pages) {
+			t.Fatalf("%q of %q is %q", uri, server, qualified)
+		}
+	})
+}
+
+func TestOwners(t *testing.T) {
+	var o owners
+	o.add("a", "file:///x", false)
+	o.add("b", "file:///x", false)
+	o.add("b", "file:///y", false)
+	o.add("b", "log:///{day}", true)
+	o.add("c", "log:///{day}", true)
+	o.add("c", "{broken", true)
+	for _, tt := range []struct{ server, uri, want string }{
+		{"a", "file:///x", "wharf+a:file:///x"}, {"b", "file:///y", "file:///y"}, {"b", "log:///{day}", "wharf+b:log:///{day}"},
+	} {
+		if got := o.known(tt.server, tt.uri); got != tt.want {
+			t.Errorf("%s of %s is called %s, want %s", tt.uri, tt.server, got, tt.want)
+		}
+	}
+	for uri, want := range map[string]string{"file:///x": "a", "file:///y": "b", "log:///monday": "b", "log:///a/b": "", "": ""} {
+		if got, ok := o.find(uri); got != want || ok != (want != "") {
+			t.Errorf("%s is read from %q, %v; want %q", uri, got, ok, want)
+		}
+	}
+}
