@@ -43,8 +43,12 @@ func until(t *testing.T, w status.Watch, name string, want status.State) status.
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n.Name == name && n.State == want {
+		switch {
+		case n.Name != name:
+		case n.State == want:
 			return n
+		case want == status.Connected && time.Until(n.Next) > time.Minute:
+			t.Fatalf("%s is not connected, and the next dial is far away: %+v", name, n)
 		}
 	}
 }
