@@ -2,6 +2,7 @@ package manager
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/status"
@@ -413,7 +414,8 @@ func (m *Machine) do(e Effect) { m.out = append(m.out, e) }
 
 // effects returns the actions that an event has led to. It arms a timer for a dial only if nothing
 // else is under way, and for an Ask if the connection is up. It announces the status before it
-// refuses callers.
+// refuses callers, and before a Dial: a dial that has ended at once must not be followed by the
+// status of before it, which would mark the lists that it brought as stale.
 func (m *Machine) effects() []Effect {
 	var at time.Time
 	if m.isResting() {
@@ -426,7 +428,11 @@ func (m *Machine) effects() []Effect {
 		m.do(Effect{Do: TickAt, At: at})
 	}
 	if m.changed {
-		m.do(Effect{Do: Announce})
+		at := slices.IndexFunc(m.out, func(e Effect) bool { return e.Do == Dial })
+		if at < 0 {
+			at = len(m.out)
+		}
+		m.out = slices.Insert(m.out, at, Effect{Do: Announce})
 	}
 	if m.refusal != nil {
 		m.do(Effect{Do: Refuse, Err: m.refusal})

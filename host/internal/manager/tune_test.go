@@ -11,7 +11,7 @@ import (
 func TestTune(t *testing.T) {
 	for _, lines := range [][]string{
 		{
-			"want -> dial, connecting(wanted)",
+			"want -> connecting(wanted), dial",
 			"watched -> in 1m0s, connected(ready)",
 			"+10s unwatch -> disarm",
 			"+1h watch -> in 1m0s",
@@ -22,10 +22,10 @@ func TestTune(t *testing.T) {
 			"lost -> abort, disarm, reconnecting(lost)",
 		},
 		{
-			"want -> dial, connecting(wanted)",
+			"want -> connecting(wanted), dial",
 			"down -> in 500ms, connecting(unreachable), refuse",
 			"watch",
-			"+500ms tick -> dial, disarm, connecting(unreachable)",
+			"+500ms tick -> connecting(unreachable), dial, disarm",
 		},
 	} {
 		s := newScene(Policy{})
