@@ -145,9 +145,12 @@ func (l *jsonLexer) skip(i int) int {
 // copy writes a string without the secrets in it. Most strings have no escapes, and
 // were redacted with the text around them.
 func (l *jsonLexer) copy(raw []byte, whole bool) {
+	var half []byte // an escape that the end of src cut in two
 	switch {
 	case !whole:
-		raw = closed(raw)
+		n := halfEscape(raw)
+		half = raw[n:]
+		raw = append(bytes.Clone(raw[:n]), '"')
 	case bytes.IndexByte(raw, '\\') < 0:
 		l.out = append(l.out, raw...)
 		return
@@ -167,17 +170,26 @@ func (l *jsonLexer) copy(raw []byte, whole bool) {
 	}
 	if !whole {
 		l.out = l.out[:len(l.out)-1]
+		if !l.cut {
+			l.out = append(l.out, half...)
+		}
 	}
 }
 
-// closed returns a string that was cut with a quote at its end, without the escape that
-// may have been cut in two.
-func closed(raw []byte) []byte {
-	const escape = len(`\ud83d\ude00`)
-	if i := bytes.LastIndexByte(raw, '\\'); i >= max(1, len(raw)-escape) {
-		for raw = raw[:i]; raw[len(raw)-1] == '\\'; {
-			raw = raw[:len(raw)-1]
+// halfEscape returns where the escape begins that the end of raw, a string without its closing
+// quote, cuts in two; otherwise the length of raw.
+func halfEscape(raw []byte) int {
+	for i := 1; i < len(raw); {
+		end := i + 1
+		if raw[i] == '\\' {
+			if end++; i+1 < len(raw) && raw[i+1] == 'u' {
+				end += len("d83d")
+			}
 		}
+		if end > len(raw) {
+			return i
+		}
+		i = end
 	}
-	return append(bytes.Clone(raw), '"')
+	return len(raw)
 }

@@ -132,6 +132,7 @@ func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"text":"` + canary + `","token":[1,{"a":"}"}]}}`, `{"a":"\u0063anary-7f3a9c51e2","b":"{\"token\":1}"}`,
 		`[{"properties":{"token":{}}},"quote\"slash\\line\nend"]`, "x" + canary + "\x00\"\\", `{"token":"\`, `"\ud83d\ude00`, `{"":{"":"","":[[[[`,
+		`["{\"\\"]`, `["{\"\\u00"]`, `["{\"token\":\"\\u"]`,
 	} {
 		f.Add([]byte(seed), len(seed))
 		f.Add([]byte(seed), len(seed)/2)
