@@ -117,7 +117,11 @@ func TestAggregateOfARestlessServer(t *testing.T) {
 		p.play(p.notes, "notes", legacy, "", "")
 		files.restless = true
 		c := p.speaker(legacy)
+		began := time.Now()
 		c.contains("tools/list", `{}`, `files__one`)
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("the client waited %v for a list that the server had sent", waited)
+		}
 		time.Sleep(9500 * time.Millisecond)
 		synctest.Wait()
 		files.mu.Lock()

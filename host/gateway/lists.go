@@ -190,11 +190,11 @@ func (g *Gateway) translated(server string, l *listing) *translated {
 // whenever it is asked for the list is asked once a second.
 const relistWait = time.Second
 
-// learning is one time of asking a server for a list.
+// learning is one request to a server for a list.
 type learning struct {
 	first time.Time     // when the client needed the list first
 	asked time.Time     // when the server was asked last; only its goroutine uses it until done is closed
-	again bool          // it has to be asked for once more
+	again bool          // another one has to follow
 	done  chan struct{} // closed when it is over, whether or not the list is known then
 }
 
@@ -235,22 +235,22 @@ func (a *aggregate) learn(server string, l *listing, params json.RawMessage) *le
 		return k
 	}
 	a.running.Go(func() {
-		for again := true; again; {
-			select {
-			case <-time.After(time.Until(k.asked.Add(relistWait))):
-			case <-a.ctx.Done():
-			}
-			k.asked = time.Now()
-			if p, err := a.part(a.ctx, server, params); err == nil {
-				l.ask(a.ctx, p.session) // what it lists not is not listed here, and status has its error
-				a.gateway.keep(server, p.session.Snapshot())
-			}
-			a.mu.Lock()
-			if again, k.again = k.again && !a.left, false; !again {
-				close(k.done)
-			}
-			a.mu.Unlock()
-			a.compare(key, l)
+		select {
+		case <-time.After(time.Until(k.asked.Add(relistWait))):
+		case <-a.ctx.Done():
+		}
+		k.asked = time.Now()
+		if p, err := a.part(a.ctx, server, params); err == nil {
+			l.ask(a.ctx, p.session) // what it lists not is not listed here, and status has its error
+			a.gateway.keep(server, p.session.Snapshot())
+		}
+		a.mu.Lock()
+		again := k.again
+		close(k.done)
+		a.mu.Unlock()
+		a.compare(key, l)
+		if again {
+			a.learn(server, l, params)
 		}
 	})
 	return k
