@@ -1,6 +1,9 @@
 package gateway_test
 
-import "testing"
+import (
+	"testing"
+	"testing/synctest"
+)
 
 // upstreamMeta is the _meta that a modern server gets from a legacy client.
 func upstreamMeta(offered, more string) string {
@@ -70,7 +73,9 @@ func TestLegacyClientOfModernServer(t *testing.T) {
 }
 
 // A modern client reaches a legacy server: its call is parked while the client answers.
-func TestModernClientOfLegacyServer(t *testing.T) {
+func TestModernClientOfLegacyServer(t *testing.T) { synctest.Test(t, modernClientOfLegacyServer) }
+
+func modernClientOfLegacyServer(t *testing.T) {
 	s := newScene(t, legacy)
 	c := s.client()
 	offers := modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, "")
@@ -90,10 +95,11 @@ func TestModernClientOfLegacyServer(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a": 1.0},` + modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, `,"progressToken":"p"`) + `}}`)
 	srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"t","arguments":{"a": 1.0},"_meta":{"progressToken":$token}}}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"$k":{"method":"roots/list"}},"requestState":"$state"}}`)
-	srv.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":1}}`, // which nobody waits for
+	srv.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":1}}`, // which no request of the client follows
 		`{"jsonrpc":"2.0","id":"s","method":"elicitation/create","params":{"message":"?","x":1e400}}`,
 		`{"jsonrpc":"2.0","id":"u","method":"elicitation/create","params":{"mode":"url","url":"https://x"}}`)
 	srv.want(`{"jsonrpc":"2.0","id":"u","error":{"code":-32602,"message":"the client does not offer elicitation in this mode"}}`)
+	synctest.Wait() // the progress is gone before a request follows the call again
 	retry := func(id, answers, state string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"arguments":{"a": 1.0},"name":"t",` + modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, `,"progressToken":"q"`) +
 			`,"inputResponses":{` + answers + `},"requestState":"` + state + `"}}`
