@@ -63,7 +63,7 @@ func (h *Host) Session(name string) *Session {
 	return h.servers[name]
 }
 
-// drop closes the servers that are not wanted, all at once.
+// drop closes the sessions whose names are not in wanted, at the same time.
 func (h *Host) drop(wanted map[string]Server) error {
 	var unwanted []*Session
 	h.mu.Lock()

@@ -59,12 +59,11 @@ func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	return a, err
 }
 
-// admit returns an entry that may be used, with its secrets from the vault. It is called for
-// each connection and asks no one. In an entry of the user's own, it replaces the variables. An
-// entry of a project must be approved with all that it is at this moment, else admit returns a
-// [trust.UnapprovedError]. Such a server runs the command path and the variables that the person
-// was shown. The variables of its env_file are those that look has read: the file is not opened
-// again.
+// admit returns an entry that may be used, with its secrets from the vault. It is called for each
+// connection and asks no one. In an entry of the user's own, it replaces the variables. An entry of
+// a project must be approved exactly as it is now, or else admit returns a [trust.UnapprovedError].
+// A server of a project runs the command path and gets the variables that the person was shown. The
+// variables of its env_file are those that look has read: the file is not opened again.
 func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	if s.Project == nil {
 		s, err := s.Expand(h.config.LookupEnv)
@@ -144,8 +143,8 @@ func (h *Host) account(ctx context.Context, s Server) (*connect.SharedAccount, e
 	return h.dialer.Accounts.Of(s)
 }
 
-// approves asks the person about the server if a call failed for lack of their approval. It
-// reports whether the call may be made again. The time of the person does not count against the
+// approves asks the person about the server if a call failed for lack of their approval. It reports
+// whether the call may be made again. The time that the person takes does not count against the
 // call, which has started nothing yet.
 func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	var refused *trust.UnapprovedError

@@ -18,18 +18,18 @@ type Client struct {
 	// Elicit asks the user something on behalf of a server.
 	Elicit func(ctx context.Context, server string, e mcp.Elicitation) (mcp.ElicitResult, error)
 
-	// Sample lets the program's model answer for a server; both sides are the
-	// JSON of sampling/createMessage.
+	// Sample lets the program's model answer for a server. Params and result are the JSON of
+	// sampling/createMessage.
 	Sample func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 
 	// Roots lists the folders that a server may know of.
 	Roots func(ctx context.Context, server string) ([]mcp.Root, error)
 
-	// Handlers answer requests of other methods, and those of the methods above whose callback
-	// is nil. Params and result are JSON. Legacy servers send such requests themselves; modern
-	// ones ask for them in their results. A legacy server is sent an [RPCError] as it is; of any
-	// other error it learns only that there was one. A request without a handler is refused with
-	// -32601.
+	// Handlers answer requests of other methods, and those of the methods above whose callback is
+	// nil. Params and result are JSON. Legacy servers send such requests themselves; modern ones
+	// ask for them in their results. An [RPCError] that a handler returns is sent to a legacy
+	// server as it is. Of any other error the server learns only that the request failed. A request
+	// without a handler is refused with -32601.
 	Handlers map[string]func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 
 	// Other answers requests of methods that have no callback and no handler of their own.

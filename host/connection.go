@@ -51,7 +51,8 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 	return c, nil
 }
 
-// pulse says how a connection of the session is watched.
+// pulse returns how long a connection of the session may be silent before it is asked for a sign of
+// life, and how long the answer may take.
 func (s *Session) pulse() manager.Pulse {
 	c, entry := &s.host.config, s.entry.Load()
 	return manager.Pulse{Every: max(0, cmp.Or(entry.Ping, c.Ping)), Timeout: cmp.Or(entry.PingTimeout, c.PingTimeout)}

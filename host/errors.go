@@ -121,7 +121,8 @@ func explain(server string, err error) error {
 }
 
 // refused returns the hint and the kind of an error that says why no connection is made for now.
-// The kind is nil if the reason is an earlier error, whose kind then counts, and for other errors.
+// The kind is nil for any other error. It is also nil if no connection is made because of an
+// earlier error: then the kind of the earlier error counts.
 func refused(server string, err error) (hint string, kind error) {
 	var r *manager.UnavailableError
 	if !errors.As(err, &r) {
@@ -207,7 +208,7 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
 }
 
-// unsigned returns the hint and the kind of an error that a provider has no credentials.
+// unsigned returns the hint and the kind of the error of a provider that has no credentials.
 func unsigned(server string, e *auth.Error) (hint string, kind error) {
 	switch e.Class {
 	case step.FailRetry:

@@ -151,10 +151,10 @@ type Config struct {
 	Input func(ctx context.Context, server string, q config.Input) (string, error)
 
 	// Event hears warnings, and the notifications of sessions whose [Client] does not hear them
-	// itself. Those of a session come one at a time, and those of each of its connections in
-	// order. A bounded queue holds them while Event is busy. Events that do not fit are dropped,
-	// with a warning, and so are those that wait from any but the newest two connections of a
-	// session.
+	// itself. The notifications of a session come one at a time, and those of each of its
+	// connections in order. A bounded queue holds them while Event is busy. Notifications that do
+	// not fit are dropped, with a warning. Of those that wait, only the ones from a session's
+	// newest two connections are kept.
 	Event func(e Event)
 }
 
@@ -188,9 +188,9 @@ type Host struct {
 
 	approvals approvals
 
-	open    context.Context // ends with Close, and with it every wait for a connection
+	open    context.Context // ends with Close; no wait for a connection outlasts it
 	shut    context.CancelCauseFunc
-	pending sync.WaitGroup // of those that wait
+	pending sync.WaitGroup // the operations that begin has let in
 
 	applying sync.Mutex // held by Apply
 
@@ -298,8 +298,9 @@ func onAll(sessions []*Session, f func(*Session) error) error {
 	return errors.Join(errs...)
 }
 
-// begin counts an operation that waits for a connection or for a person. Close ends its
-// context and waits until it calls over.
+// begin lets in an operation that waits for a connection or for a person, and returns its context.
+// The caller calls over at the end of the operation. Close ends the context, and waits until over
+// was called.
 func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -140,7 +140,7 @@ func (s *Session) renew(entry *Server, c *session.Conn) {
 
 // saveQueue holds the sessions whose lists wait to be saved.
 type saveQueue struct {
-	unkept sync.Once // the warning that nothing is kept
+	unkept sync.Once // warns once that lists cannot be saved
 
 	mu      sync.Mutex
 	waiting map[*Session]struct{}

@@ -10,10 +10,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// Prepare loads and compiles the plugins that an entry needs first, unless that was done before.
-// A program calls it to leave compiling out of the little time that it gives a server to
-// connect. Its error is about the transport, and Connect would return the same. Prepare reports
-// nothing else that is wrong with the entry: Connect does.
+// Prepare loads and compiles the plugins with which a connection of the entry begins, unless they
+// are loaded already. A program calls it to leave compiling out of the little time that it gives a
+// server to connect. Its error is about the transport, and Connect would return the same. Prepare
+// reports nothing else that is wrong with the entry: Connect does.
 func (h *Host) Prepare(ctx context.Context, s Server) error {
 	a, _ := h.account(ctx, s) // Connect says what is wrong with it
 	if err := h.dialer.Prepare(ctx, s, a); err != nil {

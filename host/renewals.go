@@ -36,9 +36,9 @@ func (s *Session) renewChanged(ctx context.Context) {
 	}
 }
 
-// renewals orders the renewals of a session's lists that its server says have changed. They come
-// one after the other: the first at once, further ones after pauses that double. The pauses are
-// there because a server may say so in answer to each request for a list.
+// renewals puts the renewals of a session's lists in order. The server has said that these lists
+// changed. The first renewal begins at once, further ones one at a time after pauses that double.
+// The pauses are there because a server may report a change in answer to each request for a list.
 type renewals struct {
 	mu             sync.Mutex
 	running, again bool

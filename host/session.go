@@ -24,7 +24,7 @@ type Session struct {
 	inner  *session.Session
 	driver *manager.Driver
 
-	harmless   atomic.Pointer[harmlessTools] // see learn
+	harmless   atomic.Pointer[harmlessTools] // the tools that may be called again
 	starting   connect.Starting              // the connection while it is made
 	savedLists savedLists                    // the lists that it knows from earlier runs
 	renewals   renewals                      // of lists that changed

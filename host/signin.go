@@ -125,8 +125,8 @@ func (h *Host) askToSignIn(ctx context.Context, a *connect.SharedAccount) error 
 	return nil
 }
 
-// maxSignIns is how often one call may have the person sign in: once, and again if the
-// request then needs more than that sign-in asked for.
+// maxSignIns is how often one call may have the person sign in. A sign-in after the first is for a
+// request that needs more than the one before it asked for.
 const maxSignIns = 3
 
 // signingIn calls do. If that fails for lack of a sign-in, and the person may be asked, they

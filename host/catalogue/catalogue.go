@@ -87,10 +87,10 @@ type header struct {
 	Info    status.Info `json:"info"`
 	Lists   []listEntry `json:"lists"`
 
-	Handshake part `json:"handshake,omitzero"` // Info.Raw, behind the lists; programs of before do not look there
+	Handshake part `json:"handshake,omitzero"` // where Info.Raw is, behind the lists; older programs do not read that far
 }
 
-// listEntry says where the next list ends, and describes it.
+// listEntry describes one list. The lists follow the header in the order of their entries.
 type listEntry struct {
 	Kind Kind `json:"kind"`
 	part

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The values of auth that are no names of providers.
+// The values of the key auth that have a meaning of their own.
 const (
 	AuthNone = "none"  // requests go as they are, and a 401 is an error
 	oauth    = "oauth" // what a table without a provider means
@@ -32,8 +32,9 @@ type Auth struct {
 	Command  []string // that the provider may run
 	Env      map[string]string
 
-	// Variables and Blob say where a provider's material may go besides HTTP: into variables of
-	// the process, by name, or ahead of a byte stream, unread by its transport.
+	// Variables names the variables of the process in which a provider may put credentials. With
+	// Blob it may send some ahead of a byte stream; the transport passes them on without seeing
+	// them.
 	Variables []string
 	Blob      bool
 

@@ -16,7 +16,7 @@ var (
 	framings  = []string{"ndjson", "content-length", "auto"}
 	protocols = []string{"auto", "legacy", modern}
 
-	// strategies are the values of strategy, which mcp-remote made known.
+	// strategies are the texts that the key strategy may have. mcp-remote made them known.
 	strategies = []string{"http-first", "sse-first", "http-only", "sse-only"}
 )
 

@@ -16,7 +16,7 @@ import (
 // for any characters.
 type denial struct {
 	file, rule string
-	fits       bool // a server of the file that is read; later found out
+	fits       bool // the rule names a server of the file; apply sets it
 }
 
 // denials holds what Claude Code's settings forbid to the servers of one of its files.
@@ -31,7 +31,8 @@ const keyDeny = "permissions.deny"
 // have the first of them in the home folder.
 var settingsOfClaude = []string{".claude/settings.json", ".claude/settings.local.json"}
 
-// managedByClaude are the paths of an administrator's settings, which are about every file.
+// managedByClaude are the paths of an administrator's settings, which apply to the servers of every
+// file.
 var managedByClaude = []string{
 	"linux:/etc/claude-code/managed-settings.json", "darwin:/Library/Application Support/ClaudeCode/managed-settings.json",
 	"windows:C:/Program Files/ClaudeCode/managed-settings.json",
@@ -90,7 +91,8 @@ func denialsFor(path, cwd string) (d denials) {
 	return d
 }
 
-// read adds the rules of a file; err is why it could not be read.
+// read adds the rules of a file. If the file could not be read, err says why, and read adds a
+// warning.
 func (d *denials) read(path string, data []byte, err error) {
 	var text []byte
 	if err == nil {
@@ -120,7 +122,8 @@ func (f *forbidden) claude(d denials) {
 	}
 }
 
-// noteDenied notes which rules an entry has in disabled_tools, for each file of settings.
+// noteDenied adds a note for each file of settings: which of its rules are now in the entry's
+// disabled_tools.
 func (e *entry) noteDenied(denied []*denial) {
 	for len(denied) > 0 {
 		file, rules := denied[0].file, []string(nil)
@@ -134,7 +137,7 @@ func (e *entry) noteDenied(denied []*denial) {
 	}
 }
 
-// untaken returns notes about the rules that no entry of the file has.
+// untaken returns notes about the rules that changed no entry of the file.
 func (d denials) untaken() (notes []string) {
 	for _, one := range d.rules {
 		switch {

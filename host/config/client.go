@@ -235,7 +235,7 @@ func byID(id string) *client {
 	return &clients[slices.IndexFunc(clients, func(c client) bool { return c.id == id })]
 }
 
-// rootsText lists the keys under which servers are looked for, and whose they are.
+// rootsText lists the keys under which servers are looked for, each with the client that uses it.
 func rootsText() string {
 	var parts []string
 	names := make(map[string][]string)

@@ -44,7 +44,7 @@ type File struct {
 
 	Warnings []string         // for people; a line each, with file and line number
 	LeftOut  map[string]error // what is wrong with entries that are not among Servers, by their names
-	Notes    []string         // the same, of what does no harm: keys that mean nothing here
+	Notes    []string         // for people, about what does no harm: keys that mean nothing here
 	Client   string           // whose file it is: "Claude Code"; "" for Wharf's own
 
 	about map[int]string // the servers that Warnings are about, by their index there
@@ -78,15 +78,15 @@ type Server struct {
 	Strategy string // which transport of a url is tried: "http-first", "sse-first", "http-only", "sse-only"; "" is http-first
 	Proxy    string // of HTTP; "direct" is none, "" is what the environment says
 	TLS      TLS
-	Auth     Auth // how it is signed in to
+	Auth     Auth // how to sign in to it
 
 	Address string // of a byte stream: unix:/path, tcp:host:port, tls:host:port or, for programs that embed servers, memory:name
 
 	Timeout      time.Duration     // of a request; 0 is the host's default, below zero is none
 	StartTimeout time.Duration     // until it is ready for requests; as Timeout
 	MaxTimeout   time.Duration     // of a request that tells its progress, in all; as Timeout
-	Ping         time.Duration     // without a message, after which it is asked for a sign of life; as Timeout
-	PingTimeout  time.Duration     // for that; 0 is the host's default
+	Ping         time.Duration     // how long it may be silent before it is asked for a sign of life; as Timeout
+	PingTimeout  time.Duration     // of the answer to that; 0 is the host's default
 	MessageCap   int               // bytes of the longest inbound message; 0 is the host's default
 	Framing      string            // "ndjson", "content-length", "auto"; "" is the plugin's default
 	Protocol     string            // "auto", "legacy", "2026-07-28"; "" is auto

@@ -53,7 +53,8 @@ type Discovery struct {
 	skipped int // files that would have been too many bytes
 }
 
-// errSkipped says that a file is not read because the files before it were too long together.
+// errSkipped says that a file was not read because the files before it have used up the bytes for
+// all.
 var errSkipped = errors.New("too much was read before")
 
 // Discover reads the project files that concern a working folder: those in the folder and, if it

@@ -19,7 +19,7 @@ type entry struct {
 	values  map[string]any
 	wrong   []*Error
 	noted   []*Error // what does no harm
-	raw     []string // fields whose variables are written as Wharf does
+	raw     []string // fields whose variables are in Wharf's own syntax
 }
 
 // newEntry returns the entry at a path. If the value there is no table, the entry reads as an
@@ -49,7 +49,7 @@ func newServer(doc *document, name string, path ...string) *entry {
 const maxExample = 200
 
 // commandLine returns the words of a text or of a list of texts. It returns nil for any other
-// value, and for a command line that is too long to be shown.
+// value, and for a command line that is too long for an error.
 func commandLine(v any) (argv []string) {
 	switch v := v.(type) {
 	case string:

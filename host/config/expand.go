@@ -172,7 +172,7 @@ func (s Server) CheckVariables(lookup func(string) (string, bool)) error {
 type expansion struct {
 	server  *Server
 	replace func(field, value string) (out string, errs []error)
-	every   bool // replace is also for values without a dollar sign
+	every   bool // replace is called for values without a dollar sign too
 	wrong   []*Error
 }
 

@@ -114,7 +114,8 @@ func find(c *client, path, cwd string) (f Found, there bool) {
 	return f, true
 }
 
-// expandPlace returns the path on a system that a path of the table stands for.
+// expandPlace returns the path that file, one of [client].files, has on a system. ok is false if
+// file is for another system, or is no absolute path there.
 func expandPlace(file, system string) (path string, ok bool) {
 	if only, rest, limited := strings.Cut(file, ":"); limited {
 		if only != system {

@@ -16,9 +16,9 @@ type forbidden struct {
 	all     bool            // every server
 	only    map[string]bool // the only servers that may be used, by such names; nil is all
 	rules   []toolRule      // in order: a later one takes precedence
-	starts  []any           // Amp's rules about what a server is; the first that fits counts
+	starts  []any           // Amp's rules about servers; the first rule that fits a server counts
 	notes   []*Error
-	work    int // of maxCompare: what is left
+	work    int // bytes of patterns that may still be compared
 }
 
 // Bounds of the rules of a file, which may come with a project. Rules beyond them are not
@@ -26,26 +26,26 @@ type forbidden struct {
 const (
 	maxRules   = 1000
 	maxPattern = 512     // bytes
-	maxCompare = 1 << 19 // bytes of patterns, each as often as there are servers
+	maxCompare = 1 << 19 // bytes of patterns that are compared; each counts once for every server
 )
 
 func foldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // toolRule forbids tools of servers, or permits them after all.
 type toolRule struct {
-	key     string   // of the file
+	key     string   // the key of the file that holds the rule
 	pattern string   // of the name that the client gives to a tool; "*" stands for any characters
-	before  []string // what such a name begins with: "%" is the name of the server
+	before  []string // what the client puts before a tool's own name, in each of its ways; "%" stands for the server's name
 	permits bool
-	denial  *denial // the rule of Claude Code that it is; nil for other clients
+	denial  *denial // the rule in Claude Code's settings; nil for other clients
 }
 
-// How clients write the name of a tool.
+// The beginnings that clients give to the name of a tool. "%" stands for the name of the server.
 var (
 	opencodeTool = []string{"%_"}
 	crushTool    = []string{"mcp_%_"}
-	doubleTool   = []string{"mcp__%__", ""}      // of Amp, which also takes the name alone
-	geminiTool   = []string{"%__", "mcp_%_", ""} // of all its versions
+	doubleTool   = []string{"mcp__%__", ""}      // of Amp, which also takes a tool's own name
+	geminiTool   = []string{"%__", "mcp_%_", ""} // of Gemini CLI, in all its versions
 	zedTool      = []string{"mcp:%:"}
 	claudeTool   = []string{"mcp__%__"}
 )
@@ -269,10 +269,12 @@ func (f *forbidden) rejects(s *Server) bool {
 	return false
 }
 
-// plainWord matches what opencode and others replace by "_" in the name of a server.
+// plainWord matches a character in the name of a server that opencode and others replace by "_".
 var plainWord = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
-// of returns the patterns that a rule has for the tools' own names on a server.
+// of returns the rule as patterns for the own names of a server's tools. It takes the beginning
+// that the client puts before these names off the rule's pattern. The result is empty if the rule
+// is about other servers.
 func (r toolRule) of(server string) (rests []string) {
 	for _, before := range r.before {
 		if before == "" && strings.HasPrefix(r.pattern, "mcp__") { // a rule about the tools of one server

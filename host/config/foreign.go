@@ -302,7 +302,7 @@ func (d *document) hasServers(c *client, root []string) bool {
 	return false
 }
 
-// anyEntry reports whether an entry of a table or list is of some kind.
+// anyEntry reports whether is holds for an entry of a table or list.
 func (d *document) anyEntry(root []string, is func(map[string]any) bool) bool {
 	match := func(v any) bool {
 		t, ok := v.(map[string]any)

@@ -14,8 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
-// foreignKeys are the keys that mean the same here, under their own name and
-// under those of other clients. The first one that an entry has counts.
+// foreignKeys lists, for each setting, the keys that mean it: Wharf's own and those of other
+// clients. If an entry has several of them, the first in the list counts.
 var foreignKeys = struct {
 	transport, command, dir, url, env, headers, cap, start, timeout, protocol, settings []string
 	enabledTools, disabledTools, envFile, bearer, variables, headerVariables            []string
@@ -51,11 +51,10 @@ var foreignUsed = slices.Concat(
 // that draws it. They change nothing, and are passed over.
 var foreignLabels = []string{"name", "description", "display_name", "displayName", "icon", "iconPath", "gallery", "source", "version", "bundled", "title", "tags"}
 
-// foreignAllowing are keys by which a client uses tools without asking. What another
-// client was allowed is not allowed here by that.
+// foreignAllowing are keys that let a client use tools without asking. They allow nothing here.
 var foreignAllowing = []string{"autoApprove", "alwaysAllow", "autoapprove", "trust", "default_tools_approval_mode", "toolApproval"}
 
-// notTaken is said of them.
+// notTaken is the note about a key of foreignAllowing.
 const notTaken = "is not taken: what another client may use without asking is for you to decide"
 
 // TransportOf returns what Wharf calls a transport that other clients have another name for, or "".
@@ -81,8 +80,8 @@ func (e *entry) misspelt() (warnings []string) {
 	return warnings
 }
 
-// lookalike says that a key which is not read looks like better, one that is. It returns nil if
-// better is "", or the entry has it.
+// lookalike returns the mistake of a key that is not read and looks like the key better, which is
+// read. It returns nil if better is "", or if the entry has better too.
 func (e *entry) lookalike(key, better string) *Error {
 	switch _, given := e.values[better]; {
 	case given, better == "":
@@ -166,7 +165,8 @@ func (e *entry) foreign(c *client, name string) Server {
 	return s
 }
 
-// normalize makes one shape of those in which clients have written the same over time.
+// normalize rewrites an entry into the newest form of its client. Some clients have changed their
+// keys over time.
 func (e *entry) normalize(c *client) {
 	e.values = maps.Clone(e.values)
 	if inner, ok := e.values["config"].(map[string]any); ok && c.id == "goose" {
@@ -251,8 +251,8 @@ func words(line string) (list []string) {
 	return list
 }
 
-// foreignEnv reads the variables of a process. null, and a name in a list, is to some
-// clients the variable of that name as the host has it.
+// foreignEnv reads the variables of a process. Some clients write null as the value of a variable,
+// or the names of variables in a list. Each such variable gets the value that it has in the host.
 func (e *entry) foreignEnv() map[string]string {
 	key := e.first(foreignKeys.env)
 	if table, ok := e.values[key].(map[string]any); ok {
@@ -412,13 +412,13 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 // with one.
 var unbraced = lazyregexp.New(`^(?:[A-Za-z]+ )?(\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*))$`)
 
-// hubCommand matches a command in a value that mcphub.nvim puts the output of in its place.
-// Elsewhere it would be a variable of that name, and there is none.
+// hubCommand matches a command in a value. mcphub.nvim replaces it by the command's output. Any
+// other client would read it as a variable, and no variable has such a name.
 var hubCommand = lazyregexp.New(`\$\{\s*cmd:`)
 
-// translate writes the variables in the values of an entry as Expand reads them, and "~"
-// as the folder that it means. For a client that writes them as Expand reads them, it
-// changes none, and notes each value that only looks like a variable.
+// translate rewrites the variables in the values of an entry in the syntax of Expand, and "~" as
+// the path of the home folder. If the client uses that syntax itself, translate changes no
+// variable. It then notes each value that only looks like a variable.
 func (s *Server) translate(e *entry, y syntax) {
 	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
 		if y == nil || slices.Contains(e.raw, field) {

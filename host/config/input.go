@@ -15,9 +15,9 @@ import (
 type Input struct {
 	ID          string
 	Description string
-	Password    bool     // it is not shown as it is typed
-	Default     string   // where nothing is typed; "" is none
-	Options     []string // what it may be; nil is anything
+	Password    bool     // the answer is not shown while it is typed
+	Default     string   // the answer if nothing is typed; "" is none
+	Options     []string // the answers to choose from; nil allows any
 
 	// Secret names the secret of the vault in which the answer is kept. It is bound to
 	// the file, so that no other file asks for it.

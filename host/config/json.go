@@ -16,7 +16,7 @@ import (
 const (
 	maxDepth = 200 // how deep the values of a JSON file may nest
 	keyDepth = 6   // how deep keys are remembered: projects, a folder, mcpServers, a server, env, a variable
-	maxTwice = 16  // of the keys that stand twice, how many are told of
+	maxTwice = 16  // how many of the keys that stand twice are reported
 )
 
 var errDepth = errors.New("it nests too deeply")
@@ -57,7 +57,7 @@ type jsonReader struct {
 
 	twice []Error
 
-	offset int // up to which lines are counted
+	offset int // lines is the line of this offset
 	lines  int
 }
 
@@ -112,7 +112,8 @@ func (w *jsonReader) array(path []string) ([]any, error) {
 	return list, err
 }
 
-// remedy says what is usually wrong at this point where the text is not JSON, and in which line.
+// remedy says what is usually wrong at the point where the text stops being JSON. line is the line
+// of the mistake.
 func (w *jsonReader) remedy(err error) (line int, text string) {
 	line = w.line()
 	if !errors.As(err, new(*json.SyntaxError)) {

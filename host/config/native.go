@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// meant maps keys of other clients to the keys that Wharf has for them. Comparing letters would
-// not find those.
+// meant maps keys of other clients to Wharf's keys with the same meaning. Their spellings are too
+// different to be found by likeness.
 var meant = map[string]string{
 	"mcpServers": "servers", "mcp_servers": "servers", "context_servers": "servers", "server": "servers",
 	"cwd": "dir", "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command",
@@ -254,8 +254,8 @@ func (e *entry) plugin(name string) Plugin {
 	return p
 }
 
-// isStricter reports whether an entry only says where a plugin runs. Such an entry gives the
-// plugin nothing that it did not have.
+// isStricter reports whether an entry only says where a plugin runs. Such an entry gives the plugin
+// no new access.
 func (p Plugin) isStricter() bool {
 	return p.Isolation != "" && p.File == "" && p.SHA256 == "" && len(p.Origins) == 0 && !p.Discover
 }

@@ -34,7 +34,7 @@ type shape struct {
 	i     int
 	depth int  // of brackets
 	dots  int  // since start
-	start int  // behind the last character that no key goes across
+	start int  // where a key that is being read begins at the earliest
 	head  bool // the line is the name of a table
 }
 
@@ -75,7 +75,7 @@ func (s *shape) step() (ok bool) {
 	return ok
 }
 
-// keyEnds reports whether a key that ends here is short enough.
+// keyEnds reports whether the key that ends here is short enough.
 func (s *shape) keyEnds() bool { return s.i-s.start <= maxKey }
 
 // stringLength returns the length in bytes of the string at the beginning of text. A string in
@@ -92,8 +92,9 @@ func stringLength(text string, quote byte) int {
 	return end
 }
 
-// closing returns the offset behind the next end of a string. For a string that must end in its
-// line, it may also be the end of the line.
+// closing returns the offset behind the end of a string, or behind the text if the string does not
+// end. A string whose end is one quote must end in its line: for it, closing may return the offset
+// of the line break.
 func closing(text string, i int, end string, escapes bool) int {
 	for i < len(text) {
 		switch {

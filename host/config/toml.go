@@ -93,8 +93,8 @@ func remedyInTOML(text string, line int) string {
 	return ""
 }
 
-// Bounds of finding the lines of keys. Each line costs a pass over the file, and a person reads
-// fewer errors.
+// Bounds of finding the lines of keys. To find one line, the whole file is decoded once more. A
+// person does not read more errors than that.
 const (
 	maxLines  = 200
 	maxPassed = 4 << 20 // bytes of all passes

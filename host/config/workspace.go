@@ -14,16 +14,16 @@ import (
 
 // place says what relative paths and words for a workspace stand for in a file.
 type place struct {
-	words  string // the absolute folder that is meant by the words of editors; "" leaves them as they are
-	folder string // the absolute folder of the file, from which files of secrets count; "" leaves them as they are
-	cwd    string // the working folder, of which some files hold the project; "" for none
-	isUser bool   // the file is the user's own, of no workspace: an entry that means one is left out
+	words  string // the folder that the words of editors stand for, absolute; "" leaves these words as they are
+	folder string // the folder of the file, absolute: paths of files of secrets start there; "" leaves them as they are
+	cwd    string // the working folder; a file with several projects has one for it; "" for none
+	isUser bool   // the file is the user's own and has no workspace: an entry that refers to one is left out
 	denied denials
 }
 
-// placeOf returns the folder that is the workspace of a file, by the absolute path of the file.
-// For a file in a project it is the folder of the project; a user's own file of a client has no
-// workspace; for any other file it is the file's folder.
+// placeOf returns the place of the file at an absolute path. The workspace of a file in a project
+// is the folder of the project. A user's own file of a client has no workspace. For any other file
+// it is the file's folder.
 func placeOf(path, cwd string) place {
 	at := place{words: filepath.Dir(path), folder: filepath.Dir(path), cwd: cwd}
 	if at.isUser = isUserFile(path); at.isUser {
@@ -198,8 +198,8 @@ var interpreters = []string{
 	"node", "bun", "deno", "tsx", "ts-node", "python", "python3", "py", "uv", "ruby", "php", "perl", "lua", "bash", "sh", "zsh", "pwsh", "powershell", "java", "dotnet",
 }
 
-// Script returns the index of the argument that names a program in the folder that wharf is
-// started in, or -1. That may be what the user wants, and the word need not be a file.
+// Script returns the index of the argument that looks like a program in the folder in which wharf
+// is started, or -1. The user may mean that file, and the argument need not be a file at all.
 func (s Server) Script() int {
 	runs := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
 	if s.Dir != "" || !slices.Contains(interpreters, runs) {

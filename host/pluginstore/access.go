@@ -43,8 +43,8 @@ func (e *Installed) checkWants() error {
 // and installing one does not grant it.
 const Serve = "serve"
 
-// transportAccesses are what a transport may be granted: the kinds of things that a server entry may
-// let it open, of which the entry says which one exactly, and Serve.
+// transportAccesses are the accesses that a transport may be granted: three kinds of things that it
+// may open, and Serve. The server entry says which thing of a kind it opens.
 var transportAccesses = []string{"process", "stream", "http", Serve}
 
 func (e *Installed) checkAccesses(accesses []string) error {

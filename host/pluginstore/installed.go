@@ -33,9 +33,9 @@ const (
 // Installed is one installed plugin, as the lockfile has it.
 type Installed struct {
 	Name    string `json:"name"`             // what server entries call it
-	Plugin  string `json:"plugin,omitempty"` // what it calls itself; "" where that was not kept yet
+	Plugin  string `json:"plugin,omitempty"` // what it calls itself; "" if the version that installed it did not record that
 	Kind    Kind   `json:"kind"`
-	Version string `json:"version"` // as it says itself, like the name above and the text below
+	Version string `json:"version"` // what it says itself, as are Plugin and Summary
 	Summary string `json:"summary"`
 
 	Source string `json:"source"` // a path, an https URL, or oci://…
@@ -54,7 +54,7 @@ type Installed struct {
 
 	Asked   []string  `json:"asked"`           // the accesses that it wants
 	Granted []string  `json:"granted"`         // those that the user gave it
-	Wants   []string  `json:"wants,omitempty"` // [WantsRun] and the like; nil also where it was not kept yet
+	Wants   []string  `json:"wants,omitempty"` // [WantsRun] and the like; nil also if the version that installed it did not record them
 	Time    time.Time `json:"time"`            // of the last change
 }
 

@@ -117,9 +117,9 @@ func (s *Store) add(ctx context.Context, e Installed, binary []byte) error {
 	})
 }
 
-// replace installs another version of a plugin, which must be the same as seen. The file of the
-// old version stays until the next change of this plugin: hosts that read the lockfile before
-// may still load it.
+// replace installs another version of a plugin, whose entry must still equal seen. The file of the
+// old version stays until the next change of this plugin: hosts that have read the old lockfile may
+// still load it.
 func (s *Store) replace(ctx context.Context, seen, e Installed, binary []byte) error {
 	return s.change(ctx, func(entries []Installed) ([]Installed, error) {
 		i, err := same(entries, seen)

@@ -69,11 +69,11 @@ func commentOf(signature string) comment {
 	return readComment(cleantext.Line(s.TrustedComment, maxText))
 }
 
-// checkSignature checks that the owner of a key signed a file, and returns the trusted comment
-// of the signature.
+// checkSignature checks that the owner of a key signed a file, and returns the trusted comment of
+// the signature.
 //
-// Only signatures of the hash are accepted, which minisign has made for years. The older kind
-// signs the file itself, and nothing in a signature vouches for its kind.
+// It accepts only signatures of the file's hash, which minisign has made for years. Older ones sign
+// the file itself. The mark that tells the two kinds apart is not signed.
 func checkSignature(key, signature string, binary []byte) (comment string, err error) {
 	var public minisign.PublicKey
 	var s minisign.Signature

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 )
 
-// maxCautions is how many cautions there are of one entry: more would not be read.
+// maxCautions is how many cautions an entry may have. A person would not read more.
 const maxCautions = 12
 
 // Cautions returns what a person should look at before they approve an entry of this option. It

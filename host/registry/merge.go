@@ -54,8 +54,8 @@ func Merge(old, fresh *Option, now config.Server, answers Answers) (s config.Ser
 	return s, kept, nil
 }
 
-// mergeTable merges variables or headers. matched names those of now that are as the old version
-// made them.
+// mergeTable merges variables or headers. matched names the variables or headers whose value in now
+// is the one that the old version gave them.
 func mergeTable(old []word, matched map[string]bool, now, want map[string]string, keep func(name string)) map[string]string {
 	merged := maps.Clone(now)
 	if merged == nil {
@@ -184,7 +184,7 @@ func (m matched) readArgs(words []word, args []string) bool {
 type pattern struct {
 	text    string
 	inputs  []string
-	repeats []int // of a group: how many texts there are for each answer; 0 is no repeated one
+	repeats []int // for each group: how many texts an answer has in it, 0 if it is not repeated, or isFlag
 }
 
 // isFlag marks a group that says whether a flag is there and holds no answer.
@@ -205,7 +205,8 @@ func (p *pattern) add(templates []template) {
 	}
 }
 
-// plain adds a template whose answers are found later.
+// plain adds a template without groups for its inputs. The caller has put a group around the
+// template, in which take finds the answers.
 func (p *pattern) plain(t template) {
 	for _, part := range t {
 		if part.input == "" {

@@ -24,8 +24,9 @@ func (r runner) takesValue(flag string) bool {
 	return slices.Contains(r.options, flag) || r.right(flag) != "" && !r.isSwitch(flag)
 }
 
-// checkPlaces refuses arguments that make the program take another word for the package. They
-// are a word that is no value, and a flag that takes the package for its value.
+// checkPlaces refuses the program's own arguments if the program would take another word for the
+// package. It would do so for a word that is no value of a flag. It would also do so for a flag
+// without its value, since the package comes next.
 func (o *Option) checkPlaces(r runner, own []word) error {
 	open := "" // the flag whose value is the next word
 	for _, w := range own {

@@ -15,13 +15,13 @@ import (
 // runner says how packages of one type are run.
 type runner struct {
 	programs   []string           // the first one, unless the registry hints at another
-	hosts      []string           // of registryBaseUrl: where the program takes packages from by itself
-	identifier *lazyregexp.Regexp // matches what cannot be an option or a place on the network
-	version    *lazyregexp.Regexp // matches what is one version and no tag or range; nil where the identifier has it
-	variables  []string           // the beginnings of those that decide where the program takes packages from
+	hosts      []string           // what registryBaseUrl may name: the hosts from which the program takes packages by itself
+	identifier *lazyregexp.Regexp // matches the name of a package, which can be neither an option nor a place on the network
+	version    *lazyregexp.Regexp // matches one version, and no tag or range; nil if the identifier contains the version
+	variables  []string           // beginnings of the names of variables that decide where the program takes packages from
 	switches   []string           // flags of the program that take no value
-	options    []string           // flags that take one; like switches, harmless unless in rights
-	rights     map[string]string  // what else flags do; they take a value, unless in switches
+	options    []string           // flags of the program that take a value; like switches, they do no harm unless in rights
+	rights     map[string]string  // the harm that a flag can do, by its name; it takes a value unless it is in switches
 }
 
 // The patterns that match exactly one version. The program would read "1" as a range, and a word

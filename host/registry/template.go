@@ -37,7 +37,7 @@ type word struct {
 	required bool
 	repeated string // the input whose answers it is repeated for
 	flag     string // the input that says whether it is there
-	ifSet    string // the variable that it passes on, see oci
+	ifSet    string // the variable that the argument passes on: without this variable, the argument is left out
 }
 
 // inputs collects the inputs of an option.

@@ -11,7 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// surface returns the host calls at a host's prices. A replay answers them from the recording.
+// surface returns the host calls for a replay. They cost a guest what they cost in a host, and the
+// player answers them from the recording.
 func surface() wasm.ABI {
 	s := guest.ABI()
 	for i, op := range abi.Calls() {
@@ -92,9 +93,10 @@ var errStopped = errors.New("it was stopped here when it was recorded")
 // lookAhead bounds how many recorded calls are searched for a call of the guest.
 const lookAhead = 64
 
-// match compares a call with those of the recording, and sets its result. That is the result of
-// the same call, now or further on, or else of the next call, if only its arguments differ. A
-// call that the recording lacks gets a likely result.
+// match compares a call with the recording, and sets its result. If the recording has the same
+// call, now or further on, the result is that of this call. Otherwise, if the next recorded call
+// has the same function, the result is that of the next call: only the arguments differ. Any other
+// call gets a likely result.
 func (p *player) match(got *call) {
 	if p.step == nil || !p.compares(got.op) {
 		p.makeUp(got)
@@ -122,7 +124,8 @@ func (p *player) match(got *call) {
 	}
 }
 
-// adopt sets the recorded result, except for a call that reads the payload: that has its own.
+// adopt sets the recorded result. A call that reads the payload keeps its result, since it read the
+// payload of this replay.
 func (c *call) adopt(from *call) {
 	if !reads(c.op) {
 		c.result = from.result

@@ -112,7 +112,7 @@ func (r *redactor) call(k *call, raw, shown []byte) {
 	}
 }
 
-// harmless is the greatest number of bytes that is too short for a secret.
+// harmless is the length in bytes of the longest text that is too short to hold a secret.
 const harmless = 7
 
 // written overwrites the secrets in bytes that a guest writes from its memory. A guest that has

@@ -15,9 +15,9 @@ import (
 // provider or a server, and are safe to show.
 type Person struct {
 	// OpenURL shows a page, either in a browser (see [OpenBrowser]) or by its address. It may
-	// return at once, or stay until it has passed the address that the browser ends at to
-	// [Page].Paste. [ErrDeclined] says that the person does not want the page; any other error
-	// says that it was not shown.
+	// return at once. It may also wait until the sign-in has sent the browser to its last address,
+	// and pass that address to [Page].Paste. [ErrDeclined] says that the person does not want the
+	// page; any other error says that it was not shown.
 	OpenURL func(ctx context.Context, p Page) error
 
 	// Ask asks for a text, often a secret one. [ErrDeclined] says that the person gives none.
@@ -57,7 +57,8 @@ type Code struct {
 // ErrDeclined says that the person does not want to sign in.
 var ErrDeclined error = &step.Problem{Code: step.ProblemCancelled, Text: "the person declined"}
 
-// The credentials that a server refuses, for errors.Is. A person has to sign in again.
+// The errors that say which credentials a server refuses, for errors.Is. A person has to sign in
+// again.
 var (
 	// ErrSavedRefused: the server refuses the credentials that an earlier sign-in saved.
 	ErrSavedRefused = errors.New("the server refuses what was saved of a sign-in")

@@ -6,8 +6,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 )
 
-// entry is what the message path leaves for the writer: the least from which a line can be made
-// later.
+// entry is one message, or the beginning or end of a connection, as the message path hands it to
+// the writer. It holds no more than the writer needs to make a line of it.
 type entry struct {
 	connection *Connection
 	kind       Kind // "" for a message that the writer has not classified yet
@@ -27,13 +27,13 @@ const (
 	messageCap = 64 << 10 // bytes of a message that the file keeps
 	tailCap    = 256      // bytes at the end of a longer message that are kept too: they may have its id
 	queueCap   = 16 << 20 // bytes that wait to be written
-	entryCost  = 256      // bytes that each entry counts for beside its message
+	entryCost  = 256      // bytes that an entry counts as, besides its message
 )
 
 type batch = jsonl.Batch[entry]
 
-// add adds an entry and copies msg, or its two ends. It never waits for the file: once the
-// batch is full, entries are only counted until the writer has taken it.
+// add adds an entry and copies msg, or its two ends. It never waits for the file. Once the batch is
+// full, add drops entries and counts them, until the writer has taken the batch.
 func (r *Recorder) add(e entry, msg []byte) {
 	b := r.queue.Acquire()
 	if b == nil {

@@ -92,12 +92,12 @@ func (p *Printer) ABI(server string) func(line, payload []byte) {
 }
 
 const (
-	maxStreams = 64      // of a guest, that are searched across pieces
-	carried    = 8 << 10 // bytes at the end of a piece that are searched again with the next
+	maxStreams = 64      // streams of a guest in which a secret across two payloads is found
+	carried    = 8 << 10 // bytes at the end of a payload that are searched together with the next payload
 )
 
-// piece returns the printed part of a payload: its beginning, without secrets. The payloads of
-// one stream are the pieces of one text.
+// piece returns the printed part of a payload: its beginning, without secrets. It also finds a
+// secret that begins in one payload of a stream and ends in the next.
 func (p *Printer) piece(streams map[string]*redact.Stream, line, payload []byte) []byte {
 	key := streamOf(line)
 	s := streams[key]

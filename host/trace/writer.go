@@ -122,7 +122,8 @@ func (w *writer) entry(b *batch, e *entry) {
 	w.write(&r)
 }
 
-// droppedCap is how much of a dropped message a line has; another line has all of it.
+// droppedCap is how many bytes of a message the line has that says that the message was dropped.
+// Before it, the message has a line of its own.
 const droppedCap = 1 << 10
 
 // message adds the facts about a message, without its secrets.

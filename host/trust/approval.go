@@ -31,8 +31,8 @@ const (
 	Changed  State = "changed" // since the decision
 	New      State = "not approved"
 
-	// Unseen stands in a list for a server that was too expensive to look at. A
-	// question about it, and its use, look at it in any case.
+	// Unseen is the state in a list of a server that was too expensive to look at. The host always
+	// looks at a server before it asks about it, and before it uses it.
 	Unseen State = "not looked at"
 )
 
@@ -83,8 +83,8 @@ func (a Approval) Lines() []string {
 	return lines
 }
 
-// Names reports whether a person who writes down a hash means this approval. The hash may lack
-// its prefix, and its letters may be in either case.
+// Names reports whether hash, as a person has written it, is that of this approval. The prefix may
+// be missing, and letters may be in either case.
 func (a Approval) Names(hash string) bool {
 	return hash != "" && strings.EqualFold(strings.TrimPrefix(a.Hash, prefix), strings.TrimPrefix(strings.ToLower(hash), prefix))
 }

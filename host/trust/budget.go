@@ -13,11 +13,11 @@ import (
 
 // Bounds of reading a project's own files.
 const (
-	maxBytes    = 256 << 20 // bytes that one command line, or all of one file, may have read
+	maxBytes    = 256 << 20 // bytes that may be read to answer one question about servers
 	maxTime     = 15 * time.Second
-	maxFiles    = 64       // files that one command line names
-	maxNames    = 8 << 10  // names that are looked up for one command line, those that links lead over among them
-	maxAllNames = 64 << 10 // the same for all of a budget, which takes about a second
+	maxFiles    = 64       // files that one command line may name
+	maxNames    = 8 << 10  // names that are looked up for one command line, including those on the way of links
+	maxAllNames = 64 << 10 // names that are looked up in a budget, which takes about a second
 	maxMain     = 1 << 20  // bytes of a package.json in which "main" is looked for
 	maxLinks    = 64       // links behind one name; no system follows more
 
@@ -38,15 +38,15 @@ type budget struct {
 	time  time.Duration
 	until time.Time
 	known map[string]string // digests by the paths of files
-	tried int               // names, for the command line under way; to be set to 0 for each
-	tries int               // names, for all
+	tried int               // names that the command line under way has looked up; the caller sets it to 0 for each command line
+	tries int               // names that all command lines have looked up
 }
 
-// questionBudget returns the budget for servers that a person is asked about, or has asked to
-// see. Its time starts now, as does that of a listBudget.
+// questionBudget returns the budget for servers that a person is asked about, or has asked to see.
+// Its time starts now.
 func questionBudget(ctx context.Context) *budget { return newBudget(ctx, maxBytes, maxTime) }
 
-// listBudget returns the budget for an overview of servers.
+// listBudget returns the budget for an overview of servers. Its time starts now.
 func listBudget(ctx context.Context) *budget { return newBudget(ctx, listBytes, listTime) }
 
 func newBudget(ctx context.Context, bytes int64, takes time.Duration) *budget {
@@ -82,10 +82,10 @@ func (b *budget) try() error {
 	return b.spend(0)
 }
 
-// real returns an absolute path with its links resolved. The system would follow links over any
-// number of names, so real takes each name on the way from the budget, except those of from, a
-// folder without links. A name that does not exist counts as no link. For a path with more links
-// than a system follows, real returns "".
+// real returns an absolute path with its links resolved. Links may lead over any number of names,
+// so real takes each name on the way from the budget. The names of from, a folder without links,
+// cost nothing. A name that does not exist counts as no link. For a path with more links than a
+// system follows, real returns "".
 func (b *budget) real(from, path string) (string, error) {
 	at, rest := rootOf(path)
 	if inside, below := strings.CutPrefix(path, from+string(filepath.Separator)); below {

@@ -33,9 +33,9 @@
 // # What this cannot do
 //
 // It keeps values from anyone who gets the file: by a backup, as another user, from a disk. A
-// program that runs as the user can ask the keyring as this one does. If an old record is put
-// back together with its generation, it opens, and so does the whole file of last week. A
-// record that was removed is not missed. The date of an entry is not authenticated. On
+// program that runs as the user can ask the keyring as this one does. An old record that is put
+// back together with its generation opens, and so does the whole file of last week. The vault
+// does not notice that a record was removed. The date of an entry is not authenticated. On
 // Windows the folder is as private as the profile that it lies in: owners and modes are not
 // checked, and folders are not synced. Locks hold on local file systems; on network file
 // systems they may not.

@@ -41,8 +41,8 @@ type record struct {
 	Sealed     []byte    `json:"sealed"` // nonce, then ciphertext
 }
 
-// records is a list that is bounded while it is read: three bytes of JSON would become a record
-// of 200.
+// records is the list of records in a file. Its decoder counts them before it makes them, because
+// three bytes of JSON would become a record of 200 bytes.
 type records []record
 
 func (rs *records) UnmarshalJSON(text []byte) error {

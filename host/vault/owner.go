@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Owner returns the name under which the records of an auth provider are stored: its name and,
-// if it was installed, the installation. So a plugin that is installed later under the same name
-// never gets them. No name has an @.
+// Owner returns the name under which the records of an auth provider are stored: its own name and,
+// if it was installed, "@" and the installation. So a plugin that is installed later under the same
+// name never gets them. The name of a provider has no @.
 func Owner(name, installation string) string {
 	if installation == "" {
 		return name

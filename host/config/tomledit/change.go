@@ -153,8 +153,8 @@ func (d *document) lastBeside(table []string) (found *statement) {
 	return found
 }
 
-// insertAfter adds a line behind a statement of the same table. The table's name has the first
-// depth names of the path.
+// insertAfter adds a line behind a statement of the same table. path is that of the new key, and
+// its first depth names are those of the table.
 func (d *document) insertAfter(s *statement, depth int, path []string, value any) error {
 	line := d.text[s.lines.start:s.lines.end]
 	indent := string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])

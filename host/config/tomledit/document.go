@@ -43,8 +43,8 @@ func (d *document) become(text []byte) (err error) {
 	return err
 }
 
-// edit makes a change. It is an error if the result decodes to anything but the values of
-// the file with value at path, or with nothing there if value is nil.
+// edit makes a change. It checks the result: that must decode to the values of the file, except
+// that path has value, or is missing if value is nil.
 func edit(file []byte, path []string, value any, change func(*document) error) ([]byte, error) {
 	body, marked := bytes.CutPrefix(file, byteOrderMark)
 	d, err := read(bytes.Clone(body))
