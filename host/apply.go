@@ -51,7 +51,7 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect
 		errs = append(errs, h.update(entry, changed))
 	}
 	for _, s := range h.all() {
-		s.driver.Tune(manager.Policy(reconnect))
+		s.driver.SetPolicy(manager.Policy(reconnect))
 	}
 	return errors.Join(errs...)
 }

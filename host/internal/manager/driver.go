@@ -27,7 +27,7 @@ type Driver struct {
 	mu          sync.Mutex
 	machine     *Machine
 	dial        DialFunc
-	life        *dialedConn   // of the present dial or connection, or else of the last one
+	latest      *dialedConn   // of the present dial or connection, or else of the last one
 	last        Conn          // the previous connection, for the next dial; nil for none
 	open        bool          // last was not closed
 	timer       *time.Timer   // nil before the first wait
@@ -91,7 +91,7 @@ func (d *Driver) Acquire(ctx context.Context) (Conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if c := d.Current(); c != nil && !over(c) && !c.Forgotten() {
+	if c := d.Current(); c != nil && !hasEnded(c) && !c.Forgotten() {
 		return c, nil
 	}
 	c, r := d.join()
@@ -124,7 +124,7 @@ func (d *Driver) join() (Conn, *acquisition) {
 	defer d.mu.Unlock()
 	if c := d.Current(); c != nil {
 		switch {
-		case over(c):
+		case hasEnded(c):
 			d.run(d.machine.Lost(time.Now(), c.Err()))
 		case c.Forgotten():
 			d.run(d.machine.Forgotten(time.Now(), errForgotten))
@@ -137,13 +137,13 @@ func (d *Driver) join() (Conn, *acquisition) {
 	}
 	r := d.acquisition
 	d.run(d.machine.Want(time.Now()))
-	if d.life != nil {
-		d.manager.dials.prioritise(d.life.ticket)
+	if d.latest != nil {
+		d.manager.dials.prioritise(d.latest.ticket)
 	}
 	return nil, r
 }
 
-func over(c Conn) bool {
+func hasEnded(c Conn) bool {
 	select {
 	case <-c.Done():
 		return true
@@ -161,9 +161,9 @@ func (d *Driver) AuthRequired(err error) {
 // SignedIn says that a person has signed in.
 func (d *Driver) SignedIn() { d.tell(d.machine.SignedIn) }
 
-// Tune sets another policy. It also watches the connection as [Config.Pulse] now says.
-func (d *Driver) Tune(policy Policy) {
-	d.tell(func(now time.Time) []Effect { return d.machine.Tune(now, policy, d.pulse()) })
+// SetPolicy sets another policy. It also watches the connection as [Config.Pulse] now says.
+func (d *Driver) SetPolicy(policy Policy) {
+	d.tell(func(now time.Time) []Effect { return d.machine.SetPolicy(now, policy, d.pulse()) })
 }
 
 // Disable drops the connection and refuses to make another, until Enable.
@@ -197,18 +197,18 @@ func (d *Driver) run(effects []Effect) {
 	for _, e := range effects {
 		switch e.Do {
 		case Dial:
-			d.begin(e.Inherit)
+			d.startDial(e.Inherit)
 		case TickAt:
 			d.arm(e.At)
 		case Drop:
-			d.drop(e.How)
+			d.signalDrop(e.How)
 		case Refuse:
 			d.settle(nil, e.Err)
 		case Announce:
 			d.manager.registry.post(d.id, d.machine.Status())
 		case Ask:
-			l, c := d.life, d.Current()
-			d.asking.Go(func() { d.ask(l, c, e.Within) })
+			dc, c := d.latest, d.Current()
+			d.asking.Go(func() { d.ask(dc, c, e.Within) })
 		case End:
 			close(d.ended)
 		}

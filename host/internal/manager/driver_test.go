@@ -259,7 +259,7 @@ func TestEndedUnseen(t *testing.T) {
 			time.Sleep(time.Hour)
 			k.last().exit(errGone)
 			wantAcquire(t, d, 2*s, "") // as soon as the old one is gone
-			if over(k.last()) {
+			if hasEnded(k.last()) {
 				t.Error("acquired what has ended")
 			}
 		}

@@ -37,22 +37,22 @@ type Machine struct {
 	policy Policy
 	random func() float64
 
-	status  status.Status // without the fields from ID to Tools, which others set
-	conn    connState
-	how     Ending      // of the newest Drop
-	inherit inheritance // what the next dial may inherit
-	wanted  bool        // a caller has wanted it at some time
-	known   bool        // the present entry has been connected before
-	eager   bool        // a call causes a dial even before Next
-	signed  bool        // a sign-in came while the dial was under way
-	backoff backoff
-	since   time.Time // when the connection came up
-	pulse   Pulse     // of the connection
-	heard   time.Time // the time of the last sign of life over it
-	look    time.Time // the time of the next Ask, while watched
-	asked   bool      // an Ask is open
-	silent  bool      // the server has missed the last Ask
-	over    bool      // End was returned, or is about to be
+	status   status.Status // without the fields from ID to Tools, which others set
+	conn     connState
+	ending   Ending      // of the newest Drop
+	inherit  inheritance // what the next dial may inherit
+	wanted   bool        // a caller has wanted it at some time
+	known    bool        // the present entry has been connected before
+	eager    bool        // a call causes a dial even before Next
+	signedIn bool        // a sign-in came while the dial was under way
+	backoff  backoff
+	since    time.Time // when the connection came up
+	pulse    Pulse     // of the connection
+	heard    time.Time // the time of the last sign of life over it
+	nextAsk  time.Time // the time of the next Ask, while watched
+	asked    bool      // an Ask is open
+	silent   bool      // the server has missed the last Ask
+	ended    bool      // End was returned, or is about to be
 
 	armed   time.Time // the time of the last TickAt
 	changed bool      // the status has changed since the last Announce
@@ -73,7 +73,7 @@ func (m *Machine) Status() status.Status { return m.status }
 // connection and soon will be none, it returns a Refuse.
 func (m *Machine) Want(now time.Time) []Effect {
 	switch {
-	case m.over || m.status.State == status.Closing || m.status.State == status.Disabled:
+	case m.ended || m.status.State == status.Closing || m.status.State == status.Disabled:
 		m.refuse(now)
 	case m.conn == connUp || m.conn == connDialing:
 		m.wanted = true
@@ -99,7 +99,7 @@ func (m *Machine) Connected(now time.Time, p Pulse) []Effect {
 	if m.conn == connDialing {
 		m.pulse, m.asked = p, false
 		m.hear(now)
-		m.conn, m.since, m.known, m.signed, m.inherit = connUp, now, true, false, inheritNothing
+		m.conn, m.since, m.known, m.signedIn, m.inherit = connUp, now, true, false, inheritNothing
 		m.set(now, status.Connected, status.Ready)
 	}
 	return m.effects()
@@ -115,8 +115,8 @@ func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) 
 	if m.inherit == inheritConnection {
 		m.conn = connKept
 	}
-	late := m.signed // the dial may have begun before the sign-in
-	m.signed = false
+	late := m.signedIn // the dial may have begun before the sign-in
+	m.signedIn = false
 	switch {
 	case reason == status.SignIn && late:
 		m.dial(now, status.Wanted)
@@ -144,7 +144,7 @@ func (m *Machine) Lost(now time.Time, err error) []Effect {
 // lose drops the connection and decides when the server is dialled again.
 func (m *Machine) lose(now time.Time, err error) {
 	if now.Sub(m.since) >= m.policy.Calm {
-		m.forgive()
+		m.forgetFailures()
 	} else {
 		m.backoff.fail(&m.policy, now)
 	}
@@ -185,7 +185,7 @@ func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
 func (m *Machine) SignedIn(now time.Time) []Effect {
 	switch {
 	case m.conn == connDialing:
-		m.signed = true
+		m.signedIn = true
 	case m.status.State != status.AuthRequired:
 	case m.conn == connUp:
 		m.hear(now)
@@ -198,7 +198,7 @@ func (m *Machine) SignedIn(now time.Time) []Effect {
 
 // Disable turns the server off until Enable is called.
 func (m *Machine) Disable(now time.Time) []Effect {
-	if !m.over && m.status.State != status.Closing && m.status.State != status.Disabled {
+	if !m.ended && m.status.State != status.Closing && m.status.State != status.Disabled {
 		m.drop(Abort)
 		m.set(now, status.Disabled, status.TurnedOff)
 		m.refuse(now)
@@ -209,7 +209,7 @@ func (m *Machine) Disable(now time.Time) []Effect {
 // Enable undoes Disable. The server is connected if it was wanted before.
 func (m *Machine) Enable(now time.Time) []Effect {
 	if m.status.State == status.Disabled {
-		m.begin(now, status.Wanted)
+		m.startOver(now, status.Wanted)
 	}
 	return m.effects()
 }
@@ -227,7 +227,7 @@ type Change struct {
 // changed. It forgets all failures and replaces an open connection. Callers that wait go on
 // waiting.
 func (m *Machine) Change(now time.Time, c Change) []Effect {
-	if m.over || m.status.State == status.Closing {
+	if m.ended || m.status.State == status.Closing {
 		return m.effects()
 	}
 	m.known, m.status.Err = false, nil
@@ -246,7 +246,7 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 	}
 	switch {
 	case !off:
-		m.begin(now, status.Changed)
+		m.startOver(now, status.Changed)
 	case m.status.State != status.Disabled:
 		m.set(now, status.Disabled, status.TurnedOff)
 		m.refuse(now)
@@ -256,7 +256,7 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 
 // Close ends the server for good. The last action is End, returned now or by Gone.
 func (m *Machine) Close(now time.Time) []Effect {
-	if !m.over && m.status.State != status.Closing {
+	if !m.ended && m.status.State != status.Closing {
 		m.drop(Abort)
 		m.set(now, status.Closing, status.Closed)
 		m.refuse(now)
@@ -269,11 +269,11 @@ func (m *Machine) Close(now time.Time) []Effect {
 func (m *Machine) Gone(now time.Time) []Effect {
 	if m.conn == connDropping {
 		m.conn = connIdle
-		if m.how == LeaveOpen {
+		if m.ending == LeaveOpen {
 			m.conn = connKept
 		}
 		m.finish(now)
-		m.due(now)
+		m.dialIfDue(now)
 	}
 	return m.effects()
 }
@@ -281,13 +281,13 @@ func (m *Machine) Gone(now time.Time) []Effect {
 // Tick says that the time is now, and when something last came over the connection. It may come
 // early or late, and more often than TickAt asked for.
 func (m *Machine) Tick(now, heard time.Time) []Effect {
-	m.due(now)
-	m.lookFor(now, heard)
+	m.dialIfDue(now)
+	m.askIfDue(now, heard)
 	return m.effects()
 }
 
-// due dials if the time of Next has come.
-func (m *Machine) due(now time.Time) {
+// dialIfDue dials if the time of Next has come.
+func (m *Machine) dialIfDue(now time.Time) {
 	if next := m.status.Next; m.isResting() && !next.IsZero() && !now.Before(next) {
 		m.dial(now, m.status.Reason)
 	}
@@ -344,9 +344,9 @@ func permanent(r status.Reason) bool {
 	return r == status.BadConfig || r == status.Denied || r == status.PluginRefused
 }
 
-// begin forgets all failures, and dials if the server is wanted.
-func (m *Machine) begin(now time.Time, why status.Reason) {
-	m.forgive()
+// startOver forgets all failures, and dials if the server is wanted.
+func (m *Machine) startOver(now time.Time, why status.Reason) {
+	m.forgetFailures()
 	if m.wanted {
 		m.dial(now, why)
 		return
@@ -354,7 +354,7 @@ func (m *Machine) begin(now time.Time, why status.Reason) {
 	m.set(now, status.Disconnected, status.NotStarted)
 }
 
-func (m *Machine) forgive() {
+func (m *Machine) forgetFailures() {
 	m.backoff = backoff{}
 	m.status.Attempt = 0
 }
@@ -369,18 +369,18 @@ func (m *Machine) drop(how Ending) {
 	case connKept, connDialing:
 		how = Abort // no calls are in flight
 	case connDropping:
-		if how <= m.how {
+		if how <= m.ending {
 			return
 		}
 	}
-	m.conn, m.how, m.signed = connDropping, how, false
+	m.conn, m.ending, m.signedIn = connDropping, how, false
 	m.do(Effect{Do: Drop, How: how})
 }
 
 // finish returns End if the machine is closing and no connection is left.
 func (m *Machine) finish(now time.Time) {
 	if m.status.State == status.Closing && m.conn == connIdle {
-		m.over = true
+		m.ended = true
 		m.set(now, status.Disconnected, status.Closed)
 	}
 }
@@ -421,7 +421,7 @@ func (m *Machine) effects() []Effect {
 	if m.isResting() {
 		at = m.status.Next
 	} else if m.watched() {
-		at = m.look
+		at = m.nextAsk
 	}
 	if !at.Equal(m.armed) {
 		m.armed = at
@@ -437,7 +437,7 @@ func (m *Machine) effects() []Effect {
 	if m.refusal != nil {
 		m.do(Effect{Do: Refuse, Err: m.refusal})
 	}
-	if m.over && m.changed { // this was the last change
+	if m.ended && m.changed { // this was the last change
 		m.do(Effect{Do: End})
 	}
 	m.changed, m.refusal = false, nil

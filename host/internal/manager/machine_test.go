@@ -37,8 +37,8 @@ var events = map[string]func(*Machine, time.Time) []Effect{
 	"change":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{}) },
 	"replace":   func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{SameEntry: true}) },
 	"switch":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{Disabled: true}) },
-	"unwatch":   func(m *Machine, t time.Time) []Effect { return m.Tune(t, Policy{}, Pulse{}) },
-	"watch":     func(m *Machine, t time.Time) []Effect { return m.Tune(t, Policy{}, testPulse) },
+	"unwatch":   func(m *Machine, t time.Time) []Effect { return m.SetPolicy(t, Policy{}, Pulse{}) },
+	"watch":     func(m *Machine, t time.Time) []Effect { return m.SetPolicy(t, Policy{}, testPulse) },
 	"close":     (*Machine).Close,
 	"gone":      (*Machine).Gone,
 	"tick":      func(m *Machine, t time.Time) []Effect { return m.Tick(t, time.Time{}) },
@@ -509,7 +509,7 @@ func TestJitter(t *testing.T) {
 		}
 		m.pulse = Pulse{Every: time.Minute} // 120 times as long as the first wait
 		m.hear(epoch)
-		if got := (m.look.Sub(epoch) / 120).Truncate(time.Millisecond); got != want {
+		if got := (m.nextAsk.Sub(epoch) / 120).Truncate(time.Millisecond); got != want {
 			t.Errorf("with %v: a sign of life is asked for after 120 times %v, want %v", random, got, want)
 		}
 	}

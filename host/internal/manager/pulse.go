@@ -44,9 +44,9 @@ func (m *Machine) Silent(now, heard time.Time) []Effect {
 	return m.effects()
 }
 
-// Tune sets another policy, and how the connection is watched. It interrupts neither the connection
-// nor a wait. The time without a sign of life begins anew.
-func (m *Machine) Tune(now time.Time, policy Policy, pulse Pulse) []Effect {
+// SetPolicy sets another policy, and how the connection is watched. It interrupts neither the
+// connection nor a wait. The time without a sign of life begins anew.
+func (m *Machine) SetPolicy(now time.Time, policy Policy, pulse Pulse) []Effect {
 	m.policy = policy.withDefaults()
 	if m.conn == connUp && m.pulse != pulse {
 		m.pulse, m.asked = pulse, false
@@ -55,12 +55,12 @@ func (m *Machine) Tune(now time.Time, policy Policy, pulse Pulse) []Effect {
 	return m.effects()
 }
 
-// lookFor asks for an Ask if it is time for one.
-func (m *Machine) lookFor(now, heard time.Time) {
+// askIfDue asks for an Ask if it is time for one.
+func (m *Machine) askIfDue(now, heard time.Time) {
 	if m.watched() && heard.After(m.heard) {
 		m.hear(heard)
 	}
-	if m.watched() && !now.Before(m.look) {
+	if m.watched() && !now.Before(m.nextAsk) {
 		m.ask()
 	}
 }
@@ -73,7 +73,7 @@ func (m *Machine) watched() bool {
 // hear notes a sign of life at a time.
 func (m *Machine) hear(at time.Time) {
 	m.heard, m.silent = at, false
-	m.look = at.Add(spread(m.pulse.Every, m.random()))
+	m.nextAsk = at.Add(spread(m.pulse.Every, m.random()))
 }
 
 func (m *Machine) ask() {

@@ -75,7 +75,7 @@ func (c *conn) exit(err error) {
 	})
 }
 
-func (c *conn) Forgotten() bool { return c.forgot.Load() && !over(c) }
+func (c *conn) Forgotten() bool { return c.forgot.Load() && !hasEnded(c) }
 func (c *conn) Retire()         { c.retired.Store(true) }
 
 func (c *conn) Heard() time.Time {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestTune has another policy and another pulse come while a connection stands, and while the
+// TestSetPolicy has another policy and another pulse come while a connection stands, and while the
 // next dial is waited for.
-func TestTune(t *testing.T) {
+func TestSetPolicy(t *testing.T) {
 	for _, lines := range [][]string{
 		{
 			"want -> connecting(wanted), dial",
@@ -38,7 +38,7 @@ func TestTune(t *testing.T) {
 	}
 	s := newScene(Policy{})
 	s.play(t, "want")
-	s.m.Tune(s.now, Policy{Backoff: []time.Duration{time.Hour}}, Pulse{})
+	s.m.SetPolicy(s.now, Policy{Backoff: []time.Duration{time.Hour}}, Pulse{})
 	if got := s.play(t, "down"); got != "in 1h0m0s, connecting(unreachable), refuse" {
 		t.Errorf("after another policy: %s", got)
 	}
