@@ -67,7 +67,8 @@ func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, er
 	return &step.Event{Redirect: &step.Redirect{Params: v.params}}, nil
 }
 
-// meet shows the page of a visit and returns when the visit has come, or cannot come.
+// meet shows a page, and returns when the browser has come back from it with the state of v, or
+// cannot come back.
 func (f *flow) meet(v *visit) error {
 	ctx, cancel := context.WithCancel(f.person)
 	callback := f.callback
@@ -117,10 +118,11 @@ func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
 	return nil, nil
 }
 
-// visit is the one return from a page.
+// visit is the return of the browser from a page, with the state that belongs to the page. Only one
+// counts.
 type visit struct {
 	state  string
-	pasted chan struct{} // closed when it came other than by the callback
+	pasted chan struct{} // closed when the person pasted the address of the visit
 
 	mu     sync.Mutex
 	params map[string]string

@@ -43,7 +43,7 @@ type flow struct {
 	page     string // the page that the person was last shown
 	bytes    int
 	found    bool // a record was loaded
-	asked    bool // an action was taken whose result can be in no record
+	asked    bool // an action was taken whose result is certainly in no record
 	result   result
 }
 

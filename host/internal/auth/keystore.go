@@ -62,7 +62,7 @@ func (f *flow) savedKey(ctx context.Context, k *step.Key) (*key, error) {
 	return made, nil
 }
 
-// keyHolder is the resource of the vault keys of a server's private keys.
+// keyHolder returns the resource under which the vault keeps the private keys of a server.
 func keyHolder(s *step.Server) string {
 	if sameOrigin(s.Resource, s.URL) {
 		return s.Resource

@@ -127,7 +127,7 @@ func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 var actions = map[string]struct {
 	perform func(*flow, context.Context, *step.Action) (*step.Event, error)
 	stops   bool // refused when the time of the flow is over, while others may finish
-	brings  bool // its result can be something that was in no record
+	brings  bool // the result can be something that no record has
 }{
 	step.ActionLoad:        {perform: (*flow).load},
 	step.ActionStore:       {perform: (*flow).store},

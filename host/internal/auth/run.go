@@ -61,8 +61,8 @@ func (a *Account) runFlow(f *run, start *step.Start) (*result, error) {
 const (
 	renewAhead  = 60 * time.Second
 	renewSpread = 30 * time.Second
-	renewLeast  = time.Second      // after the last time
-	renewAgain  = 10 * time.Second // after one that failed
+	renewLeast  = time.Second      // after the flow before
+	renewAgain  = 10 * time.Second // after a flow that failed
 )
 
 // finish stores the result of a flow.

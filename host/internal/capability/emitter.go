@@ -38,8 +38,8 @@ func (e *Emitter) done() {
 	e.flushDrained()
 }
 
-// flushDrained calls Drained if it is due and the lock is free. If the lock is taken, the call that
-// holds it makes up for that at its end.
+// flushDrained calls Drained if it is due and the lock is free. If another call has the lock, that
+// call calls Drained at its end.
 func (e *Emitter) flushDrained() {
 	for e.drained.Load() && e.opened.Load() && e.mu.TryLock() {
 		if e.drained.Swap(false) && !e.muted.Load() {

@@ -50,7 +50,7 @@ type Accepted struct {
 	stream     *stream.Accepted
 	input      chan struct{} // closed when the client has ended its side
 	inputOnce  sync.Once
-	answered   atomic.Bool   // all of its requests were, after that
+	answered   atomic.Bool   // all requests of the client were answered after it ended its side
 	done       chan struct{} // closed when nothing is left
 }
 
@@ -157,7 +157,8 @@ func streamOf(m *abi.Manifest, via string) (abi.OpenKind, error) {
 	return 0, hosterr.Configf("transport %s cannot serve: it opens no stream of bytes, which a client is", via)
 }
 
-// awaitRoom waits while too many bytes wait for the client to read more from it.
+// awaitRoom waits until the client has taken so much of what waits for it that the host may read
+// from it again.
 func (a *Accepted) awaitRoom(ctx context.Context) error {
 	if err := a.Peer.AwaitRoom(ctx); err != nil {
 		return err
@@ -228,7 +229,7 @@ func (a *Accepted) clear() {
 	close(a.done)
 }
 
-// patience returns a context that ends when the client takes nothing of what waits for it.
+// patience returns a context that ends when the client stops taking what waits for it.
 func (a *Accepted) patience(ctx context.Context) (patient context.Context, stop func()) {
 	return untilStalled(ctx, func() progress {
 		queued, taken := a.stream.Progress()
@@ -236,14 +237,14 @@ func (a *Accepted) patience(ctx context.Context) (patient context.Context, stop 
 	})
 }
 
-// progress is what waits for a client, in bytes, and how much of that it has taken so far.
+// progress holds how many bytes wait for a client, and how many it has taken so far.
 type progress struct {
 	waiting int
 	taken   int64
 }
 
-// untilStalled returns a context that ends when something has waited for clientStall, or up to twice
-// that, and now reports no change.
+// untilStalled returns a context that ends when bytes wait and now has returned the same for
+// clientStall. It notices that after at most twice clientStall.
 func untilStalled(ctx context.Context, now func() progress) (patient context.Context, stop func()) {
 	patient, cancel := context.WithCancelCause(ctx)
 	go func() {

@@ -33,7 +33,8 @@ type attempt struct {
 	account   *SharedAccount // nil if the server needs no sign-in
 }
 
-// attempt checks an entry as far as that is possible before anything is started.
+// attempt returns the attempt to connect a server over the transport via. It checks the entry as
+// far as that is possible before anything is started.
 func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*attempt, error) {
 	if via == "" {
 		return nil, hosterr.Configf("it has no command, url or transport")

@@ -23,7 +23,7 @@ import (
 type connection struct {
 	inst      *guest.Instance
 	saved     *savedState
-	key       resumeKey // of what is in it
+	key       resumeKey // what another connection must share to get the state that this one saved
 	table     *capability.Table
 	stderr    *stderrWriter // gets the stderr of the table's processes; may be nil
 	peer      *rpc.Peer

@@ -87,8 +87,8 @@ func (d *Dialer) Close() error {
 	return nil
 }
 
-// Prepare loads and compiles, once, the plugins that an entry needs first: the transport and those
-// of its account, which may be nil. Its error is that of the transport.
+// Prepare loads and compiles the plugins that the first attempt to connect an entry needs: the
+// transport, and those of its account, which may be nil. Its error is that of the transport.
 func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *SharedAccount) error {
 	via := d.Routes(s)[0]
 	if !d.config.Modules.Has(via) {

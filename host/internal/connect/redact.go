@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// redaction holds the secrets that a host knows, each in one of two sets. Secrets of shown are also
-// in recorded, and those of recorded in each trace and recording of the host.
+// redaction holds the secrets that a host knows, in two sets. Secrets that are added to shown are
+// added to recorded too, and those of recorded to each trace and recording of the host.
 type redaction struct {
 	shown    *redact.Set // removed from errors and from what servers print
 	recorded *redact.Set // removed from recordings; nil if there are none

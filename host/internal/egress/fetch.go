@@ -186,9 +186,9 @@ func sameOriginOnly(e *outgoing, to *url.URL) error {
 	return nil
 }
 
-// send makes one hop. It makes the hop again if its connection had been closed before a byte was
-// written, or if the refused address turns out to be on the server's private network; nothing was
-// sent in either case.
+// send makes one hop. It makes the hop again in two cases, in both of which nothing was sent: the
+// connection had been closed before a byte was written, or the refused address turns out to be on
+// the server's private network.
 func (f *Fetcher) send(ctx context.Context, e *outgoing) (*http.Response, error) {
 	for again := true; ; again = false {
 		r, err := f.route(ctx, e.url)

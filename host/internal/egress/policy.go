@@ -166,7 +166,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && !a.Is4In6() && a.IsLoopback()
 }
 
-// carrierPrivate is not private in its registry, but large private networks use it.
+// carrierPrivate is the address space that carriers share (RFC 6598). Its registry does not call it
+// private, but large private networks use it.
 var carrierPrivate = netip.MustParsePrefix("100.64.0.0/10")
 
 // isPrivate reports whether a is an address of a private network. A link-local address, at
@@ -175,7 +176,8 @@ func isPrivate(a netip.Addr) bool {
 	return !a.Is4In6() && a.Zone() == "" && (a.IsPrivate() || carrierPrivate.Contains(a))
 }
 
-// loopbackOnly is a control for names of this machine, because their resolver may be wrong.
+// loopbackOnly is a [dial.Control] for names of this machine. It refuses any other address, because
+// the resolver of such a name may be wrong.
 func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err == nil && !at.Addr().IsLoopback() {
@@ -184,8 +186,9 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	return err
 }
 
-// publicOrPrivate is a control for the origins that a server on a private network names: they
-// may be public, or on a private network too. This machine and what is link-local are refused.
+// publicOrPrivate is a [dial.Control] for the origins that a server on a private network names. It
+// accepts public addresses and those of private networks, and refuses this machine and link-local
+// addresses.
 func publicOrPrivate(network, address string, conn syscall.RawConn) error {
 	if at, err := netip.ParseAddrPort(address); err == nil && isPrivate(at.Addr()) {
 		return nil

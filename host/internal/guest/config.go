@@ -51,8 +51,8 @@ type Message interface {
 	// Urgent reports whether the message, a reply or a cancellation, goes ahead of the others.
 	Urgent() bool
 
-	// Solicited reports whether a delivered message asked for this one: a reply, the next page of a
-	// list. It earns fuel only as far as bytes from outside have paid.
+	// Solicited reports whether a delivered message asked for this one, as for a reply or for the
+	// next page of a list. Such a message earns fuel only as far as bytes from outside have paid.
 	Solicited() bool
 
 	Hold()

@@ -100,8 +100,8 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 }
 
 // AwaitSent waits until no more than most bytes of messages wait for the guest, or until ctx ends,
-// or the guest is gone. Urgent messages do not count. What the guest had before is then with the
-// streams once it hears a CLOSE.
+// or the guest is gone. Urgent messages do not count. The messages that the guest has got by then
+// are with the streams before a later CLOSE.
 func (i *Instance) AwaitSent(ctx context.Context, most int) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -39,8 +39,8 @@ func (i *Instance) release(h *handle) {
 	*h = handle{generation: (h.generation + 1) & abi.MaxGeneration}
 }
 
-// write queues bytes to a handle. They must not change until the next flush. Those of a message do
-// not; others go through stash.
+// write queues bytes to a handle. The bytes must not change until the next flush. Those of a
+// message do not change; the caller copies others with stash.
 func (i *Instance) write(h *handle, p []byte, end bool) {
 	h.stream.Write(p, end)
 	i.wrote(h, len(p))

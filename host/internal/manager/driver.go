@@ -227,7 +227,7 @@ func (d *Driver) arm(at time.Time) {
 	}
 }
 
-// tick is for the timer.
+// tick tells the machine the time. The timer calls it.
 func (d *Driver) tick() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,7 +238,7 @@ func (d *Driver) tick() {
 	d.run(d.machine.Tick(time.Now(), heard))
 }
 
-// settle ends the acquisition.
+// settle ends the acquisition, if there is one, with a connection or an error.
 func (d *Driver) settle(c Conn, err error) {
 	if r := d.acquisition; r != nil {
 		r.conn, r.err, d.acquisition = c, err, nil

@@ -414,8 +414,8 @@ func (m *Machine) do(e Effect) { m.out = append(m.out, e) }
 
 // effects returns the actions that an event has led to. It arms a timer for a dial only if nothing
 // else is under way, and for an Ask if the connection is up. It announces the status before it
-// refuses callers, and before a Dial: a dial that has ended at once must not be followed by the
-// status of before it, which would mark the lists that it brought as stale.
+// refuses callers and before a Dial. Otherwise a dial that ends at once could be followed by the
+// status from before it, which would mark the lists that the dial brought as stale.
 func (m *Machine) effects() []Effect {
 	var at time.Time
 	if m.isResting() {

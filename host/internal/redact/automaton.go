@@ -5,7 +5,7 @@ package redact
 type automaton struct {
 	nodes   []node
 	root    [256]int32       // the children of node 0
-	second  [256]*[256]int32 // the nodes that step reaches from each of these, by byte: most steps end there
+	second  [256]*[256]int32 // the nodes that step reaches from each child of node 0, by byte; most steps end there
 	longest int              // bytes of the longest pattern
 }
 
@@ -21,7 +21,7 @@ type node struct {
 	lost           uint8 // how many bytes the secret has before the pattern
 }
 
-// add adds a pattern, before which the secret has lost bytes more.
+// add adds a pattern. lost is how many bytes the secret has before the pattern.
 func (a *automaton) add(pattern []byte, lost int) {
 	if len(a.nodes) == 0 {
 		a.nodes = make([]node, 1)
@@ -88,7 +88,8 @@ func (a *automaton) link() {
 	}
 }
 
-// step returns the node after another byte: the longest prefix that the text ends with.
+// step returns the node after another byte. The prefix of that node is the longest one that the
+// text ends with.
 func (a *automaton) step(at int32, c byte) int32 {
 	for at != 0 {
 		if n := &a.nodes[at]; n.depth == 1 {

@@ -56,7 +56,8 @@ func (d *decoder) write(u unit) { d.pass(0, u) }
 // idle reports whether no escape has begun.
 func (d *decoder) idle() bool { return d.held == 0 && len(d.wide) == 0 }
 
-// joined is the result of finish for a byte outside of escapes; 0 where it needs finish.
+// joined maps a byte to what finish makes of it outside of escapes and long characters. It maps a
+// byte to 0 if that must go through finish.
 var joined = func() (to [256]byte) {
 	for c := range to {
 		to[c] = same(byte(c))
@@ -251,7 +252,8 @@ func (d *decoder) drop(l *layer) {
 	l.n = 0
 }
 
-// release passes on what turned out not to be an escape, without the first units.
+// release passes on the held units from number first on, because they are no escape. It drops the
+// units before them.
 func (d *decoder) release(l *layer, depth, first int) {
 	held, n := l.held, l.n
 	d.drop(l)
@@ -332,8 +334,9 @@ func hexDigit(c byte) int {
 	return int(c|0x20-'a') + 10
 }
 
-// decoded returns the form in which a secret is looked for. complete is that form without an
-// incomplete escape at its end, of which the text that follows may become a part.
+// decoded returns the form in which a secret is looked for. complete is that form without an escape
+// that has only begun at its end: where the secret occurs, the text behind it may become a part of
+// that escape.
 func decoded(text []byte) (whole, complete []byte) {
 	d := decoder{emit: func(u unit) { whole = append(whole, u.c) }}
 	for i, c := range text {

@@ -176,8 +176,8 @@ func (l *jsonLexer) copy(raw []byte, whole bool) {
 	}
 }
 
-// halfEscape returns where the escape begins that the end of raw, a string without its closing
-// quote, cuts in two; otherwise the length of raw.
+// halfEscape returns the offset of the escape that the end of raw cuts in two, or the length of raw
+// if there is none. raw is a string without its closing quote.
 func halfEscape(raw []byte) int {
 	for i := 1; i < len(raw); {
 		end := i + 1

@@ -116,7 +116,7 @@ func (s *asyncSender) close() {
 	s.room.Broadcast()
 }
 
-// awaitRoom waits while as many messages as the queue may hold were not given to the link, or until
+// awaitRoom waits until fewer than maxUnsent messages have yet to be given to the link, or until
 // ctx ends.
 func (s *asyncSender) awaitRoom(ctx context.Context) error {
 	s.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// ErrInputEnded is why calls to a client end that has closed its side.
+// ErrInputEnded is the error of a call to a client that sends nothing more.
 var ErrInputEnded = errors.New("the client sends nothing more")
 
 // InputEnded says that a client sends nothing more. Calls to it end, since no answer will come, and
@@ -25,8 +25,8 @@ func (p *Peer) AwaitAnswered(ctx context.Context) error {
 	return p.sender.flush(ctx)
 }
 
-// AwaitRoom waits while many refusals wait for room, or until ctx ends. In the serving role none is
-// dropped: the link calls AwaitRoom before it reads on.
+// AwaitRoom waits until there is room for another refusal, or until ctx ends. In the serving role
+// no refusal is dropped, so the link calls AwaitRoom before it reads on.
 func (p *Peer) AwaitRoom(ctx context.Context) error { return p.sender.awaitRoom(ctx) }
 
 // codeParse says that the text is no JSON (JSON-RPC 2.0, section 5.1).
@@ -35,9 +35,9 @@ const codeParse = -32700
 // nullID is the id of the answer to a request whose own id cannot be read.
 var nullID = []byte("null")
 
-// refuseMalformed answers what a client sent in place of a message. A bad answer to a call of ours
-// has no answer, nor has a bad notification. The id is echoed also if the text is no JSON further
-// on: a client that waits for that id learns of it.
+// refuseMalformed answers a malformed message of a client. It does not answer one that is itself an
+// answer or a notification. It uses the id of the message even if the text is no JSON further on: a
+// client that waits for that id learns of the error.
 func (p *Peer) refuseMalformed(msg []byte, why error) {
 	if id, fault := refusalOf(msg, why); fault != nil {
 		p.refuse(&Incoming{id: id}, fault)

@@ -18,9 +18,10 @@ const maxStreak = 100
 // the call only; if owned is true, the peer may keep it. Deliver does not wait and does not call
 // the link.
 //
-// In the serving role an exchange is a number that the link gives to what a client sent by itself, as
-// an HTTP request. The replies name it ([Message.About]), and what cannot be read there is left to the
-// link to refuse. An answer of the client counts on any exchange.
+// In the serving role the link gives an exchange to each message that a client sends apart from the
+// others, as in an HTTP request. The replies to the message name that exchange ([Message.About]).
+// If the message cannot be read, the link refuses it and the peer does not. An answer of the client
+// may come on any exchange.
 //
 // The verdict of an array is the best of its elements' verdicts. On the shared channel, every
 // response that matches no call is VerdictLate.

@@ -39,8 +39,9 @@ type Admitter interface {
 	// The same rules hold as for [Handler.Preempt], except that in may be kept.
 	Admit(in *Incoming)
 
-	// Over sees a request when the link has its reply, or when it gets none; answered says which. What
-	// is sent from then on comes behind the reply. Over must not wait.
+	// Over sees a request once the link has its reply, and then answered is true, or once it is
+	// certain that the request gets none. A message that is sent from then on comes behind the
+	// reply. Over must not wait.
 	Over(in *Incoming, answered bool)
 }
 
@@ -55,9 +56,10 @@ type Incoming struct {
 	sure     bool
 }
 
-// Caller returns the [Call.Caller] of the calls that the message may belong to: that of its
-// exchange or, if it came over the shared channel, that of all calls the other side may be working
-// on. It is 0 if there are none; sure is false if they have several callers.
+// Caller returns the [Call.Caller] of the calls that the message may belong to. If it came on the
+// exchange of a call, that is the caller of this call. If it came over the shared channel, that is
+// the caller of all calls that the other side may be working on; sure is false if these have
+// several callers. caller is 0 if there are no such calls.
 func (in *Incoming) Caller() (caller uint64, sure bool) { return in.caller, in.sure }
 
 // ID returns the id of a request as it was written, or nil for a notification. The caller must not
@@ -96,7 +98,7 @@ type serving struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
 	most   int      // requests at once
-	order  Admitter // the handler; nil = it is none
+	order  Admitter // the handler, if it is an Admitter; nil otherwise
 
 	mu     sync.Mutex
 	active map[string]*served // by raw id token

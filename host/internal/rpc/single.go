@@ -6,7 +6,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// ErrAnswer is why ReadIncoming returns nothing: the message is an answer.
+// ErrAnswer is the error of ReadIncoming for a message that is an answer.
 var ErrAnswer = errors.New("the message is an answer, and nothing was asked")
 
 // ReadIncoming reads one message of a client: a request, or a notification, whose ID is nil. It is for
@@ -23,8 +23,9 @@ func ReadIncoming(msg []byte) (*Incoming, error) {
 	return &Incoming{Method: known(strictjson.Unquote(e.method)), Params: e.params, id: e.id}, nil
 }
 
-// AppendRefusal appends the answer to what a client sent in place of a message. why is the error of
-// [ReadIncoming]; without it, as after a VerdictMalformed, it is found again.
+// AppendRefusal appends the answer to a malformed message of a client. why is the error of
+// [ReadIncoming]. It may be nil, as after a VerdictMalformed: then AppendRefusal reads the message
+// again to find the error.
 func AppendRefusal(dst, msg []byte, why error) []byte {
 	if why == nil {
 		if _, why = ReadIncoming(msg); why == nil {

@@ -50,8 +50,8 @@ const (
 	matchedPerStep  = 128 // instructions for a byte, in the worst case
 )
 
-// maxChain bounds how many parts may look at the same value within each other.
-// Together with the depth of a value it bounds the stack.
+// maxChain bounds how many nested parts of a schema may look at the same value. Together with the
+// depth of a value it bounds the stack.
 const maxChain = 64
 
 // meter is the budget of one validation, in steps.
@@ -114,8 +114,8 @@ func collectParts(root *jsonschema.Schema) ([]*jsonschema.Schema, error) {
 	return parts, nil
 }
 
-// chainLength returns how many parts see the same value one within the other, from part on,
-// at most maxChain+1. It is maxChain+1 for a part that reaches itself by the same value.
+// chainLength returns how many nested parts, from part on, look at the same value, at most
+// maxChain+1. It is maxChain+1 for a part that looks at the same value again through other parts.
 func chainLength(part *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if part == nil {
 		return 0

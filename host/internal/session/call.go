@@ -241,10 +241,10 @@ func (s *Session) adopt(l *agreedConn, d dialect, err error) {
 	}
 }
 
-// missed reports whether a message that failed on l with err can go out on the next connection.
-// That is so if l ended or takes no more calls, and the message was not sent, or if the server
-// refused the message because it had forgotten the session. missed waits until the end of l is
-// certain, which is soon.
+// missed reports whether a message that failed on l with err can go out on the next connection. It
+// can in two cases: l has ended or takes no more calls, and the message was not sent; or the server
+// refused the message because it had forgotten the session. In the first case, missed waits until
+// the end of l is certain, which is soon.
 func (s *Session) missed(ctx context.Context, l *agreedConn, err error) bool {
 	if refused(err) && l.lapsed() {
 		return !s.isClosed()
@@ -269,7 +269,7 @@ func refused(err error) bool {
 	return errors.As(err, &failure) && failure.Refused
 }
 
-// unsent returns the error of a message for which no connection could be had.
+// unsent returns the error of a message for which there was no connection.
 func (s *Session) unsent(method string, err error) error {
 	if !errors.Is(err, ErrClosed) {
 		err = fmt.Errorf("connect: %w", err)

@@ -84,8 +84,8 @@ func (c *Conn) Retire() { c.retire() }
 // the present time.
 func (c *Conn) Heard() time.Time { return c.Peer.Heard() }
 
-// Ping asks the server for a sign of life over c. An error that the server answers is one too, and
-// so is an HTTP status.
+// Ping asks the server for a sign of life over c. An error in the server's answer counts as a sign
+// of life, and so does any HTTP status.
 func (c *Conn) Ping(ctx context.Context) error {
 	l := c.agreed.Load()
 	_, _, err := c.inbox.session.try(ctx, l, &request{method: l.pingMethod(), limit: -1})

@@ -136,10 +136,11 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 	return nil, err
 }
 
-// Forget drops what the session knows of a server that may have been replaced. If other is true, it
-// certainly was, and Forget drops the lists and the Info too; otherwise they stay known, the
-// lists as stale. A mere reconnection does not call Forget, because a fresh list stays fresh. A
-// Connect whose context ended before Forget stores nothing.
+// Forget drops what the session knows of a server that may have been replaced. If other is true,
+// the server certainly was replaced, and Forget drops the lists and the Info too. If other is
+// false, the lists and the Info stay known, but the lists count as stale. A mere reconnection does
+// not call Forget, because a fresh list stays fresh. A Connect whose context ended before Forget
+// stores nothing.
 func (s *Session) Forget(other bool) {
 	s.toolCache.replace(other)
 	s.prompts.replace(other)

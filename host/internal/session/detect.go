@@ -91,8 +91,8 @@ func (h *handshake) detect(ctx context.Context) (*agreedConn, error) {
 	}
 }
 
-// heard returns the modern connection that got allows, or nil for a legacy server. It returns an
-// error if the reply shows no era:
+// heard returns the connection to a modern server if got, the reply to the probe, comes from one,
+// and nil for a legacy server. It returns an error if the reply shows no era:
 //
 //   - no server was reached: one that starts a moment later must not be taken for a
 //     legacy one;
@@ -161,10 +161,10 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*agree
 	}
 }
 
-// ask sends a request of the handshake. The request stays pending until it is answered or the
-// connection ends, even when no caller waits for it any more, because its cancellation would tell
-// the server. Over HTTP it ends with its stream, which tells the server nothing. When ask returns,
-// the request is pending, or over.
+// ask sends a request of the handshake. When ask returns, the request is pending or has ended. The
+// request stays pending until it is answered or the connection ends, even if no caller waits for it
+// any more: its cancellation would be a message to the server. Over HTTP the end of ctx ends the
+// request and its stream, and sends no message.
 func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 	if !h.conn.http() {
 		ctx = context.WithoutCancel(ctx)
@@ -206,10 +206,11 @@ func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, e
 	}
 }
 
-// left returns why the connection ended. err, which may be nil, is the error of a request on it. If
-// the transport has ended, its reason replaces err. Over HTTP a request may fail while the
-// connection lasts; then left returns err. The result is a [peerGoneError] if the server may have
-// left because of a request: one may have reached it, and the transport has no final reason.
+// left returns why the connection ended. err is the error of a request on it, or nil. If the
+// transport has ended, its reason replaces err. Over HTTP a request may fail while the connection
+// lasts; then left returns err. The result is a [peerGoneError] if the server may have left because
+// of a request. That is so if a request may have reached it, and another connection need not fail
+// in the same way.
 func (h *handshake) left(ctx context.Context, err error) error {
 	unasked := errors.Is(err, rpc.ErrNotSent) && !h.asked
 	if errors.Is(err, rpc.ErrClosed) {

@@ -38,8 +38,8 @@ func (d dialect) admit(t mcp.ResultType) error {
 	return fmt.Errorf("%w: unknown resultType %q", ErrInvalidResult, clip(string(t)))
 }
 
-// others reports whether a member of the _meta of a request that is passed on is about the
-// connection of its client, and not about the request.
+// others reports whether name is a member of _meta that the session writes itself. A request that
+// is passed on may have such a member of another connection, and must not keep it.
 func (d dialect) others(name []byte) bool {
 	switch string(name) {
 	case mcp.MetaProgressToken:

@@ -171,7 +171,7 @@ func readHeaderParams(schema []byte) ([]headerParam, error) {
 
 // annotations collects the x-mcp-header members of a schema.
 type annotations struct {
-	path  []string // of the value being read; exact only where properties alone lead to it
+	path  []string // names of the properties that lead to the value being read, if only properties lead to it
 	found []headerParam
 	taken map[string]bool // headers
 	err   error           // the first
@@ -208,8 +208,8 @@ func (a *annotations) schema(r *strictjson.Reader, reached bool) {
 	}
 }
 
-// unreached reads the next value, a schema or an array of schemas to which not only properties
-// lead.
+// unreached reads the next value, a schema or an array of schemas. It lies below something other
+// than properties, so no argument has its path.
 func (a *annotations) unreached(r *strictjson.Reader) {
 	if r.Kind() != '[' {
 		a.schema(r, false)

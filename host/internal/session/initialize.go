@@ -93,10 +93,10 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*agreedConn, error) 
 }
 
 // terms returns the outcome of a handshake for the peer. Arrays of messages were part of the
-// protocol up to 2025-03-26, and earlier servers were written for those of JSON-RPC
+// protocol up to 2025-03-26: earlier revisions have them from JSON-RPC
 // (2025-03-26/basic/index#batching). To a modern server a client must write only requests and
-// notifications, so no refusals either (2026-07-28/basic/transports/stdio). To a legacy server the
-// end of an HTTP stream means nothing, so a message must tell it that a caller has left
+// notifications, and so no refusals either (2026-07-28/basic/transports/stdio). To a legacy server
+// the end of an HTTP stream means nothing, so a message must tell it that a caller has left
 // (2025-11-25/basic/transports#sending-messages-to-the-server).
 func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	modern := mcp.EraOf(version) == mcp.Modern
@@ -131,7 +131,8 @@ func (h *handshake) modern(ctx context.Context, got reply) (*agreedConn, error) 
 	return nil, fmt.Errorf("the server lists protocol %s and does not speak it: %w", version, discoverError(got))
 }
 
-// discovered returns the modern connection that got allows, or nil.
+// discovered returns the connection if got, an answer to discover, opens a modern session, and
+// otherwise nil.
 func (h *handshake) discovered(got reply) *agreedConn {
 	if got.err != nil {
 		return nil

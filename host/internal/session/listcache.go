@@ -13,11 +13,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// listCache holds the newest list that a session knows. As long as the server said that the list
-// stays fresh, it replaces a request, also after a reconnection, unless the server says that it
-// changed (2026-07-28/server/utilities/caching). After that the list is stale, but still known.
-// Only its text is kept for certain: callers ask rarely, and the items are read again then. A
-// session is one context of authorization, so the scope of the cache makes no difference.
+// listCache holds the newest list that a session knows. The server says how long the list stays
+// fresh (2026-07-28/server/utilities/caching). A fresh list is used without a request, also after a
+// reconnection. When that time is over, or when the server says that the list changed, the list is
+// stale, but still known. Only its text is certain to be kept: callers ask rarely, and the items
+// are read again then. A session is one context of authorization, so the scope of the cache makes
+// no difference.
 type listCache[T any] struct {
 	mu               sync.Mutex
 	kind             *kind[T]
@@ -28,7 +29,7 @@ type listCache[T any] struct {
 	from             weak.Pointer[Conn] // the connection that all of the list came over, if there is one
 	changesAtAsk     uint64             // the value of changes when the list was asked for
 	until            time.Time          // until when the list is fresh
-	told             time.Time          // until, as an earlier run was told it; the list is stale all the same
+	told             time.Time          // the end of the freshness that the server told an earlier run; the list is stale all the same
 	changes          uint64             // counts the changes that the server told of
 	changesAtReplace uint64             // the value of changes when the server was last replaced
 }
@@ -142,8 +143,8 @@ func (c *listCache[T]) holds(newest *Conn) bool {
 	return newest != nil && !newest.ended() && c.from.Value() == newest && c.changesAtAsk == c.changes
 }
 
-// outdated reports whether the known list may no longer be used, and is from before newest was made
-// or has changed since.
+// outdated reports whether the known list is stale and has to be asked for over newest: it came
+// over another connection, or has changed since it was asked for.
 func (c *listCache[T]) outdated(newest *Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -267,7 +268,7 @@ func renew[T any](ctx context.Context, s *Session, on *agreedConn, c *listCache[
 	}
 }
 
-// expireLists marks as stale whatever a filter names.
+// expireLists marks as stale each list that a filter names.
 func (s *Session) expireLists(f *mcp.Filter) {
 	var known, fresh bool
 	note := func(k, f bool) { known, fresh = known || k, fresh || f }

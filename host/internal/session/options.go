@@ -79,11 +79,12 @@ type caller struct {
 	sure bool
 }
 
-// CallerOf returns for whom the calls are that a server may ask about. ctx is that of a callback. A
-// modern server asks in the result of a call, and a legacy one over HTTP on the stream of a call:
-// then it is the caller of that call. Over a channel that all calls share it is the caller of all
-// calls that the server may be working on, also of those that were cancelled and not answered. It
-// is 0 if there are none; sure is false if they have several callers.
+// CallerOf returns [RequestOptions.Caller] of the call for which a server asks something. ctx is
+// the context that a callback was given. A modern server asks in the result of a call, and a legacy
+// one over HTTP on the stream of a call: then id is that of this call. A server on a channel that
+// all calls share does not say which call it means. Then id is that of any call that the server may
+// still be working on, including those that were cancelled and not answered since; sure is false if
+// these calls have several callers. id is 0 if no such call has one.
 func CallerOf(ctx context.Context) (id uint64, sure bool) {
 	if c, ok := ctx.Value(callerKey{}).(caller); ok {
 		return c.id, c.sure

@@ -59,7 +59,7 @@ func telling(err error) bool {
 }
 
 // misplaced reports whether err, the answer to initialize, may come from a URL without Streamable
-// HTTP. An error of a modern server proves that there is one.
+// HTTP. An error that only a modern server sends proves that the URL has it.
 func misplaced(err error) bool {
 	switch statusOf(err) {
 	case 400, 404, 405:

@@ -50,8 +50,9 @@ func (t *trackers) label(params []byte) string {
 	return t.labels[at].label
 }
 
-// track gives a call one token for all its requests, if its caller wants the progress of the call:
-// if tell or pass, which hears it, is not nil. The returned function ends the tracking.
+// track gives a call one token for all its requests, if its caller wants to hear the progress of
+// the call: through tell or through pass. If both are nil, it does nothing. The returned function
+// ends the tracking.
 func (s *Session) track(ctx context.Context, tell func(mcp.Progress), pass func(params json.RawMessage)) (context.Context, func()) {
 	if tell == nil && pass == nil {
 		return ctx, func() {}

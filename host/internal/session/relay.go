@@ -13,10 +13,10 @@ import (
 type Relay struct {
 	Method string
 
-	// Params is an object, or nil for none. It goes out byte for byte, without line breaks
-	// between its values, and with the members of _meta that are the protocol's own
-	// replaced by those of the session: the revision, client, capabilities, progress
-	// token, and, where the session or the options of the context set one, the level.
+	// Params is an object, or nil for none. It goes out byte for byte, without line breaks between
+	// its values. The members of _meta that are the protocol's own are replaced by those of the
+	// session: the revision, client, capabilities, progress token, and the level where the session
+	// or the options of the context set one.
 	Params json.RawMessage
 
 	// ClientInfo and ClientCapabilities are JSON objects that tell a modern server of the
@@ -41,10 +41,10 @@ type Relay struct {
 	Header func(name string) (text string, there bool)
 }
 
-// Relay sends a request of any method and returns its result as the server wrote it, once Notify of
-// the session has returned from the notifications that came before: Notify must not wait for it.
-// Nothing is compared with schemas. An error of the server is an [*rpc.Error] whose Raw is the
-// error as it was written.
+// Relay sends a request of any method and returns its result as the server wrote it. It returns
+// only after Notify of the session has returned from the notifications that came before the result,
+// so Notify must not wait for it. Nothing is compared with schemas. An error of the server is an
+// [*rpc.Error] whose Raw is the error as it was written.
 func (s *Session) Relay(ctx context.Context, r *Relay) (json.RawMessage, error) {
 	q := request{method: r.Method, relay: r}
 	if r.Params != nil {

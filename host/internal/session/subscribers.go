@@ -57,8 +57,8 @@ func (a *subscribers) all() []*Subscription {
 	return slices.Collect(maps.Keys(a.members))
 }
 
-// hear passes a change to its subscriptions. A resource that no subscription names is taken for a
-// part of one that some subscription names.
+// hear passes a change to the subscriptions that it concerns. If no subscription names its
+// resource, that resource counts as a part of each resource that a subscription names.
 func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 	members, id := a.all(), ""
 	if len(members) > 0 {

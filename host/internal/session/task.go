@@ -22,7 +22,8 @@ import (
 // (2025-11-25/basic/utilities/tasks#tool-level-negotiation). The caller of a tool only sees that
 // the call takes longer, unless it began a task to come back to later.
 
-// Bounds of the time between two polls of a task, with a wish of the server or without.
+// The times between two polls of a task. usualPoll holds if the server has no wish; the others
+// bound its wish.
 const (
 	usualPoll    = time.Second
 	shortestPoll = 100 * time.Millisecond

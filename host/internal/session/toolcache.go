@@ -14,8 +14,8 @@ import (
 
 // toolCache holds what a session remembers of the server's list of tools.
 //
-// It remembers which arguments go into headers longer than the list itself. A server that finds the
-// headers wrong says so, and then the session asks for the list again.
+// The arguments that go into headers stay remembered when the list itself is stale. A server that
+// finds the headers wrong says so, and then the session asks for the list again.
 type toolCache struct {
 	listing ctxmutex.Mutex // held while tools are listed for their headers
 

@@ -30,7 +30,8 @@ func unquote(raw []byte) (text []byte, aliased bool) {
 	return dst[:unescapeTo(dst, n, raw, n)], false
 }
 
-// unescapeTo resolves raw from i on into dst from n on and returns where it ends.
+// unescapeTo copies raw from offset i on to dst from offset n on, and resolves the escapes. It
+// returns the offset behind the last byte that it wrote to dst.
 func unescapeTo(dst []byte, n int, raw []byte, i int) int {
 	for i+8 <= len(raw) {
 		x := load(raw[i:])
@@ -64,7 +65,8 @@ var single = func() (table [256]byte) {
 	return table
 }()
 
-// resolve writes what the escape at i stands for and returns where both go on.
+// resolve writes to dst, from n on, what the escape at offset i of raw stands for. It returns the
+// next offset in raw and the next one in dst.
 func resolve(dst []byte, n int, raw []byte, i int) (int, int) {
 	if i+1 >= len(raw) {
 		return len(raw), n

@@ -55,8 +55,8 @@ func (s ABI) hostFuncs() []hostFunc {
 	return funcs
 }
 
-// offer makes funcs, which have one module name, importable in r, without reflection. The instance
-// travels in the context of the call, which wazero passes on unchanged.
+// offer lets the modules of r import funcs, which share one module name. It uses no reflection. The
+// instance travels in the context of the call, which wazero passes on unchanged.
 func offer(ctx context.Context, r wazero.Runtime, funcs []hostFunc) error {
 	if len(funcs) == 0 {
 		return nil

@@ -87,9 +87,9 @@ func (s *scan) step() {
 	s.operands(code, o, at)
 }
 
-// vector reads the second half of a vector instruction. wazero takes one byte
-// and reads the 0x01 that completes numbers above 0x7f as a no-op; insisting on
-// exactly that byte keeps both readings the same.
+// vector reads the second half of the opcode of a vector instruction, a LEB128 number. wazero takes
+// its first byte as the number. Above 0x7f a second byte follows, 0x01, which wazero takes for a
+// no-op. vector accepts no other second byte, so both read the same instructions.
 func (s *scan) vector() *opcode {
 	n := s.c.u8()
 	if n >= 0x80 && s.c.u8() != 0x01 {
@@ -155,7 +155,7 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 	}
 }
 
-// literal reads operands that change nothing the scan keeps.
+// literal reads operands that change nothing in the state of the scan.
 func (s *scan) literal(imm immediate) {
 	c, m := &s.c, s.m
 	switch imm {

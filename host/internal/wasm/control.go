@@ -78,8 +78,8 @@ func (s *scan) closeFrame() {
 	s.top().region = s.open(region{around: s.top().region, optional: true})
 }
 
-// join ends a block: its results, and each local assigned in it, may become a
-// new value.
+// join counts the values at the end of a block: its results are new values, and each local that was
+// assigned in the block may have become one.
 func (t *stack) join(f *frame) {
 	merged := min(t.locals, t.sets-f.sets)
 	if f.op == opLoop {

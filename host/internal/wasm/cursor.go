@@ -24,8 +24,8 @@ func (c *cursor) fail(format string, args ...any) {
 	}
 }
 
-// atMost ends the reading if there is more of item than limit; unit is what follows the
-// number of the limit in words.
+// atMost ends the reading if found is more than limit. For the error, item says what was counted,
+// and unit what the number of the limit counts.
 func (c *cursor) atMost(item string, found uint64, limit int, unit string) {
 	if found > uint64(limit) && c.err == nil {
 		c.err = newExcess(item, found, limit, unit)

@@ -65,8 +65,8 @@ func (e *effort) block(alive int) {
 	e.units += nodeEffort + aliveEffort*alive + e.here.addresses/listedPerUnit
 }
 
-// leads counts a path from here to where the branches of a frame meet, along which operands
-// values are passed.
+// leads counts a path from here to the place where the branches of a frame meet. Along the path
+// that many operands are passed.
 func (e *effort) leads(to *meeting, operands int) {
 	to.join(e.here)
 	e.units += carryEffort*operands + e.here.addresses/listedPerUnit
@@ -80,7 +80,8 @@ func (m *meeting) join(p path) {
 	m.walks += p.length + 1
 }
 
-// meet goes on where the paths of a frame meet; set locals were set in the frame.
+// meet continues at the place where the paths of a frame meet. set is how many locals were set in
+// the frame.
 func (e *effort) meet(m *meeting, set int) {
 	e.merge(m, set)
 	e.here = path{addresses: m.addresses}

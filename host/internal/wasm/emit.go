@@ -101,7 +101,8 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 	return append(out, code[done:]...)
 }
 
-// pay appends code that takes a fixed weight of fuel, which may then be below zero.
+// pay appends code that takes a fixed weight of fuel. It does not check whether the fuel is below
+// zero afterwards.
 func (e *emit) pay(out []byte, weight int64) []byte {
 	out = appendU32(append(out, opGlobalGet), e.fuel)
 	out = append(appendS64(append(out, opI64Const), weight), opI64Sub)

@@ -36,8 +36,8 @@ type image struct {
 	findings       findings
 	kept           bool // the cache had the metered form
 
-	// referred are the functions that bodies refer to, each once, in the order of the
-	// scan. Only what is mentioned outside of the code can be referred to.
+	// referred are the functions that bodies refer to, each once, in the order of the scan. A body
+	// may refer only to functions that are mentioned outside of the code.
 	referred  []uint32
 	mentioned []mention // by function
 

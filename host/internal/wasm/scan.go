@@ -86,8 +86,8 @@ const lightest = 12
 // beyond a budget: ten microseconds, or a hundred if it waits for memory.
 const mostOwed = 10_000
 
-// atMost ends the reading if there is more of something in this function than its limit.
-// The item is a format for the number of the function.
+// atMost ends the reading if found is more than limit. item says for the error what was counted: a
+// format, which gets the number of the function.
 func (s *scan) atMost(item string, found, limit int, unit string) {
 	if found > limit {
 		s.c.atMost(fmt.Sprintf(item, s.fn), uint64(found), limit, unit)

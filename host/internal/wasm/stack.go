@@ -2,8 +2,8 @@ package wasm
 
 // stack estimates, from above, the native stack that one call of a function takes. wazero gives a
 // slot to each value that outlives a call or finds no register. A value that outlives a call was on
-// the operand stack or in a local at that call. It was made since the call before, or has its slot
-// already.
+// the operand stack or in a local at that call. Either the value was made since the call before, or
+// it has its slot already.
 type stack struct {
 	locals  int
 	height  int // operands now

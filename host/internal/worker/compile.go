@@ -88,7 +88,7 @@ func (c *Compiler) Module(ctx context.Context, name string, binary []byte, confi
 	return engine, module, err
 }
 
-// Provider returns an auth provider that e, whose Fuel is fuel, has loaded.
+// Provider returns an auth provider that it has loaded into e, an engine whose Fuel is fuel.
 func (c *Compiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, name string, binary []byte) (p *auth.Plugin, err error) {
 	err = c.open(ctx, job{kind: provider, fuel: fuel, name: name, module: binary}, func(s wasm.Source) (err error) {
 		p, err = e.LoadFrom(ctx, name, binary, s)

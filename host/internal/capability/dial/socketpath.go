@@ -9,7 +9,8 @@ import (
 // maxSocketPath is the longest path, in bytes, that fits into a sockaddr_un on every system.
 const maxSocketPath = 103
 
-// CheckSocketPath returns an error for a path that the system would only call an invalid argument.
+// CheckSocketPath returns an error for a path that a unix socket cannot have. The system's own
+// error would say only that an argument is invalid.
 func CheckSocketPath(path string) error {
 	abstract := strings.HasPrefix(path, "@") && len(path) > 1
 	switch {

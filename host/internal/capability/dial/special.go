@@ -84,7 +84,7 @@ func (e *AddressError) Error() string {
 // Status returns the status for the guest.
 func (*AddressError) Status() abi.Status { return abi.Denied }
 
-// PublicOnly is a Control of net.Dialer.
+// PublicOnly is a [Control] that refuses each address that is not public, with an [*AddressError].
 func PublicOnly(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -42,8 +42,8 @@ func (c *transaction) perform(ctx context.Context) (*http.Response, error) {
 	}
 }
 
-// send makes one hop. It adds what the guest must not say, because only here the address is known to
-// be within the origin: no caller of send holds a secret.
+// send makes one hop. It adds the headers that the guest must not set. Only here is the address
+// known to be within the origin, so no caller of send holds a secret.
 func (c *transaction) send(ctx context.Context, at *url.URL) (*http.Response, error) {
 	req := (&http.Request{
 		Method: c.method, URL: at, Host: c.client.host,

@@ -37,8 +37,8 @@ func (a *Accepted) String() string { return "client " + a.Name }
 // Opener implements [capability.Target].
 func (a *Accepted) Opener(*capability.Limits) capability.Opener { return acceptedOpener{a} }
 
-// Progress returns how many bytes wait for the client, and how many of those that had to wait it
-// has taken.
+// Progress returns how many bytes wait for the client. taken counts the bytes that had to wait, and
+// that the client has taken since.
 func (a *Accepted) Progress() (queued int, taken int64) {
 	if h := a.handle.Load(); h != nil {
 		return h.Queued(), h.writer.taken.Load()

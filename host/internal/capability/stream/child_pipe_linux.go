@@ -193,11 +193,11 @@ func (in *ChildPipe) rested() bool {
 // brief is how long a caller keeps the only processor of the runtime while it waits.
 const brief = 100 * time.Microsecond
 
-// awaited counts the pipes with awaited set.
+// awaited counts the pipes whose field awaited is true.
 var awaited atomic.Int32
 
-// hold waits like await, where the runtime has one processor, and keeps that processor meanwhile.
-// During await the runtime takes it away after 20 µs, which costs two switches of threads. While
+// hold is await for a runtime with one processor, and keeps the processor while it waits. In await
+// the runtime takes the processor away after 20 µs, which costs two switches of threads. While
 // another caller's answer is left to the set, hold does not wait.
 func (in *ChildPipe) hold() bool {
 	if runtime.GOMAXPROCS(0) > 1 || awaited.Load() > 0 {

@@ -112,9 +112,9 @@ type Readiness struct {
 	call func()
 }
 
-// WhenReadable calls f once when there is something to read from fd, which a pidfd says of the end
-// of its process. f does not wait, and does not call the Readiness. After the owner of fd has
-// called Forget, and not before, it may close fd.
+// WhenReadable calls f once when there is something to read from fd. A pidfd counts as readable
+// when its process has ended. f does not wait, and does not call the Readiness. After the owner of
+// fd has called Forget, and not before, it may close fd.
 func WhenReadable(fd int, f func()) (*Readiness, error) {
 	r := &Readiness{fd: fd, call: f}
 	if err := watchedPipes.add(fd, r); err != nil {

@@ -65,7 +65,8 @@ func (o *writer) init(tell writerEvents, limits *capability.Limits) {
 
 func (o *writer) queued() int { return int(o.unsent.Load()) }
 
-// write is [hostio.Stream.Write]. It takes no lock, because drain uses nothing that it uses.
+// write is [hostio.Stream.Write]. It takes no lock, because drain uses none of the fields that
+// write uses.
 func (o *writer) write(p []byte, end bool) {
 	if o.ending {
 		return
