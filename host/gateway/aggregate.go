@@ -13,56 +13,56 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// aggregate is a client that reaches all servers as one. Behind it there is a part for each server
+// aggregate is a client that reaches all servers as one. Behind it there is a backend for each server
 // that it uses: a client of the same era that reaches that server bare. So an aggregate translates
 // names, and all else is as for a client of one server.
 type aggregate struct {
 	gateway   *Gateway
 	era       mcp.Era
-	line      line   // for what belongs to no request
-	principal string // whose the requests are
+	channel   clientChannel // for what belongs to no request
+	principal string        // whose the requests are
 	ctx       context.Context
 	cancel    context.CancelFunc
-	hands     *handshake // nil for a modern client
+	handshake *handshake // nil for a modern client
 	running   sync.WaitGroup
 
-	mu      sync.Mutex
-	left    bool
-	hello   json.RawMessage // the params of initialize
-	level   json.RawMessage // those of the newest logging/setLevel; nil without one
-	parts   map[string]*part
-	learned map[listKey]*learning
-	listed  map[catalogue.Kind]bool     // the lists that the client has asked for
-	served  map[listKey]json.RawMessage // what these had of each server when the client was last told of them
-	streams []*aggregateStream
-	ended   chan struct{} // closed when the client asks for nothing more
+	mu               sync.Mutex
+	closed           bool
+	initializeParams json.RawMessage // the params of initialize
+	level            json.RawMessage // those of the newest logging/setLevel; nil without one
+	backends         map[string]*backend
+	fetches          map[listKey]*listFetch
+	listedKinds      map[catalogue.Kind]bool     // the lists that the client has asked for
+	lastListed       map[listKey]json.RawMessage // what these had of each server when the client was last told of them
+	streams          []*aggregateStream
+	inputDone        chan struct{} // closed when the client asks for nothing more
 }
 
-// part is what a client of the aggregate has of one server.
-type part struct {
-	of     *aggregate
-	server host.Server
-	params json.RawMessage // of the request that needed it first
-	ready  chan struct{}   // closed when the fields below are set
+// backend is what a client of the aggregate has of one server.
+type backend struct {
+	aggregate *aggregate
+	server    host.Server
+	params    json.RawMessage // of the request that needed it first
+	ready     chan struct{}   // closed when the fields below are set
 
 	client  client
 	session *host.Session
 	err     error
 }
 
-func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, l line, principal string) *aggregate {
+func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, channel clientChannel, principal string) *aggregate {
 	a := &aggregate{
-		gateway: g, era: era, line: l, principal: principal, ended: make(chan struct{}),
-		parts: make(map[string]*part), learned: make(map[listKey]*learning), served: make(map[listKey]json.RawMessage), listed: make(map[catalogue.Kind]bool),
+		gateway: g, era: era, channel: channel, principal: principal, inputDone: make(chan struct{}),
+		backends: make(map[string]*backend), fetches: make(map[listKey]*listFetch), lastListed: make(map[listKey]json.RawMessage), listedKinds: make(map[catalogue.Kind]bool),
 	}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	if era == mcp.Legacy {
-		a.hands = newHandshake()
+		a.handshake = newHandshake()
 	}
 	return a
 }
 
-func (a *aggregate) handshake() *handshake { return a.hands }
+func (a *aggregate) legacyHandshake() *handshake { return a.handshake }
 
 func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, error) {
 	switch {
@@ -75,12 +75,12 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 	case r.method == mcp.MethodInitialize:
 		return a.initialize(r)
 	default:
-		if err := a.hands.await(ctx, r.method); err != nil {
+		if err := a.handshake.await(ctx, r.method); err != nil {
 			return nil, err
 		}
 	}
 	if foreign := map[mcp.Era][]string{mcp.Legacy: modernOnly, mcp.Modern: legacyOnly}[a.era]; slices.Contains(foreign, r.method) {
-		return nil, noMethod(r.method, a.revision())
+		return nil, methodNotFound(r.method, a.revision())
 	}
 	for i := range listings {
 		if listings[i].method == r.method {
@@ -97,7 +97,7 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 	case mcp.MethodListTasks:
 		return a.listTasks(ctx, r)
 	}
-	return a.pass(ctx, r)
+	return a.forward(ctx, r)
 }
 
 // revision returns the newest revision of the client's era.
@@ -108,28 +108,28 @@ func (a *aggregate) revision() string {
 	return mcp.LatestLegacy
 }
 
-// pass has the server that a request is about answer it.
-func (a *aggregate) pass(ctx context.Context, r *request) (json.RawMessage, error) {
-	server, params, err := a.route(ctx, r)
+// forward has the server that a request is about answer it.
+func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, error) {
+	server, params, err := a.routeRequest(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.part(ctx, server, r.params)
+	b, err := a.backend(ctx, server, r.params)
 	if err != nil {
 		return nil, err
 	}
 	own := *r
 	own.params = params
-	result, err := p.client.serve(ctx, &own)
+	result, err := b.client.serve(ctx, &own)
 	if err != nil {
 		return nil, err
 	}
-	return p.named(r.method, result), nil
+	return b.renameResult(r.method, result), nil
 }
 
-// route returns the name of the server that a request is about, and the params in the server's own
+// routeRequest returns the name of the server that a request is about, and the params in the server's own
 // words.
-func (a *aggregate) route(ctx context.Context, r *request) (server string, params json.RawMessage, err error) {
+func (a *aggregate) routeRequest(ctx context.Context, r *request) (server string, params json.RawMessage, err error) {
 	switch r.method {
 	case mcp.MethodCallTool, mcp.MethodGetPrompt:
 		kind := catalogue.Tools
@@ -164,7 +164,7 @@ func (a *aggregate) route(ctx context.Context, r *request) (server string, param
 // ownName returns whose a tool or a prompt is, and what its server calls it. A server whose list is
 // not known is asked for it only if the name may be of that list.
 func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind, name string) (server, own string, err error) {
-	if server, own, ok := plainName(name); ok {
+	if server, own, ok := splitName(name); ok {
 		if _, found := a.gateway.server(server); found {
 			return server, own, nil
 		}
@@ -174,12 +174,12 @@ func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind
 		if !strings.HasPrefix(name, hashedPrefix(s.Name)) {
 			continue
 		}
-		if a.unknown(s.Name, l) {
-			if err := a.learn(s.Name, l, r.params).await(ctx); err != nil {
+		if a.lacksList(s.Name, l) {
+			if err := a.fetchList(s.Name, l, r.params).await(ctx); err != nil {
 				return "", "", err
 			}
 		}
-		if own, ok := a.gateway.translated(s.Name, l).own[name]; ok {
+		if own, ok := a.gateway.renamedList(s.Name, l).own[name]; ok {
 			return s.Name, own, nil
 		}
 	}
@@ -194,7 +194,7 @@ func (a *aggregate) ownURI(uri string) (server, own string, err error) {
 			return server, own, nil
 		}
 	}
-	if server, ok := a.gateway.owners().find(uri); ok {
+	if server, ok := a.gateway.owners().serverOf(uri); ok {
 		return server, uri, nil
 	}
 	if server := a.gateway.onlyServer("resources"); server != "" {
@@ -207,89 +207,89 @@ func (a *aggregate) ownURI(uri string) (server, own string, err error) {
 	return "", "", &rpc.Error{Code: code, Message: "Resource not found: no server lists " + uri, Data: edit(nil, change{"uri", quote(uri)})}
 }
 
-// part returns what the client has of a server. The request that needs it first brings it about; its
+// backend returns what the client has of a server. The request that needs it first brings it about; its
 // params say of which modern client the server is told.
-func (a *aggregate) part(ctx context.Context, server string, params json.RawMessage) (*part, error) {
+func (a *aggregate) backend(ctx context.Context, server string, params json.RawMessage) (*backend, error) {
 	a.mu.Lock()
-	p := a.parts[server]
-	if p == nil {
-		if a.left {
+	b := a.backends[server]
+	if b == nil {
+		if a.closed {
 			a.mu.Unlock()
-			return nil, internal(errLeft)
+			return nil, internalError(errLeft)
 		}
 		entry, _ := a.gateway.server(server)
-		p = &part{of: a, server: entry, params: params, ready: make(chan struct{})}
-		a.parts[server] = p
-		a.running.Go(p.begin)
+		b = &backend{aggregate: a, server: entry, params: params, ready: make(chan struct{})}
+		a.backends[server] = b
+		a.running.Go(b.begin)
 	}
 	a.mu.Unlock()
 	select {
-	case <-p.ready:
-		return p, p.err
+	case <-b.ready:
+		return b, b.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// begin connects a part. If that fails, the next request tries again.
-func (p *part) begin() {
-	a := p.of
-	p.client = a.gateway.newClient(a.ctx, a.era, partLine{p}, a.principal, p.server.Name)
-	switch c := p.client.(type) {
+// begin connects a backend. If that fails, the next request tries again.
+func (b *backend) begin() {
+	a := b.aggregate
+	b.client = a.gateway.newClient(a.ctx, a.era, backendChannel{b}, a.principal, b.server.Name)
+	switch c := b.client.(type) {
 	case *legacyClient:
-		p.err = p.initialize(c)
+		b.err = b.initialize(c)
 	case *modernClient:
 		var u *upstream
-		m, _ := readMeta(p.params)
-		if u, p.err = c.connect(&m); p.err != nil {
-			p.err = a.gateway.fault(p.err)
+		m, _ := readMeta(b.params)
+		if u, b.err = c.connect(&m); b.err != nil {
+			b.err = a.gateway.clientError(b.err)
 		} else {
-			p.session = u.session
-			a.running.Go(func() { p.watch(c) })
+			b.session = u.session
+			a.running.Go(func() { b.watch(c) })
 		}
 	}
 	a.mu.Lock()
-	if p.err != nil {
-		delete(a.parts, p.server.Name)
+	if b.err != nil {
+		delete(a.backends, b.server.Name)
 	}
-	left := a.left
-	close(p.ready) // with mu held: leave sees the part, or the part sees that the client has left
+	left := a.closed
+	close(b.ready) // with mu held: leave sees the backend, or the backend sees that the client has left
 	a.mu.Unlock()
-	if p.err != nil || left {
-		p.client.leave()
+	if b.err != nil || left {
+		b.client.leave()
 		return
 	}
-	a.gateway.keep(p.server.Name, p.session.Snapshot())
-	a.renew(p)
+	a.gateway.mergeSnapshot(b.server.Name, b.session.Snapshot())
+	a.refreshLists(b)
 }
 
 // initialize introduces the client to a server.
-func (p *part) initialize(c *legacyClient) error {
-	a := p.of
+func (b *backend) initialize(c *legacyClient) error {
+	a := b.aggregate
 	a.mu.Lock()
-	hello, level := a.hello, a.level
+	hello, level := a.initializeParams, a.level
 	a.mu.Unlock()
 	id := quote("initialize")
-	c.hands.expect(id)
-	_, err := c.serve(a.ctx, &request{id: id, method: mcp.MethodInitialize, params: hello, line: c.line})
-	c.hands.answered(id)
+	c.handshake.arrived(id)
+	_, err := c.serve(a.ctx, &request{id: id, method: mcp.MethodInitialize, params: hello, channel: c.channel})
+	c.handshake.finished(id)
 	if err != nil {
 		return err
 	}
-	p.session = c.server.session
+	b.session = c.server.session
 	if level != nil { // a server that does not log says so by its capabilities
-		c.serve(a.ctx, &request{id: quote("level"), method: mcp.MethodSetLevel, params: level, line: c.line})
+		c.serve(a.ctx, &request{id: quote("level"), method: mcp.MethodSetLevel, params: level, channel: c.channel})
 	}
 	return nil
 }
 
-// using returns the parts that are connected.
-func (a *aggregate) using() (all []*part) {
+// connectedBackends returns the backends that are connected.
+func (a *aggregate) connectedBackends() (all []*backend) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.gateway.config.Servers {
-		if p := a.parts[s.Name]; p != nil && isClosed(p.ready) && p.err == nil {
-			all = append(all, p)
+		if b := a.backends[s.Name]; b != nil && isClosed(b.ready) && b.err == nil {
+			all = append(all, b)
 		}
 	}
 	return all
@@ -312,8 +312,8 @@ func (a *aggregate) setLevel(ctx context.Context, r *request) (json.RawMessage, 
 	a.mu.Lock()
 	a.level = r.params
 	a.mu.Unlock()
-	for _, p := range a.using() {
-		p.client.serve(ctx, r) // a server that does not log says so by its capabilities
+	for _, b := range a.connectedBackends() {
+		b.client.serve(ctx, r) // a server that does not log says so by its capabilities
 	}
 	return empty, nil
 }
@@ -321,16 +321,16 @@ func (a *aggregate) setLevel(ctx context.Context, r *request) (json.RawMessage, 
 // listTasks returns the tasks of the servers that are in use, in one page each. A server without
 // tasks has none.
 func (a *aggregate) listTasks(ctx context.Context, r *request) (json.RawMessage, error) {
-	var using []*part
-	for _, p := range a.using() {
-		if member(p.session.Info().Capabilities, "tasks", "list") != nil {
-			using = append(using, p)
+	var using []*backend
+	for _, b := range a.connectedBackends() {
+		if member(b.session.Info().Capabilities, "tasks", "list") != nil {
+			using = append(using, b)
 		}
 	}
 	params := r.params
 	if cursor := text(params, "cursor"); cursor != "" {
 		server, own, ok := ownTaskID(cursor)
-		at := slices.IndexFunc(using, func(p *part) bool { return p.server.Name == server })
+		at := slices.IndexFunc(using, func(b *backend) bool { return b.server.Name == server })
 		if !ok || at < 0 {
 			return nil, invalidParams("tasks/list: params.cursor was not given out by this server")
 		}
@@ -343,20 +343,20 @@ func (a *aggregate) listTasks(ctx context.Context, r *request) (json.RawMessage,
 	if len(using) == 0 {
 		return json.RawMessage(`{"tasks":[]}`), nil
 	}
-	p := using[0]
+	b := using[0]
 	own := *r
 	own.params = params
-	result, err := p.client.serve(ctx, &own)
+	result, err := b.client.serve(ctx, &own)
 	if err != nil {
 		return nil, err
 	}
 	next := change{"nextCursor", nil}
 	if own := text(result, "nextCursor"); own != "" {
-		next.value = quote(taskID(p.server.Name, own))
+		next.value = quote(taskID(b.server.Name, own))
 	} else if len(using) > 1 {
 		next.value = quote(taskID(using[1].server.Name, ""))
 	}
-	return edit(p.named(r.method, result), next), nil
+	return edit(b.renameResult(r.method, result), next), nil
 }
 
 // hear passes on what concerns all servers. What is about one request went with that request.
@@ -364,29 +364,29 @@ func (a *aggregate) hear(method string, params json.RawMessage) {
 	if method != mcp.NotificationRootsListChanged {
 		return
 	}
-	for _, p := range a.using() {
-		p.client.hear(method, params)
+	for _, b := range a.connectedBackends() {
+		b.client.hear(method, params)
 	}
 }
 
 func (a *aggregate) inputEnded() {
 	a.mu.Lock()
-	if !isClosed(a.ended) {
-		close(a.ended)
+	if !isClosed(a.inputDone) {
+		close(a.inputDone)
 	}
 	a.mu.Unlock()
-	for _, p := range a.using() {
-		p.client.inputEnded()
+	for _, b := range a.connectedBackends() {
+		b.client.inputEnded()
 	}
 }
 
 func (a *aggregate) leave() {
 	a.mu.Lock()
-	a.left = true
+	a.closed = true
 	a.mu.Unlock()
 	a.cancel()
-	for _, p := range a.using() {
-		p.client.leave()
+	for _, b := range a.connectedBackends() {
+		b.client.leave()
 	}
 	a.running.Wait()
 }

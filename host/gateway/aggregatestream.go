@@ -30,32 +30,32 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 	acknowledged := make(chan struct{})
 	honoured := mcp.Filter{Tools: wanted.Tools, Prompts: wanted.Prompts, Resources: wanted.Resources}
 	for server, own := range a.split(wanted) {
-		p, err := a.part(ctx, server, r.params)
+		b, err := a.backend(ctx, server, r.params)
 		if err != nil {
 			continue // it is not honoured
 		}
-		s := &partStream{part: p, request: r, open: acknowledged, honoured: make(chan mcp.Filter, 1), over: make(chan struct{})}
+		c := &listenChannel{backend: b, request: r, open: acknowledged, honoured: make(chan mcp.Filter, 1), over: make(chan struct{})}
 		filter, _ := json.Marshal(own)
-		part := *r
-		part.params, part.line = edit(r.params, change{"notifications", filter}), s
+		forwarded := *r
+		forwarded.params, forwarded.channel = edit(r.params, change{"notifications", filter}), c
 		running.Go(func() {
-			defer close(s.over)
-			p.client.serve(ctx, &part)
+			defer close(c.over)
+			b.client.serve(ctx, &forwarded)
 		})
 		select {
-		case f := <-s.honoured:
+		case f := <-c.honoured:
 			for _, uri := range f.URIs {
-				honoured.URIs = append(honoured.URIs, a.gateway.owners().known(server, uri))
+				honoured.URIs = append(honoured.URIs, a.gateway.owners().aggregateURI(server, uri))
 			}
 			for _, id := range f.Tasks {
 				honoured.Tasks = append(honoured.Tasks, taskID(server, id))
 			}
-		case <-s.over:
+		case <-c.over:
 		}
 	}
 	text, err := json.Marshal(honoured)
 	if err == nil {
-		err = r.line.notify(ctx, mcp.NotificationAcknowledged, r.tagged(edit(nil, change{"notifications", text})))
+		err = r.channel.notify(ctx, mcp.NotificationAcknowledged, r.withSubscriptionID(edit(nil, change{"notifications", text})))
 	}
 	if err != nil {
 		return nil, err
@@ -71,13 +71,13 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 		a.streams = slices.DeleteFunc(a.streams, func(other *aggregateStream) bool { return other == own })
 	}()
 	select {
-	case <-a.ended:
+	case <-a.inputDone:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-a.ctx.Done():
 		return nil, context.Cause(a.ctx)
 	}
-	return r.tagged(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
+	return r.withSubscriptionID(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
 }
 
 // split returns which resources and tasks are heard of from which server, in the words of that
@@ -102,64 +102,64 @@ func (a *aggregate) split(wanted mcp.Filter) map[string]mcp.Filter {
 	return all
 }
 
-// partStream is the line of the part that a server has in a stream.
-type partStream struct {
-	part     *part
+// listenChannel is the channel of a backend, for its share of a stream.
+type listenChannel struct {
+	backend  *backend
 	request  *request
 	open     chan struct{}   // closed when the client has been told that the stream is open
 	honoured chan mcp.Filter // has what the server reports, as soon as that is known
 	over     chan struct{}   // closed when the server reports no more
 }
 
-func (s *partStream) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	return nil, internal(errNoCall)
+func (c *listenChannel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return nil, internalError(errNoCall)
 }
 
-func (s *partStream) notify(ctx context.Context, method string, params json.RawMessage) error {
+func (c *listenChannel) notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == mcp.NotificationAcknowledged {
 		var f mcp.Filter
 		if err := json.Unmarshal(member(params, "notifications"), &f); err != nil {
 			return err
 		}
-		s.honoured <- f // there is room for the one that comes
+		c.honoured <- f // there is room for the one that comes
 		return nil
 	}
 	if slices.ContainsFunc(listings, func(l listing) bool { return l.changed == method }) {
-		return nil // which announce tells of
+		return nil // which notifyListChanged tells of
 	}
 	select {
-	case <-s.open:
-		return s.request.line.notify(ctx, method, s.part.told(method, params))
+	case <-c.open:
+		return c.request.channel.notify(ctx, method, c.backend.renameParams(method, params))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// told returns the params of a notification in the names of the aggregate.
-func (p *part) told(method string, params json.RawMessage) json.RawMessage {
+// renameParams returns the params of a notification in the names of the aggregate.
+func (b *backend) renameParams(method string, params json.RawMessage) json.RawMessage {
 	if method == mcp.NotificationResourceUpdated {
-		params = p.of.gateway.owners().rename(p.server.Name, params, "uri")
+		params = b.aggregate.gateway.owners().qualifyMember(b.server.Name, params, "uri")
 	}
-	return p.withTaskIDs(params)
+	return b.withTaskIDs(params)
 }
 
 // watch has the client hear of lists of a server that change.
-func (p *part) watch(c *modernClient) {
+func (b *backend) watch(c *modernClient) {
 	filter, _ := json.Marshal(mcp.Filter{Tools: true, Prompts: true, Resources: true})
-	params := edit(nil, change{"_meta", member(p.params, "_meta")}, change{"notifications", filter})
-	c.serve(p.of.ctx, &request{id: quote("lists"), method: mcp.MethodListen, params: params, line: partLine{p}})
+	params := edit(nil, change{"_meta", member(b.params, "_meta")}, change{"notifications", filter})
+	c.serve(b.aggregate.ctx, &request{id: quote("lists"), method: mcp.MethodListen, params: params, channel: backendChannel{b}})
 }
 
-// partLine leads from a server to the client, for what belongs to none of the client's requests.
-type partLine struct{ *part }
+// backendChannel leads from a server to the client, for what belongs to none of the client's requests.
+type backendChannel struct{ *backend }
 
-func (l partLine) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	return l.of.line.ask(ctx, method, params)
+func (c backendChannel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return c.aggregate.channel.ask(ctx, method, params)
 }
 
 // notify passes a notification on. Lists that change are asked for again: the client hears of those
 // that are another than before.
-func (l partLine) notify(ctx context.Context, method string, params json.RawMessage) error {
+func (c backendChannel) notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == mcp.NotificationAcknowledged {
 		return nil
 	}
@@ -167,19 +167,19 @@ func (l partLine) notify(ctx context.Context, method string, params json.RawMess
 	for i := range listings {
 		if listings[i].changed == method {
 			ofList = true
-			l.of.learn(l.server.Name, &listings[i], l.params)
+			c.aggregate.fetchList(c.server.Name, &listings[i], c.params)
 		}
 	}
 	if ofList {
 		return nil
 	}
-	return l.of.line.notify(ctx, method, l.told(method, params))
+	return c.aggregate.channel.notify(ctx, method, c.renameParams(method, params))
 }
 
-// announce tells the client that a list has changed.
-func (a *aggregate) announce(l *listing) {
+// notifyListChanged tells the client that a list has changed.
+func (a *aggregate) notifyListChanged(l *listing) {
 	if a.era == mcp.Legacy {
-		a.line.notify(a.ctx, l.changed, nil)
+		a.channel.notify(a.ctx, l.changed, nil)
 		return
 	}
 	a.mu.Lock()
@@ -191,7 +191,7 @@ func (a *aggregate) announce(l *listing) {
 			mcp.NotificationResourcesListChanged: s.wanted.Resources,
 		}
 		if wanted[l.changed] {
-			s.request.line.notify(a.ctx, l.changed, s.request.tagged(nil))
+			s.request.channel.notify(a.ctx, l.changed, s.request.withSubscriptionID(nil))
 		}
 	}
 }

@@ -3,23 +3,23 @@
 //
 // # The way of a message
 //
-//	client ─► transport plugin, serving ─► rpc.Peer ─► pipe ─► legacyClient or modernClient
-//	                                                             │ upstream, one for each client and server
-//	                                                             ▼
-//	                                     host.Session.Relay ─► session ─► rpc.Peer ─► transport plugin ─► server
+//	client ─► transport plugin, serving ─► rpc.Peer ─► clientConn ─► legacyClient or modernClient
+//	                                                                   │ upstream, one for each client and server
+//	                                                                   ▼
+//	                                           host.Session.Relay ─► session ─► rpc.Peer ─► transport plugin ─► server
 //
 // The result goes back the same way, as the bytes that the server wrote. A request of the server
-// comes up through asked of its upstream's client, a notification through told.
+// comes up through onRequest of its upstream's client, a notification through onNotification.
 //
-// A pipe is all that knows how the messages of a client travel; to the client it is a [line]. The
-// first request decides the era of a pipe: initialize begins the legacy era, and a request that
+// Only a clientConn knows how the messages of a client travel; to the client it is a [clientChannel].
+// The first request decides the era of a clientConn: initialize begins the legacy era, and a request that
 // names a modern revision in its _meta the modern one.
 //
-// Over HTTP, see http.go, a legacy client is a pipe too, and the responses to its requests are the
-// exchanges of its peer. A modern client has no pipe: each response is the line of its request.
+// Over HTTP, see http.go, a legacy client is a clientConn too, and the responses to its requests are the
+// exchanges of its peer. A modern client has no clientConn: each response is the channel of its request.
 //
 // A client of all servers as one is an [aggregate]: it has a legacyClient or a modernClient of its own
-// for each server that it uses, and translates names before and behind them (names.go, renamed.go).
+// for each server that it uses, and translates names before and behind them (names.go, qualify.go).
 // What it lists is what a gateway knows of its servers, started or not (lists.go).
 //
 // # What is told apart
@@ -29,8 +29,8 @@
 //   - A legacy client of a modern server: the session fulfils what the results of the server ask for
 //     (host.Relay.Fulfil), by requests to the client.
 //   - A modern client of a legacy server: a request of the server parks a call of the client, see
-//     desk.go and state.go.
-//   - Lists and resources that change: watches.go for legacy clients, listen.go for modern ones. Both
+//     calltable.go and state.go.
+//   - Lists and resources that change: subscriptions.go for legacy clients, listen.go for modern ones. Both
 //     stand on host.Subscription, which subscribes again when the server was connected anew.
 //   - A sign-in within a call is shown by the client of the call, see [Person].
 //   - Log levels: logs.go. All else that differs between the eras: translate.go.

@@ -28,7 +28,7 @@ func serveUndecided(r *request) (json.RawMessage, error) {
 		return empty, nil
 	}
 	if version := meta(r.params, mcp.MetaProtocolVersion); version != nil {
-		return nil, unsupported(version)
+		return nil, unsupportedVersion(version)
 	}
 	return nil, &rpc.Error{
 		Code: mcp.CodeInvalidRequest,
@@ -39,17 +39,17 @@ func serveUndecided(r *request) (json.RawMessage, error) {
 
 var empty = json.RawMessage("{}")
 
-// unsupported refuses a request in a revision that no modern client can be served in. requested is
+// unsupportedVersion refuses a request in a revision that no modern client can be served in. requested is
 // its protocolVersion as it is written.
-func unsupported(requested json.RawMessage) *rpc.Error {
+func unsupportedVersion(requested json.RawMessage) *rpc.Error {
 	return &rpc.Error{
 		Code: mcp.CodeUnsupportedVersion, Message: "Unsupported protocol version",
 		Data: edit(nil, change{"supported", json.RawMessage(`["` + mcp.LatestModern + `"]`)}, change{"requested", requested}),
 	}
 }
 
-// noMethod refuses a method that the revision of the client does not have.
-func noMethod(method, revision string) *rpc.Error {
+// methodNotFound refuses a method that the revision of the client does not have.
+func methodNotFound(method, revision string) *rpc.Error {
 	return &rpc.Error{Code: mcp.CodeMethodNotFound, Message: fmt.Sprintf("Method not found: %s is not in protocol %s", method, revision)}
 }
 
@@ -73,10 +73,10 @@ var (
 // legacyVersions are the revisions in which legacy clients are served, oldest first.
 var legacyVersions = []string{mcp.Version20241105, mcp.Version20250326, mcp.Version20250618, mcp.Version20251125}
 
-// settle returns the revision of a legacy client that asked for one: that one, unless the server
-// speaks an older one. spoken is the server's. A client that asks for an unknown revision is
+// negotiateVersion returns the revision of a legacy client that asked for one: that one, unless the
+// server speaks an older one. spoken is the server's. A client that asks for an unknown revision is
 // offered the newest (2025-11-25/basic/lifecycle#version-negotiation).
-func settle(asked, spoken string) string {
+func negotiateVersion(asked, spoken string) string {
 	if !slices.Contains(legacyVersions, asked) {
 		asked = mcp.LatestLegacy
 	}
@@ -103,7 +103,7 @@ func readMeta(params []byte) (m modernMeta, refusal *rpc.Error) {
 	case version == nil:
 		return m, invalidParams("params have no _meta[%q]", mcp.MetaProtocolVersion)
 	case mcp.EraOf(text(own, mcp.MetaProtocolVersion)) != mcp.Modern:
-		return m, unsupported(version)
+		return m, unsupportedVersion(version)
 	case !isObject(m.capabilities):
 		return m, invalidParams("params have no _meta[%q], which is an object", mcp.MetaClientCapabilities)
 	case m.info != nil && !isObject(m.info):

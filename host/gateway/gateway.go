@@ -40,10 +40,10 @@ type Config struct {
 
 // Gateway serves clients. Its methods may be called from any goroutine.
 type Gateway struct {
-	host   *host.Host
-	config Config
-	seal   *seal
-	known  knownServers
+	host    *host.Host
+	config  Config
+	sealer  *stateSealer
+	servers serverCache
 
 	parkTime time.Duration // how long a client may take to answer a question
 
@@ -68,11 +68,11 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 			return nil, fmt.Errorf("gateway: the name %q of an entry in Config.Servers is empty, or there twice", s.Name)
 		}
 	}
-	seal, err := newSeal()
+	seal, err := newStateSealer()
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{host: h, config: c, seal: seal, parkTime: parkTime}
+	g := &Gateway{host: h, config: c, sealer: seal, parkTime: parkTime}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g, nil
 }
@@ -104,22 +104,22 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
 
-	only := ""
+	serverName := ""
 	if g.config.Bare {
-		only = g.config.Servers[0].Name
+		serverName = g.config.Servers[0].Name
 	}
-	p := newPipe(ctx, g, only)
-	defer p.leave()
+	c := newClientConn(ctx, g, serverName)
+	defer c.leave()
 	a, err := g.host.Accept(ctx, connect.Accept{
-		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: p,
+		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: c,
 	})
 	if err != nil {
 		return err
 	}
-	p.begin(a.Peer)
+	c.setPeer(a.Peer)
 	select {
 	case <-a.InputEnded():
-		p.inputEnded()
+		c.inputEnded()
 		select {
 		case <-a.Done():
 		case <-ctx.Done():

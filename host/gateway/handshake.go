@@ -12,32 +12,32 @@ import (
 // handshake is the initialize of a legacy client. What the client sends behind it waits for its
 // answer, and what is sent to the client comes behind that answer.
 type handshake struct {
-	started chan struct{} // closed when the result is on its way
+	resultSent chan struct{} // closed when the result is on its way
 
-	mu      sync.Mutex
-	opening chan struct{} // closed when the initialize under way is answered; nil if there is none
-	id      string        // of that initialize
-	open    bool          // there is a result
-	version string        // the revision that it names
+	mu         sync.Mutex
+	inProgress chan struct{} // closed when the initialize under way is answered; nil if there is none
+	id         string        // of that initialize
+	succeeded  bool          // there is a result
+	version    string        // the revision that it names
 }
 
-func newHandshake() *handshake { return &handshake{started: make(chan struct{})} }
+func newHandshake() *handshake { return &handshake{resultSent: make(chan struct{})} }
 
-// expect says that an initialize has arrived. The requests behind it wait for its answer, even if
+// arrived says that an initialize has arrived. The requests behind it wait for its answer, even if
 // they are served first.
-func (h *handshake) expect(id json.RawMessage) {
+func (h *handshake) arrived(id json.RawMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.opening == nil && !h.open {
-		h.opening, h.id = make(chan struct{}), string(id)
+	if h.inProgress == nil && !h.succeeded {
+		h.inProgress, h.id = make(chan struct{}), string(id)
 	}
 }
 
-// begin returns an error for an initialize that is not the one that expect was told of.
-func (h *handshake) begin(id json.RawMessage) error {
+// check returns an error for an initialize that is not the one that arrived was told of.
+func (h *handshake) check(id json.RawMessage) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.open || h.id != string(id) {
+	if h.succeeded || h.id != string(id) {
 		return &rpc.Error{Code: mcp.CodeInvalidRequest, Message: "initialize was sent before on this connection"}
 	}
 	return nil
@@ -47,27 +47,27 @@ func (h *handshake) begin(id json.RawMessage) error {
 func (h *handshake) succeed(version string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.open, h.version = true, version
+	h.succeeded, h.version = true, version
 }
 
 // agreed reports whether there is a result, and the revision that it names.
 func (h *handshake) agreed() (open bool, version string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.open, h.version
+	return h.succeeded, h.version
 }
 
-// answered says that an initialize is answered, and that what is sent from now on comes behind the
+// finished says that an initialize is answered, and that what is sent from now on comes behind the
 // answer. A client whose initialize has failed may send another.
-func (h *handshake) answered(id json.RawMessage) {
+func (h *handshake) finished(id json.RawMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.opening == nil || h.id != string(id) {
+	if h.inProgress == nil || h.id != string(id) {
 		return
 	}
-	close(h.opening)
-	if h.opening = nil; h.open {
-		close(h.started)
+	close(h.inProgress)
+	if h.inProgress = nil; h.succeeded {
+		close(h.resultSent)
 	}
 }
 
@@ -75,27 +75,27 @@ func (h *handshake) answered(id json.RawMessage) {
 // none, or if it fails.
 func (h *handshake) await(ctx context.Context, method string) error {
 	h.mu.Lock()
-	opening := h.opening
+	inProgress := h.inProgress
 	h.mu.Unlock()
-	if opening != nil {
+	if inProgress != nil {
 		select {
-		case <-opening:
+		case <-inProgress:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.open {
+	if !h.succeeded {
 		return &rpc.Error{Code: mcp.CodeInvalidRequest, Message: method + " came before initialize was answered"}
 	}
 	return nil
 }
 
-// awaitStart waits until the result is on its way, or until ctx or the client ends.
-func (h *handshake) awaitStart(ctx, client context.Context) error {
+// awaitResultSent waits until the result is on its way, or until ctx or the client ends.
+func (h *handshake) awaitResultSent(ctx, client context.Context) error {
 	select {
-	case <-h.started:
+	case <-h.resultSent:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

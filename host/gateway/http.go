@@ -20,9 +20,9 @@ import (
 // request of a modern one stands by itself, see httpmodern.go.
 
 const (
-	headerVersion = "Mcp-Protocol-Version"
-	headerSession = "Mcp-Session-Id"
-	headerLast    = "Last-Event-Id"
+	headerVersion     = "Mcp-Protocol-Version"
+	headerSessionID   = "Mcp-Session-Id"
+	headerLastEventID = "Last-Event-Id"
 
 	mediaJSON   = "application/json"
 	mediaEvents = "text/event-stream"
@@ -36,38 +36,39 @@ type handler struct {
 	gateway *Gateway
 	idle    time.Duration // after which a client that sends nothing is forgotten
 
-	mu       sync.Mutex              // guards what is below, and the lodgers
-	accounts map[string]account      // by principal
+	mu       sync.Mutex              // guards what is below, and the clients that are kept
+	usage    map[string]usage        // by principal
 	sessions map[string]*httpSession // by id
 	moderns  map[modernKey]*httpModern
 }
 
 // Handler returns a handler that serves clients over HTTP: all servers as one at /mcp, and each at
-// /mcp/NAME, as if the clients were connected to it. It serves only requests whose Host, and Origin where there is one, is a name
-// of this machine or one of Config.Hosts: else any web page could reach the servers by a name of its
-// own. Config.Principal says who the clients are. The sessions of the handler end with the gateway.
+// /mcp/NAME, as if the clients were connected to it. It serves only requests whose Host, and Origin
+// where there is one, is a name of this machine or one of Config.Hosts: else any web page could reach
+// the servers by a name of its own. Config.Principal says who the clients are. The sessions of the
+// handler end with the gateway.
 func (g *Gateway) Handler() http.Handler {
 	return &handler{
-		gateway: g, idle: idleTime, accounts: make(map[string]account),
+		gateway: g, idle: idleTime, usage: make(map[string]usage),
 		sessions: make(map[string]*httpSession), moderns: make(map[modernKey]*httpModern),
 	}
 }
 
-// exchange is one HTTP request, and its response.
-type exchange struct {
-	w         http.ResponseWriter
-	r         *http.Request
-	principal string
-	server    string // the name of the server that is reached bare; "" is all of them as one
+// httpExchange is one HTTP request, and its response.
+type httpExchange struct {
+	w          http.ResponseWriter
+	r          *http.Request
+	principal  string
+	serverName string // the name of the server that is reached bare; "" is all of them as one
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{w: w, r: r}
-	if !h.gateway.isOurs(r.Host) {
+	x := &httpExchange{w: w, r: r}
+	if !h.gateway.isOwnHost(r.Host) {
 		x.refuse(http.StatusForbidden, "Host is not a name of this server")
 		return
 	}
-	if !h.gateway.isOurOrigin(r.Header["Origin"]) {
+	if !h.gateway.isOwnOrigin(r.Header["Origin"]) {
 		x.refuse(http.StatusForbidden, "Origin is not a page of this server")
 		return
 	}
@@ -81,8 +82,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	found := r.URL.Path == "/mcp"
 	if name, bare := strings.CutPrefix(r.URL.Path, "/mcp/"); bare {
-		x.server = name
-		_, found = h.gateway.server(x.server)
+		x.serverName = name
+		_, found = h.gateway.server(x.serverName)
 	}
 	if !found {
 		x.refuse(http.StatusNotFound, "there is no server at this path")
@@ -102,9 +103,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isOurs reports whether a host, with or without a port, is a name by which clients reach the
+// isOwnHost reports whether a host, with or without a port, is a name by which clients reach the
 // handler.
-func (g *Gateway) isOurs(host string) bool {
+func (g *Gateway) isOwnHost(host string) bool {
 	u, err := url.Parse("//" + host)
 	if err != nil || u.Host != host {
 		return false
@@ -115,17 +116,17 @@ func (g *Gateway) isOurs(host string) bool {
 
 var ownHosts = []string{"localhost", "127.0.0.1", "::1"}
 
-// isOurOrigin reports whether a page with such a header may reach the handler. Programs send none.
-func (g *Gateway) isOurOrigin(values []string) bool {
+// isOwnOrigin reports whether a page with such a header may reach the handler. Programs send none.
+func (g *Gateway) isOwnOrigin(values []string) bool {
 	if len(values) == 0 {
 		return true
 	}
 	u, err := url.Parse(values[0])
-	return len(values) == 1 && err == nil && (u.Scheme == "http" || u.Scheme == "https") && g.isOurs(u.Host)
+	return len(values) == 1 && err == nil && (u.Scheme == "http" || u.Scheme == "https") && g.isOwnHost(u.Host)
 }
 
 // post takes a message of a client.
-func (h *handler) post(x *exchange, modern bool) {
+func (h *handler) post(x *httpExchange, modern bool) {
 	if media, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || media != mediaJSON {
 		x.refuse(http.StatusUnsupportedMediaType, "Content-Type is not "+mediaJSON)
 		return
@@ -138,11 +139,11 @@ func (h *handler) post(x *exchange, modern bool) {
 	if size < 0 {
 		size = maxBody // it is not said
 	}
-	if !h.begin(x.principal, size) {
+	if !h.beginRequest(x.principal, size) {
 		x.busy("too many requests of this client are being answered")
 		return
 	}
-	defer h.over(x.principal, size)
+	defer h.endRequest(x.principal, size)
 	body, err := readBody(x)
 	var tooBig *http.MaxBytesError
 	switch {
@@ -152,9 +153,9 @@ func (h *handler) post(x *exchange, modern bool) {
 	case err != nil:
 		return // the client has gone
 	}
-	if id := x.r.Header.Get(headerSession); id != "" && !modern {
+	if id := x.r.Header.Get(headerSessionID); id != "" && !modern {
 		if s := h.session(x, id); s != nil {
-			defer h.leave(&s.lodger)
+			defer h.releaseClient(&s.keptClient)
 			s.post(x, body)
 		}
 		return
@@ -168,7 +169,7 @@ func (h *handler) post(x *exchange, modern bool) {
 	case in.Method == mcp.MethodInitialize && in.ID() != nil:
 		h.initialize(x, body)
 	default:
-		x.refuse(http.StatusBadRequest, "there is no "+headerSession+": send initialize first, or "+headerVersion+" "+mcp.LatestModern)
+		x.refuse(http.StatusBadRequest, "there is no "+headerSessionID+": send initialize first, or "+headerVersion+" "+mcp.LatestModern)
 	}
 }
 
@@ -192,7 +193,7 @@ func accepts(r *http.Request, media string) bool {
 }
 
 // readBody returns the body of a request, which is at most maxBody long.
-func readBody(x *exchange) ([]byte, error) {
+func readBody(x *httpExchange) ([]byte, error) {
 	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(bodyTime)) // where the server has such
 	defer control.SetReadDeadline(time.Time{})
@@ -207,17 +208,17 @@ func readBody(x *exchange) ([]byte, error) {
 }
 
 // refuse answers a request that no client gets to see, with a JSON-RPC error that has no id.
-func (x *exchange) refuse(status int, why string) {
+func (x *httpExchange) refuse(status int, why string) {
 	x.answer(status, rpc.AppendReply(nil, nil, nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: why}))
 }
 
 // busy refuses a request that may be sent again later.
-func (x *exchange) busy(why string) {
+func (x *httpExchange) busy(why string) {
 	x.w.Header().Set("Retry-After", "1")
 	x.refuse(http.StatusServiceUnavailable, why)
 }
 
 // answer writes a response of one message.
-func (x *exchange) answer(status int, message []byte) {
-	newClientWriter(x.w).whole(status, message)
+func (x *httpExchange) answer(status int, message []byte) {
+	newClientWriter(x.w).writeMessage(status, message)
 }

@@ -22,30 +22,30 @@ import (
 // capabilities are one client to a legacy server, which has no other way to know whose they are and is
 // told of the capabilities once.
 type modernKey struct {
-	principal, server string
-	capabilities      [sha256.Size]byte // a hash of them
+	principal, serverName string
+	capabilities          [sha256.Size]byte // a hash of them
 }
 
 // httpModern is a modern client over HTTP.
 type httpModern struct {
-	lodger
+	keptClient
 	client client
 	ctx    context.Context // ends with the client
 	cancel context.CancelFunc
 
 	mu        sync.Mutex
-	open      []*outbox    // of its requests
+	responses []*outbox    // of its requests
 	listening int          // those that have subscribed
 	changed   ctxcond.Cond // listening has changed
 }
 
-// farewell is how long a gateway that ends waits for the last message of subscriptions.
-const farewell = 5 * time.Second
+// closeTime is how long a gateway that ends waits for the last message of subscriptions.
+const closeTime = 5 * time.Second
 
 // close ends the client: first its subscriptions, which are told, and then the rest.
 func (c *httpModern) close() {
 	c.client.inputEnded()
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	c.mu.Lock()
 	for c.listening > 0 && c.changed.Await(ctx, &c.mu) == nil {
@@ -57,7 +57,7 @@ func (c *httpModern) close() {
 
 // postModern answers a request of a modern client, or takes a notification. A client that leaves
 // before the answer cancels its request.
-func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
+func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 	if in.ID() == nil { // no revision has one that means something here
 		x.w.WriteHeader(http.StatusAccepted)
 		return
@@ -71,18 +71,18 @@ func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
 		x.answer(http.StatusBadRequest, rpc.AppendReply(nil, in.ID(), nil, fault))
 		return
 	}
-	c, why := h.modern(modernKey{x.principal, x.server, sha256.Sum256(m.capabilities)})
+	c, why := h.modern(modernKey{x.principal, x.serverName, sha256.Sum256(m.capabilities)})
 	if c == nil {
 		x.busy(why)
 		return
 	}
-	defer h.leave(&c.lodger)
+	defer h.releaseClient(&c.keptClient)
 	box := newOutbox(false)
 	listens := 0
 	if in.Method == mcp.MethodListen {
 		listens = 1
 	}
-	c.opened(box, listens)
+	c.addResponse(box, listens)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()
@@ -90,7 +90,7 @@ func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
 	go func() {
 		defer close(answered)
 		result, err := c.client.serve(ctx, &request{
-			id: in.ID(), method: in.Method, params: in.Params, line: box,
+			id: in.ID(), method: in.Method, params: in.Params, channel: box,
 			header: func(name string) (string, bool) {
 				values := x.r.Header.Values(name)
 				if len(values) == 0 {
@@ -101,7 +101,7 @@ func (h *handler) postModern(x *exchange, in *rpc.Incoming) {
 			},
 		})
 		box.put(true, reply(in.ID(), result, err))
-		c.ended(box, listens)
+		c.removeResponse(box, listens)
 	}()
 	if box.serve(x.r.Context(), x.w) != nil {
 		cancel(errLeft)
@@ -114,7 +114,7 @@ func reply(id, result json.RawMessage, err error) event {
 	if err == nil {
 		return event{text: rpc.AppendReply(nil, id, rpc.Raw(result), nil)}
 	}
-	fault := internal(errLeft)
+	fault := internalError(errLeft)
 	errors.As(err, &fault)
 	return event{text: rpc.AppendReply(nil, id, nil, fault), status: statusOf(fault)}
 }
@@ -139,7 +139,7 @@ func statusOf(fault *rpc.Error) int {
 func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	h.mu.Lock()
 	for h.moderns[key] == nil { // which others may make meanwhile
-		idle, full := h.crowd(key)
+		idle, full := h.leastRecentlyUsed(key)
 		if !full {
 			break
 		}
@@ -147,26 +147,26 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 		if idle == nil {
 			return nil, fmt.Sprintf("requests of %d clients with other capabilities are being answered, which is the most", maxModernsOf)
 		}
-		h.evict(&idle.lodger, true)
+		h.evict(&idle.keptClient, true)
 		h.mu.Lock()
 	}
 	defer h.mu.Unlock()
 	if c := h.moderns[key]; c != nil {
-		h.enter(&c.lodger)
+		h.useClient(&c.keptClient)
 		return c, ""
 	}
 	if len(h.sessions)+len(h.moderns) >= maxSessions {
 		return nil, fmt.Sprintf("%d sessions are open, which is the most", maxSessions)
 	}
 	c = &httpModern{}
-	c.forget = func() { delete(h.moderns, key) }
-	if err := h.lodge(&c.lodger); err != nil {
+	c.removeFromMaps = func() { delete(h.moderns, key) }
+	if err := h.addClient(&c.keptClient); err != nil {
 		return nil, err.Error()
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(h.gateway.ctx))
-	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, key.principal, key.server)
-	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.lodger, false) })
-	c.end = func() {
+	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, key.principal, key.serverName)
+	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.keptClient, false) })
+	c.closeClient = func() {
 		stop()
 		c.close()
 	}
@@ -174,49 +174,49 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	return c, ""
 }
 
-// crowd reports whether a principal has as many clients at a path as it may, and which of them was not
-// used for the longest time; nil if all are used. The caller holds mu.
-func (h *handler) crowd(key modernKey) (idle *httpModern, full bool) {
+// leastRecentlyUsed reports whether a principal has as many clients at a path as it may, and which of
+// them was not used for the longest time; nil if all are used. The caller holds mu.
+func (h *handler) leastRecentlyUsed(key modernKey) (idle *httpModern, full bool) {
 	n := 0
 	for other, c := range h.moderns {
-		if other.principal != key.principal || other.server != key.server {
+		if other.principal != key.principal || other.serverName != key.serverName {
 			continue
 		}
 		n++
-		if c.using == 0 && (idle == nil || c.left.Before(idle.left)) {
+		if c.users == 0 && (idle == nil || c.idleSince.Before(idle.idleSince)) {
 			idle = c
 		}
 	}
 	return idle, n >= maxModernsOf
 }
 
-func (c *httpModern) opened(box *outbox, listens int) {
+func (c *httpModern) addResponse(box *outbox, listens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open = append(c.open, box)
+	c.responses = append(c.responses, box)
 	c.listening += listens
 }
 
-func (c *httpModern) ended(box *outbox, listens int) {
+func (c *httpModern) removeResponse(box *outbox, listens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open = slices.DeleteFunc(c.open, func(other *outbox) bool { return other == box })
+	c.responses = slices.DeleteFunc(c.responses, func(other *outbox) bool { return other == box })
 	c.listening -= listens
 	c.changed.Broadcast()
 }
 
 // ask refuses: a modern client is asked in the results of its requests.
 func (c *httpModern) ask(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-	return nil, internal(errNoCall)
+	return nil, internalError(errNoCall)
 }
 
 // notify sends what a server says without naming a request. It is about the only request that is
-// open, and lost if there are others: they may come from other programs.
+// responses, and lost if there are others: they may come from other programs.
 func (c *httpModern) notify(ctx context.Context, method string, params json.RawMessage) error {
 	c.mu.Lock()
 	var box *outbox
-	if len(c.open) == 1 {
-		box = c.open[0]
+	if len(c.responses) == 1 {
+		box = c.responses[0]
 	}
 	c.mu.Unlock()
 	if box == nil {
@@ -227,7 +227,7 @@ func (c *httpModern) notify(ctx context.Context, method string, params json.RawM
 
 // ask is like that of httpModern.
 func (o *outbox) ask(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-	return nil, internal(errNoCall)
+	return nil, internalError(errNoCall)
 }
 
 // notify sends a notification about the request whose response the outbox has.

@@ -14,23 +14,23 @@ const (
 	writeTime = 30 * time.Second // that a client may take for each part of a response
 	writePart = 256 << 10        // bytes of such a part
 	quietTime = 15 * time.Second // without an event, after which a comment shows that the stream lives
-	fullBox   = 256 << 10        // bytes that wait for a client, after which notifications wait too
+	maxQueued = 256 << 10        // bytes that wait for a client, after which notifications wait too
 )
 
 // outbox has the messages that wait for one HTTP response.
 type outbox struct {
-	// began is called, without mu, when the response becomes a stream of events. It returns the id of
+	// onSSE is called, without mu, when the response becomes a stream of events. It returns the id of
 	// an event without data, from which the client can resume; "" has none.
-	began func() (id string)
+	onSSE func() (id string)
 
-	mu     sync.Mutex
-	queue  []event
-	size   int           // bytes in queue
-	ended  bool          // nothing more comes
-	gone   bool          // nobody writes what comes
-	stream bool          // the response is a stream even if it has only one message
-	wake   chan struct{} // has a token when queue or ended has changed
-	room   ctxcond.Cond  // size or gone has changed
+	mu        sync.Mutex
+	queue     []event
+	size      int           // bytes in queue
+	ended     bool          // nothing more comes
+	gone      bool          // nobody writes what comes
+	alwaysSSE bool          // the response is a stream even if it has only one message
+	wake      chan struct{} // has a token when queue or ended has changed
+	room      ctxcond.Cond  // size or gone has changed
 }
 
 // event is one message to a client.
@@ -41,7 +41,7 @@ type event struct {
 }
 
 func newOutbox(stream bool) *outbox {
-	return &outbox{stream: stream, wake: make(chan struct{}, 1)}
+	return &outbox{alwaysSSE: stream, wake: make(chan struct{}, 1)}
 }
 
 // put adds events; with end they are the last. It does not wait.
@@ -66,7 +66,7 @@ func (o *outbox) put(end bool, events ...event) {
 func (o *outbox) awaitRoom(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.size > fullBox && !o.gone {
+	for o.size > maxQueued && !o.gone {
 		if err := o.room.Await(ctx, &o.mu); err != nil {
 			return err
 		}
@@ -99,13 +99,13 @@ func (o *outbox) serve(ctx context.Context, w http.ResponseWriter) error {
 	for begun, silent := false, false; ; {
 		events, ended := o.take()
 		switch {
-		case ended && !begun && !o.stream && len(events) == 1:
-			return to.whole(max(events[0].status, http.StatusOK), events[0].text)
-		case !begun && (o.stream || ended || silent || len(events) > 0):
+		case ended && !begun && !o.alwaysSSE && len(events) == 1:
+			return to.writeMessage(max(events[0].status, http.StatusOK), events[0].text)
+		case !begun && (o.alwaysSSE || ended || silent || len(events) > 0):
 			begun = true
 			to.begin()
-			if o.began != nil {
-				to.prime(o.began())
+			if o.onSSE != nil {
+				to.prime(o.onSSE())
 			}
 		case silent:
 			to.write([]byte(":\n\n"))
@@ -142,8 +142,8 @@ func newClientWriter(w http.ResponseWriter) *clientWriter {
 	return &clientWriter{w: w, control: http.NewResponseController(w)}
 }
 
-// whole writes a response of one message.
-func (c *clientWriter) whole(status int, message []byte) error {
+// writeMessage writes a response of one message.
+func (c *clientWriter) writeMessage(status int, message []byte) error {
 	h := c.w.Header()
 	h.Set("Content-Type", mediaJSON)
 	h.Set("Content-Length", strconv.Itoa(len(message)))

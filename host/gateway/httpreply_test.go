@@ -48,7 +48,7 @@ func TestSlowReader(t *testing.T) {
 		synctest.Wait()
 		box.put(false, event{text: make([]byte, 1)})
 		synctest.Wait()
-		box.put(false, event{text: make([]byte, fullBox+1)})
+		box.put(false, event{text: make([]byte, maxQueued+1)})
 		waited := box.awaitRoom(t.Context())
 		if took := time.Since(begun); waited != nil || took != writeTime {
 			t.Errorf("after %v: %v", took, waited)
@@ -61,7 +61,7 @@ func TestSlowReader(t *testing.T) {
 		}
 
 		box = newOutbox(true) // that nobody serves
-		box.put(false, event{text: make([]byte, fullBox+1)})
+		box.put(false, event{text: make([]byte, maxQueued+1)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := box.awaitRoom(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -74,7 +74,7 @@ func TestSlowReader(t *testing.T) {
 func TestSilentResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		box, r := newOutbox(false), &reader{header: http.Header{}}
-		box.began = func() string { return "7-0" }
+		box.onSSE = func() string { return "7-0" }
 		served := make(chan error)
 		go func() { served <- box.serve(t.Context(), r) }()
 		time.Sleep(2*quietTime + time.Second)
@@ -92,12 +92,12 @@ func FuzzHeaders(f *testing.F) {
 		f.Add(seed)
 	}
 	g := &Gateway{config: Config{Hosts: []string{"mcp.example"}}}
-	s := &httpSession{streams: map[uint32]*httpStream{0: {}}}
+	s := &httpSession{streams: map[uint32]*eventStream{0: {}}}
 	f.Fuzz(func(t *testing.T, value string) {
 		if text, ok := headerText(value); ok && text != value && "=?base64?"+base64.StdEncoding.EncodeToString([]byte(text))+"?=" != value {
 			t.Errorf("%q is %q", value, text)
 		}
-		if g.isOurs(value) || g.isOurOrigin([]string{value}) {
+		if g.isOwnHost(value) || g.isOwnOrigin([]string{value}) {
 			host := strings.ToLower(value[strings.LastIndex(value, "/")+1:])
 			name, _, found := strings.Cut(strings.TrimPrefix(host, "[::1]"), ":")
 			if name != "localhost" && name != "127.0.0.1" && name != "mcp.example" && (name != "" || found && !strings.HasPrefix(host, "[::1]")) {

@@ -14,26 +14,26 @@ import (
 
 // legacyClient is a client that begins with initialize.
 type legacyClient struct {
-	gateway *Gateway
-	line    line   // for what belongs to no request
-	only    string // the name of the server that it reaches
-	ctx     context.Context
-	cancel  context.CancelFunc
-	watches watches
-	hands   *handshake
+	gateway       *Gateway
+	channel       clientChannel // for what belongs to no request
+	serverName    string        // the name of the server that it reaches
+	ctx           context.Context
+	cancel        context.CancelFunc
+	subscriptions legacySubscriptions
+	handshake     *handshake
 
 	mu           sync.Mutex
 	capabilities json.RawMessage // of the client
 	server       *upstream
 }
 
-func newLegacyClient(ctx context.Context, g *Gateway, l line, only string) *legacyClient {
-	c := &legacyClient{gateway: g, line: l, only: only, hands: newHandshake()}
+func newLegacyClient(ctx context.Context, g *Gateway, channel clientChannel, serverName string) *legacyClient {
+	c := &legacyClient{gateway: g, channel: channel, serverName: serverName, handshake: newHandshake()}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
 
-func (c *legacyClient) handshake() *handshake { return c.hands }
+func (c *legacyClient) legacyHandshake() *handshake { return c.handshake }
 
 func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, error) {
 	switch r.method {
@@ -42,12 +42,12 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	case mcp.MethodInitialize:
 		return c.initialize(ctx, r)
 	}
-	u, err := c.opened(ctx, r.method)
+	u, err := c.awaitUpstream(ctx, r.method)
 	if err != nil {
 		return nil, err
 	}
 	ctx = withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-		return c.ask(ctx, r.line, method, params)
+		return c.ask(ctx, r.channel, method, params)
 	})
 	switch r.method {
 	case mcp.MethodSetLevel:
@@ -55,20 +55,20 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	case mcp.MethodSubscribe:
 		return c.subscribe(ctx, u, r)
 	case mcp.MethodUnsubscribe:
-		c.watches.end(text(r.params, "uri"))
+		c.subscriptions.end(text(r.params, "uri"))
 		return empty, nil
 	}
 	if slices.Contains(modernOnly, r.method) {
-		_, version := c.hands.agreed()
-		return nil, noMethod(r.method, version)
+		_, version := c.handshake.agreed()
+		return nil, methodNotFound(r.method, version)
 	}
 	return c.relay(ctx, u, r)
 }
 
-// opened returns the session with the server, for a message that comes after initialize. It waits
+// awaitUpstream returns the session with the server, for a message that comes after initialize. It waits
 // for an initialize that is under way.
-func (c *legacyClient) opened(ctx context.Context, method string) (*upstream, error) {
-	if err := c.hands.await(ctx, method); err != nil {
+func (c *legacyClient) awaitUpstream(ctx context.Context, method string) (*upstream, error) {
+	if err := c.handshake.await(ctx, method); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -76,13 +76,15 @@ func (c *legacyClient) opened(ctx context.Context, method string) (*upstream, er
 	return c.server, nil
 }
 
-// awaitStart waits until the result of initialize is on its way: before that the client expects
+// awaitResultSent waits until the result of initialize is on its way: before that the client expects
 // nothing else.
-func (c *legacyClient) awaitStart(ctx context.Context) error { return c.hands.awaitStart(ctx, c.ctx) }
+func (c *legacyClient) awaitResultSent(ctx context.Context) error {
+	return c.handshake.awaitResultSent(ctx, c.ctx)
+}
 
 // initialize opens the session (2025-11-25/basic/lifecycle#initialization).
 func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMessage, error) {
-	if err := c.hands.begin(r.id); err != nil {
+	if err := c.handshake.check(r.id); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -90,13 +92,13 @@ func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMess
 	c.mu.Unlock()
 	u, result, err := c.connect(ctx, r.params)
 	if err != nil {
-		return nil, c.gateway.fault(err)
+		return nil, c.gateway.clientError(err)
 	}
 	c.watchLists(ctx, u)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.server = u
-	c.hands.succeed(text(result, "protocolVersion"))
+	c.handshake.succeed(text(result, "protocolVersion"))
 	if c.ctx.Err() != nil {
 		u.session.Close() // leave did not see it
 	}
@@ -106,22 +108,22 @@ func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMess
 // connect makes the session that the params of initialize ask for, and returns the result of
 // initialize.
 func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *upstream, result json.RawMessage, err error) {
-	if err := checkHello(params); err != nil {
+	if err := checkInitialize(params); err != nil {
 		return nil, nil, err
 	}
 	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
-	server, _ := c.gateway.server(c.only)
+	server, _ := c.gateway.server(c.serverName)
 	if u, err = c.gateway.connect(c, server, info, capabilities); err != nil {
 		return nil, nil, err
 	}
-	if result, err = c.greeting(ctx, u, text(params, "protocolVersion")); err != nil {
+	if result, err = c.initializeResultOf(ctx, u, text(params, "protocolVersion")); err != nil {
 		u.session.Close()
 	}
 	return u, result, err
 }
 
-// checkHello returns an error for params of initialize that mean nothing.
-func checkHello(params json.RawMessage) error {
+// checkInitialize returns an error for params of initialize that mean nothing.
+func checkInitialize(params json.RawMessage) error {
 	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
 	switch {
 	case text(params, "protocolVersion") == "":
@@ -132,14 +134,14 @@ func checkHello(params json.RawMessage) error {
 	return nil
 }
 
-// greeting returns the result of initialize. It starts the server, and waits for it only if nothing
-// is known of it.
-func (c *legacyClient) greeting(ctx context.Context, u *upstream, asked string) (json.RawMessage, error) {
+// initializeResultOf returns the result of initialize. It starts the server, and waits for it only if
+// nothing is known of it.
+func (c *legacyClient) initializeResultOf(ctx context.Context, u *upstream, asked string) (json.RawMessage, error) {
 	info, err := u.info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	version := quote(settle(asked, info.Protocol))
+	version := quote(negotiateVersion(asked, info.Protocol))
 	switch {
 	case info.Era == mcp.Modern:
 		return initializeResult(info.Raw, u.session.Name(), version), nil
@@ -153,16 +155,16 @@ func (c *legacyClient) greeting(ctx context.Context, u *upstream, asked string) 
 func (c *legacyClient) relay(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
 	era, err := u.era(ctx)
 	if err != nil {
-		return nil, c.gateway.fault(err)
+		return nil, c.gateway.clientError(err)
 	}
 	if era == mcp.Modern && (slices.Contains(taskMethods, r.method) || slices.Contains(legacyOnly, r.method)) {
-		return nil, noMethod(r.method, mcp.LatestModern)
+		return nil, methodNotFound(r.method, mcp.LatestModern)
 	}
 	result, err := u.relay(ctx, r, host.Relay{
-		Params: r.params, Fulfil: era == mcp.Modern, Progress: progress(ctx, r.line, meta(r.params, mcp.MetaProgressToken)),
+		Params: r.params, Fulfil: era == mcp.Modern, Progress: progress(ctx, r.channel, meta(r.params, mcp.MetaProgressToken)),
 	})
 	if err != nil {
-		return nil, c.gateway.refusal(err, r.method, era, mcp.Legacy)
+		return nil, c.gateway.eraError(err, r.method, era, mcp.Legacy)
 	}
 	c.watchLists(ctx, u) // if that did not succeed before
 	return result, nil
@@ -174,28 +176,28 @@ func (c *legacyClient) setLevel(ctx context.Context, u *upstream, r *request) (j
 		return nil, invalidParams("logging/setLevel: params.level is not one of %v", mcp.Levels)
 	}
 	if err := u.session.SetLevel(host.WithOptions(ctx, u.options), level); err != nil {
-		return nil, c.gateway.fault(err)
+		return nil, c.gateway.clientError(err)
 	}
 	return empty, nil
 }
 
-// asked passes a request of the server on to the client.
-func (c *legacyClient) asked(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
-	return c.ask(ctx, c.line, method, params)
+// onRequest passes a request of the server on to the client.
+func (c *legacyClient) onRequest(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
+	return c.ask(ctx, c.channel, method, params)
 }
 
-// ask has the client answer a request, over one of its lines, if it offers to.
-func (c *legacyClient) ask(ctx context.Context, over line, method string, params json.RawMessage) (json.RawMessage, error) {
+// ask has the client answer a request, over one of its channels, if it offers to.
+func (c *legacyClient) ask(ctx context.Context, over clientChannel, method string, params json.RawMessage) (json.RawMessage, error) {
 	c.mu.Lock()
 	capabilities := c.capabilities
 	c.mu.Unlock()
-	if err := offers(capabilities, method, params); err != nil {
+	if err := checkOffered(capabilities, method, params); err != nil {
 		return nil, err
 	}
 	if method == mcp.MethodElicit && text(params, "mode") == mcp.ElicitURL && member(params, memberElicitation) == nil {
 		params = edit(params, change{memberElicitation, quote(rand.Text())}) // which only legacy clients want
 	}
-	if err := c.awaitStart(ctx); err != nil {
+	if err := c.awaitResultSent(ctx); err != nil {
 		return nil, err
 	}
 	return over.ask(ctx, method, params)
@@ -204,7 +206,7 @@ func (c *legacyClient) ask(ctx context.Context, over line, method string, params
 // hear passes a notification of the client on to the server, unless it is about the connection of
 // the client or unknown to the server's era.
 func (c *legacyClient) hear(method string, params json.RawMessage) {
-	u, err := c.opened(c.ctx, method)
+	u, err := c.awaitUpstream(c.ctx, method)
 	if err != nil || method == mcp.NotificationInitialized {
 		return
 	}
@@ -214,14 +216,14 @@ func (c *legacyClient) hear(method string, params json.RawMessage) {
 	u.notify(c.ctx, method, params)
 }
 
-// told passes a notification of the server on to the client. Progress has gone to the line of its
-// call, the cancellation of a question is that of its context, and watches tell of the changes that a
-// modern server reports on streams of its own.
-func (c *legacyClient) told(u *upstream, e host.Event) {
-	if slices.Contains(ownNotifications, e.Method) || e.Subscription != "" || c.awaitStart(c.ctx) != nil {
+// onNotification passes a notification of the server on to the client. Progress has gone to the
+// channel of its call, the cancellation of a question is that of its context, and subscriptions tell
+// of the changes that a modern server reports on streams of its own.
+func (c *legacyClient) onNotification(u *upstream, e host.Event) {
+	if slices.Contains(ownNotifications, e.Method) || e.Subscription != "" || c.awaitResultSent(c.ctx) != nil {
 		return
 	}
-	c.line.notify(c.ctx, e.Method, e.Params)
+	c.channel.notify(c.ctx, e.Method, e.Params)
 }
 
 func (c *legacyClient) inputEnded() {}
@@ -234,7 +236,7 @@ func (c *legacyClient) leave() {
 	if u != nil {
 		u.session.Close()
 	}
-	c.watches.close()
+	c.subscriptions.close()
 }
 
 // watchLists has the client hear of lists that change: those of a modern server, and those of a
@@ -242,7 +244,7 @@ func (c *legacyClient) leave() {
 // nothing is sent for that, it holds when watchLists returns.
 func (c *legacyClient) watchLists(ctx context.Context, u *upstream) {
 	settled := make(chan struct{})
-	begun := c.watches.begin(func() error {
+	begun := c.subscriptions.begin(func() error {
 		s, err := u.session.Subscribe(c.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
 		close(settled)
 		if err == nil {
@@ -266,9 +268,9 @@ func (c *legacyClient) subscribe(ctx context.Context, u *upstream, r *request) (
 	}
 	s, err := u.session.Subscribe(host.WithOptions(ctx, u.options), mcp.Filter{URIs: []string{uri}})
 	if err != nil {
-		return nil, c.gateway.refusal(err, mcp.MethodReadResource, u.session.Info().Era, mcp.Legacy)
+		return nil, c.gateway.eraError(err, mcp.MethodReadResource, u.session.Info().Era, mcp.Legacy)
 	}
-	if err := c.watches.add(uri, s, func() { c.follow(u, s) }); err != nil {
+	if err := c.subscriptions.add(uri, s, func() { c.follow(u, s) }); err != nil {
 		return nil, err
 	}
 	return empty, nil
@@ -282,11 +284,11 @@ func (c *legacyClient) follow(u *upstream, s *host.Subscription) {
 		if err != nil {
 			return
 		}
-		if changed.Kind != mcp.Missed && u.session.Info().Era == mcp.Legacy || c.awaitStart(c.ctx) != nil {
+		if changed.Kind != mcp.Missed && u.session.Info().Era == mcp.Legacy || c.awaitResultSent(c.ctx) != nil {
 			continue
 		}
 		for _, n := range notifications(changed, s.Honoured()) {
-			c.line.notify(c.ctx, n.method, n.params)
+			c.channel.notify(c.ctx, n.method, n.params)
 		}
 	}
 }

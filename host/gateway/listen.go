@@ -10,27 +10,27 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// streams are the open subscriptions/listen requests of a modern client
+// listenStreams are the open subscriptions/listen requests of a modern client
 // (2026-07-28/basic/patterns/subscriptions).
-type streams struct {
+type listenStreams struct {
 	ending  chan struct{} // closed when the streams have to end
 	endOnce sync.Once
 
 	mu      sync.Mutex
-	opening int            // how many are not acknowledged yet
-	open    []*streamState // those that are
-	changed chan struct{}  // closed, and replaced, when one of these changes
+	opening int             // how many are not acknowledged yet
+	open    []*listenStream // those that are
+	changed chan struct{}   // closed, and replaced, when one of these changes
 }
 
-// streamState is one stream: the request of the client, and the subscription that it became.
-type streamState struct {
-	request *request
-	own     *host.Subscription
+// listenStream is one stream: the request of the client, and the subscription that it became.
+type listenStream struct {
+	request      *request
+	subscription *host.Subscription
 }
 
-// tagged returns params of a notification, or a result, with the id of the stream that it belongs
-// to.
-func (r *request) tagged(params json.RawMessage) json.RawMessage {
+// withSubscriptionID returns params of a notification, or a result, with the id of the stream that it
+// belongs to.
+func (r *request) withSubscriptionID(params json.RawMessage) json.RawMessage {
 	return editMeta(params, change{mcp.MetaSubscriptionID, r.id})
 }
 
@@ -53,7 +53,7 @@ func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (jso
 	defer cancel()
 	s, err := c.streams.subscribe(ctx, u, r, filter)
 	if err != nil {
-		return nil, c.gateway.fault(err)
+		return nil, c.gateway.clientError(err)
 	}
 	if s != nil {
 		defer s.Close()
@@ -73,17 +73,17 @@ func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (jso
 	if ctx.Err() != nil && c.ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return r.tagged(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
+	return r.withSubscriptionID(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
 }
 
 // subscribe makes the subscription of a stream and acknowledges the stream. The subscription is nil
 // if the server reports none of what is wanted.
-func (all *streams) subscribe(ctx context.Context, u *upstream, r *request, wanted mcp.Filter) (s *host.Subscription, err error) {
+func (all *listenStreams) subscribe(ctx context.Context, u *upstream, r *request, wanted mcp.Filter) (s *host.Subscription, err error) {
 	all.change(func() { all.opening++ })
 	defer all.change(func() {
 		all.opening--
 		if s != nil && err == nil {
-			all.open = append(all.open, &streamState{r, s})
+			all.open = append(all.open, &listenStream{r, s})
 		}
 	})
 	var honoured mcp.Filter
@@ -100,7 +100,7 @@ func (all *streams) subscribe(ctx context.Context, u *upstream, r *request, want
 	}
 	text, err := json.Marshal(honoured)
 	if err == nil {
-		err = r.line.notify(ctx, mcp.NotificationAcknowledged, r.tagged(edit(nil, change{"notifications", text})))
+		err = r.channel.notify(ctx, mcp.NotificationAcknowledged, r.withSubscriptionID(edit(nil, change{"notifications", text})))
 	}
 	if err != nil && s != nil {
 		s.Close()
@@ -108,10 +108,10 @@ func (all *streams) subscribe(ctx context.Context, u *upstream, r *request, want
 	return s, err
 }
 
-func (all *streams) remove(s *host.Subscription) {
+func (all *listenStreams) remove(s *host.Subscription) {
 	all.change(func() {
 		for i, one := range all.open {
-			if one.own == s {
+			if one.subscription == s {
 				all.open = append(all.open[:i:i], all.open[i+1:]...)
 				return
 			}
@@ -120,7 +120,7 @@ func (all *streams) remove(s *host.Subscription) {
 }
 
 // change makes a change and wakes tell, which may wait for it.
-func (all *streams) change(do func()) {
+func (all *listenStreams) change(do func()) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	do()
@@ -130,14 +130,14 @@ func (all *streams) change(do func()) {
 
 // tell passes a notification of a modern server on to its stream. One that comes before its stream
 // is acknowledged to the client waits for that.
-func (all *streams) tell(ctx context.Context, e host.Event) {
+func (all *listenStreams) tell(ctx context.Context, e host.Event) {
 	for {
 		all.mu.Lock()
 		open, opening, changed := all.open, all.opening, all.changed
 		all.mu.Unlock()
 		for _, one := range open {
-			if one.own.ID() == e.Subscription {
-				one.request.line.notify(ctx, e.Method, one.request.tagged(e.Params))
+			if one.subscription.ID() == e.Subscription {
+				one.request.channel.notify(ctx, e.Method, one.request.withSubscriptionID(e.Params))
 				return
 			}
 		}
@@ -153,7 +153,7 @@ func (all *streams) tell(ctx context.Context, e host.Event) {
 }
 
 // end ends all streams, those to come included.
-func (all *streams) end() { all.endOnce.Do(func() { close(all.ending) }) }
+func (all *listenStreams) end() { all.endOnce.Do(func() { close(all.ending) }) }
 
 // follow tells a stream of the changes of a subscription until it or ctx ends. A modern server tells
 // of them itself, see tell, unless they were missed. s may be nil.
@@ -171,7 +171,7 @@ func follow(ctx context.Context, u *upstream, s *host.Subscription, r *request) 
 			continue
 		}
 		for _, n := range notifications(changed, s.Honoured()) {
-			r.line.notify(ctx, n.method, r.tagged(n.params))
+			r.channel.notify(ctx, n.method, r.withSubscriptionID(n.params))
 		}
 	}
 }

@@ -57,24 +57,24 @@ type listKey struct {
 	kind   catalogue.Kind
 }
 
-// knownServers is what a gateway knows of its servers, whether they are started or not.
-type knownServers struct {
-	mu         sync.Mutex
-	snapshots  map[string]*catalogue.Snapshot // by server; never changed, only replaced
-	translated map[listKey]*translated
-	owners     *owners // nil when it has to be made anew
+// serverCache is what a gateway knows of its servers, whether they are started or not.
+type serverCache struct {
+	mu           sync.Mutex
+	snapshots    map[string]*catalogue.Snapshot // by server; never changed, only replaced
+	renamedLists map[listKey]*renamedList
+	owners       *owners // nil when it has to be made anew
 }
 
 // snapshot returns what is known of a server: from one of the sessions with it, or from an earlier
 // run. It is empty if nothing is known.
 func (g *Gateway) snapshot(server string) *catalogue.Snapshot {
-	g.known.mu.Lock()
-	defer g.known.mu.Unlock()
+	g.servers.mu.Lock()
+	defer g.servers.mu.Unlock()
 	return g.snapshotLocked(server)
 }
 
 func (g *Gateway) snapshotLocked(server string) *catalogue.Snapshot {
-	if s := g.known.snapshots[server]; s != nil {
+	if s := g.servers.snapshots[server]; s != nil {
 		return s
 	}
 	found := &catalogue.Snapshot{}
@@ -85,20 +85,20 @@ func (g *Gateway) snapshotLocked(server string) *catalogue.Snapshot {
 		}
 		session.Close()
 	}
-	if g.known.snapshots == nil {
-		g.known.snapshots = make(map[string]*catalogue.Snapshot)
+	if g.servers.snapshots == nil {
+		g.servers.snapshots = make(map[string]*catalogue.Snapshot)
 	}
-	g.known.snapshots[server] = found
+	g.servers.snapshots[server] = found
 	return found
 }
 
-// keep takes what a session knows of a server, where that is newer. s may be nil.
-func (g *Gateway) keep(server string, s *catalogue.Snapshot) {
+// mergeSnapshot takes what a session knows of a server, where that is newer. s may be nil.
+func (g *Gateway) mergeSnapshot(server string, s *catalogue.Snapshot) {
 	if s == nil {
 		return
 	}
-	g.known.mu.Lock()
-	defer g.known.mu.Unlock()
+	g.servers.mu.Lock()
+	defer g.servers.mu.Unlock()
 	old := g.snapshotLocked(server)
 	merged := &catalogue.Snapshot{Name: s.Name, Info: old.Info, Lists: make(map[catalogue.Kind]catalogue.List)}
 	if s.Info.Era != "" {
@@ -110,15 +110,15 @@ func (g *Gateway) keep(server string, s *catalogue.Snapshot) {
 			merged.Lists[kind] = list
 		}
 	}
-	g.known.snapshots[server], g.known.owners = merged, nil
+	g.servers.snapshots[server], g.servers.owners = merged, nil
 }
 
 // owners returns which servers list which resources, as far as that is known.
 func (g *Gateway) owners() *owners {
-	g.known.mu.Lock()
-	defer g.known.mu.Unlock()
-	if g.known.owners != nil {
-		return g.known.owners
+	g.servers.mu.Lock()
+	defer g.servers.mu.Unlock()
+	if g.servers.owners != nil {
+		return g.servers.owners
 	}
 	o := &owners{}
 	for _, s := range g.config.Servers {
@@ -129,7 +129,7 @@ func (g *Gateway) owners() *owners {
 			}
 		}
 	}
-	g.known.owners = o
+	g.servers.owners = o
 	return o
 }
 
@@ -148,138 +148,138 @@ func elements(array []byte) (all []json.RawMessage) {
 	return all
 }
 
-// translated is a list of a server with the names that it has on the aggregate.
-type translated struct {
+// renamedList is a list of a server with the names that it has on the aggregate.
+type renamedList struct {
 	source json.RawMessage // what it was made of
 	items  []json.RawMessage
 	own    map[string]string // what the server calls a thing, by its name on the aggregate
 }
 
-// translated returns a list as far as it is known. Resources have the server's own URIs.
-func (g *Gateway) translated(server string, l *listing) *translated {
-	g.known.mu.Lock()
-	defer g.known.mu.Unlock()
+// renamedList returns a list as far as it is known. Resources have the server's own URIs.
+func (g *Gateway) renamedList(server string, l *listing) *renamedList {
+	g.servers.mu.Lock()
+	defer g.servers.mu.Unlock()
 	key, source := listKey{server, l.kind}, g.snapshotLocked(server).Lists[l.kind].Items
-	if t := g.known.translated[key]; t != nil && bytes.Equal(t.source, source) {
-		return t
+	if r := g.servers.renamedLists[key]; r != nil && bytes.Equal(r.source, source) {
+		return r
 	}
-	t := &translated{source: source, own: make(map[string]string)}
+	r := &renamedList{source: source, own: make(map[string]string)}
 	for _, item := range elements(source) {
 		if uriMembers[l.kind] != "" {
-			t.items = append(t.items, item)
+			r.items = append(r.items, item)
 			continue
 		}
 		own := text(item, "name")
-		name := nameOf(server, own)
-		if _, twice := t.own[name]; twice {
+		name := aggregateName(server, own)
+		if _, twice := r.own[name]; twice {
 			continue // the server lists it twice
 		}
-		t.own[name] = own
+		r.own[name] = own
 		noun := map[catalogue.Kind]string{catalogue.Tools: "wharf/tool", catalogue.Prompts: "wharf/prompt"}[l.kind]
 		about := edit(member(item, "_meta"), change{"wharf/server", quote(server)}, change{noun, quote(own)})
-		t.items = append(t.items, edit(item, change{"name", quote(name)}, change{"_meta", about}))
+		r.items = append(r.items, edit(item, change{"name", quote(name)}, change{"_meta", about}))
 	}
-	if g.known.translated == nil {
-		g.known.translated = make(map[listKey]*translated)
+	if g.servers.renamedLists == nil {
+		g.servers.renamedLists = make(map[listKey]*renamedList)
 	}
-	g.known.translated[key] = t
-	return t
+	g.servers.renamedLists[key] = r
+	return r
 }
 
 // relistWait is the least time between two requests for the same list. A server that reports a change
 // whenever it is asked for the list is asked once a second.
 const relistWait = time.Second
 
-// learning is one request to a server for a list.
-type learning struct {
-	first time.Time     // when the client needed the list first
-	asked time.Time     // when the server was asked last; only its goroutine uses it until done is closed
-	again bool          // another one has to follow
-	done  chan struct{} // closed when it is over, whether or not the list is known then
+// listFetch is one request to a server for a list.
+type listFetch struct {
+	neededSince time.Time     // when the client needed the list first
+	askedAt     time.Time     // when the server was asked last; only its goroutine uses it until done is closed
+	repeat      bool          // another one has to follow
+	done        chan struct{} // closed when it is over, whether or not the list is known then
 }
 
-func (k *learning) await(ctx context.Context) error {
+func (f *listFetch) await(ctx context.Context) error {
 	select {
-	case <-k.done:
+	case <-f.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// unknown reports whether a server may have a list that is not known.
-func (a *aggregate) unknown(server string, l *listing) bool {
+// lacksList reports whether a server may have a list that is not known.
+func (a *aggregate) lacksList(server string, l *listing) bool {
 	s := a.gateway.snapshot(server)
 	_, listed := s.Lists[l.kind]
 	return !listed && (s.Info.Era == "" || member(s.Info.Capabilities, l.capability) != nil)
 }
 
-// learn asks a server for a list, and tells the client if that is not what it was told before. It
+// fetchList asks a server for a list, and tells the client if that is not what it was told before. It
 // starts the server. params are those of the request that needs the list.
-func (a *aggregate) learn(server string, l *listing, params json.RawMessage) *learning {
+func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage) *listFetch {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := listKey{server, l.kind}
-	before := a.learned[key]
+	before := a.fetches[key]
 	if before != nil && !isClosed(before.done) {
-		before.again = true
+		before.repeat = true
 		return before
 	}
-	k := &learning{first: time.Now(), done: make(chan struct{})}
+	f := &listFetch{neededSince: time.Now(), done: make(chan struct{})}
 	if before != nil {
-		k.first, k.asked = before.first, before.asked
+		f.neededSince, f.askedAt = before.neededSince, before.askedAt
 	}
-	a.learned[key] = k
-	if a.left {
-		close(k.done)
-		return k
+	a.fetches[key] = f
+	if a.closed {
+		close(f.done)
+		return f
 	}
 	a.running.Go(func() {
 		select {
-		case <-time.After(time.Until(k.asked.Add(relistWait))):
+		case <-time.After(time.Until(f.askedAt.Add(relistWait))):
 		case <-a.ctx.Done():
 		}
-		k.asked = time.Now()
-		if p, err := a.part(a.ctx, server, params); err == nil {
-			l.ask(a.ctx, p.session) // what it lists not is not listed here, and status has its error
-			a.gateway.keep(server, p.session.Snapshot())
+		f.askedAt = time.Now()
+		if b, err := a.backend(a.ctx, server, params); err == nil {
+			l.ask(a.ctx, b.session) // what it lists not is not listed here, and status has its error
+			a.gateway.mergeSnapshot(server, b.session.Snapshot())
 		}
 		a.mu.Lock()
-		again := k.again
-		close(k.done)
+		again := f.repeat
+		close(f.done)
 		a.mu.Unlock()
-		a.compare(key, l)
+		a.announceIfChanged(key, l)
 		if again {
-			a.learn(server, l, params)
+			a.fetchList(server, l, params)
 		}
 	})
-	return k
+	return f
 }
 
-// compare tells the client that a list has changed, if it is not what it was told before.
-func (a *aggregate) compare(key listKey, l *listing) {
+// announceIfChanged tells the client that a list has changed, if it is not what it was told before.
+func (a *aggregate) announceIfChanged(key listKey, l *listing) {
 	a.mu.Lock()
 	items := a.gateway.snapshot(key.server).Lists[l.kind].Items
-	changed := a.listed[l.kind] && !bytes.Equal(a.served[key], items)
+	changed := a.listedKinds[l.kind] && !bytes.Equal(a.lastListed[key], items)
 	if changed {
-		a.served[key] = items
+		a.lastListed[key] = items
 	}
 	a.mu.Unlock()
 	if changed {
-		a.announce(l)
+		a.notifyListChanged(l)
 	}
 }
 
-// renew asks a server that the client has begun to use for the lists that the client knows of an
+// refreshLists asks a server that the client has begun to use for the lists that the client knows of an
 // earlier run.
-func (a *aggregate) renew(p *part) {
+func (a *aggregate) refreshLists(b *backend) {
 	a.mu.Lock()
-	listed := maps.Clone(a.listed)
+	listed := maps.Clone(a.listedKinds)
 	a.mu.Unlock()
 	for i := range listings {
 		l := &listings[i]
-		if _, known := a.gateway.snapshot(p.server.Name).Lists[l.kind]; known && listed[l.kind] {
-			a.learn(p.server.Name, l, p.params)
+		if _, known := a.gateway.snapshot(b.server.Name).Lists[l.kind]; known && listed[l.kind] {
+			a.fetchList(b.server.Name, l, b.params)
 		}
 	}
 }
@@ -293,19 +293,19 @@ const (
 // waits for them once; what they list later, the client is told of.
 func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawMessage, error) {
 	for _, s := range a.gateway.config.Servers {
-		if a.unknown(s.Name, l) {
-			a.learn(s.Name, l, r.params)
+		if a.lacksList(s.Name, l) {
+			a.fetchList(s.Name, l, r.params)
 		}
 	}
 	for _, s := range a.gateway.config.Servers {
 		a.mu.Lock()
-		k := a.learned[listKey{s.Name, l.kind}]
+		f := a.fetches[listKey{s.Name, l.kind}]
 		a.mu.Unlock()
-		if k == nil || !a.unknown(s.Name, l) {
+		if f == nil || !a.lacksList(s.Name, l) {
 			continue
 		}
-		limited, cancel := context.WithDeadline(ctx, k.first.Add(firstListWait))
-		k.await(limited)
+		limited, cancel := context.WithDeadline(ctx, f.neededSince.Add(firstListWait))
+		f.await(limited)
 		cancel()
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -334,12 +334,12 @@ func (a *aggregate) merged(l *listing) (items [][]byte, fresh time.Duration) {
 	now := time.Now()
 	fresh = 24 * time.Hour
 	a.mu.Lock()
-	a.listed[l.kind] = true
-	sources := make([]*translated, len(a.gateway.config.Servers))
+	a.listedKinds[l.kind] = true
+	sources := make([]*renamedList, len(a.gateway.config.Servers))
 	for i, s := range a.gateway.config.Servers {
-		sources[i] = a.gateway.translated(s.Name, l)
-		a.served[listKey{s.Name, l.kind}] = sources[i].source
-		if list, listed := a.gateway.snapshot(s.Name).Lists[l.kind]; listed || a.unknown(s.Name, l) {
+		sources[i] = a.gateway.renamedList(s.Name, l)
+		a.lastListed[listKey{s.Name, l.kind}] = sources[i].source
+		if list, listed := a.gateway.snapshot(s.Name).Lists[l.kind]; listed || a.lacksList(s.Name, l) {
 			fresh = max(0, min(fresh, list.Until.Sub(now)))
 		}
 	}
@@ -347,7 +347,7 @@ func (a *aggregate) merged(l *listing) (items [][]byte, fresh time.Duration) {
 	o := a.gateway.owners()
 	for i, s := range a.gateway.config.Servers {
 		for _, item := range sources[i].items {
-			items = append(items, o.element(s.Name, l.kind, item))
+			items = append(items, o.qualifyElement(s.Name, l.kind, item))
 		}
 	}
 	return items, fresh

@@ -15,14 +15,14 @@ import (
 type logs struct {
 	setting sync.Mutex // held while the server is told
 
-	mu   sync.Mutex
-	told int              // the number of levels that the server logs, from the gravest down; 0 is what it chose
-	open map[*request]int // the number of levels that each request wants
+	mu       sync.Mutex
+	levelSet int              // the number of levels that the server logs, from the most severe down; 0 is what it chose
+	open     map[*request]int // the number of levels that each request wants
 }
 
-// grave returns how many levels are at least as grave as this one, itself included; 0 for a text
+// severity returns how many levels are at least as severe as this one, itself included; 0 for a text
 // that is no level.
-func grave(level string) int {
+func severity(level string) int {
 	at := slices.Index(mcp.Levels, mcp.Level(level))
 	if at < 0 {
 		return 0
@@ -34,7 +34,7 @@ func grave(level string) int {
 // with nil, or what is no level, there are none. A server that does not log says so by its
 // capabilities; the request goes on without.
 func (l *logs) begin(ctx context.Context, u *upstream, r *request, level json.RawMessage) (end func()) {
-	wanted := grave(unquote(level))
+	wanted := severity(unquote(level))
 	if wanted == 0 {
 		return func() {}
 	}
@@ -47,9 +47,9 @@ func (l *logs) begin(ctx context.Context, u *upstream, r *request, level json.Ra
 
 	l.setting.Lock()
 	defer l.setting.Unlock()
-	if l.told < wanted {
+	if l.levelSet < wanted {
 		if err := u.session.SetLevel(host.WithOptions(ctx, u.options), mcp.Levels[len(mcp.Levels)-wanted]); err == nil {
-			l.told = wanted
+			l.levelSet = wanted
 		}
 	}
 	return func() {
@@ -59,14 +59,14 @@ func (l *logs) begin(ctx context.Context, u *upstream, r *request, level json.Ra
 	}
 }
 
-// tell sends a log message to the requests that want it, once over each line.
+// tell sends a log message to the requests that want it, once over each channel.
 func (l *logs) tell(ctx context.Context, params json.RawMessage) {
-	level := grave(text(params, "level"))
+	level := severity(text(params, "level"))
 	l.mu.Lock()
-	var lines []line
+	var lines []clientChannel
 	for r, wanted := range l.open {
-		if level <= wanted && !slices.Contains(lines, r.line) {
-			lines = append(lines, r.line)
+		if level <= wanted && !slices.Contains(lines, r.channel) {
+			lines = append(lines, r.channel)
 		}
 	}
 	l.mu.Unlock()

@@ -14,15 +14,15 @@ import (
 // modernClient is a client that says its revision in every request. All its requests to a server
 // go over one session: a legacy server takes it for one client.
 type modernClient struct {
-	gateway   *Gateway
-	line      line   // for what belongs to no request
-	principal string // whose the requests are
-	only      string // the name of the server that they reach
-	ctx       context.Context
-	cancel    context.CancelFunc
-	desk      desk
-	logs      logs
-	streams   streams
+	gateway    *Gateway
+	channel    clientChannel // for what belongs to no request
+	principal  string        // whose the requests are
+	serverName string        // the name of the server that they reach
+	ctx        context.Context
+	cancel     context.CancelFunc
+	calls      callTable
+	logs       logs
+	streams    listenStreams
 
 	mu     sync.Mutex
 	closed bool
@@ -31,10 +31,10 @@ type modernClient struct {
 	offered json.RawMessage // the capabilities that a legacy server was told of; set before server is
 }
 
-func newModernClient(ctx context.Context, g *Gateway, l line, principal, only string) *modernClient {
-	c := &modernClient{gateway: g, line: l, principal: principal, only: only}
+func newModernClient(ctx context.Context, g *Gateway, channel clientChannel, principal, serverName string) *modernClient {
+	c := &modernClient{gateway: g, channel: channel, principal: principal, serverName: serverName}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.desk.client = c
+	c.calls.client = c
 	c.streams.changed, c.streams.ending = make(chan struct{}), make(chan struct{})
 	return c
 }
@@ -51,7 +51,7 @@ func (c *modernClient) connect(m *modernMeta) (*upstream, error) {
 		return c.server, nil
 	}
 	c.offered = m.capabilities
-	server, _ := c.gateway.server(c.only)
+	server, _ := c.gateway.server(c.serverName)
 	u, err := c.gateway.connect(c, server, m.info, m.capabilities)
 	c.server = u
 	return u, err
@@ -63,36 +63,36 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	case refusal != nil:
 		return nil, refusal
 	case slices.Contains(legacyOnly, r.method):
-		return nil, noMethod(r.method, mcp.LatestModern)
+		return nil, methodNotFound(r.method, mcp.LatestModern)
 	}
 	u, err := c.connect(&m)
 	if err != nil {
-		return nil, c.gateway.fault(err)
+		return nil, c.gateway.clientError(err)
 	}
 	if r.method == mcp.MethodDiscover && u.session.Info().Era == "" {
 		return c.discover(ctx, u)
 	}
 	showsPages := member(m.capabilities, "elicitation", mcp.ElicitURL) != nil
-	if carries(r.method) && (showsPages || u.session.Info().Era != mcp.Modern) {
-		return c.desk.serve(ctx, u, r, &m)
+	if mayAsk(r.method) && (showsPages || u.session.Info().Era != mcp.Modern) {
+		return c.calls.serve(ctx, u, r, &m)
 	}
 	era, err := u.era(ctx)
 	switch {
 	case err != nil:
-		return nil, c.gateway.fault(err)
+		return nil, c.gateway.clientError(err)
 	case r.method == mcp.MethodListen:
 		return c.listen(ctx, u, r)
 	case era == mcp.Legacy:
 		return c.serveByLegacy(ctx, u, r, &m)
 	}
 	result, err := u.relay(ctx, r, host.Relay{
-		Params: r.params, ClientInfo: m.info, ClientCapabilities: m.capabilities, Progress: progress(ctx, r.line, m.token),
+		Params: r.params, ClientInfo: m.info, ClientCapabilities: m.capabilities, Progress: progress(ctx, r.channel, m.token),
 	})
 	if err != nil {
-		return nil, c.gateway.fault(err)
+		return nil, c.gateway.clientError(err)
 	}
 	if r.method == mcp.MethodDiscover {
-		return known(result), nil
+		return withSpokenVersions(result), nil
 	}
 	return result, nil
 }
@@ -102,15 +102,15 @@ func (c *modernClient) discover(ctx context.Context, u *upstream) (json.RawMessa
 	info, err := u.info(ctx)
 	switch {
 	case err != nil:
-		return nil, c.gateway.fault(err)
+		return nil, c.gateway.clientError(err)
 	case info.Era == mcp.Legacy:
 		return discoverResult(info.Raw), nil
 	}
-	return known(info.Raw), nil
+	return withSpokenVersions(info.Raw), nil
 }
 
-// known returns a DiscoverResult without the revisions that the gateway does not speak.
-func known(discovered json.RawMessage) json.RawMessage {
+// withSpokenVersions returns a DiscoverResult without the revisions that the gateway does not speak.
+func withSpokenVersions(discovered json.RawMessage) json.RawMessage {
 	versions, foreign := []byte{'['}, false
 	r := strictjson.Read(member(discovered, "supportedVersions"))
 	if r.Kind() != '[' {
@@ -139,14 +139,14 @@ func (c *modernClient) serveByLegacy(ctx context.Context, u *upstream, r *reques
 	case r.method == mcp.MethodDiscover:
 		return discoverResult(u.session.Info().Raw), nil
 	case r.method == mcp.MethodUpdateTask || slices.Contains(taskMethods, r.method):
-		return nil, noMethod(r.method, u.session.Info().Protocol)
+		return nil, methodNotFound(r.method, u.session.Info().Protocol)
 	}
 	defer c.logs.begin(ctx, u, r, m.level)()
-	result, err := u.relay(ctx, r, host.Relay{Params: legacyParams(r.params), Progress: progress(ctx, r.line, m.token)})
+	result, err := u.relay(ctx, r, host.Relay{Params: legacyParams(r.params), Progress: progress(ctx, r.channel, m.token)})
 	if err != nil {
-		return nil, c.gateway.refusal(err, r.method, mcp.Legacy, mcp.Modern)
+		return nil, c.gateway.eraError(err, r.method, mcp.Legacy, mcp.Modern)
 	}
-	return complete(r.method, result), nil
+	return toModernResult(r.method, result), nil
 }
 
 // legacyParams returns params without what only the modern era has.
@@ -156,9 +156,9 @@ func legacyParams(params json.RawMessage) json.RawMessage {
 	return edit(params, change{memberResponses, nil}, change{memberState, nil})
 }
 
-// asked has a request of a legacy server answered by the client, within the result of a call.
-func (c *modernClient) asked(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
-	return c.desk.ask(ctx, nil, method, params)
+// onRequest has a request of a legacy server answered by the client, within the result of a call.
+func (c *modernClient) onRequest(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
+	return c.calls.ask(ctx, nil, method, params)
 }
 
 // hear passes a notification of the client on, unless the server's era does not know it.
@@ -171,10 +171,10 @@ func (c *modernClient) hear(method string, params json.RawMessage) {
 	}
 }
 
-// told passes a notification of the server on to the client: one of a stream under the id of that
-// stream, and a log message of a legacy server if a request under way wants it. Progress has gone to
-// the line of its call.
-func (c *modernClient) told(u *upstream, e host.Event) {
+// onNotification passes a notification of the server on to the client: one of a stream under the id
+// of that stream, and a log message of a legacy server if a request under way wants it. Progress has
+// gone to the channel of its call.
+func (c *modernClient) onNotification(u *upstream, e host.Event) {
 	legacy := u.session.Info().Era == mcp.Legacy
 	switch {
 	case slices.Contains(ownNotifications, e.Method):
@@ -183,15 +183,15 @@ func (c *modernClient) told(u *upstream, e host.Event) {
 	case legacy && e.Method == mcp.NotificationMessage:
 		c.logs.tell(c.ctx, e.Params)
 	case !legacy:
-		c.line.notify(c.ctx, e.Method, e.Params)
+		c.channel.notify(c.ctx, e.Method, e.Params)
 	}
 }
 
 // ownNotifications are about messages between the host and the server.
 var ownNotifications = []string{mcp.NotificationProgress, mcp.NotificationCancelled, mcp.NotificationAcknowledged}
 
-// handshake returns nil: a modern client has none.
-func (c *modernClient) handshake() *handshake { return nil }
+// legacyHandshake returns nil: a modern client has no handshake.
+func (c *modernClient) legacyHandshake() *handshake { return nil }
 
 func (c *modernClient) inputEnded() { c.streams.end() }
 
@@ -204,5 +204,5 @@ func (c *modernClient) leave() {
 	if u != nil {
 		u.session.Close()
 	}
-	c.desk.close()
+	c.calls.close()
 }

@@ -22,23 +22,23 @@ const (
 	maxPrefix = 20 // letters of a server's name in a name that has a hash
 )
 
-// nameOf returns what a tool or a prompt is called: SERVER__TOOL, of letters, digits, '_' and '-'. A
-// name that would be longer than maxName, would have other letters, or could be read as that of
-// another server has the first 8 hexadecimal digits of a hash in it.
-func nameOf(server, tool string) string {
+// aggregateName returns what a tool or a prompt is called: SERVER__TOOL, of letters, digits, '_' and
+// '-'. A name that would be longer than maxName, would have other letters, or could be read as that
+// of another server has the first 8 hexadecimal digits of a hash in it.
+func aggregateName(server, tool string) string {
 	plain := server + separator + tool
 	before, _, _ := strings.Cut(plain, separator)
-	if len(plain) <= maxName && before == server && server != "" && tool != "" && legible(plain) == plain && !hashedServer.MatchString(server) {
+	if len(plain) <= maxName && before == server && server != "" && tool != "" && replaceLetters(plain) == plain && !hashedServer.MatchString(server) {
 		return plain
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
-	name := hashedPrefix(server) + hex.EncodeToString(sum[:4]) + separator + legible(tool)
+	name := hashedPrefix(server) + hex.EncodeToString(sum[:4]) + separator + replaceLetters(tool)
 	return name[:min(len(name), maxName)]
 }
 
 // hashedPrefix returns what stands before the hash in the names of a server that have one.
 func hashedPrefix(server string) string {
-	prefix := legible(server)
+	prefix := replaceLetters(server)
 	for strings.Contains(prefix, separator) {
 		prefix = strings.ReplaceAll(prefix, separator, "_")
 	}
@@ -48,8 +48,8 @@ func hashedPrefix(server string) string {
 // hashedServer matches what stands before the separator in a name that has a hash.
 var hashedServer = lazyregexp.New(`-[0-9a-f]{8}$`)
 
-// legible replaces each letter that a name cannot have.
-func legible(s string) string {
+// replaceLetters replaces each letter that a name cannot have.
+func replaceLetters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' {
 			return r
@@ -58,10 +58,10 @@ func legible(s string) string {
 	}, s)
 }
 
-// plainName splits a name that has no hash. ok is false for any other.
-func plainName(name string) (server, tool string, ok bool) {
+// splitName splits a name that has no hash. ok is false for any other.
+func splitName(name string) (server, tool string, ok bool) {
 	server, tool, ok = strings.Cut(name, separator)
-	return server, tool, ok && nameOf(server, tool) == name
+	return server, tool, ok && aggregateName(server, tool) == name
 }
 
 // taskEscapes keep the first '.' of the id of a task behind the name of its server.
@@ -115,7 +115,7 @@ func unqualify(qualified string) (server, uri string, ok bool) {
 
 // owners says which servers list which URIs and templates.
 type owners struct {
-	of         map[string][]string // servers, by URI or template, in their order
+	servers    map[string][]string // servers, by URI or template, in their order
 	sharedURIs int                 // those that several servers list
 	templates  []template          // in the order of the servers
 }
@@ -129,13 +129,13 @@ const maxTemplate = 2000 // letters of a template that is matched
 
 // add says that a server lists a URI or a template.
 func (o *owners) add(server, uri string, isTemplate bool) {
-	if o.of == nil {
-		o.of = make(map[string][]string)
+	if o.servers == nil {
+		o.servers = make(map[string][]string)
 	}
-	if slices.Contains(o.of[uri], server) {
+	if slices.Contains(o.servers[uri], server) {
 		return
 	}
-	if o.of[uri] = append(o.of[uri], server); len(o.of[uri]) == 2 {
+	if o.servers[uri] = append(o.servers[uri], server); len(o.servers[uri]) == 2 {
 		o.sharedURIs++
 	}
 	if !isTemplate || len(uri) > maxTemplate {
@@ -147,20 +147,20 @@ func (o *owners) add(server, uri string, isTemplate bool) {
 }
 
 // shared reports whether several servers list a URI.
-func (o *owners) shared(uri string) bool { return len(o.of[uri]) > 1 }
+func (o *owners) shared(uri string) bool { return len(o.servers[uri]) > 1 }
 
-// known returns what a URI of a server is called.
-func (o *owners) known(server, uri string) string {
+// aggregateURI returns what a URI of a server is called.
+func (o *owners) aggregateURI(server, uri string) string {
 	if o.shared(uri) {
 		return qualify(server, uri)
 	}
 	return uri
 }
 
-// find returns the server that a URI is read from: the one that lists it, or else the first with a
+// serverOf returns the server that a URI is read from: the one that lists it, or else the first with a
 // template that it matches.
-func (o *owners) find(uri string) (server string, ok bool) {
-	if of := o.of[uri]; len(of) > 0 {
+func (o *owners) serverOf(uri string) (server string, ok bool) {
+	if of := o.servers[uri]; len(of) > 0 {
 		return of[0], true
 	}
 	for _, t := range o.templates {

@@ -21,11 +21,11 @@ func TestNames(t *testing.T) {
 		{"files", long, "files-00000000__" + long[:48]},
 		{long, "read", long[:20] + "-00000000__read"},
 	} {
-		got := nameOf(tt.server, tt.tool)
-		if got != tt.want && masked(got) != masked(tt.want) || len(got) > maxName || legible(got) != got {
+		got := aggregateName(tt.server, tt.tool)
+		if got != tt.want && masked(got) != masked(tt.want) || len(got) > maxName || replaceLetters(got) != got {
 			t.Errorf("%q of %q is called %q, want %q", tt.tool, tt.server, got, tt.want)
 		}
-		if server, tool, ok := plainName(got); ok && (server != tt.server || tool != tt.tool) {
+		if server, tool, ok := splitName(got); ok && (server != tt.server || tool != tt.tool) {
 			t.Errorf("%q is read as %q of %q", got, tool, server)
 		}
 	}
@@ -44,14 +44,14 @@ func FuzzNames(f *testing.F) {
 	f.Add("a_", "b", "a", "_b")
 	f.Add("a__b", "c", "a", "b__c")
 	f.Fuzz(func(t *testing.T, server, tool, other, name string) {
-		called := nameOf(server, tool)
-		if len(called) > maxName || legible(called) != called {
+		called := aggregateName(server, tool)
+		if len(called) > maxName || replaceLetters(called) != called {
 			t.Fatalf("%q", called)
 		}
-		if s, n, ok := plainName(called); ok && (s != server || n != tool) {
+		if s, n, ok := splitName(called); ok && (s != server || n != tool) {
 			t.Fatalf("%q of %q is called %q, which is %q of %q", tool, server, called, n, s)
 		}
-		if server != other && called == nameOf(other, name) {
+		if server != other && called == aggregateName(other, name) {
 			t.Fatalf("%q of %q is called %q, as is %q of %q", tool, server, called, name, other)
 		}
 		if s, id, ok := ownTaskID(taskID(server, tool)); !ok || s != server || id != tool {
@@ -86,12 +86,12 @@ func TestOwners(t *testing.T) {
 	for _, tt := range []struct{ server, uri, want string }{
 		{"a", "file:///x", "wharf+a:file:///x"}, {"b", "file:///y", "file:///y"}, {"b", "log:///{day}", "wharf+b:log:///{day}"},
 	} {
-		if got := o.known(tt.server, tt.uri); got != tt.want {
+		if got := o.aggregateURI(tt.server, tt.uri); got != tt.want {
 			t.Errorf("%s of %s is called %s, want %s", tt.uri, tt.server, got, tt.want)
 		}
 	}
 	for uri, want := range map[string]string{"file:///x": "a", "file:///y": "b", "log:///monday": "b", "log:///a/b": "", "": ""} {
-		if got, ok := o.find(uri); got != want || ok != (want != "") {
+		if got, ok := o.serverOf(uri); got != want || ok != (want != "") {
 			t.Errorf("%s is read from %q, %v; want %q", uri, got, ok, want)
 		}
 	}

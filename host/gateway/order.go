@@ -7,49 +7,49 @@ import (
 	"sync"
 )
 
-// order keeps a request behind the cancellations that came before it. Each request is served on a
-// goroutine of its own, so it could else reach the server before a cancellation does, and a server
-// that does one thing at a time would go on with what nobody wants.
-type order struct {
-	mu      sync.Mutex
-	open    map[string]*turn // the requests that are served, by id
-	leaving []*turn          // of these, those that were cancelled
+// cancellationOrder keeps a request behind the cancellations that came before it. Each request is
+// served on a goroutine of its own, so it could else reach the server before a cancellation does, and
+// a server that does one thing at a time would go on with what nobody wants.
+type cancellationOrder struct {
+	mu        sync.Mutex
+	open      map[string]*orderedRequest // the requests that are served, by id
+	cancelled []*orderedRequest          // of these, those that were cancelled
 }
 
-// turn is one request.
-type turn struct {
-	after []*turn       // that were cancelled before it came
-	over  chan struct{} // closed when the request is over; nil unless it was cancelled
+// orderedRequest is one request.
+type orderedRequest struct {
+	after []*orderedRequest // that were cancelled before it came
+	over  chan struct{}     // closed when the request is over; nil unless it was cancelled
 }
 
 // admit takes a request, in the order of arrival.
-func (o *order) admit(id []byte) {
+func (o *cancellationOrder) admit(id []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.open == nil {
-		o.open = make(map[string]*turn)
+		o.open = make(map[string]*orderedRequest)
 	}
-	o.open[string(id)] = &turn{after: slices.Clone(o.leaving)}
+	o.open[string(id)] = &orderedRequest{after: slices.Clone(o.cancelled)}
 }
 
 // cancel takes the params of a cancellation, in the order of arrival.
-func (o *order) cancel(params json.RawMessage) {
+func (o *cancellationOrder) cancel(params json.RawMessage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if t := o.open[string(member(params, "requestId"))]; t != nil && t.over == nil {
-		t.over = make(chan struct{})
-		o.leaving = append(o.leaving, t)
+	if r := o.open[string(member(params, "requestId"))]; r != nil && r.over == nil {
+		r.over = make(chan struct{})
+		o.cancelled = append(o.cancelled, r)
 	}
 }
 
 // await waits until the cancellations before a request have been passed on.
-func (o *order) await(ctx context.Context, id []byte) error {
+func (o *cancellationOrder) await(ctx context.Context, id []byte) error {
 	o.mu.Lock()
 	after := o.open[string(id)].after
 	o.mu.Unlock()
-	for _, t := range after {
+	for _, r := range after {
 		select {
-		case <-t.over:
+		case <-r.over:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -58,13 +58,13 @@ func (o *order) await(ctx context.Context, id []byte) error {
 }
 
 // end says that a request is over: if it was cancelled, the server has been told.
-func (o *order) end(id []byte) {
+func (o *cancellationOrder) end(id []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	t := o.open[string(id)]
+	r := o.open[string(id)]
 	delete(o.open, string(id))
-	if t.over != nil {
-		o.leaving = slices.DeleteFunc(o.leaving, func(other *turn) bool { return other == t })
-		close(t.over)
+	if r.over != nil {
+		o.cancelled = slices.DeleteFunc(o.cancelled, func(other *orderedRequest) bool { return other == r })
+		close(r.over)
 	}
 }

@@ -31,7 +31,7 @@ func TestPerson(t *testing.T) {
 		"accepts":     {answer(`{"action":"accept"}`, nil), 0, nil},
 		"declines":    {answer(`{"action":"decline"}`, nil), 0, signin.ErrDeclined},
 		"cannot":      {answer("", no), 1, nil},
-		"left":        {answer("", internal(errLeft)), 0, internal(errLeft)},
+		"left":        {answer("", internalError(errLeft)), 0, internalError(errLeft)},
 		"outside":     {nil, 1, nil},
 		"no response": {answer(`7`, nil), 0, signin.ErrDeclined},
 	} {

@@ -20,18 +20,18 @@ import (
 // (2026-07-28/basic/patterns/mrtr). It is sealed: a client can neither read nor change it, and it
 // opens only in the run of the program that gave it out.
 
-// seal seals and opens states.
-type seal struct {
-	run  [8]byte // names this run in every state
-	aead cipher.AEAD
+// stateSealer seals and opens states.
+type stateSealer struct {
+	runID [8]byte // names this run in every state
+	aead  cipher.AEAD
 }
 
-// newSeal returns a seal with a key of its own.
-func newSeal() (*seal, error) {
+// newStateSealer returns a sealer with a key of its own.
+func newStateSealer() (*stateSealer, error) {
 	var key [32]byte
-	s := &seal{}
+	s := &stateSealer{}
 	rand.Read(key[:])
-	rand.Read(s.run[:])
+	rand.Read(s.runID[:])
 	block, err := aes.NewCipher(key[:])
 	if err == nil {
 		s.aead, err = cipher.NewGCMWithRandomNonce(block)
@@ -39,8 +39,8 @@ func newSeal() (*seal, error) {
 	return s, err
 }
 
-// state is what a requestState says.
-type state struct {
+// requestState is what a requestState says.
+type requestState struct {
 	call    uint64    // the parked call
 	round   uint32    // how often the call has asked
 	expires time.Time // in whole seconds
@@ -60,29 +60,29 @@ var (
 	stateBytes      = 8 + 4 + 8 + 32
 )
 
-// close returns the text of a state.
-func (s *seal) close(st state) string {
+// seal returns the text of a state.
+func (s *stateSealer) seal(st requestState) string {
 	plain := make([]byte, 0, stateBytes)
 	plain = binary.BigEndian.AppendUint64(plain, st.call)
 	plain = binary.BigEndian.AppendUint32(plain, st.round)
 	plain = binary.BigEndian.AppendUint64(plain, uint64(st.expires.Unix()))
 	plain = append(plain, st.binding[:]...)
-	sealed := s.aead.Seal(s.run[:len(s.run):len(s.run)], nil, plain, s.run[:])
+	sealed := s.aead.Seal(s.runID[:len(s.runID):len(s.runID)], nil, plain, s.runID[:])
 	return stateVersion + stateEncoding.EncodeToString(sealed)
 }
 
-// open reads a text that a client sent, and checks that it belongs to a request and has not
+// unseal reads a text that a client sent, and checks that it belongs to a request and has not
 // expired.
-func (s *seal) open(text string, binding [32]byte, now time.Time) (st state, err error) {
+func (s *stateSealer) unseal(text string, binding [32]byte, now time.Time) (st requestState, err error) {
 	encoded, ours := strings.CutPrefix(text, stateVersion)
 	sealed, err := stateEncoding.DecodeString(encoded)
-	if !ours || err != nil || len(sealed) != len(s.run)+stateBytes+s.aead.Overhead() {
+	if !ours || err != nil || len(sealed) != len(s.runID)+stateBytes+s.aead.Overhead() {
 		return st, errForeignState
 	}
-	if [8]byte(sealed) != s.run {
+	if [8]byte(sealed) != s.runID {
 		return st, errOldState
 	}
-	plain, err := s.aead.Open(nil, nil, sealed[len(s.run):], s.run[:])
+	plain, err := s.aead.Open(nil, nil, sealed[len(s.runID):], s.runID[:])
 	if err != nil {
 		return st, errForeignState
 	}

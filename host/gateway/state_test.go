@@ -9,9 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-func newTestSeal(t testing.TB) *seal {
+func newTestSeal(t testing.TB) *stateSealer {
 	t.Helper()
-	s, err := newSeal()
+	s, err := newStateSealer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,9 +23,9 @@ func TestStates(t *testing.T) {
 	s, other := newTestSeal(t), newTestSeal(t)
 	params := []byte(`{"name":"t","arguments":{"a":1},"_meta":{"x":1},"requestState":"s","inputResponses":{}}`)
 	binding := bindingOf("me", "files", "tools/call", params)
-	given := state{call: 7, round: 3, expires: now.Add(time.Minute), binding: binding}
-	text := s.close(given)
-	if again := s.close(given); again == text {
+	given := requestState{call: 7, round: 3, expires: now.Add(time.Minute), binding: binding}
+	text := s.seal(given)
+	if again := s.seal(given); again == text {
 		t.Error("a state is sealed twice with the same nonce")
 	}
 	bindings := map[string][32]byte{
@@ -37,17 +37,17 @@ func TestStates(t *testing.T) {
 		"no params":       bindingOf("me", "files", "tools/call", nil),
 	}
 	for name, b := range bindings {
-		if _, err := s.open(text, b, now); err != errOtherRequest {
+		if _, err := s.unseal(text, b, now); err != errOtherRequest {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	same := bindingOf("me", "files", "tools/call", []byte(`{"arguments":{"a":1},"name":"t","_meta":{}}`))
-	if st, err := s.open(text, same, now); err != nil || st != given {
+	if st, err := s.unseal(text, same, now); err != nil || st != given {
 		t.Errorf("members in another order: %+v, %v", st, err)
 	}
 	for _, tt := range []struct {
 		name string
-		seal *seal
+		seal *stateSealer
 		text string
 		at   time.Time
 		want error
@@ -61,7 +61,7 @@ func TestStates(t *testing.T) {
 		{"empty", s, "", now, errForeignState},
 		{"changed", s, text[:50] + flip(text[50:51]) + text[51:], now, errForeignState},
 	} {
-		if _, err := tt.seal.open(tt.text, binding, tt.at); err != tt.want {
+		if _, err := tt.seal.unseal(tt.text, binding, tt.at); err != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
@@ -80,14 +80,14 @@ func FuzzState(f *testing.F) {
 	s := newTestSeal(f)
 	now := time.Unix(1_800_000_000, 0)
 	binding := bindingOf("me", "files", "tools/call", []byte(`{"name":"t"}`))
-	given := state{call: 1, round: 1, expires: now.Add(time.Minute), binding: binding}
-	text := s.close(given)
+	given := requestState{call: 1, round: 1, expires: now.Add(time.Minute), binding: binding}
+	text := s.seal(given)
 	f.Add(text, []byte(`{"name":"t"}`))
 	f.Add(text[:len(text)-2], []byte(`{"name":"t","name":"u"}`))
 	f.Add("w1.", []byte(`{`))
 	f.Fuzz(func(t *testing.T, text2 string, params []byte) {
 		b := bindingOf("me", "files", "tools/call", params)
-		st, err := s.open(text2, b, now)
+		st, err := s.unseal(text2, b, now)
 		switch {
 		case err == nil && (text2 != text || st != given || b != binding):
 			t.Errorf("%q opens for %s: %+v", text2, params, st)
@@ -123,7 +123,7 @@ func FuzzEra(f *testing.F) {
 	})
 }
 
-func TestSettle(t *testing.T) {
+func TestNegotiateVersion(t *testing.T) {
 	for _, tt := range []struct{ asked, spoken, want string }{
 		{"2025-11-25", "2025-11-25", "2025-11-25"},
 		{"2025-06-18", "2025-11-25", "2025-06-18"},
@@ -133,7 +133,7 @@ func TestSettle(t *testing.T) {
 		{"2026-07-28", "2025-06-18", "2025-06-18"},
 		{"2024-10-07", "2025-11-25", "2025-11-25"},
 	} {
-		if got := settle(tt.asked, tt.spoken); got != tt.want {
+		if got := negotiateVersion(tt.asked, tt.spoken); got != tt.want {
 			t.Errorf("a client asks for %s, the server speaks %s: %s, want %s", tt.asked, tt.spoken, got, tt.want)
 		}
 	}

@@ -59,9 +59,9 @@ var cacheable = []string{
 	mcp.MethodListTools, mcp.MethodListPrompts, mcp.MethodListResources, mcp.MethodListTemplates, mcp.MethodReadResource,
 }
 
-// complete returns the result of a legacy server as a modern client wants it. Nothing is known
+// toModernResult returns the result of a legacy server as a modern client wants it. Nothing is known
 // about how long it is fresh.
-func complete(method string, result json.RawMessage) json.RawMessage {
+func toModernResult(method string, result json.RawMessage) json.RawMessage {
 	changes := []change{{"resultType", quote(string(mcp.ResultComplete))}}
 	if slices.Contains(cacheable, method) {
 		changes = append(changes, change{"ttlMs", json.RawMessage("0")}, change{"cacheScope", quote("private")})
@@ -80,12 +80,12 @@ func complete(method string, result json.RawMessage) json.RawMessage {
 	return added
 }
 
-// refusal returns the error that a client of one era gets for err, the outcome of a request to a
+// eraError returns the error that a client of one era gets for err, the outcome of a request to a
 // server of another. A resource that is not there has a code of its own in the legacy era only.
-func (g *Gateway) refusal(err error, method string, server, client mcp.Era) error {
+func (g *Gateway) eraError(err error, method string, server, client mcp.Era) error {
 	var no *rpc.Error
 	if !errors.As(err, &no) || server == client || method != mcp.MethodReadResource {
-		return g.fault(err)
+		return g.clientError(err)
 	}
 	code := no.Code
 	switch {

@@ -20,11 +20,11 @@ type upstream struct {
 
 // counterpart is the client of an upstream, as the server sees it.
 type counterpart interface {
-	// asked answers a request of the server.
-	asked(ctx context.Context, u *upstream, method string, params json.RawMessage) (json.RawMessage, error)
+	// onRequest answers a request of the server.
+	onRequest(ctx context.Context, u *upstream, method string, params json.RawMessage) (json.RawMessage, error)
 
-	// told takes a notification of the server. It is called for one after the other.
-	told(u *upstream, e host.Event)
+	// onNotification takes a notification of the server. It is called for one after the other.
+	onNotification(u *upstream, e host.Event)
 }
 
 // connect gives a client a session with a server. info and capabilities are JSON objects in the
@@ -39,9 +39,9 @@ func (g *Gateway) connect(c counterpart, server host.Server, info, capabilities 
 		Capabilities: members(capabilities),
 		Extensions:   members(member(capabilities, "extensions")),
 		Other: func(ctx context.Context, _, method string, params json.RawMessage) (json.RawMessage, error) {
-			return c.asked(ctx, u, method, params)
+			return c.onRequest(ctx, u, method, params)
 		},
-		Event: func(e host.Event) { c.told(u, e) },
+		Event: func(e host.Event) { c.onNotification(u, e) },
 	}
 	delete(offer.Capabilities, "extensions")
 	var err error
@@ -79,7 +79,7 @@ func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (json.
 
 // progress returns what passes the notifications of progress to a client, with the token that the
 // client has chosen. It is nil for a request without a token.
-func progress(ctx context.Context, to line, token json.RawMessage) func(json.RawMessage) {
+func progress(ctx context.Context, to clientChannel, token json.RawMessage) func(json.RawMessage) {
 	if token == nil {
 		return nil
 	}
@@ -99,8 +99,8 @@ func (u *upstream) notify(ctx context.Context, method string, params json.RawMes
 	u.session.Notify(host.WithOptions(ctx, u.options), method, given)
 }
 
-// fault returns the error that a client gets for err: the server's own, or why there is none.
-func (g *Gateway) fault(err error) error {
+// clientError returns the error that a client gets for err: the server's own, or why there is none.
+func (g *Gateway) clientError(err error) error {
 	var no *rpc.Error
 	if errors.As(err, &no) {
 		return no
@@ -115,10 +115,10 @@ func (g *Gateway) fault(err error) error {
 	return &rpc.Error{Code: mcp.CodeInternalError, Message: g.host.Redact(text)}
 }
 
-// offers reports whether a client with these capabilities answers a request of a server, and if
+// checkOffered reports whether a client with these capabilities answers a request of a server, and if
 // not, with which error it is refused. It leaves methods that are not the protocol's own to the
 // client.
-func offers(capabilities json.RawMessage, method string, params json.RawMessage) error {
+func checkOffered(capabilities json.RawMessage, method string, params json.RawMessage) error {
 	name := map[string]string{
 		mcp.MethodListRoots: "roots", mcp.MethodCreateMessage: "sampling", mcp.MethodElicit: "elicitation",
 	}[method]

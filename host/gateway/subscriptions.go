@@ -11,33 +11,33 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// watches are the subscriptions of a legacy client: to lists, which it need not ask for, and to the
-// resources that it names.
-type watches struct {
+// legacySubscriptions are the subscriptions of a legacy client: to lists, which it need not ask for,
+// and to the resources that it names.
+type legacySubscriptions struct {
 	running sync.WaitGroup
 
-	mu       sync.Mutex
-	closed   bool
-	lists    bool                          // those to lists are followed, or the server has none that change
-	resource map[string]*host.Subscription // by URI
+	mu        sync.Mutex
+	closed    bool
+	lists     bool                          // those to lists are followed, or the server has none that change
+	resources map[string]*host.Subscription // by URI
 }
 
-// maxWatches is how many resources a client may subscribe to at once.
-const maxWatches = 1000
+// maxSubscriptions is how many resources a client may subscribe to at once.
+const maxSubscriptions = 1000
 
 // begin runs do, which follows the lists, unless it runs already. It runs again after an error.
-func (w *watches) begin(do func() error) (begun bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed || w.lists {
+func (l *legacySubscriptions) begin(do func() error) (begun bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.lists {
 		return false
 	}
-	w.lists = true
-	w.running.Go(func() {
+	l.lists = true
+	l.running.Go(func() {
 		if err := do(); err != nil && !errors.Is(err, host.ErrUnsupported) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.lists = false
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.lists = false
 		}
 	})
 	return true
@@ -45,39 +45,39 @@ func (w *watches) begin(do func() error) (begun bool) {
 
 // add keeps a subscription to a resource, which follow follows. If there is one already, add closes
 // the new one.
-func (w *watches) add(uri string, s *host.Subscription, follow func()) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (l *legacySubscriptions) add(uri string, s *host.Subscription, follow func()) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
-	case w.closed, w.resource[uri] != nil:
+	case l.closed, l.resources[uri] != nil:
 		return s.Close()
-	case len(w.resource) == maxWatches:
+	case len(l.resources) == maxSubscriptions:
 		s.Close()
-		return &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("the client has subscribed to %d resources, which is the most", maxWatches)}
-	case w.resource == nil:
-		w.resource = make(map[string]*host.Subscription)
+		return &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("the client has subscribed to %d resources, which is the most", maxSubscriptions)}
+	case l.resources == nil:
+		l.resources = make(map[string]*host.Subscription)
 	}
-	w.resource[uri] = s
-	w.running.Go(follow)
+	l.resources[uri] = s
+	l.running.Go(follow)
 	return nil
 }
 
 // end ends the subscription to a resource, if there is one.
-func (w *watches) end(uri string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s := w.resource[uri]; s != nil {
+func (l *legacySubscriptions) end(uri string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.resources[uri]; s != nil {
 		s.Close()
-		delete(w.resource, uri)
+		delete(l.resources, uri)
 	}
 }
 
 // close ends all subscriptions, whose session is closed already.
-func (w *watches) close() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	w.running.Wait()
+func (l *legacySubscriptions) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.running.Wait()
 }
 
 // notification is one message to a client.

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// call is one call to a server. It lasts from its first request to its result or its end,
+// parkableCall is one call to a server. It lasts from its first request to its result or its end,
 // over all requests by which the client follows it.
-type call struct {
+type parkableCall struct {
 	id           uint64
 	binding      [32]byte
 	capabilities json.RawMessage // of the client
 	cancel       context.CancelCauseFunc
-	foreign      error         // why the requestState that it came with was not ours; nil if it had none
+	stateError   error         // why the requestState that it came with was not ours; nil if it had none
 	wake         chan struct{} // has a token when there are pending questions
 	ended        chan struct{} // closed when result and err are set
 	result       json.RawMessage
 	err          error
 
-	// Guarded by the mu of the desk:
-	request *request        // of the client, which waits; nil while the call is parked
-	token   json.RawMessage // of that request, for progress
-	round   uint32          // how often the client was asked
-	pending []*question     // that the client was not asked yet
-	asked   map[string]*question
-	expiry  *time.Timer // of the call while it is parked
+	// Guarded by the mu of the callTable:
+	request    *request        // of the client, which waits; nil while the call is parked
+	token      json.RawMessage // of that request, for progress
+	round      uint32          // how often the client was asked
+	toAsk      []*question     // that the client was not asked yet
+	askedByKey map[string]*question
+	expiry     *time.Timer // of the call while it is parked
 }
 
 // question is a request of the server to the client.
@@ -35,18 +35,18 @@ type question struct {
 	answered chan struct{} // closed when answer or err is set
 	answer   json.RawMessage
 	err      error
-	waits    bool // it is among desk.waiting
+	waits    bool // it is among callTable.waiting
 }
 
 // signal wakes the request that follows the call, if there is one. The caller holds mu.
-func (k *call) signal() {
+func (c *parkableCall) signal() {
 	select {
-	case k.wake <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// settle ends a question. The caller holds mu of the desk.
+// settle ends a question. The caller holds mu of the callTable.
 func (q *question) settle(answer json.RawMessage, err error) {
 	select {
 	case <-q.answered:

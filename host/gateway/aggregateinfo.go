@@ -17,17 +17,17 @@ const (
 
 // initialize answers a legacy client. No server is started for that.
 func (a *aggregate) initialize(r *request) (json.RawMessage, error) {
-	if err := a.hands.begin(r.id); err != nil {
+	if err := a.handshake.check(r.id); err != nil {
 		return nil, err
 	}
-	if err := checkHello(r.params); err != nil {
+	if err := checkInitialize(r.params); err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
-	a.hello = r.params
+	a.initializeParams = r.params
 	a.mu.Unlock()
-	version := settle(text(r.params, "protocolVersion"), mcp.LatestLegacy)
-	a.hands.succeed(version)
+	version := negotiateVersion(text(r.params, "protocolVersion"), mcp.LatestLegacy)
+	a.handshake.succeed(version)
 	return edit(nil, change{"protocolVersion", quote(version)},
 		change{"capabilities", a.capabilities()},
 		change{"serverInfo", aggregateInfo},
@@ -86,7 +86,7 @@ func (a *aggregate) instructions() json.RawMessage {
 		if len(own) > maxOfServer {
 			own = strings.ToValidUTF8(own[:maxOfServer], "") + "…"
 		}
-		part := "## " + legible(s.Name) + "\n\n" + own + "\n\n"
+		part := "## " + replaceLetters(s.Name) + "\n\n" + own + "\n\n"
 		if all.Len()+len(part) > maxInstructions {
 			break
 		}

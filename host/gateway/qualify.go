@@ -15,36 +15,36 @@ import (
 // metaRelatedTask names the task that a result is about (2025-11-25/basic/utilities/tasks).
 const metaRelatedTask = "io.modelcontextprotocol/related-task"
 
-// named returns a result in the names of the aggregate.
-func (p *part) named(method string, result json.RawMessage) json.RawMessage {
+// renameResult returns a result in the names of the aggregate.
+func (b *backend) renameResult(method string, result json.RawMessage) json.RawMessage {
 	if bytes.Contains(result, []byte(`"taskId"`)) {
-		result = p.withTaskIDs(result)
+		result = b.withTaskIDs(result)
 	}
-	o := p.of.gateway.owners()
+	o := b.aggregate.gateway.owners()
 	if !o.anyShared() {
 		return result
 	}
 	switch method {
 	case mcp.MethodReadResource:
-		return eachOf(result, "contents", func(c json.RawMessage) json.RawMessage { return o.rename(p.server.Name, c, "uri") })
+		return eachOf(result, "contents", func(c json.RawMessage) json.RawMessage { return o.qualifyMember(b.server.Name, c, "uri") })
 	case mcp.MethodCallTool:
-		return eachOf(result, "content", func(c json.RawMessage) json.RawMessage { return o.block(p.server.Name, c) })
+		return eachOf(result, "content", func(c json.RawMessage) json.RawMessage { return o.qualifyBlock(b.server.Name, c) })
 	case mcp.MethodGetPrompt:
 		return eachOf(result, "messages", func(m json.RawMessage) json.RawMessage {
-			return edit(m, change{"content", o.block(p.server.Name, member(m, "content"))})
+			return edit(m, change{"content", o.qualifyBlock(b.server.Name, member(m, "content"))})
 		})
 	}
 	return result
 }
 
 // withTaskIDs returns a result, or params, with the ids that tasks have on the aggregate.
-func (p *part) withTaskIDs(object json.RawMessage) json.RawMessage {
+func (b *backend) withTaskIDs(object json.RawMessage) json.RawMessage {
 	rename := func(task json.RawMessage) json.RawMessage {
 		id := text(task, "taskId")
 		if id == "" {
 			return task
 		}
-		return edit(task, change{"taskId", quote(taskID(p.server.Name, id))})
+		return edit(task, change{"taskId", quote(taskID(b.server.Name, id))})
 	}
 	object = rename(object)
 	if task := member(object, "task"); isObject(task) {
@@ -75,36 +75,38 @@ func eachOf(object json.RawMessage, array string, do func(json.RawMessage) json.
 	return edit(object, change{array, append(all, ']')})
 }
 
-// rename returns an object in which a member that is a URI of a server has its name on the aggregate.
-func (o *owners) rename(server string, object json.RawMessage, name string) json.RawMessage {
+// qualifyMember returns an object in which a member that is a URI of a server has its name on the
+// aggregate.
+func (o *owners) qualifyMember(server string, object json.RawMessage, name string) json.RawMessage {
 	if uri := text(object, name); o.shared(uri) {
 		return edit(object, change{name, quote(qualify(server, uri))})
 	}
 	return object
 }
 
-// block is rename for a block of content: a link to a resource, or a resource that is embedded.
-func (o *owners) block(server string, block json.RawMessage) json.RawMessage {
+// qualifyBlock is qualifyMember for a block of content: a link to a resource, or a resource that is
+// embedded.
+func (o *owners) qualifyBlock(server string, block json.RawMessage) json.RawMessage {
 	switch text(block, "type") {
 	case mcp.ContentResourceLink:
-		return o.rename(server, block, "uri")
+		return o.qualifyMember(server, block, "uri")
 	case mcp.ContentResource:
-		return edit(block, change{"resource", o.rename(server, member(block, "resource"), "uri")})
+		return edit(block, change{"resource", o.qualifyMember(server, member(block, "resource"), "uri")})
 	}
 	return block
 }
 
-// element is rename for an element of a list. Tools name the page that shows them.
-func (o *owners) element(server string, kind catalogue.Kind, item json.RawMessage) json.RawMessage {
+// qualifyElement is qualifyMember for an element of a list. Tools name the page that shows them.
+func (o *owners) qualifyElement(server string, kind catalogue.Kind, item json.RawMessage) json.RawMessage {
 	if !o.anyShared() {
 		return item
 	}
 	if name := uriMembers[kind]; name != "" {
-		return o.rename(server, item, name)
+		return o.qualifyMember(server, item, name)
 	}
 	page := meta(item, "ui")
 	if uri := text(page, "resourceUri"); strings.HasPrefix(uri, pages) && o.shared(uri) {
-		return editMeta(item, change{"ui", o.rename(server, page, "resourceUri")})
+		return editMeta(item, change{"ui", o.qualifyMember(server, page, "resourceUri")})
 	}
 	return item
 }

@@ -1,0 +1,402 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// A legacy server asks its client in requests of its own; a modern client is asked in the result of
+// one of its calls. So when a legacy server asks, a call of the client that is open is parked: the
+// client gets its question as the result of the call, and the server goes on waiting for the answer.
+// The client makes the call again, with its answers and the requestState, and then waits for the
+// call that was parked. The server notices none of that, and is called once.
+
+// Members of the params and results of a call that asks
+// (2026-07-28/basic/patterns/mrtr#core-types).
+const (
+	memberRequests  = "inputRequests"
+	memberResponses = "inputResponses"
+	memberState     = "requestState"
+)
+
+// mayAsk reports whether results of a method may ask.
+func mayAsk(method string) bool {
+	switch method {
+	case mcp.MethodCallTool, mcp.MethodGetPrompt, mcp.MethodReadResource:
+		return true
+	}
+	return false
+}
+
+const (
+	parkTime   = 5 * time.Minute // how long a client may take to answer
+	maxParked  = 32              // calls of one client that wait for its answers
+	maxWaiting = 32              // questions of a server that wait for a call
+)
+
+// callTable has the calls of one modern client that may ask, and the questions of a legacy server. A call
+// to a modern server is among them only if the client can be asked to sign in.
+type callTable struct {
+	client  *modernClient
+	running sync.WaitGroup // of calls
+
+	mu      sync.Mutex
+	closed  bool
+	lastKey uint64
+	calls   []*parkableCall // oldest first
+	waiting []*question     // that no call could take
+}
+
+// Why a question has no answer, or a call no result. The server is told as well as the client.
+var (
+	errUnanswered = errors.New("the client did not answer in time")
+	errLeft       = errors.New("the client gave up its request")
+	errNoCall     = errors.New("no request of the client is open in which it could be asked")
+	errTooMany    = fmt.Errorf("%d requests of this client wait for its answers, which is the most", maxParked)
+)
+
+// internalError returns why as an error of the protocol.
+func internalError(why error) *rpc.Error {
+	return &rpc.Error{Code: mcp.CodeInternalError, Message: why.Error()}
+}
+
+// serve answers a request that may ask: it makes a call, or follows one that was parked.
+func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
+	c := &parkableCall{
+		binding: bindingOf(t.client.principal, u.session.Name(), r.method, r.params), capabilities: m.capabilities,
+		request: r, token: m.token, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	if sealed := member(r.params, memberState); sealed != nil {
+		st, err := t.client.gateway.sealer.unseal(unquote(sealed), c.binding, time.Now())
+		switch {
+		case err == nil:
+			c, err = t.resume(st, r, m)
+		case errors.Is(err, errForeignState), errors.Is(err, errOldState):
+			c.stateError, err = err, nil // which a modern server may have given out
+			err = t.startCall(u, c, m)
+		default:
+			err = invalidParams("%v", err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	} else if err := t.startCall(u, c, m); err != nil {
+		return nil, err
+	}
+	return t.awaitOutcome(ctx, c, r)
+}
+
+// startCall makes a call.
+func (t *callTable) startCall(u *upstream, c *parkableCall, m *modernMeta) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return internalError(errLeft)
+	}
+	ctx, cancel := context.WithCancelCause(t.client.ctx)
+	c.cancel = cancel
+	t.lastKey++
+	c.id = t.lastKey
+	t.calls = append(t.calls, c)
+	waiting := t.waiting
+	t.waiting = nil
+	for _, q := range waiting {
+		t.assign(q)
+	}
+	r := c.request
+	t.running.Go(func() {
+		result, err := t.relayCall(ctx, u, c, r, m)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		c.result, c.err = result, err
+		close(c.ended)
+		pending := c.toAsk
+		c.toAsk = nil
+		for _, q := range pending { // they were about something else
+			t.assign(q)
+		}
+	})
+	return nil
+}
+
+// relayCall makes the call at the server, and returns what the client gets of it.
+func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall, r *request, m *modernMeta) (json.RawMessage, error) {
+	ctx = withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		return t.ask(ctx, c, method, params)
+	})
+	era, err := u.era(ctx)
+	if err != nil {
+		return nil, t.client.gateway.clientError(err)
+	}
+	out := host.Relay{Params: r.params, ClientInfo: m.info, ClientCapabilities: m.capabilities}
+	if era == mcp.Legacy {
+		if c.stateError == nil && member(r.params, memberResponses) != nil {
+			c.stateError = errForeignState
+		}
+		if c.stateError != nil {
+			return nil, invalidParams("%v", c.stateError)
+		}
+		defer t.client.logs.begin(ctx, u, r, m.level)()
+		out = host.Relay{Params: legacyParams(r.params), Fulfil: true}
+	}
+	if m.token != nil {
+		out.Progress = func(params json.RawMessage) { t.progress(ctx, c, params) }
+	}
+	result, err := u.relay(ctx, r, out)
+	if err != nil {
+		return nil, t.client.gateway.eraError(err, r.method, era, mcp.Modern)
+	}
+	if era == mcp.Legacy {
+		result = toModernResult(r.method, result)
+	}
+	return result, nil
+}
+
+// progress passes a notification of a call's progress to the request that follows the call, if one
+// does and wants it.
+func (t *callTable) progress(ctx context.Context, c *parkableCall, params json.RawMessage) {
+	t.mu.Lock()
+	r, token := c.request, c.token
+	t.mu.Unlock()
+	if r != nil && token != nil {
+		r.channel.notify(ctx, mcp.NotificationProgress, withToken(params, token))
+	}
+}
+
+// awaitOutcome waits for the result of a call, or for a question, which parks the call. A client that
+// gives up its request gives up the call.
+func (t *callTable) awaitOutcome(ctx context.Context, c *parkableCall, r *request) (json.RawMessage, error) {
+	for {
+		select {
+		case <-c.ended:
+			t.cancelCall(c, errLeft)
+			return c.result, c.err
+		case <-c.wake:
+			result, err := t.park(c)
+			if result != nil || err != nil {
+				return result, err
+			}
+		case <-ctx.Done():
+			t.cancelCall(c, errLeft)
+			<-c.ended // the server has been told
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// park has the client asked all pending questions of a call. It returns nothing if there are none
+// any more.
+func (t *callTable) park(c *parkableCall) (json.RawMessage, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-c.ended:
+		return nil, nil
+	default:
+	}
+	if len(c.toAsk) == 0 {
+		return nil, nil
+	}
+	parked := 0
+	for _, other := range t.calls {
+		if other.request == nil {
+			parked++
+		}
+	}
+	if parked >= maxParked {
+		t.removeCall(c, errTooMany)
+		return nil, internalError(errTooMany)
+	}
+	if c.askedByKey == nil {
+		c.askedByKey = make(map[string]*question)
+	}
+	var asked []change
+	for _, q := range c.toAsk {
+		t.lastKey++
+		key := strconv.FormatUint(t.lastKey, 10)
+		c.askedByKey[key] = q
+		asked = append(asked, change{key, edit(nil, change{"method", quote(q.method)}, change{"params", q.params})})
+	}
+	c.toAsk, c.request, c.token = nil, nil, nil
+	c.round++
+	round := c.round
+	c.expiry = time.AfterFunc(t.client.gateway.parkTime, func() { t.expire(c, round) })
+	return t.inputRequired(requestState{call: c.id, round: round, binding: c.binding}, asked), nil
+}
+
+// inputRequired returns the result that asks the client.
+func (t *callTable) inputRequired(st requestState, asked []change) json.RawMessage {
+	g := t.client.gateway
+	st.expires = time.Now().Add(g.parkTime)
+	return edit(nil, change{"resultType", quote(string(mcp.ResultInputRequired))},
+		change{memberRequests, edit(nil, asked...)}, change{memberState, quote(g.sealer.seal(st))})
+}
+
+// resume brings the answers of a client to a parked call, which from then on is followed by r. What
+// the client has not answered, it is asked again.
+func (t *callTable) resume(st requestState, r *request, m *modernMeta) (*parkableCall, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := slices.IndexFunc(t.calls, func(c *parkableCall) bool { return c.id == st.call })
+	if at < 0 {
+		return nil, invalidParams("%v", errExpiredState)
+	}
+	c := t.calls[at]
+	switch {
+	case c.round != st.round:
+		return nil, invalidParams("%v", errUsedState)
+	case c.request != nil:
+		return nil, invalidParams("%v", errBusyState)
+	}
+	c.expiry.Stop()
+	c.request, c.token = r, m.token
+	answers := members(member(r.params, memberResponses))
+	for key, q := range c.askedByKey {
+		if answer := answers[key]; answer != nil {
+			q.settle(answer, nil)
+		} else {
+			c.toAsk = append(c.toAsk, q)
+		}
+	}
+	c.askedByKey = nil
+	c.signal()
+	return c, nil
+}
+
+// ask has a question answered: of the server or, about a call, of the host. A question of the server
+// waits for a call that can take it if there is none.
+func (t *callTable) ask(ctx context.Context, about *parkableCall, method string, params json.RawMessage) (json.RawMessage, error) {
+	q := &question{method: method, params: params, answered: make(chan struct{})}
+	if meta(params, mcp.MetaProgressToken) != nil { // the client has no way to tell progress
+		q.params = editMeta(params, change{mcp.MetaProgressToken, nil})
+	}
+	offered := t.client.offered
+	if about != nil {
+		offered = about.capabilities
+	}
+	if err := checkOffered(offered, method, params); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	if about != nil {
+		about.toAsk = append(about.toAsk, q)
+		about.signal()
+	} else {
+		t.assign(q)
+	}
+	t.mu.Unlock()
+	late := time.AfterFunc(t.client.gateway.parkTime, func() { t.withdraw(q, true, internalError(errNoCall)) })
+	defer late.Stop()
+	select {
+	case <-q.answered:
+		return q.answer, q.err
+	case <-ctx.Done():
+		t.withdraw(q, false, context.Cause(ctx))
+		return nil, context.Cause(ctx)
+	}
+}
+
+// assign gives a question to a call of a client that offers to answer it: to the newest that the
+// client waits for, else to the newest that is parked. Without any the question waits for the next
+// call. The caller holds mu.
+func (t *callTable) assign(q *question) {
+	var best *parkableCall
+	refusal := error(internalError(errNoCall))
+	offered := true
+	for _, c := range t.calls {
+		select {
+		case <-c.ended:
+			continue
+		default:
+		}
+		if err := checkOffered(c.capabilities, q.method, q.params); err != nil {
+			refusal, offered = err, false
+		} else if best == nil || best.request == nil || c.request != nil {
+			best = c
+		}
+	}
+	switch q.waits = false; {
+	case best != nil:
+		best.toAsk = append(best.toAsk, q)
+		best.signal()
+	case !offered || len(t.waiting) == maxWaiting:
+		q.settle(nil, refusal)
+	default:
+		q.waits = true
+		t.waiting = append(t.waiting, q)
+	}
+}
+
+// withdraw takes back a question; if only says so, only one that waits for a call.
+func (t *callTable) withdraw(q *question, only bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if only && !q.waits {
+		return
+	}
+	gone := func(other *question) bool { return other == q }
+	t.waiting = slices.DeleteFunc(t.waiting, gone)
+	for _, c := range t.calls {
+		c.toAsk = slices.DeleteFunc(c.toAsk, gone)
+		for key, other := range c.askedByKey {
+			if other == q {
+				delete(c.askedByKey, key)
+			}
+		}
+	}
+	q.settle(nil, err)
+}
+
+// expire ends a call whose client has not come back.
+func (t *callTable) expire(c *parkableCall, round uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.request == nil && c.round == round {
+		t.removeCall(c, errUnanswered)
+	}
+}
+
+// cancelCall ends a call that the client follows no more.
+func (t *callTable) cancelCall(c *parkableCall, why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.removeCall(c, why)
+}
+
+// removeCall removes a call, and cancels it if it has not ended. why is also the end of its
+// questions. The caller holds mu.
+func (t *callTable) removeCall(c *parkableCall, why error) {
+	t.calls = slices.DeleteFunc(t.calls, func(other *parkableCall) bool { return other == c })
+	for _, q := range c.toAsk {
+		q.settle(nil, internalError(why))
+	}
+	for _, q := range c.askedByKey {
+		q.settle(nil, internalError(why))
+	}
+	c.toAsk, c.askedByKey = nil, nil
+	if c.expiry != nil {
+		c.expiry.Stop()
+	}
+	c.cancel(why) // no *rpc.Error, which would count as the server's answer
+}
+
+// close ends all calls, and returns when nothing of them is left.
+func (t *callTable) close() {
+	t.mu.Lock()
+	t.closed = true
+	for len(t.calls) > 0 {
+		t.removeCall(t.calls[0], errLeft)
+	}
+	t.mu.Unlock()
+	t.running.Wait()
+}

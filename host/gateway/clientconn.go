@@ -1,0 +1,211 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// clientChannel sends messages to a client. Its methods wait while the client reads nothing, until
+// ctx ends.
+type clientChannel interface {
+	// ask sends a request to the client and returns its result. An error of the client is an
+	// [*rpc.Error].
+	ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+
+	// notify sends a notification. What is sent before the answer to a request arrives before it.
+	notify(ctx context.Context, method string, params json.RawMessage) error
+}
+
+// request is a request of a client.
+type request struct {
+	id      json.RawMessage
+	method  string
+	params  json.RawMessage
+	channel clientChannel // for what belongs to the request
+
+	// header returns the text of a header of a modern request over HTTP, named in lower case, and
+	// whether it is there; nil for other requests.
+	header func(name string) (text string, there bool)
+}
+
+// client is a client of one era. It does not know how its messages travel.
+type client interface {
+	// serve answers a request. It is called for each on a goroutine of its own. Its error is an
+	// [*rpc.Error], or the cause of ctx.
+	serve(ctx context.Context, r *request) (json.RawMessage, error)
+
+	// hear takes a notification of the client. It is called for one after the other.
+	hear(method string, params json.RawMessage)
+
+	// legacyHandshake returns the handshake of a legacy client, and nil for a modern one.
+	legacyHandshake() *handshake
+
+	// inputEnded says that the client asks for nothing more.
+	inputEnded()
+
+	// leave ends what the client has begun.
+	leave()
+}
+
+// newClient returns a client of an era. serverName is that of the server that it reaches bare; without
+// one it reaches all servers as one.
+func (g *Gateway) newClient(ctx context.Context, era mcp.Era, channel clientChannel, principal, serverName string) client {
+	switch {
+	case serverName == "":
+		return newAggregate(ctx, g, era, channel, principal)
+	case era == mcp.Legacy:
+		return newLegacyClient(ctx, g, channel, serverName)
+	}
+	return newModernClient(ctx, g, channel, principal, serverName)
+}
+
+// clientConn is a client with a peer of its own: one on a stream, or a session over HTTP. Its first
+// request that is served decides its era.
+type clientConn struct {
+	ctx        context.Context // ends with ServeConn
+	gateway    *Gateway
+	serverName string        // the name of the server that the client reaches bare; "" is all of them as one
+	ready      chan struct{} // closed when peer is set
+	peer       *rpc.Peer
+
+	cancellations cancellationOrder
+
+	mu     sync.Mutex
+	client client // nil while the era is open
+}
+
+func newClientConn(ctx context.Context, g *Gateway, serverName string) *clientConn {
+	return &clientConn{ctx: ctx, gateway: g, serverName: serverName, ready: make(chan struct{})}
+}
+
+// setPeer says that messages can be sent from now on.
+func (c *clientConn) setPeer(peer *rpc.Peer) {
+	c.peer = peer
+	close(c.ready)
+}
+
+// awaitPeer waits until messages can be sent. A client may be faster than that.
+func (c *clientConn) awaitPeer(ctx context.Context) error {
+	select {
+	case <-c.ready:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// current returns the client, or nil while its era is open.
+func (c *clientConn) current() client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client
+}
+
+// Admit has a request decide the era, unless one before it has.
+func (c *clientConn) Admit(in *rpc.Incoming) {
+	c.cancellations.admit(in.ID())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.client == nil {
+		if era := eraOf(in.Method, in.Params); era != "" {
+			c.client = c.gateway.newClient(c.ctx, era, peerChannel{conn: c}, rand.Text(), c.serverName)
+		}
+	}
+	if c.client != nil && c.client.legacyHandshake() != nil && in.Method == mcp.MethodInitialize {
+		c.client.legacyHandshake().arrived(in.ID())
+	}
+}
+
+// Over tells a legacy client that the answer to initialize is on its way.
+func (c *clientConn) Over(in *rpc.Incoming, _ bool) {
+	if client := c.current(); client != nil && client.legacyHandshake() != nil && in.Method == mcp.MethodInitialize {
+		client.legacyHandshake().finished(in.ID())
+	}
+}
+
+// Request answers a request of the client.
+func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
+	defer c.cancellations.end(in.ID())
+	err := c.awaitPeer(ctx)
+	if err == nil {
+		err = c.cancellations.await(ctx, in.ID())
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &request{id: in.ID(), method: in.Method, params: in.Params, channel: peerChannel{c, in.Exchange()}}
+	var result json.RawMessage
+	if client := c.current(); client != nil {
+		result, err = client.serve(ctx, r)
+	} else {
+		result, err = serveUndecided(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.Method == mcp.MethodInitialize {
+		version := text(result, "protocolVersion")
+		c.peer.Agree(rpc.Terms{Version: version, AllowBatch: version == mcp.Version20250326})
+	}
+	return rpc.Raw(result), nil
+}
+
+// Notify takes a notification of the client. Cancellations have reached the peer already, and one
+// that comes before the era is decided means nothing.
+func (c *clientConn) Notify(in *rpc.Incoming) {
+	if c.awaitPeer(c.ctx) != nil {
+		return
+	}
+	if client := c.current(); client != nil && in.Method != "" && in.Method != mcp.NotificationCancelled {
+		client.hear(in.Method, append(json.RawMessage(nil), in.Params...))
+	}
+}
+
+// Preempt takes cancellations in the order of arrival, and leaves the rest to Notify.
+func (c *clientConn) Preempt(method string, params []byte) {
+	if method == mcp.NotificationCancelled {
+		c.cancellations.cancel(params)
+	}
+}
+
+func (c *clientConn) inputEnded() {
+	if client := c.current(); client != nil {
+		client.inputEnded()
+	}
+}
+
+func (c *clientConn) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.client != nil {
+		c.client.leave()
+	}
+}
+
+// peerChannel leads to the client of a connection, for what belongs to the requests of one exchange,
+// or to none (0). A stream has no other exchange.
+type peerChannel struct {
+	conn     *clientConn
+	exchange uint32
+}
+
+func (c peerChannel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return c.conn.peer.Call(ctx, rpc.Call{Method: method, Params: appender(params), Timeout: -1, About: c.exchange})
+}
+
+func (c peerChannel) notify(ctx context.Context, method string, params json.RawMessage) error {
+	return c.conn.peer.NotifyAbout(ctx, c.exchange, method, appender(params))
+}
+
+// appender writes params; nil writes none.
+func appender(params json.RawMessage) rpc.Appender {
+	if params == nil {
+		return nil
+	}
+	return rpc.Raw(params)
+}

@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// eventStream is what goes out on one response, and on those that resume it. mu of the session guards
+// it.
+type eventStream struct {
+	number     uint32
+	seq        uint64  // of its newest event, from 1
+	handedSeq  uint64  // of the newest that was handed to an outbox
+	outbox     *outbox // nil while no response is open
+	isSSE      bool    // it has become a stream of events
+	unanswered int     // of the client in it that have no answer yet
+	batchOpen  bool    // more of them may come
+	ended      bool
+}
+
+type resumableEvent struct {
+	stream *eventStream
+	seq    uint64
+	event  event
+}
+
+// Bounds of the events that are kept for a client that resumes. One is kept whatever its size.
+const (
+	maxKept      = 1000
+	maxKeptBytes = 1 << 20
+)
+
+// newStream returns a stream with an outbox, for a POST.
+func (s *httpSession) newStream() (*eventStream, *outbox) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	st := &eventStream{number: s.last, unanswered: 1}
+	s.attach(st, false, 0)
+	s.streams[st.number] = st
+	return st, st.outbox
+}
+
+// attach gives a stream another outbox, for a client that has got its events up to seq. The caller
+// holds mu.
+func (s *httpSession) attach(st *eventStream, stream bool, seq uint64) {
+	if st.outbox != nil {
+		st.outbox.put(true)
+	}
+	st.outbox = newOutbox(stream)
+	st.outbox.onSSE = func() string {
+		s.mu.Lock()
+		st.isSSE = true
+		s.mu.Unlock()
+		if _, version := s.client(); version < mcp.Version20251125 {
+			return ""
+		}
+		return eventID(st, seq) // primes the client, see 2025-11-25/basic/transports#sending-messages-to-the-server
+	}
+}
+
+func eventID(st *eventStream, seq uint64) string { return fmt.Sprintf("%d-%d", st.number, seq) }
+
+// resume gives an outbox to the stream of which the client has got the events up to this one; with ""
+// to what a GET listens to. It returns nil if events after it are missing. A response that is still
+// batchOpen ends: the client has left it.
+func (s *httpSession) resume(last string) (*eventStream, *outbox) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	number, seq := uint32(0), s.streams[0].handedSeq
+	if last != "" {
+		var n uint32
+		if _, err := fmt.Sscanf(last, "%d-%d", &n, &seq); err != nil || eventID(&eventStream{number: n}, seq) != last {
+			return nil, nil
+		}
+		number = n
+	}
+	st := s.streams[number]
+	if st == nil || seq > st.seq {
+		return nil, nil
+	}
+	var missed []event
+	for _, r := range s.kept {
+		if r.stream == st && r.seq > seq {
+			missed = append(missed, r.event)
+		}
+	}
+	if last != "" && uint64(len(missed)) < st.seq-seq {
+		return nil, nil
+	}
+	s.attach(st, true, seq)
+	st.outbox.put(st.ended, missed...)
+	st.handedSeq = st.seq
+	return st, st.outbox
+}
+
+// detach says that the response of an outbox has ended.
+func (s *httpSession) detach(st *eventStream, box *outbox) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st.outbox == box {
+		st.outbox = nil
+	}
+}
+
+// drop forgets a stream on which nothing comes.
+func (s *httpSession) drop(st *eventStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.streams, st.number)
+}
+
+// newest returns the newest stream of a request whose response is open: what comes now is likely to
+// be about that. Without one it is what a GET listens to. The caller holds mu.
+func (s *httpSession) newest() *eventStream {
+	newest := s.streams[0]
+	for n, st := range s.streams {
+		if st.outbox != nil && !st.ended && st.unanswered > 0 && n > newest.number {
+			newest = st
+		}
+	}
+	return newest
+}
+
+// addEvent adds an event to a stream. The caller holds mu.
+func (s *httpSession) addEvent(st *eventStream, e event, answer bool) {
+	last := answer && st.unanswered == 1 && !st.batchOpen
+	if !last || st.isSSE || st.seq > 0 { // else it is the whole response, and no event
+		st.seq++
+		e.id = eventID(st, st.seq)
+		s.keepForResume(resumableEvent{st, st.seq, e})
+	}
+	if st.outbox != nil {
+		st.handedSeq = st.seq
+		st.outbox.put(last, e)
+	}
+	if answer {
+		st.unanswered--
+		s.finish(st)
+	}
+}
+
+// keepForResume keeps an event for a client that resumes. The caller holds mu.
+func (s *httpSession) keepForResume(r resumableEvent) {
+	s.kept = append(s.kept, r)
+	s.keptBytes += len(r.event.text)
+	for len(s.kept) > maxKept || len(s.kept) > 1 && s.keptBytes > maxKeptBytes {
+		old := s.kept[0]
+		s.kept[0] = resumableEvent{}
+		s.kept = s.kept[1:]
+		s.keptBytes -= len(old.event.text)
+		if old.stream.ended && old.seq == old.stream.seq {
+			delete(s.streams, old.stream.number)
+		}
+	}
+}
+
+// endWithoutAnswer says that a message in a stream has no answer, and gets none.
+func (s *httpSession) endWithoutAnswer(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st := s.streams[number]; st != nil && !st.ended {
+		st.unanswered--
+		s.finish(st)
+	}
+}
+
+// finish ends a stream in which all requests have their answers. The caller holds mu.
+func (s *httpSession) finish(st *eventStream) {
+	if st.unanswered > 0 || st.batchOpen {
+		return
+	}
+	st.ended = true
+	if st.outbox != nil {
+		st.outbox.put(true)
+	}
+	if !slices.ContainsFunc(s.kept, func(r resumableEvent) bool { return r.stream == st }) {
+		delete(s.streams, st.number)
+	}
+}
