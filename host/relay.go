@@ -36,9 +36,9 @@ import (
 //	Progress func(params json.RawMessage)
 //
 //	// Header returns the text of a header, named in lower case, with which a client sent the
-//	// request over HTTP, and whether it was there. The arguments that a modern server over HTTP
-//	// wants repeated in headers are compared with it; if they differ, the request is refused
-//	// as that server would. nil compares nothing.
+//	// request over HTTP, and whether it was there. The arguments that the server wants
+//	// repeated in headers are compared with it, whether it gets headers itself or not; if they
+//	// differ, the request is refused as a server over HTTP refuses it. nil compares nothing.
 //	Header func(name string) (text string, there bool)
 type Relay = session.Relay
 

@@ -210,6 +210,12 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 		def, failed := s.definition(ctx, q)
 		q.task, err = def.task || q.begun && def.mayTask, failed
 	}
+	if err == nil && q.hasHeaders() && !l.dialect.paramHeaders { // the server gets none to compare
+		def, failed := s.definition(ctx, q)
+		if err = failed; err == nil {
+			err = def.checkHeaders(q)
+		}
+	}
 	if err == nil && q.begun && !q.task && d.era == mcp.Legacy {
 		err = &unsupportedError{"to run " + clip(q.name) + " as a task", namesOf(l.info.Capabilities)}
 	}

@@ -55,18 +55,34 @@ func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
 	case len(def.paramHeaders) == 0:
 		return h, nil
 	}
+	if q.hasHeaders() {
+		if err := def.checkHeaders(q); err != nil {
+			return nil, err
+		}
+	}
 	arguments := q.arguments()
 	for _, m := range def.paramHeaders {
-		if q.relay != nil && q.relay.Header != nil {
-			if err := m.check(arguments, q.relay.Header); err != nil {
-				return nil, err
-			}
-		}
 		if value, ok := m.value(arguments); ok {
 			h = append(h, abi.Pair{Key: m.header, Value: headerValue(value)})
 		}
 	}
 	return h, nil
+}
+
+// hasHeaders reports whether q is a call of a tool that a client sent over HTTP.
+func (q *request) hasHeaders() bool {
+	return q.method == mcp.MethodCallTool && q.relay != nil && q.relay.Header != nil
+}
+
+// checkHeaders compares the arguments of a call with the headers that its client has sent.
+func (d toolDef) checkHeaders(q *request) error {
+	arguments := q.arguments()
+	for _, m := range d.paramHeaders {
+		if err := m.check(arguments, q.relay.Header); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // headerParam is an argument of a tool that a header repeats.

@@ -36,8 +36,8 @@ type Relay struct {
 
 	// Header returns the text of a header, named in lower case, with which a client sent the request
 	// over HTTP, and whether it was there. An argument that a header has to repeat is compared with
-	// it; if they differ, the request is refused as a server refuses it. Servers that are not reached
-	// over HTTP want no such headers. nil compares nothing.
+	// it; if they differ, the request is refused as a server refuses it, also if the server itself
+	// gets no headers. nil compares nothing.
 	Header func(name string) (text string, there bool)
 }
 

@@ -52,6 +52,33 @@ func TestRelay(t *testing.T) {
 	}
 }
 
+// TestRelayedHeaders has calls of a client over HTTP go to a server that gets no headers: they are
+// compared with the arguments all the same, but for a tool whose definition no header can follow.
+func TestRelayedHeaders(t *testing.T) {
+	const list = `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}},
+		{"name":"odd","inputSchema":{"type":"object","properties":{"city":{"type":"object","x-mcp-header":"City"}}}}],"resultType":"complete"}`
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			s := launcher(able(era, everything).with("tools/list", answer(list)).with("tools/call", answer(echoResult))).open()
+			for _, c := range []struct{ tool, sent, arguments, want string }{
+				{"echo", "Oslo", `{"city":"Oslo"}`, ""},
+				{"echo", "Rome", `{"city":"Oslo"}`, `is "Rome", and the argument is "Oslo"`},
+				{"echo", "", `{"city":"Oslo"}`, "is missing"},
+				{"echo", "", `{}`, ""},
+				{"odd", "", `{"city":{}}`, ""},
+				{"unknown", "Rome", `{}`, ""},
+			} {
+				r := Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"` + c.tool + `","arguments":` + c.arguments + `}`)}
+				r.Header = func(string) (string, bool) { return c.sent, c.sent != "" }
+				_, err := s.Relay(t.Context(), &r)
+				if c.want == "" && err != nil || c.want != "" && (codeOf(err) != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("%s: %s %q %s: %v", era, c.tool, c.sent, c.arguments, err)
+				}
+			}
+		})
+	}
+}
+
 // TestRelayedClient has a modern server told of another client than that of the session.
 func TestRelayedClient(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {

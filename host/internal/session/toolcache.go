@@ -44,9 +44,9 @@ type toolDef struct {
 	task         bool          // it has to run as a task
 	mayTask      bool          // it can run as a task
 	schemas      *toolSchemas  // nil if nothing is checked
-	overHTTP     bool          // the fields below are known
-	paramHeaders []headerParam // the arguments that go into headers
-	flaw         error         // why the tool must not be called
+	paramHeaders []headerParam // the arguments that go into headers; none if there is a flaw
+	overHTTP     bool          // the server gets these headers
+	flaw         error         // why the tool must not be called then
 }
 
 // store remembers a list. changesAtAsk is the count of changes from before it was asked for.

@@ -74,8 +74,12 @@ func newToolDef(tool *mcp.Tool, overHTTP, validate bool) toolDef {
 	if validate {
 		def.schemas = &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
 	}
+	headers, flaw := readHeaderParams(tool.InputSchema)
 	if overHTTP {
-		def.paramHeaders, def.flaw = readHeaderParams(tool.InputSchema)
+		def.flaw = flaw
+	}
+	if flaw == nil {
+		def.paramHeaders = headers
 	}
 	return def
 }
