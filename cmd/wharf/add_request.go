@@ -106,7 +106,8 @@ func siteName(host string) string {
 	return host
 }
 
-// assigned reads words of a name and a value. A name alone refers to the variable of that name.
+// assigned reads words that are a name and a value with between in the middle. If between is "=", a
+// name alone refers to the variable of that name. form says in errors what to write.
 func assigned(words []string, between, form string) (map[string]string, error) {
 	table := make(map[string]string)
 	for _, w := range words {

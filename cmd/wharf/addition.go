@@ -18,8 +18,8 @@ type addition struct {
 	cautions []string // of the registry's option
 }
 
-// additionSummary returns what is shown before an entry is written, which includes the entry
-// that it replaces, and the question to the person.
+// additionSummary returns what the person is shown before an entry is written, and the question to
+// them. If the entry replaces another, that one is shown too.
 func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree string, err error) {
 	s := add.server
 	rows, err := a.entryRows(s)
@@ -52,9 +52,9 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 	return above, agree, nil
 }
 
-// writeAddition writes the secrets of an entry into the vault, and the configuration with the entry;
-// again is that of writeOwn. If it replaces an entry, the bundles and secrets of the old one are
-// removed. It returns the state for [changed].
+// writeAddition writes the secrets of an entry into the vault, and the configuration with the
+// entry. again is as for writeOwn. If the entry replaces another, the bundles and secrets of that
+// one are removed. The returned state is that of [changed].
 func (a *app) writeAddition(ctx context.Context, f *tomledit.File, add *addition, text []byte, again func() ([]byte, error)) (state string, err error) {
 	before, replaces := among(f.Read.Servers, add.server.Name)
 	undo, err := a.storeInputs(ctx, add.inputs)

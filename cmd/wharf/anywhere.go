@@ -13,10 +13,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// fromAnywhere returns the words that name a server on a command line of wharf that is run in any
-// folder: the words before those of the command, and those behind them, which begin with "--". A
-// server that was given on the spot has its command behind, and names of variables in place of
-// their values before.
+// fromAnywhere returns the words with which `wharf COMMAND` reaches a server from any folder.
+// before stands ahead of the other words of the command. behind stands after them and begins with
+// "--"; it holds the command line of a server that has no entry. For such a server, before has the
+// names of its variables, and not their values.
 func (a *app) fromAnywhere(server host.Server) (before, behind []string, err error) {
 	if file := a.flags.config; file != "" {
 		path, err := filepath.Abs(file)
@@ -49,8 +49,8 @@ func anywhere(server host.Server) []string {
 	return argv
 }
 
-// lacksAnywhere lists the features that the words of fromAnywhere do not have, or only in this folder.
-// what names the text that has those words: "the program", say.
+// lacksAnywhere says what is lost when the words of fromAnywhere stand in a text, and what works
+// only in this folder. what names that text: "the program", say.
 func (a *app) lacksAnywhere(what string, server host.Server) (said []string) {
 	name, script := plain.Name(server.Name, plain.NameColumns), server.Script()
 	tell := func(format string, v ...any) { said = append(said, fmt.Sprintf(format, v...)) }

@@ -24,7 +24,7 @@ type app struct {
 	server    string          // the server that the command is about, for errors
 	address   string          // its url, if it has no entry
 	adHoc     bool            // it is a command behind --
-	behind    []string        // the words that look like one of our flags, among the arguments of that command
+	behind    []string        // the arguments of that command that look like one of our flags
 	recorders recorders       // of --trace and --record
 	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
@@ -35,7 +35,7 @@ type app struct {
 	greeted   atomic.Bool     // a shell has told a person what it is, and prints notifications as they come
 	endless   bool            // the command ends only when it is interrupted: that is no error
 	shell     *kept           // the session of the shell that runs the command; nil = no shell does
-	late      error           // of the tool's page that --help prints: cobra's help returns no error
+	late      error           // the error of the tool's page that --help prints: cobra's help returns no error
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }

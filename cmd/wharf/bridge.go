@@ -60,7 +60,8 @@ func pasteClients() (ids []string) {
 	return ids
 }
 
-// printConfig prints what has a client start this program as a bridge to a server.
+// printConfig prints the lines for a client's configuration that make the client start this program
+// as a bridge to a server.
 func (a *app) printConfig(server host.Server, id string) error {
 	at := slices.Index(pasteClients(), id)
 	if at < 0 {

@@ -173,8 +173,8 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	return err
 }
 
-// unlisted returns the error for a tool that the server does not list, if only its schema could
-// name the arguments. The host refuses a forbidden tool before anything is sent, and says why.
+// unlisted returns the error for a tool that the server does not list, although the arguments need
+// the names in its schema. The host refuses a forbidden tool before anything is sent, and says why.
 func (c *client) unlisted(ctx context.Context, tool string, known []mcp.Tool) error {
 	if !c.entry.Permits(tool) {
 		_, err := c.call(ctx, tool, args.Object{})
@@ -208,9 +208,9 @@ func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err
 // named is a kind of thing that servers name, with the commands that list the names.
 type named struct {
 	what   string
-	listed string // of a server that a command line names
-	behind string // of a command behind "--"
-	line   string // in a shell
+	listed string // the hint for a server with an entry or an address
+	behind string // the hint for a server that is a command behind "--"
+	line   string // the hint in a shell
 }
 
 var (
@@ -222,7 +222,7 @@ var (
 		"`wharf resources -- COMMAND…` lists the resources of the server", `"resources" lists the resources of the server`}
 )
 
-// lists returns the command that lists the names of a server.
+// lists returns the hint at the command that lists the names of a server.
 func (n named) lists(a *app) string {
 	switch {
 	case a.shell != nil:

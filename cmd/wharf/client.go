@@ -150,7 +150,7 @@ type lateError struct{ limit time.Duration }
 
 func (e *lateError) Error() string { return fmt.Sprintf("the server was not ready within %v", e.limit) }
 
-// Is gives it the exit code of a timeout.
+// Is makes the error a timeout, which decides the exit code.
 func (e *lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // close ends the session and the host. The result has been printed by then, so errors
@@ -175,8 +175,8 @@ func (c *client) awaitEvents() {
 	c.host.AwaitEvents(ctx)
 }
 
-// lastWords is how long the command goes on printing what a server said before it prints the
-// result or ends. A whole queue takes less: printing waits for a pipe at most.
+// lastWords is how long the command goes on printing what a server has said, before it prints the
+// result or ends. A whole queue takes less, unless the reader of a pipe is slow.
 const lastWords = 2 * time.Second
 
 // cancelGrace is how long a server may take to notice a cancellation.

@@ -64,8 +64,8 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	return a.Print(out.String())
 }
 
-// keyOf adds to the error of a word without a key the first key of the prompt or the template that it
-// is for, if that is known.
+// keyOf adds a hint to the error of a word that lacks a key: the word with the first key of the
+// prompt or template of that name. Without such a key it returns err.
 func (c *client) keyOf(ctx context.Context, name, word string, err error) error {
 	var known candidates
 	known.prompts, _ = c.session.ListPrompts(ctx)

@@ -97,7 +97,7 @@ type problemError []string
 
 func (e problemError) Error() string { return "there is a problem with: " + strings.Join(e, ", ") }
 
-// Is gives it the exit code of a configuration error.
+// Is makes the error one of the configuration, which decides the exit code.
 func (e problemError) Is(target error) bool { return target == host.ErrConfig }
 
 // entryFindings checks the servers of the configuration and of the project, and the plugins.
@@ -216,8 +216,8 @@ func stranger(names, known []string) string {
 	return ""
 }
 
-// runsFirst maps programs that run their first argument, if it is no flag, to the endings of
-// such files. Other arguments need not be files that exist.
+// runsFirst maps a program that runs the file in its first argument, unless that is a flag, to the
+// endings of such files. Other arguments need not be files that exist.
 var runsFirst = map[string][]string{
 	"node": {".js", ".mjs", ".cjs"}, "bun": {".ts", ".js"}, "python": {".py"}, "python3": {".py"}, "ruby": {".rb"}, "sh": {".sh"}, "bash": {".sh"},
 }

@@ -188,7 +188,7 @@ func (d *diagnosis) failed(ctx context.Context) string {
 	return stepHTTP
 }
 
-// orElse returns a step if the server has it.
+// orElse returns step if the server has that step, and other otherwise.
 func (d *diagnosis) orElse(step, other string) string {
 	if slices.Contains(stepsOf(d.server), step) {
 		return step

@@ -275,8 +275,8 @@ func (a *app) tellOfFiles(found []config.Found, only []string, all bool) {
 	}
 }
 
-// warnOfKept tells of entries that are not copied because of what stands in the user's file, where
-// that may not be what they want.
+// warnOfKept warns if an entry of the user's file keeps a server from being copied, and the user
+// may not want that: the entry allows more, has only the same name, or may be another server.
 func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 	for _, item := range items {
 		switch item.State {

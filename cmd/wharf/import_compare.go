@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// differences returns the keys in which two servers differ, of those that say what is run or
-// reached and what it is given. Two servers are the same if there are none.
+// differences returns the keys in which two servers differ. It compares only keys that say what is
+// run or reached, and what that is given. Two servers are the same if there are none.
 func differences(s, other host.Server) (keys []string) {
 	for _, part := range []struct {
 		key  string
@@ -44,9 +44,9 @@ func lowered(headers map[string]string) map[string]string {
 	return out
 }
 
-// asEntry returns a server of another client as it would be in place of an entry of the user.
-// Its inputs are those secrets of the vault that the entry means. A value that would go to the
-// vault counts as the secret that the entry has there: the vault is not read for this.
+// asEntry returns s, a server of another client, as it would be copied into the place of mine, an
+// entry of the user. Answers and secrets that go to the vault count as the secrets of the vault
+// that mine refers to in the same places: asEntry does not read the vault.
 func asEntry(s, mine host.Server) host.Server {
 	_, questions := s.Adopt(make(map[string]string), make(map[string]string))
 	answers := make(map[string]string)

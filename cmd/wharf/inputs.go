@@ -16,11 +16,12 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// inputs collects the answers to the inputs of a registry's server, for the entry of that name.
+// inputs collects the answers to the inputs of a registry's server, which becomes the entry of the
+// name in entry.
 type inputs struct {
 	entry   string
 	answers registry.Answers
-	secrets map[string]string // for the vault, by the names that the answers mean them by
+	secrets map[string]string // what the vault gets, by the names with which the answers refer to it
 	unset   []string          // variables that the entry takes from the environment
 }
 

@@ -256,8 +256,8 @@ func (a *app) lacksScheme(word string) string {
 
 const schemeMissing = "an address begins with http:// or https://"
 
-// nameHint leads on to a command line, which may have --name before its last words. Those
-// are a url, or "--" and a command.
+// nameHint returns a hint with the command line that was probably meant: line, --name and named
+// unless that is "", and last, which is a url, or "--" and a command.
 func nameHint(line []string, named string, last []string) string {
 	where := "a name goes behind --name"
 	switch {
@@ -272,7 +272,8 @@ func nameHint(line []string, named string, last []string) string {
 	return lineHint(line, where, last)
 }
 
-// lineHint leads on to the command line of line and last, after what was wrong.
+// lineHint returns a hint: where says what was wrong, and line with last is the command line to
+// type instead.
 func lineHint(line []string, where string, last []string) string {
 	line = slices.Concat(line, last)
 	for i := range line {

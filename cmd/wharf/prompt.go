@@ -74,7 +74,7 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 	})
 }
 
-// promptSchema is what the list of prompts tells of the arguments of one.
+// promptSchema returns the schema of a prompt's arguments, made from the list of prompts.
 func promptSchema(p *mcp.Prompt) *args.Schema {
 	var names, required []string
 	for _, argument := range p.Arguments {

@@ -19,11 +19,11 @@ import (
 type renderer struct {
 	app    *app
 	folder *save.Folder // nil saves nothing
-	err    error        // the first that saving met
+	err    error        // the first error of saving
 
 	terminal picture.Protocol // how stdout shows pictures
-	tried    int              // how many pictures it was given, or might have been
-	pictures strings.Builder  // the sequences that have it show those of the result
+	tried    int              // how many images of the result were tried
+	pictures strings.Builder  // the sequences that make the terminal show the pictures of the result
 }
 
 func (a *app) newRenderer() *renderer {

@@ -72,7 +72,7 @@ func (a *app) withFile(hint string) string {
 	}
 }
 
-// allowMore begins what a hint says of a limit that an entry can raise.
+// allowMore begins a hint about a limit that an entry can raise.
 const allowMore = "to allow more, "
 
 // errorText returns an error as it is reported, and its hint.

@@ -50,7 +50,7 @@ func (e *resultError) Error() string {
 	return fmt.Sprintf("call %s: the result is not one of a tool: %s", e.server, e.mismatch)
 }
 
-// Is makes it a protocol error.
+// Is makes the error one of the protocol, which decides the exit code.
 func (e *resultError) Is(target error) bool { return target == host.ErrProtocol }
 
 // mismatch says what is wrong with a tool result. err says so if a content block is wrong.

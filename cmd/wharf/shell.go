@@ -23,8 +23,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// newShell takes the function that makes the tree of commands: a line of the shell is one of
-// them.
+// newShell returns the command that opens a shell. tree makes the commands of the program, which
+// the lines of the shell use.
 func newShell(a *app, tree func(*app) *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "shell SERVER | -- COMMAND…",
@@ -163,7 +163,8 @@ func (s *shell) interruptible(ctx context.Context) (within context.Context, done
 	return ctx, func() { restore(); cancel(nil) }
 }
 
-// stdin returns what a "-" among arguments reads. It is nil in a shell that reads lines there.
+// stdin returns the reader for a "-" among arguments. It returns nil in a shell that reads its
+// lines from stdin.
 func (a *app) stdin(ctx context.Context) io.Reader {
 	if a.shell != nil && !a.InTTY {
 		return nil

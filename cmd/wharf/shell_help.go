@@ -36,11 +36,11 @@ func (a *app) shellHelp(root *cobra.Command) error {
 	return a.Print(plain.Help(out.String(), a.helpWidth()))
 }
 
-// helpWidth is how many columns help has. Where the width is not known, it goes into a pager or
-// a file.
+// helpWidth is how many columns the lines of help may have. If the width of the terminal is not
+// known, the help goes into a pager or a file, and has 80.
 func (a *app) helpWidth() int { return cmp.Or(a.Width, 80) }
 
-// forLines makes the commands those of a shell, whose lines name neither the program nor its
+// forLines changes the commands for the lines of a shell, which name neither the program nor its
 // server.
 func forLines(root *cobra.Command) {
 	root.Use = ""

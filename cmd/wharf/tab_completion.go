@@ -65,9 +65,9 @@ func writeScript(cmd *cobra.Command, generate func(io.Writer) error, changes *st
 	return err
 }
 
-// What a shell's script does in another way. The word at which a Tab is pressed may be within quotes.
-// The words before it are evaluated, in fish without the escapes of the line: a value may be one that
-// a server has chosen.
+// The changes to Cobra's script for each shell. The word at which a Tab is pressed may be within
+// quotes. The words before it are evaluated, in fish without the escapes of the line: a value may
+// be one that a server has chosen.
 var (
 	bashChanges = strings.NewReplacer(`    args=("${words[@]:1}")`, "    __wharf_close_quotes\n"+`    args=("${words[@]:1}")`)
 	zshChanges  = strings.NewReplacer(

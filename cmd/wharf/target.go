@@ -59,8 +59,8 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	return server, args[1:], err
 }
 
-// flagBehind returns the words of the first flag that has the name of one of cmd's, or nil. Many
-// programs share short flags, so of those only -o with a format counts.
+// flagBehind returns the first of the words that is a flag with the name of one of cmd's, with its
+// value, or nil. Many programs share short flags, so only one counts: -o with a format.
 func flagBehind(cmd *cobra.Command, words []string) []string {
 	for i, word := range words {
 		if word == "-o" && i+1 < len(words) && slices.Contains(formats, words[i+1]) {
@@ -77,7 +77,8 @@ func flagBehind(cmd *cobra.Command, words []string) []string {
 	return nil
 }
 
-// nameBehind is the flag of a.behind, and lineBefore the command line that has it before the --.
+// nameBehind returns the flag that begins a.behind, without its value, or "". lineBefore returns a
+// hint with the command line that has the flag before the --.
 func (a *app) nameBehind() string {
 	if len(a.behind) == 0 {
 		return ""

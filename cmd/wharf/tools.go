@@ -72,7 +72,7 @@ func (c *client) listTools(ctx context.Context, search string) error {
 	return nil
 }
 
-// noneFound is said where no tool is found by --search.
+// noneFound is printed if --search finds no tool.
 const noneFound = "no tool has all of these words in its name or description"
 
 // mostInstructions is how much is shown of what a server says of its use, in bytes.

@@ -273,7 +273,8 @@ func (a *app) optionsOf(ctx context.Context, c *registry.Client, v *versions, s 
 	return old, registry.Find(options, s), nil
 }
 
-// unexpected says what no update should do to an entry, so --yes alone does not agree to it.
+// unexpected lists the changes from s to next that no update should make. --yes alone does not
+// agree to them.
 func (v *versions) unexpected(s, next host.Server) (list []string) {
 	had, latest := plain.Name(s.Registry.Version, plain.NameColumns), plain.Name(next.Registry.Version, plain.NameColumns)
 	if v.changed {

@@ -10,8 +10,8 @@ import (
 const maxLength = 64
 
 // Name returns the name that word becomes with the fewest edits, regardless of case. It takes at
-// most as many as edits says, and fewer than the longer of the two has letters. Of several such
-// names it is the first. Name returns "" if there is none.
+// most edits of them, and fewer than the longer of word and name has letters. Of several such names
+// it is the first. Name returns "" if there is none.
 func Name(word string, names []string, edits int) string {
 	best := ""
 	for _, name := range names {

@@ -71,7 +71,8 @@ func (p *Resource) judge(s *Server, token string, r *http.Request) (status int, 
 	return http.StatusUnauthorized, p.Challenge("")
 }
 
-// Challenge names the metadata, and says more.
+// Challenge returns a WWW-Authenticate field that names the metadata of the resource and ends with
+// more.
 func (p *Resource) Challenge(more string) string {
 	return `Bearer resource_metadata="` + p.metadataURL() + `"` + more
 }

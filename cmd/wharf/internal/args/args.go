@@ -301,8 +301,9 @@ func (args Arguments) NeedSchema() bool {
 // NeedNames reports whether some words get their key only from the tool's schema.
 func (args Arguments) NeedNames() bool { return len(args.bare) > 0 }
 
-// Texts returns the values of arguments that can only be strings, such as those of a prompt,
-// which of names, and finds one that is required and missing. The schema, of [TextSchema], may be nil: there is no value without a key then.
+// Texts returns the values of arguments that can only be strings, such as those of a prompt. It
+// returns an error if a required one is missing. of names what the arguments belong to, for errors.
+// schema is one of [TextSchema]. It may be nil: then a value without a key is an error.
 func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error) {
 	if args.from != "" {
 		return nil, exit.Usage(errors.New("these arguments are strings, each given on its own"), "write key=value or key=@FILE")

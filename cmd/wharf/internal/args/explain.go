@@ -283,8 +283,9 @@ func (x explanation) word(f host.Fault) string {
 	return fmt.Sprintf("%q in %s", plain.Clip(path[0], 40), x.args.from)
 }
 
-// label returns the word without a value that may be a secret. A text may be one, unless the
-// schema says that it is a number, true, false or null, or refuses it. sent is nil if it does.
+// label returns the argument for an error, without its value if that may be a secret. sent is the
+// value that is sent, or nil if the schema refuses the text. A value that is refused, or is a
+// number, true, false or null, is no secret.
 func (v Value) label(sent []byte) string {
 	kind := mcp.KindOf(sent)
 	if sent == nil || kind == "number" || kind == "boolean" || kind == "null" {

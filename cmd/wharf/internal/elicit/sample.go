@@ -16,14 +16,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// errRejected is the answer to a server if the person does not want it to have one of the model
-// (2025-11-25/client/sampling#error-handling).
+// errRejected is the error that a server gets if the person does not want it to have an answer of a
+// model (2025-11-25/client/sampling#error-handling).
 var errRejected = &host.RPCError{Code: -1, Message: "User rejected sampling request"}
 
 // Bounds of samplers.
 const (
 	maxAnswer   = 16 << 20    // bytes that one writes
-	maxSamples  = 100         // that are run for one server; who named the command pays for its model
+	maxSamples  = 100         // runs for one server; the user who named the command pays for its model
 	samplerWait = time.Second // for a process that a sampler has left behind, and that keeps its stdout
 )
 

@@ -259,8 +259,8 @@ func (w *goWriter) choice(s *shape) {
 	w.out.WriteString(")\n")
 }
 
-// memberType is the type of a field. One that may be left out, or be null, is a pointer
-// where nothing else of the type says so.
+// memberType returns the type of a field. A field that may be left out, or be null, has a pointer,
+// unless its type has a value for that already.
 func (w *goWriter) memberType(m member) string {
 	s, plain := m.shape, w.plainType(m.shape)
 	t := s.target()

@@ -190,5 +190,5 @@ type AbsentError string
 
 func (e AbsentError) Error() string { return string(e) }
 
-// Is gives it the exit code for servers that cannot be reached.
+// Is makes the error one of servers that cannot be reached, which decides the exit code.
 func (e AbsentError) Is(target error) bool { return target == host.ErrUnreachable }

@@ -30,8 +30,7 @@ type Console struct {
 	above string    // what stands right above that line
 }
 
-// Write puts text above the lines that change. Moving ones come back at their next
-// turn.
+// Write puts text above the lines that change. Lines that move come back at their next turn.
 func (c *Console) Write(text []byte) (int, error) { return c.writeTo(c.To, text) }
 
 // writeTo is Write to stdout, if that is the same terminal. While a person types, only the line

@@ -77,7 +77,7 @@ type typedText struct {
 	told bool // the person knows that they can type
 }
 
-// Read holds the dialog.
+// Read reads what is typed, and holds the dialog meanwhile.
 func (r *typedText) Read(p []byte) (int, error) {
 	ctx, end, err := r.t.Dialog(r.ctx)
 	if err != nil {

@@ -21,13 +21,12 @@ type editor struct {
 	question Question
 	resized  func() // asks for the size of the terminal anew
 
-	where bool  // it has asked where the cursor is
+	where bool  // the terminal was asked where the cursor is
 	cause error // why no more keys come
 }
 
-// What an editor asks a terminal to learn where the cursor is, and the answer for the first
-// column. Each question begins there, and what is typed ahead stands before the answer of a
-// terminal.
+// whereIsCursor asks a terminal where the cursor is. atFirstColumn is its answer for the first
+// column, in which each question begins. Text that was typed ahead comes before that answer.
 const (
 	whereIsCursor = "\x1b[6n"
 	atFirstColumn = "\x1b[1;1R"

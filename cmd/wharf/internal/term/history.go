@@ -5,7 +5,7 @@ type History struct{ lines []string }
 
 const longestHistory = 1000
 
-// add keeps no line that begins with a blank, and no line that is the same as the last.
+// add adds a line, unless the line begins with a blank or is the same as the last.
 func (h *History) add(line string) {
 	if line == "" || line[0] == ' ' || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return
