@@ -295,13 +295,13 @@ func (t *callTable) ask(ctx context.Context, about *parkableCall, method string,
 		t.assign(q)
 	}
 	t.mu.Unlock()
-	late := time.AfterFunc(t.client.gateway.parkTime, func() { t.withdraw(q, true, internalError(errNoCall)) })
+	late := time.AfterFunc(t.client.gateway.parkTime, func() { t.withdrawIfWaiting(q, internalError(errNoCall)) })
 	defer late.Stop()
 	select {
 	case <-q.answered:
 		return q.answer, q.err
 	case <-ctx.Done():
-		t.withdraw(q, false, context.Cause(ctx))
+		t.withdraw(q, context.Cause(ctx))
 		return nil, context.Cause(ctx)
 	}
 }
@@ -325,25 +325,31 @@ func (t *callTable) assign(q *question) {
 			best = c
 		}
 	}
-	switch q.waits = false; {
+	switch {
 	case best != nil:
 		best.toAsk = append(best.toAsk, q)
 		best.signal()
 	case !offered || len(t.waiting) == maxWaiting:
 		q.settle(nil, refusal)
 	default:
-		q.waits = true
 		t.waiting = append(t.waiting, q)
 	}
 }
 
-// withdraw takes back a question; if only says so, only one that waits for a call.
-func (t *callTable) withdraw(q *question, only bool, err error) {
+// withdrawIfWaiting takes back a question that waits for a call.
+func (t *callTable) withdrawIfWaiting(q *question, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if only && !q.waits {
-		return
+	if at := slices.Index(t.waiting, q); at >= 0 {
+		t.waiting = slices.Delete(t.waiting, at, at+1)
+		q.settle(nil, err)
 	}
+}
+
+// withdraw takes back a question, wherever it is.
+func (t *callTable) withdraw(q *question, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	gone := func(other *question) bool { return other == q }
 	t.waiting = slices.DeleteFunc(t.waiting, gone)
 	for _, c := range t.calls {

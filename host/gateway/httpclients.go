@@ -64,7 +64,7 @@ func (h *handler) addClient(c *keptClient) error {
 	}
 	g.clients.Add(1)
 	c.users = 1
-	c.timer = time.AfterFunc(h.idle, func() { h.evict(c, true) })
+	c.timer = time.AfterFunc(h.idle, func() { h.evictIfIdle(c) })
 	c.timer.Stop()
 	return nil
 }
@@ -85,17 +85,40 @@ func (h *handler) releaseClient(c *keptClient) {
 	}
 }
 
-// evict ends a client; if only says so, only one that is not used.
-func (h *handler) evict(c *keptClient, only bool) {
+// evict ends a client, even one that is used.
+func (h *handler) evict(c *keptClient) {
 	h.mu.Lock()
-	if c.evicted || only && c.users > 0 {
-		h.mu.Unlock()
-		return
+	removed := c.remove()
+	h.mu.Unlock()
+	if removed {
+		h.end(c)
+	}
+}
+
+// evictIfIdle ends a client that is not used.
+func (h *handler) evictIfIdle(c *keptClient) {
+	h.mu.Lock()
+	removed := c.users == 0 && c.remove()
+	h.mu.Unlock()
+	if removed {
+		h.end(c)
+	}
+}
+
+// remove takes a client out of the maps. It reports false if that was done before. The caller holds
+// mu, and calls end without it.
+func (c *keptClient) remove() bool {
+	if c.evicted {
+		return false
 	}
 	c.evicted = true
 	c.timer.Stop()
 	c.removeFromMaps()
-	h.mu.Unlock()
+	return true
+}
+
+// end closes a client that was removed.
+func (h *handler) end(c *keptClient) {
 	c.closeClient()
 	h.gateway.clients.Done()
 }

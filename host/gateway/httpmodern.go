@@ -147,7 +147,7 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 		if idle == nil {
 			return nil, fmt.Sprintf("requests of %d clients with other capabilities are being answered, which is the most", maxModernsOf)
 		}
-		h.evict(&idle.keptClient, true)
+		h.evictIfIdle(&idle.keptClient)
 		h.mu.Lock()
 	}
 	defer h.mu.Unlock()
@@ -165,7 +165,7 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(h.gateway.ctx))
 	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, key.principal, key.serverName)
-	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.keptClient, false) })
+	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.keptClient) })
 	c.closeClient = func() {
 		stop()
 		c.close()

@@ -63,7 +63,7 @@ func (h *handler) initialize(x *httpExchange, body []byte) {
 	case <-s.ctx.Done():
 	}
 	if failed { // the client does not know of it
-		h.evict(&s.keptClient, false)
+		h.evict(&s.keptClient)
 	}
 }
 
@@ -93,7 +93,7 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 	s.conn = newClientConn(s.ctx, h.gateway, s.serverName)
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: sessionConn{s.conn, s}, Serving: true})
 	s.conn.setPeer(s.peer)
-	context.AfterFunc(s.ctx, func() { h.evict(&s.keptClient, false) })
+	context.AfterFunc(s.ctx, func() { h.evict(&s.keptClient) })
 	h.sessions[s.id] = s
 	return s, ""
 }
@@ -148,7 +148,7 @@ func (h *handler) delete(x *httpExchange) {
 		return
 	}
 	if s := h.session(x, id); s != nil {
-		h.evict(&s.keptClient, false)
+		h.evict(&s.keptClient)
 		h.releaseClient(&s.keptClient)
 		x.w.WriteHeader(http.StatusNoContent)
 	}

@@ -182,7 +182,7 @@ func (c *legacyClient) setLevel(ctx context.Context, u *upstream, r *request) (j
 }
 
 // onRequest passes a request of the server on to the client.
-func (c *legacyClient) onRequest(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
+func (c *legacyClient) onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	return c.ask(ctx, c.channel, method, params)
 }
 

@@ -63,14 +63,14 @@ func (l *logs) begin(ctx context.Context, u *upstream, r *request, level json.Ra
 func (l *logs) tell(ctx context.Context, params json.RawMessage) {
 	level := severity(text(params, "level"))
 	l.mu.Lock()
-	var lines []clientChannel
+	var channels []clientChannel
 	for r, wanted := range l.open {
-		if level <= wanted && !slices.Contains(lines, r.channel) {
-			lines = append(lines, r.channel)
+		if level <= wanted && !slices.Contains(channels, r.channel) {
+			channels = append(channels, r.channel)
 		}
 	}
 	l.mu.Unlock()
-	for _, to := range lines {
+	for _, to := range channels {
 		to.notify(ctx, mcp.NotificationMessage, params)
 	}
 }

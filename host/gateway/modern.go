@@ -157,7 +157,7 @@ func legacyParams(params json.RawMessage) json.RawMessage {
 }
 
 // onRequest has a request of a legacy server answered by the client, within the result of a call.
-func (c *modernClient) onRequest(ctx context.Context, _ *upstream, method string, params json.RawMessage) (json.RawMessage, error) {
+func (c *modernClient) onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	return c.calls.ask(ctx, nil, method, params)
 }
 

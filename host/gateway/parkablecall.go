@@ -35,7 +35,6 @@ type question struct {
 	answered chan struct{} // closed when answer or err is set
 	answer   json.RawMessage
 	err      error
-	waits    bool // it is among callTable.waiting
 }
 
 // signal wakes the request that follows the call, if there is one. The caller holds mu.

@@ -21,7 +21,7 @@ type upstream struct {
 // counterpart is the client of an upstream, as the server sees it.
 type counterpart interface {
 	// onRequest answers a request of the server.
-	onRequest(ctx context.Context, u *upstream, method string, params json.RawMessage) (json.RawMessage, error)
+	onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
 	// onNotification takes a notification of the server. It is called for one after the other.
 	onNotification(u *upstream, e host.Event)
@@ -39,7 +39,7 @@ func (g *Gateway) connect(c counterpart, server host.Server, info, capabilities 
 		Capabilities: members(capabilities),
 		Extensions:   members(member(capabilities, "extensions")),
 		Other: func(ctx context.Context, _, method string, params json.RawMessage) (json.RawMessage, error) {
-			return c.onRequest(ctx, u, method, params)
+			return c.onRequest(ctx, method, params)
 		},
 		Event: func(e host.Event) { c.onNotification(u, e) },
 	}
