@@ -13,17 +13,23 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
+// configAnywhere returns the words that name the file of --config, if there is one, in any folder.
+func (a *app) configAnywhere() ([]string, error) {
+	if a.flags.config == "" {
+		return nil, nil
+	}
+	path, err := filepath.Abs(a.flags.config)
+	return []string{"--config", path}, err
+}
+
 // fromAnywhere returns the words with which `wharf COMMAND` reaches a server from any folder.
 // before stands ahead of the other words of the command. behind stands after them and begins with
 // "--"; it holds the command line of a server that has no entry. For such a server, before has the
 // names of its variables, and not their values.
 func (a *app) fromAnywhere(server host.Server) (before, behind []string, err error) {
-	if file := a.flags.config; file != "" {
-		path, err := filepath.Abs(file)
-		if err != nil {
-			return nil, nil, err
-		}
-		before = append(before, "--config", path)
+	before, err = a.configAnywhere()
+	if err != nil {
+		return nil, nil, err
 	}
 	if !a.adHoc {
 		return append(before, a.serverWord()), nil, nil

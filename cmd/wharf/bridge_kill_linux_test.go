@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,25 +18,31 @@ import (
 
 var kills = flag.Int("kills", 0, "kill the parents of so many bridges, and want nothing of them left after 2 s")
 
-// TestBridgeEndsWithItsParent kills editors that have started a bridge: neither the bridge nor the
-// server behind it stays. The stdin of every other bridge is held open by another process than the
-// editor, so that its end does not tell.
+// TestBridgeEndsWithItsParent kills editors that have started a bridge, or serve, which ends in the
+// same way: neither that nor the server behind it stays. The stdin of every other one is held open
+// by another process than the editor, so that its end does not tell.
 func TestBridgeEndsWithItsParent(t *testing.T) {
 	n, limit := 6, 30*time.Second // for a busy machine
 	if *kills > 0 {
 		n, limit = *kills, 2*time.Second
 	}
+	config := filepath.Join(t.TempDir(), "wharf.toml")
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines := [][]string{{"add", "bridge", "-q", "--", "wharf", "demo-server"}, {"demo__add", "serve", "-q", "--config", config}}
 	var slowest time.Duration
 	for i := range n {
-		slowest = max(slowest, killEditor(t, i%2 == 0, limit))
+		slowest = max(slowest, killEditor(t, i%2 == 0, limit, lines[i/2%2]))
 	}
 	t.Logf("%d editors killed; the slowest bridge was gone after %v", n, slowest.Round(time.Millisecond))
 }
 
-// killEditor returns how long the bridge of an editor and what it had started took to end.
-func killEditor(t *testing.T, held bool, limit time.Duration) time.Duration {
+// killEditor returns how long what an editor has started, and what that had, took to end. words are
+// the tool that the editor calls, and what it starts wharf with.
+func killEditor(t *testing.T, held bool, limit time.Duration, words []string) time.Duration {
 	t.Helper()
-	cmd := exec.Command("editor", strconv.FormatBool(held))
+	cmd := exec.Command("editor", append([]string{strconv.FormatBool(held)}, words...)...)
 	own, stdin, err := os.Pipe() // not that of cmd, which Wait would close
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +50,7 @@ func killEditor(t *testing.T, held bool, limit time.Duration) time.Duration {
 	defer own.Close()
 	defer stdin.Close()
 	if held {
-		io.WriteString(stdin, greeting)
+		io.WriteString(stdin, greeting(words[0]))
 	}
 	cmd.Stdin = own
 	stdout, err := cmd.StdoutPipe()

@@ -12,3 +12,10 @@ func TestBridgeWantsAProgram(t *testing.T) {
 	screen.start()
 	screen.ends(exit.CodeUsage, "wharf bridge --print-config=CLIENT demo")
 }
+
+// So is one who starts serve without an address.
+func TestServeWantsAProgram(t *testing.T) {
+	screen := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "serve")
+	screen.start()
+	screen.ends(exit.CodeUsage, "wharf serve --print-config=CLIENT")
+}

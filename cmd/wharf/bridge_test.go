@@ -9,14 +9,16 @@ import (
 	"strconv"
 )
 
-// greeting opens a session, and asks so that a server has to be there.
-const greeting = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"editor","version":"1"}}}` + "\n" +
-	`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
+// greeting opens a session, and calls a tool of the demo server, which has to be there for that.
+func greeting(tool string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"editor","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"a":1,"b":2}}}` + "\n"
+}
 
-// bridgingEditor starts a bridge, on its own stdin or on a pipe, says its id when a server answers behind
-// it, and stays.
+// bridgingEditor starts wharf with further words, on its own stdin or on a pipe, says its id when a
+// server has answered the call of a tool behind it, and stays.
 func bridgingEditor() {
-	cmd := exec.Command("wharf", "bridge", "-q", "--", "wharf", "demo-server")
+	cmd := exec.Command("wharf", os.Args[3:]...)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	cmd.Stdin = os.Stdin
@@ -29,7 +31,7 @@ func bridgingEditor() {
 		err = cmd.Start()
 	}
 	if err == nil && stdin != nil {
-		_, err = io.WriteString(stdin, greeting)
+		_, err = io.WriteString(stdin, greeting(os.Args[2]))
 	}
 	answers := bufio.NewReader(stdout)
 	for range 2 {

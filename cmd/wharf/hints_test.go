@@ -81,7 +81,7 @@ var apart = map[string]string{
 	"`wharf shell %s` is for people; `wharf bridge --print-config=CLIENT %[1]s` prints what an editor starts it with":                          "TestBridgeWantsAProgram",
 	"%s wants a sign-in, and its page cannot be shown; run: wharf login %[1]s":                                                                 "bridge.txtar",
 	"%s wants a sign-in, and its page cannot be shown (%w); run: wharf login %s":                                                               "bridge.txtar",
-	"try `wharf serve --http 7777`; for one server on stdin and stdout: `wharf bridge SERVER`":                                                 "serve.txtar: it stays until it is interrupted",
+	"`wharf serve --print-config=CLIENT` prints what an editor starts it with; over HTTP: `wharf serve --http 7777`":                           "TestServeWantsAProgram",
 	"--http %s: %w":                    "an error",
 	"--sampler %q: expected a command": "an error",
 	"--ttl is for tasks":               "an error",

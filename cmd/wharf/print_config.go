@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/paste"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+)
+
+// printsConfig gives a command the flag --print-config, whose value is what printConfig wants.
+func printsConfig(cmd *cobra.Command, client *string) {
+	cmd.Flags().StringVar(client, "print-config", "", "print what to paste into the configuration of `CLIENT`: "+strings.Join(pasteClients(), ", "))
+	cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(pasteClients(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func pasteClients() (ids []string) {
+	for _, c := range paste.Clients {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// printConfig prints the lines for a client's configuration that make the client start this program
+// with words as a server of that name. It warns of lacks, which the words do not have.
+func (a *app) printConfig(id, name string, words, lacks []string) error {
+	at := slices.Index(pasteClients(), id)
+	if at < 0 {
+		return exit.Usage(fmt.Errorf("--print-config %q: no such client is known", id), "the clients are %s", strings.Join(pasteClients(), ", "))
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("where this program is: %w", err)
+	}
+	client := &paste.Clients[at]
+	text, err := client.Text(paste.Server{Name: name, Command: program, Args: words})
+	if err != nil {
+		return err
+	}
+	if !a.Quiet {
+		a.Tell(term.Dim, client.Name+":", client.Where, "")
+	}
+	for _, lack := range lacks {
+		a.Warn("%s", lack)
+	}
+	return a.Print(text)
+}

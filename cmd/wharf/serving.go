@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/signin"
+)
+
+// serveStarter has the client on stdin and stdout reach servers, until it ends its side, or until
+// the program that started this one ends.
+func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway.Config) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		awaitOrphaned(ctx)
+		end()
+	}()
+	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, _ []host.Server) error {
+		stream, err := standardStream()
+		if err != nil {
+			return err
+		}
+		a.endless = true
+		return g.ServeConn(ctx, stream)
+	})
+}
+
+// serveClients calls serve with a gateway to servers, and those that it has: it leaves out what the
+// user has not approved, with a warning, but for the one of a bare gateway, which is an error. What
+// servers write to their stderr goes to stderr as it comes: editors keep that as a log.
+func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error) error {
+	log := a.NewHeldLog()
+	log.Release()
+	if a.Quiet {
+		log.Hush()
+	}
+	a.follows = true
+	h, err := a.newHost(ctx, log, a.flags.roots.letRoots, func(c *host.Config) {
+		c.OneShot, c.Person = false, gateway.Person(&signin.Person{OpenURL: a.openUnasked})
+	})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	for _, server := range servers {
+		switch err := h.Approve(ctx, server); {
+		case err != nil && c.Bare:
+			return err
+		case err != nil:
+			a.Warn("%s is not served: %v", plain.Name(server.Name, plain.NameColumns), err)
+		default:
+			c.Servers = append(c.Servers, a.flags.withTimeout(server))
+		}
+	}
+	g, err := gateway.New(h, c)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return serve(g, c.Servers)
+}
+
+// openUnasked opens the page of a sign-in in the browser, where the client cannot show it: there is
+// a person behind an editor, and no terminal. The host opens one page at a time, and none again
+// after one that the person has left alone.
+func (a *app) openUnasked(ctx context.Context, p signin.Page) error {
+	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
+	err := errors.New("no browser is to be opened")
+	if a.flags.opensBrowser(true) {
+		err = signin.OpenBrowser(ctx, p.URL)
+	}
+	if err != nil {
+		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown (%w); run: wharf login %s", plain.Line(p.Server), err, plain.Word(p.Server))
+	}
+	return nil
+}
