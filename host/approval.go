@@ -46,8 +46,8 @@ func (p *approvals) has(hash string) bool {
 
 var errNoTrust = &hosterr.Error{Kind: ErrDenied, Err: errors.New("this program uses no servers of projects: it set no folder for approvals")}
 
-// look compares a server of a project with what the person has approved. An approval that was
-// given just once counts while the host is open.
+// look compares a server of a project with what the person has approved. An approval for once
+// counts as long as the host is open.
 func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	if h.config.TrustDir == "" {
 		return trust.Approval{}, fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), errNoTrust)

@@ -59,22 +59,23 @@ func (s *Session) snapshot() (*Server, *catalogue.Snapshot) {
 	return entry, out
 }
 
-// savedLists says which lists of earlier runs the session was given. Its lock is held while the
-// entry of the session is replaced, so that no list is saved under the wrong entry.
+// savedLists notes from which server's catalogue the session was given lists of earlier runs. Its
+// lock is held while the entry of the session is replaced, so that no list is saved under the wrong
+// entry.
 type savedLists struct {
 	sync.Mutex
 	of   catalogue.Key // the server whose lists the session was given; "" is none
 	info status.Info   // what it said of itself; zero is not known
 }
 
-// kinds are the lists of a catalogue, by the methods that ask for them.
+// kinds maps the methods that ask for lists to the kinds under which a catalogue keeps the lists.
 var kinds = map[string]catalogue.Kind{
 	mcp.MethodListTools: catalogue.Tools, mcp.MethodListPrompts: catalogue.Prompts,
 	mcp.MethodListResources: catalogue.Resources, mcp.MethodListTemplates: catalogue.Templates,
 }
 
-// loadSaved gives the session the lists that the catalogue has for its entry, unless it has done
-// so before.
+// loadSaved gives the session the lists that the catalogue has for its entry. It does so once for
+// each entry.
 func (s *Session) loadSaved() {
 	h := s.host
 	if h.store == nil {

@@ -14,7 +14,8 @@ import (
 // request was not sent. [Session.Call] sends any request.
 var ErrUnsupported = session.ErrUnsupported
 
-// answer makes a request that has a result, see [Session.repeat].
+// answer makes a request and returns its result. Like [Session.repeat], it makes a request once
+// more where that is safe.
 func answer[T any](ctx context.Context, s *Session, method string, request func(context.Context) (T, error)) (result T, err error) {
 	err = s.repeat(ctx, method, false, func() (err error) {
 		result, err = request(ctx)

@@ -183,8 +183,8 @@ type signInError struct {
 func (e *signInError) Error() string   { return fmt.Sprintf("sign in to %s: %v", e.server, e.signIn) }
 func (e *signInError) Unwrap() []error { return []error{e.request, e.signIn} }
 
-// unwelcome marks an error that says that the server refused saved credentials. To such an error
-// of a transport plugin it adds a hint.
+// unwelcome adds a kind to an error that says that the server refused saved credentials. If the
+// error comes from a transport plugin and has no hint, unwelcome adds a hint at the login.
 func (s *Session) unwelcome(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrAuthRequired) {
 		return err

@@ -46,7 +46,8 @@ func permitted(entry *config.Server, tools []mcp.Tool) []mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return !entry.Permits(t.Name) })
 }
 
-// permitsRequest checks the params of a request, and returns the JSON that it has checked.
+// permitsRequest returns an error if the entry does not permit a request with these params.
+// Otherwise it returns their JSON, which the caller has to send: that is what was checked.
 func permitsRequest(entry *config.Server, method string, params any) (any, error) {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return params, nil
@@ -58,8 +59,8 @@ func permitsRequest(entry *config.Server, method string, params any) (any, error
 	return json.RawMessage(text), permitsText(entry, method, text)
 }
 
-// permitsText checks the params of a request as they are sent. It refuses params that a server
-// could read in two ways.
+// permitsText returns an error if the entry does not permit a request with these params. It also
+// refuses params that a server could read in two ways.
 func permitsText(entry *config.Server, method string, params []byte) error {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return nil

@@ -63,7 +63,7 @@ func (q *warningQueue) next() (e Event, ok bool) {
 	return Event{}, false
 }
 
-// awaitHeard waits until everything is delivered, or until ctx ends.
+// awaitHeard waits until the callback has heard every warning, or until ctx ends.
 func (q *warningQueue) awaitHeard(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -189,7 +189,7 @@ func (a *app) aboutListing(l *registry.Listing, o *registry.Option) string {
 	return a.Facts(facts, ofFacts, 0, "")
 }
 
-// statusCaution says that the publisher of a version advises against it.
+// statusCaution returns a caution if the publisher of a version advises against it.
 func statusCaution(l *registry.Listing) []string {
 	if l.Status == registry.Active || l.Status == "" {
 		return nil

@@ -106,8 +106,8 @@ func siteName(host string) string {
 	return host
 }
 
-// assigned reads words that are a name and a value with between in the middle. If between is "=", a
-// name alone refers to the variable of that name. form says in errors what to write.
+// assigned reads words that are a name, the text between, and a value. If between is "=", a name
+// alone refers to the variable of that name. Errors say to write form.
 func assigned(words []string, between, form string) (map[string]string, error) {
 	table := make(map[string]string)
 	for _, w := range words {

@@ -45,7 +45,7 @@ func newAuthStatus(a *app) *cobra.Command {
 	}
 }
 
-// savedSignIn describes a saved sign-in for programs.
+// savedSignIn is how the JSON output shows a saved sign-in.
 type savedSignIn struct {
 	Provider string    `json:"provider"`
 	Resource string    `json:"resource,omitempty"`
@@ -55,20 +55,20 @@ type savedSignIn struct {
 	Stored   time.Time `json:"stored"`
 }
 
-// savedSignIns lists the saved sign-ins, and says where they are.
+// savedSignIns is how the JSON output shows the saved sign-ins, and where they are.
 type savedSignIns struct {
 	Vault   savedVault    `json:"vault"`
 	Logins  []savedSignIn `json:"logins"`
 	Secrets []savedSecret `json:"secrets,omitempty"`
 }
 
-// savedSecret describes a secret of the user for programs, without its value.
+// savedSecret is how the JSON output shows a secret of the user, without its value.
 type savedSecret struct {
 	Name    string   `json:"name"`    // entries refer to it as ${secret:NAME}
 	Servers []string `json:"servers"` // those of the configuration that use it
 }
 
-// savedVault says where sign-ins are saved.
+// savedVault is how the JSON output shows where sign-ins are saved.
 type savedVault struct {
 	Path    string `json:"path"`
 	Keeper  string `json:"keeper"`

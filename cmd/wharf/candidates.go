@@ -23,8 +23,8 @@ type candidates struct {
 	completes bool // the server has said that it proposes values
 }
 
-// next returns the candidates for a word of a command, behind the given words. The name of the
-// server, which the command is about, is not among them.
+// next returns the candidates for the next word of a command. words are the words before it,
+// without the name of the server; word is what is typed of it.
 func (c *candidates) next(command string, words []string, word string) []string {
 	var all []string
 	switch first := len(words) == 0; {

@@ -44,7 +44,7 @@ code is that of the step.`,
 	}
 }
 
-// finding is one thing that was checked.
+// finding is the outcome of one check.
 type finding struct {
 	What    string `json:"what"`
 	Value   string `json:"value"`

@@ -66,7 +66,8 @@ func (a *app) tellEvent(e host.Event) {
 // mostOfEvent is how much is shown in a shell of what a server says, in letters.
 const mostOfEvent = 400
 
-// eventText is what a notification says to a person at a shell; "" if it is not for them.
+// eventText returns what a notification says to a person at a shell. It returns "" for a
+// notification that is not for people.
 func eventText(e host.Event) string {
 	switch e.Method {
 	case "", mcp.NotificationProgress, mcp.NotificationCancelled, mcp.NotificationAcknowledged, mcp.NotificationElicitationComplete,
@@ -92,8 +93,8 @@ func eventText(e host.Event) string {
 	return strings.TrimPrefix(e.Method, "notifications/") + " " + dataText(e.Params)
 }
 
-// dataText is a JSON value as a person reads it: a string without its quotes, anything else
-// without blanks.
+// dataText returns a JSON value as a person reads it: a string without its quotes, and anything
+// else without blanks.
 func dataText(value json.RawMessage) string {
 	var text string
 	var compact bytes.Buffer
@@ -106,7 +107,7 @@ func dataText(value json.RawMessage) string {
 	return string(value)
 }
 
-// redacted is text of a server without the secrets that the host knows.
+// redacted returns text of a server without the secrets that the host knows.
 func (a *app) redacted(text string) string {
 	if a.redact == nil {
 		return text
@@ -114,7 +115,7 @@ func (a *app) redacted(text string) string {
 	return a.redact(text)
 }
 
-// redactedJSON is a JSON value of a server without the secrets that the host knows.
+// redactedJSON returns a JSON value of a server without the secrets that the host knows.
 func (a *app) redactedJSON(value json.RawMessage) json.RawMessage {
 	data := a.redacted(string(value))
 	if data != "" && !json.Valid([]byte(data)) { // a secret went over the end of a value

@@ -90,9 +90,9 @@ func (f *flags) registerChecks(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "do not check the arguments and the result against the tool's schemas")
 }
 
-// fileName is the value of a flag that names a file. An empty name is an error: it may come from
-// a variable of a script that was never set. A second value is an error too, since it would
-// silently replace the first.
+// fileName is the value of a flag that names a file. An empty name is an error, because it may come
+// from a variable that was never set. A second value is an error too, because it would silently
+// replace the first.
 type fileName struct{ text *string }
 
 func (n fileName) Type() string   { return "FILE" }
@@ -154,7 +154,8 @@ func (t *timeout) Set(text string) error {
 	return nil
 }
 
-// chosen returns the timeout of the flag, or else of the environment.
+// chosen returns the timeout of the flag, or else that of the environment. given is false if
+// neither has one.
 func (t *timeout) chosen() (limit time.Duration, given bool, err error) {
 	text := os.Getenv(timeoutEnv)
 	if t.given || text == "" {

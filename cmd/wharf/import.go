@@ -186,9 +186,9 @@ func itemOf(before []importItem, f config.Found, s host.Server, name string) imp
 	return item
 }
 
-// compare sets the state of an item by the user's own entry of the same name, if there is one. An
-// item that was given a second name may be the user's entry of its first name, unless an item
-// before it is that entry.
+// compare sets the state of an item. It compares the item with the user's own entry of the same
+// name, if there is one. An item that was given a second name may be the user's entry of its first
+// name, unless an item before it is that entry.
 func (i *importItem) compare(own []host.Server, before []importItem, first string) {
 	for _, mine := range own {
 		keys := differences(asEntry(i.server, mine), mine)

@@ -102,7 +102,7 @@ func (a *app) answerTo(ctx context.Context, q term.Question) (string, error) {
 	return strings.ToLower(strings.TrimSpace(text)), err
 }
 
-// changed says what was done to an entry, for programs.
+// changed is how the JSON output shows what was done to an entry.
 type changed struct {
 	Name  string   `json:"name"`
 	File  string   `json:"file"`

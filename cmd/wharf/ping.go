@@ -24,7 +24,7 @@ server/discover where the protocol no longer has ping.`,
 	}
 }
 
-// pingResult is the answer of a ping for programs.
+// pingResult is how the JSON output shows the answer of a ping.
 type pingResult struct {
 	Server   string  `json:"server"`
 	Era      mcp.Era `json:"era"`

@@ -28,7 +28,7 @@ is fetched. What is installed has the sha256 that is listed, or it is refused.`,
 	}
 }
 
-// listedExtra is an extra for programs.
+// listedExtra is how the JSON output shows an extra.
 type listedExtra struct {
 	extras.Extra
 	URL       string `json:"url"`       // where it is published

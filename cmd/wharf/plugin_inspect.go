@@ -81,7 +81,7 @@ func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info,
 	return info, err
 }
 
-// description is a plugin file for programs.
+// description is how the JSON output shows a plugin file.
 type description struct {
 	File     string    `json:"file"` // "" for a plugin that is part of wharf
 	SHA256   string    `json:"sha256"`
@@ -177,9 +177,9 @@ func providerManifest(p *step.Manifest) *manifest {
 	return out
 }
 
-// pluginTOML is the entry that makes the plugin a transport in the user's configuration.
-// The path is absolute, because the entry may be pasted into a file elsewhere. A JSON
-// string is also a TOML string.
+// pluginTOML returns the entry that makes the plugin a transport in the user's configuration. The
+// path is absolute, because the user may paste the entry into a file elsewhere. A JSON string is
+// also a TOML string.
 func pluginTOML(d description) string {
 	name := strings.TrimSuffix(filepath.Base(d.File), ".wasm")
 	if d.Manifest != nil && d.Manifest.Name != "" {
@@ -218,7 +218,7 @@ func (a *app) printPlugin(d description) error {
 	return a.Print(text)
 }
 
-// facts are the lines for people, each with its name.
+// facts returns the lines about a plugin for people, each with its name.
 func (d description) facts() [][2]string {
 	facts := [][2]string{{"file", cmp.Or(d.File, "part of wharf")}, {"sha256", d.SHA256}, {"size", fmt.Sprintf("%d bytes", d.Size)}}
 	add := func(name, fact string) { facts = append(facts, [2]string{name, fact}) }

@@ -162,8 +162,8 @@ func (a *app) offerSummary(o *pluginstore.Offer) string {
 	return text
 }
 
-// offerFacts are the facts about a plugin. In an update, a changed fact has its old
-// value too.
+// offerFacts returns the facts about a plugin. In an update, a fact that changed has its old value
+// too.
 func offerFacts(o *pluginstore.Offer) []term.Fact {
 	p, was := o.Plugin, o.Was
 	if was == nil {

@@ -36,7 +36,7 @@ func (a *app) onStore(run func(context.Context, *pluginstore.Store, []string) er
 	}
 }
 
-// installed is an installed plugin for programs.
+// installed is how the JSON output shows an installed plugin.
 type installed struct {
 	Name    string    `json:"name"`
 	Plugin  string    `json:"plugin,omitempty"` // its own name

@@ -110,7 +110,7 @@ func (a *app) listPrompts(ctx context.Context, c *client, _ []string) error {
 	return a.printList(append([]mcp.Prompt{}, prompts...), rows) // [] and not null
 }
 
-// promptSignature is how the arguments of a prompt are written on the command line.
+// promptSignature returns the arguments of a prompt as they are written on the command line.
 func promptSignature(arguments []mcp.PromptArgument) string {
 	var required, optional []string
 	for _, argument := range arguments {

@@ -54,8 +54,8 @@ func (r *renderer) print(raw json.RawMessage, write func(string) error, render f
 	return cmp.Or(write(text), r.err)
 }
 
-// result is the text of a tool's result: its blocks one below the other. The structured
-// content repeats the text, so it is shown only if there is no text.
+// result returns the text of a tool's result: its blocks, one below the other. The structured
+// content usually repeats the text, so it is shown only if there is no text.
 func (r *renderer) result(result *mcp.CallToolResult) string {
 	var out strings.Builder
 	text := false
@@ -70,7 +70,7 @@ func (r *renderer) result(result *mcp.CallToolResult) string {
 	return out.String()
 }
 
-// block is one block: text as it is, binary data by its type and size.
+// block returns the text of one block: text as it is, and binary data by its type and size.
 func (r *renderer) block(block *mcp.Content) string {
 	switch block.Type {
 	case mcp.ContentText:
@@ -93,7 +93,8 @@ func (r *renderer) block(block *mcp.Content) string {
 // large picture, and a message thousands of them.
 const mostPictures = 16
 
-// show makes the terminal show a picture, if the terminal can. It is tried for a few only.
+// show makes the terminal show a picture, if the terminal can. It tries only the first few pictures
+// of a result.
 func (r *renderer) show(data string) {
 	if r.tried == mostPictures {
 		return
@@ -104,7 +105,7 @@ func (r *renderer) show(data string) {
 	}
 }
 
-// text is a text as it is, except that one JSON object or array is indented on a terminal.
+// text returns a text as it is. On a terminal it indents a text that is one JSON object or array.
 func (r *renderer) text(text string) string {
 	document := json.RawMessage(strings.TrimSpace(text))
 	if r.app.OutTTY && r.app.flags.output != formatMarkdown && len(document) > 0 && (document[0] == '{' || document[0] == '[') && json.Valid(document) {
@@ -170,7 +171,7 @@ func note(facts ...string) string {
 	return "[" + strings.Join(known, ", ") + "]"
 }
 
-// size is the size of data in base64, when decoded.
+// size returns the size of data in base64, as it is after decoding.
 func size(data string) string {
 	bytes := len(strings.TrimRight(data, "=")) * 3 / 4
 	if bytes == 1 {

@@ -147,7 +147,7 @@ const mostData = 64 << 10
 
 var excerptOfData = term.Excerpt{Bytes: 512, Rows: 6}
 
-// errorDetails is how the JSON output shows an error.
+// errorDetails is an error as the JSON output shows it.
 type errorDetails struct {
 	Code    string          `json:"code"`
 	Message string          `json:"message"`

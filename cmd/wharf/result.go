@@ -73,8 +73,8 @@ func mismatch(raw json.RawMessage, err error) string {
 	return err.Error()
 }
 
-// about is the short description for people: the beginning of the description up to the
-// first blank line, or else the title.
+// about returns the short description for people: the beginning of the description up to the first
+// blank line, or else the title.
 func about(description, title string) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(description), "\n\n")
 	if text == "" {

@@ -40,7 +40,7 @@ Anyone can publish a server. That one is listed says nothing about it.`,
 	return cmd
 }
 
-// listed is how the JSON output shows a server of a registry.
+// listed is a server of a registry as the JSON output shows it.
 type listed struct {
 	Name          string          `json:"name"`
 	Version       string          `json:"version"`

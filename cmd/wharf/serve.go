@@ -92,7 +92,8 @@ func (a *app) serveHTTP(ctx context.Context, servers []host.Server, address stri
 	})
 }
 
-// served is a server that clients reach, for programs. Without a name it is all of them as one.
+// served is how the JSON output shows a server that clients reach. Without a name it is all servers
+// as one.
 type served struct {
 	Name  string `json:"name,omitempty"`
 	URL   string `json:"url"`

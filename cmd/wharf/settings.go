@@ -174,7 +174,7 @@ func (s *settings) shown() []host.Server {
 	return slices.Concat(own, project)
 }
 
-// wanted are the enabled ones of the shown servers.
+// wanted returns the servers of shown that are enabled.
 func (s *settings) wanted() []host.Server {
 	return slices.DeleteFunc(s.shown(), func(server host.Server) bool { return server.Disabled })
 }
@@ -226,7 +226,7 @@ func (s *settings) addInstalled() error {
 	return nil
 }
 
-// files are the paths that the settings were read from and refer to.
+// files returns the paths of the files that the settings were read from or refer to.
 func (s *settings) files() []string {
 	var paths []string
 	if path, err := config.UserPath(); s.path != "" {

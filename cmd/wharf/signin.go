@@ -132,7 +132,8 @@ func refusesSaved(server string) string {
 	return plain.Name(server, plain.NameColumns) + " refuses the API key or token that is saved for it."
 }
 
-// placeOfHeader says where a person writes a header of a server at a url.
+// placeOfHeader says where the person has to write a header for the server: behind -H, or in its
+// entry.
 func (a *app) placeOfHeader() string {
 	if a.address != "" {
 		return "behind -H, as 'X-API-Key: …'"
@@ -184,7 +185,7 @@ func (a *app) questionFor(q signin.Question) term.Question {
 	}
 }
 
-// showCode shows a code and where to type it.
+// showCode shows the person a code, and where to type it.
 func (a *app) showCode(_ context.Context, c signin.Code) {
 	defer a.Still()()
 	fmt.Fprintf(a.Err, "%s  %s\nand type the code\n  %s\n", a.Own("To sign in to %s, visit", plain.Name(c.Server, plain.NameColumns)),

@@ -149,7 +149,8 @@ func offerServers(servers []host.Server, words []string) ([]string, cobra.ShellC
 	return offer(names)
 }
 
-// dottedTools are the tools of a server in the form SERVER.TOOL, where a word begins so.
+// dottedTools returns the tools of a server as SERVER.TOOL, if word begins with the name of a
+// server and a dot.
 func dottedTools(s *settings, word string) (all []string) {
 	for at := strings.LastIndexByte(word, '.'); at > 0; at = strings.LastIndexByte(word[:at], '.') {
 		if server, found := s.find(word[:at]); found {
@@ -181,8 +182,7 @@ func offer(words []string) ([]string, cobra.ShellCompDirective) {
 	return words, directive
 }
 
-// knownOf returns what is known of a server since it was last used, as far as its entry
-// permits it.
+// knownOf returns the lists of a server from its last use, without what its entry forbids.
 func knownOf(server host.Server) (c candidates) {
 	snapshot, err := catalogue.Open(catalogueDir()).Load(catalogue.KeyOf(server))
 	if err != nil {

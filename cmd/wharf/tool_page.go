@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// toolPage is all that a server says of a tool, for people: what it does, its arguments
-// and its result, and a command line that calls it.
+// toolPage returns all that a server says of a tool, for people: what it does, its arguments and
+// its result, and a command line that calls it.
 func (a *app) toolPage(tool mcp.Tool) string {
 	var out strings.Builder
 	title := tool.Title
@@ -139,7 +139,7 @@ func (a *app) writeProperty(out *strings.Builder, p args.Property, indent int) {
 	}
 }
 
-// claims are the hints of a server about its tool, in words.
+// claims returns the hints of a server about its tool, in words.
 func claims(tool mcp.Tool) (words []string) {
 	if h := tool.Annotations; h != nil {
 		for _, claim := range []struct {

@@ -87,7 +87,7 @@ func clipped(text string) string {
 	return text
 }
 
-// toolTable has a row for each tool. Names begin with the given text.
+// toolTable returns a table with a row for each tool. before stands in front of each name.
 func toolTable(before string, tools []mcp.Tool) plain.Table {
 	rows := plain.Table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, tool := range tools {
@@ -200,8 +200,8 @@ func toolsOf(ctx context.Context, h *host.Host, server host.Server) ([]mcp.Tool,
 	return tools, err
 }
 
-// signature is how the arguments of a tool are written on the command line,
-// the required ones first, the others in brackets.
+// signature returns the arguments of a tool as they are written on the command line: the required
+// ones first, and the others in brackets.
 func signature(tool mcp.Tool) string {
 	schema := args.ReadSchema(tool.InputSchema)
 	var words []string

@@ -45,10 +45,10 @@ const (
 	margin = timeColumn + 4 // of what stands below a row
 )
 
-// columns are those of stdout.
+// columns returns how many columns stdout has.
 func (d *diagram) columns() int { return cmp.Or(d.terminal.Width, unknownWidth) }
 
-// arrowColumn is the width of the column between client and server.
+// arrowColumn returns the width of the column between client and server.
 func (d *diagram) arrowColumn() int {
 	return min(max(d.columns()-timeColumn-nameColumn-leastMessage-6, leastArrow), longestArrow)
 }
@@ -210,7 +210,7 @@ func isFault(l *trace.Line) bool {
 	return failed(l)
 }
 
-// arrow is the column between client and server.
+// arrow returns the text of the column between client and server.
 func (d *diagram) arrow(l *trace.Line) string {
 	if text := happening(l); text != "" {
 		return d.rule(text)
@@ -260,13 +260,14 @@ func label(l *trace.Line, room int) string {
 	return " " + plain.Clip(name, room-2-utf8.RuneCountInString(id)) + id + " "
 }
 
-// rule is a line across the column for what is not a message.
+// rule returns the column between client and server for a line that is no message: a line with text
+// in it.
 func (d *diagram) rule(text string) string {
 	text = "·· " + plain.Clip(text, d.arrowColumn()-6) + " "
 	return text + strings.Repeat("·", d.arrowColumn()-utf8.RuneCountInString(text))
 }
 
-// span is a duration in three digits or so.
+// span returns a duration with about three digits.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -277,8 +278,8 @@ func span(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// summary is the text of a line: the params of a request, the content of an answer, or
-// the reason of a failure.
+// summary returns the text of a line: the params of a request, the content of an answer, or the
+// reason of a failure.
 func summary(l *trace.Line) string {
 	text := l.Why
 	switch {
@@ -294,7 +295,7 @@ func summary(l *trace.Line) string {
 	return text
 }
 
-// envelope is what a diagram reads of a message.
+// envelope holds the parts of a message that a diagram shows.
 type envelope struct {
 	Params, Result json.RawMessage
 	Error          *struct {
@@ -303,7 +304,7 @@ type envelope struct {
 	}
 }
 
-// content is the part of a message that is not in its label.
+// content returns the part of a message that its label does not have.
 func content(message []byte) string {
 	var m envelope
 	switch json.Unmarshal(message, &m); {

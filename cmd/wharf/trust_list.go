@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// decision is a line of the list, for programs.
+// decision is how the JSON output shows a line of the list.
 type decision struct {
 	Project string      `json:"project"`
 	File    string      `json:"file"`

@@ -62,8 +62,8 @@ func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision
 	return trust.NotNow, nil
 }
 
-// approvalFacts returns what is known of a server of a project: at most limit bytes of
-// each value; 0 is no limit.
+// approvalFacts returns what is known of a server of a project, with at most limit bytes of each
+// value. A limit of 0 cuts nothing.
 func (a *app) approvalFacts(p trust.Approval, limit int) string {
 	rest := "; `wharf trust show " + plain.Name(p.Server, plain.NameColumns) + "` prints all"
 	most := ofFacts
@@ -91,7 +91,8 @@ func (a *app) approvalFacts(p trust.Approval, limit int) string {
 	return out.String()
 }
 
-// approvalChanges returns how a server differs from the one that was decided on.
+// approvalChanges returns how a server differs from the one that the person decided on. It shows at
+// most limit bytes of each value, and then rest.
 func (a *app) approvalChanges(p trust.Approval, limit int, rest string) string {
 	if len(p.Changes) == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// approvalJSON is all that an approval covers, for programs.
+// approvalJSON is how the JSON output shows all that an approval covers.
 type approvalJSON struct {
 	Project  string       `json:"project"`
 	File     string       `json:"file"`

@@ -129,7 +129,8 @@ func (a *app) versionsOf(ctx context.Context, c *registry.Client, r config.Regis
 	return v, err
 }
 
-// addressOf returns the address of the registry of an entry, whatever the environment says.
+// addressOf returns the address of the registry that an entry came from. The environment does not
+// change it.
 func addressOf(r config.Registry) string {
 	if r.Address == "" {
 		return registry.Official

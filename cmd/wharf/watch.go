@@ -96,7 +96,7 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 	return nil
 }
 
-// warnOfAbsent warns of resources that are neither listed nor can be read. They are followed
+// warnOfAbsent warns of resources that are not listed and cannot be read. The command follows them
 // all the same, because they may appear.
 func (c *client) warnOfAbsent(ctx context.Context, uris []string) {
 	if len(uris) == 0 {

@@ -106,7 +106,7 @@ func (e *entry) checkProvider(name string) {
 	}
 }
 
-// setting reads one value of any shape that a provider may ask for.
+// setting reads a value that a provider may ask for: a text, a list, a table, true or false.
 func (e *entry) setting(key string) any {
 	switch v := e.values[key].(type) {
 	case string, bool:

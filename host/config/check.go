@@ -90,7 +90,7 @@ func (e *entry) checkTarget(s *Server) {
 	}
 }
 
-// written returns a key and its text as they are written in the file.
+// written returns a key and its text in the syntax of the file, for an error.
 func (e *entry) written(key, text string) string {
 	switch e.doc.format {
 	case formatJSON:

@@ -231,12 +231,12 @@ func UserPath() (string, error) {
 	return filepath.Join(dir, "wharf", "wharf.toml"), nil
 }
 
-// Read reads one file, by [Parse]. For a file in a project, what clients call the folder of
-// their workspace is the folder of the project; for any other file it is the folder of the
-// file. A relative dir and env_file count from there, and a command that is a relative path
-// from dir, or from there too; arguments stay as they are written. A ${file:PATH} and the
-// files of certificates count from the folder of the file. A user's own file of a client has
-// no workspace: an entry that refers to one is left out.
+// Read reads one file, by [Parse], and resolves its paths. The workspace of a file in a project is
+// the folder of the project; that of any other file is its own folder. A relative dir and env_file
+// start at the workspace. A command that is a relative path starts at dir, or at the workspace if
+// there is no dir. Arguments stay as they are written. A ${file:PATH} and the files of certificates
+// start at the folder of the file. A user's own file of a client has no workspace: an entry that
+// refers to one is left out.
 func Read(path string) (*File, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -272,10 +272,10 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads the text of a file. The path is for errors. It also tells the format (.toml,
-// .json, .jsonc and .yaml are clear, otherwise the first line decides) and the client whose
-// file it is, and the files of plugins count from its folder. Every mistake is found at once:
-// the error joins one [Error] for each.
+// Parse reads the text of a file. The path is for errors, and the files of plugins start at its
+// folder. The path also tells the format (.toml, .json, .jsonc and .yaml are clear, otherwise the
+// first line decides) and the client whose file it is. Parse finds every mistake at once: the error
+// joins one [Error] for each.
 func Parse(path string, data []byte) (*File, error) { return parse(path, data, place{}) }
 
 func parse(path string, data []byte, at place) (*File, error) {

@@ -176,7 +176,8 @@ func (d *Discovery) readFolder(folder string) {
 	}
 }
 
-// denials reads the settings of Claude Code in the folder of a project file of it.
+// denials reads the settings of Claude Code that stand in the same folder as p, if p is a file of
+// Claude Code.
 func (d *Discovery) denials(root *os.Root, p Project) (denied denials) {
 	if !hasDenials(p.Path()) {
 		return denied

@@ -37,7 +37,7 @@ type branch struct {
 	line  int // of the key itself; 0 where it is not known
 }
 
-// grow adds a key and those above it.
+// grow adds the key at a path, and those above it that are missing.
 func (b *branch) grow(path []string, line int) {
 	for _, name := range path {
 		next := b.below[name]
@@ -56,7 +56,7 @@ func (b *branch) grow(path []string, line int) {
 	}
 }
 
-// at returns the keys below a path; it may be nil.
+// at returns the branch of the key at a path, or nil.
 func (b *branch) at(path []string) *branch {
 	for _, name := range path {
 		if b == nil {
@@ -90,8 +90,8 @@ func (d *document) under(keys ...string) []string {
 	return nil
 }
 
-// lineOf returns the line of a key. A key without a line of its own has that of the first key
-// below it: [servers.x.env] without [servers.x].
+// lineOf returns the line of a key. A table may exist only by its keys, such as [servers.x] by
+// [servers.x.env]: it has the line of its first key.
 func (d *document) lineOf(keys []string) int {
 	path := slices.Clone(keys)
 	for b := d.keys.at(keys); ; b = b.below[b.names[0]] {

@@ -111,7 +111,8 @@ func nameless(doc *document, path []string) *Error {
 	return nil
 }
 
-// within calls read with an entry for a table below e. Its mistakes count as mistakes of e.
+// within calls read with an entry for values, the table at key below e. A mistake in that table
+// counts as a mistake of e.
 func (e *entry) within(key string, values map[string]any, read func(inner *entry)) {
 	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), key), subject: e.subject, values: values}
 	read(inner)
@@ -149,7 +150,8 @@ func (e *entry) lines() map[string]int {
 	return lines
 }
 
-// lineOf returns the line of a field, or the nearest line that is known.
+// lineOf returns the line of a field. If that is not known, it returns the line of the key above
+// the field.
 func (e *entry) lineOf(field string) int {
 	key, inner, _ := strings.Cut(field, ".")
 	key, _, _ = strings.Cut(key, "[")
@@ -241,7 +243,7 @@ func (e *entry) texts(key string) map[string]string {
 	return texts
 }
 
-// asText returns the text of a scalar.
+// asText returns the text of a scalar; ok is false for any other value.
 func asText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -57,7 +57,7 @@ func ParseEnv(path, text string) (map[string]string, error) {
 	return env, nil
 }
 
-// envValue returns a value without its quotes, or its comment.
+// envValue returns a value without its quotes and without the comment behind it.
 func envValue(text string) (value string, ok bool) {
 	if text == "" {
 		return "", true

@@ -85,7 +85,7 @@ func (s Server) Secrets() []Reference {
 	})
 }
 
-// pieces calls see for each value, with the parts of that value.
+// pieces calls see with the parts of each value that may hold a variable.
 func (s Server) pieces(see func([]piece)) {
 	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
 		pieces, _ := split(value, vars{unset, s.Inputs})
@@ -176,7 +176,7 @@ type expansion struct {
 	wrong   []*Error
 }
 
-// all goes through every value that may hold a variable.
+// all replaces every value of the server that may hold a variable.
 func (x *expansion) all() {
 	s := x.server
 	s.Command = x.text("command", s.Command)
@@ -255,8 +255,8 @@ func (x *expansion) check() {
 	}
 }
 
-// checkURL refuses a url that is no address of a server. Its error leaves out the url itself,
-// which may carry a secret.
+// checkURL returns an error for a url that cannot be the address of a server. The error leaves out
+// the url, which may carry a secret.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
@@ -292,7 +292,7 @@ type piece struct {
 
 func (p piece) isSecret() bool { return p.secret != Reference{} }
 
-// joined returns a value with its secrets as they are written.
+// joined returns a value in one text, with each secret as it is written in the file.
 func joined(pieces []piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
@@ -304,7 +304,7 @@ func joined(pieces []piece) string {
 	return b.String()
 }
 
-// vars says what replaces the names in a value.
+// vars holds the functions that replace names in a value.
 type vars struct {
 	lookup func(string) (string, bool)
 	inputs []Input

@@ -66,7 +66,8 @@ func ClientFiles(ids ...string) (paths []string) {
 	return paths
 }
 
-// clientFiles returns each path on this machine that a file of a client may have, once.
+// clientFiles yields each path on this machine at which a client may have a file, each path once,
+// with its client.
 func clientFiles(ids []string) iter.Seq2[*client, string] {
 	return func(yield func(*client, string) bool) {
 		seen := make(map[string]bool)
@@ -89,7 +90,7 @@ func clientFiles(ids []string) iter.Seq2[*client, string] {
 	}
 }
 
-// find reads a file, if it is there and has servers.
+// find reads the file at a path. there is false if there is no file, or if the file has no servers.
 func find(c *client, path, cwd string) (f Found, there bool) {
 	f = Found{ID: c.id, Client: c.name, Path: path}
 	info, err := os.Stat(path)

@@ -101,7 +101,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	return f
 }
 
-// texts returns the texts of a list, which may be one text.
+// texts returns the texts of the list at a path. A single text counts as a list.
 func (d *document) texts(path ...string) (texts []string) {
 	v := d.at(path)
 	list, _ := v.([]any)
@@ -116,8 +116,8 @@ func (d *document) texts(path ...string) (texts []string) {
 	return texts
 }
 
-// forbid adds the rules of a list. A name with a colon or a parenthesis is one of the client's
-// own tools, and is passed over.
+// forbid adds a rule for each name in the list at a path. It passes over a name with a colon or a
+// parenthesis, which is one of the client's own tools.
 func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 	for _, name := range doc.texts(path...) {
 		if !strings.ContainsAny(name, ":(") {
@@ -309,7 +309,8 @@ func (r toolRule) of(server string) (rests []string) {
 	return slices.Compact(rests)
 }
 
-// fitsPattern reports whether a name fits a pattern, in which "*" stands for any characters.
+// fitsPattern reports whether a name fits a pattern. A "*" in the pattern stands for any
+// characters.
 func fitsPattern(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	last := len(parts) - 1

@@ -269,7 +269,7 @@ func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 	return c
 }
 
-// ownerByMarks returns the client that alone has a key which occurs in one of these entries.
+// ownerByMarks returns the only client that uses a key which one of the entries has, or nil.
 func (d *document) ownerByMarks(root []string) *client {
 	gemini := d.anyEntry(root, func(t map[string]any) bool {
 		_, trusted := t["trust"].(bool)
@@ -409,7 +409,8 @@ func misplaced(doc *document) *Error {
 	return nil
 }
 
-// nearestProject returns the innermost folder of the sections that contains folder, or "".
+// nearestProject returns the innermost folder of the sections that contains folder, or "" if none
+// does.
 func nearestProject(sections []section, folder string) (nearest string) {
 	for _, s := range sections {
 		if holds(s.folder, folder) && len(s.folder) > len(nearest) {

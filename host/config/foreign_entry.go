@@ -92,7 +92,7 @@ func (e *entry) lookalike(key, better string) *Error {
 	return e.mistake(key, "is not used by wharf; did you mean %s?", better)
 }
 
-// unused notes the keys of an entry that are not read.
+// unused returns a note for each key of an entry that is not read.
 func (e *entry) unused() (notes []*Error) {
 	for _, key := range e.keys() {
 		switch {
@@ -196,7 +196,7 @@ func (e *entry) normalize(c *client) {
 	maps.DeleteFunc(e.values, func(_ string, v any) bool { return v == nil })
 }
 
-// ofGoose reports whether an entry is no server but part of Goose.
+// ofGoose reports whether an entry is a part of Goose itself and no server.
 func (e *entry) ofGoose() bool {
 	kind, _ := e.values["type"].(string)
 	if inner, ok := e.values["config"].(map[string]any); ok && kind == "" {
@@ -290,7 +290,8 @@ func (e *entry) foreignEnv() map[string]string {
 	return env
 }
 
-// foreignHeaders reads headers, and those whose values are in variables.
+// foreignHeaders reads the headers of an entry. Some clients name a variable in place of a header's
+// value; it becomes ${NAME}.
 func (e *entry) foreignHeaders() map[string]string {
 	headers := e.texts(e.first(foreignKeys.headers))
 	for name, variable := range e.texts(e.first(foreignKeys.headerVariables)) {
@@ -329,7 +330,7 @@ func (e *entry) disabledTools() []string {
 	return list
 }
 
-// first returns the first of the keys that the entry has.
+// first returns the first of the keys that the entry has, or "".
 func (e *entry) first(keys []string) string {
 	given := slices.IndexFunc(keys, func(key string) bool { return e.values[key] != nil })
 	return keys[max(given, 0)]
@@ -363,7 +364,7 @@ func (e *entry) foreignTimeouts(unit time.Duration) (request, start time.Duratio
 	return request, start
 }
 
-// unitOf returns the unit that the name of a key tells, or else the given one.
+// unitOf returns the unit in the name of a key, such as timeout_ms, or unit if the name has none.
 func unitOf(key string, unit time.Duration) time.Duration {
 	switch {
 	case strings.HasSuffix(key, "_sec"):

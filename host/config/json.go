@@ -21,8 +21,8 @@ const (
 
 var errDepth = errors.New("it nests too deeply")
 
-// readJSON parses a file in JSON. It allows what editors allow: comments, and commas before a
-// closing bracket.
+// readJSON parses a file in JSON. It allows comments, and commas before a closing bracket, as
+// editors do.
 func readJSON(path string, data []byte) (*document, error) {
 	data = strict(data)
 	w := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), keys: &branch{}, lines: 1}

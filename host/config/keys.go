@@ -99,7 +99,8 @@ var tlsKeys = keys{
 	{"name", "text", "the host of the url or address", "The name that the server's certificate is to have.", `name = "mcp.internal"`},
 }
 
-// authKeys are the keys of an auth table that are not the provider's.
+// authKeys are the keys of an auth table that Wharf reads itself; all others belong to the
+// provider.
 var authKeys = keys{
 	{"provider", "text", "`oauth`", "The plugin that signs in: `oauth`, `bearer`, `helper`, one of yours, or `none`.", `provider = "bearer"`},
 	{"command", "list of texts", "none", "A program that the provider may run, and its arguments.", `command = ["corp-token", "--json"]`},

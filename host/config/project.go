@@ -38,7 +38,8 @@ func (s Server) Release(names []string, lookup func(string) (string, bool)) (Ser
 	return out, err
 }
 
-// Claim returns the project's entry that s was released from.
+// Claim returns the project's entry from which [Server.Release] made s. released is false if s was
+// not made so.
 func (s Server) Claim() (claim Server, released bool) {
 	if s.claim == nil {
 		return Server{}, false
@@ -144,7 +145,7 @@ func authority(url string) string {
 }
 
 // bind makes an entry of a project independent of the working folder. It replaces the words by
-// which editors mean the folder of the project, and resolves relative paths from that folder.
+// which editors mean the project's folder, and lets relative paths start at that folder.
 func (s *Server) bind(p Project) {
 	s.replaceWords(p.Folder)
 	s.Project = &p

@@ -72,7 +72,8 @@ func continueSyntax(_, value string) (string, error) {
 	return out, nil
 }
 
-// replaceAll replaces what matches, and writes all else as a text.
+// replaceAll replaces each match of a pattern, and escapes the text between the matches with
+// literal.
 func replaceAll(pattern *lazyregexp.Regexp, value string, replace func(match []string) string) string {
 	var b strings.Builder
 	end := 0

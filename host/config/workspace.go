@@ -112,8 +112,8 @@ func startsHere(word string) bool {
 	return word == "." || word == ".." || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 }
 
-// place replaces the words by which clients mean the folder of their workspace, and resolves
-// relative paths from it. If there is no workspace, it changes nothing.
+// place replaces the words by which clients mean the folder of their workspace, and lets relative
+// paths start at folder. If folder is "" or has a variable, it changes nothing.
 func (s *Server) place(folder string) {
 	if folder == "" || strings.Contains(folder, "$") {
 		return
@@ -214,7 +214,8 @@ func (s *Server) noteScript(e *entry) {
 	}
 }
 
-// within returns a path resolved from a folder. It leaves one that begins with a variable.
+// within returns path, which starts at folder if it is relative. It leaves a path that begins with
+// a variable as it is.
 func within(folder, path string) string {
 	if filepath.IsAbs(path) || strings.HasPrefix(path, "$") || strings.HasPrefix(path, "~") {
 		return path

@@ -82,16 +82,15 @@ func checkAccess(kind Kind, access string) error {
 	return nil
 }
 
-// sorted returns accesses sorted, each once, as an entry has them.
+// sorted joins lists of accesses into one, sorted, with each access once.
 func sorted(accesses ...[]string) []string {
 	all := slices.Concat(accesses...)
 	slices.Sort(all)
 	return append([]string{}, slices.Compact(all)...)
 }
 
-// askedFor returns nil if a plugin can use an access, and else an error that says why not. A
-// provider that wants [Discover] may be granted any origin by its name, even one that is not
-// public.
+// askedFor returns an error if a plugin does not ask for an access and so cannot use it. A provider
+// that wants [Discover] may be granted any origin by its name, even one that is not public.
 func askedFor(p Installed, access string) error {
 	if slices.Contains(p.Asked, access) || access == Serve && (slices.Contains(p.Asked, "process") || slices.Contains(p.Asked, "stream")) {
 		return nil

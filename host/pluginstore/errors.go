@@ -14,7 +14,7 @@ func lockError(err error) error {
 	return &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("installed plugins: %w", err)}
 }
 
-// missing says that no plugin of a name is installed.
+// missing returns the error for a name under which no plugin is installed.
 func missing(name string) error {
 	return &hosterr.Error{
 		Kind: hosterr.ErrConfig,
@@ -23,7 +23,7 @@ func missing(name string) error {
 	}
 }
 
-// taken says that a name belongs to another plugin.
+// taken returns the error for a name that belongs to another plugin.
 func taken(name string) error {
 	return &hosterr.Error{
 		Kind: hosterr.ErrConfig,
@@ -32,12 +32,12 @@ func taken(name string) error {
 	}
 }
 
-// unsigned says that a file lacks the signature that it must have.
+// unsigned returns the error for a file that lacks the signature that it must have.
 func unsigned(problem, hint string) error {
 	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: errors.New(problem), Hint: hint}
 }
 
-// unreachable says that a source did not return the file that was asked for.
+// unreachable returns the error for a source that did not return the file that was asked for.
 func unreachable(err error) error {
 	kind := hosterr.ErrUnreachable
 	if errors.Is(err, context.DeadlineExceeded) {

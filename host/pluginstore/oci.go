@@ -32,7 +32,7 @@ var (
 	parameter       = lazyregexp.New(`([a-z]+)="([^"]*)"`)
 )
 
-// parseArtifact reads what follows "oci://".
+// parseArtifact reads the part of a source behind "oci://".
 func parseArtifact(text string) (*artifact, error) {
 	m := artifactPattern.FindStringSubmatch(text)
 	if m == nil {

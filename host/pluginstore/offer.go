@@ -307,7 +307,7 @@ func (s *Store) compare(o *Offer) error {
 	return nil
 }
 
-// hostOf is the host of a source, or "".
+// hostOf returns the host in a source, or "" if the source has none.
 func hostOf(source string) string {
 	_, rest, _ := strings.Cut(source, "://")
 	host, _, _ := strings.Cut(rest, "/")

@@ -68,7 +68,8 @@ func parseSource(text string) (source, error) {
 	return source{Text: text, url: u}, nil
 }
 
-// Read fetches a plugin, once, and the files beside it. Extras are read by [Store.readExtra].
+// Read fetches a plugin and the files beside it, each once. It does not know extras:
+// [Store.readExtra] reads those.
 func (s source) Read(ctx context.Context) (*download, error) {
 	switch {
 	case s.url != nil:
@@ -91,8 +92,8 @@ func (s source) Read(ctx context.Context) (*download, error) {
 	return p, nil
 }
 
-// download gets the plugin, its signature, and a key only where there is a
-// signature to check with it.
+// download fetches the plugin and its signature from a url. It fetches the key only if there is a
+// signature to check.
 func (s source) download(ctx context.Context) (*download, error) {
 	web, err := newWeb(s.url)
 	if err != nil {

@@ -40,7 +40,8 @@ func unexpectedChanges(was, now Installed) []string {
 
 func moment(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.DateTime) }
 
-// unversioned returns the name of a file without the version in it, which an update changes.
+// unversioned returns the name of a file without the version in it, so that the names of two
+// versions compare as equal.
 func unversioned(file, version string) string {
 	return strings.ReplaceAll(file, strings.TrimPrefix(version, "v"), "")
 }

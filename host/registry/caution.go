@@ -86,8 +86,8 @@ func (o *Option) notOfCargo() string {
 	return fmt.Sprintf("the program %s is %s; cargo installs programs into %s, so it may be another program of that name", o.program, found, places[0])
 }
 
-// packageAt returns the index of the package among the arguments. Those before it are for the
-// program that runs the package.
+// packageAt returns the index of the package among the arguments. The arguments before it belong to
+// the program that runs the package.
 func (o *Option) packageAt(args []string) int {
 	for i, arg := range args {
 		if arg == escaped(o.Runs) {

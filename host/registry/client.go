@@ -186,7 +186,7 @@ func (c *Client) Search(ctx context.Context, words []string, limit int) (*Found,
 	}
 }
 
-// has reports whether the name, title and description of a server have all words.
+// has reports whether each of the words occurs in the name, title or description of a server.
 func (s *Server) has(words []string) bool {
 	text := strings.ToLower(s.Name + "\n" + s.Title + "\n" + s.Description)
 	for _, w := range words {

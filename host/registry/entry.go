@@ -143,7 +143,8 @@ func (f filler) table(words []word) map[string]string {
 	return table
 }
 
-// words fills the arguments.
+// words returns the arguments with their answers. It leaves out an argument that passes on a
+// variable which env lacks.
 func (f filler) words(words []word, env map[string]string) (args []string) {
 	for _, w := range words {
 		_, set := env[w.ifSet]

@@ -98,7 +98,8 @@ func (m *manifest) compile(o *Option, dir string) error {
 	return nil
 }
 
-// places returns the folders that a manifest may name.
+// places maps the names that a manifest may use in ${NAME} to the folders and separators that they
+// mean. dir is the folder of the bundle.
 func places(dir string) map[string]string {
 	known := map[string]string{"__dirname": dir, "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator)}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -110,7 +111,7 @@ func places(dir string) map[string]string {
 	return known
 }
 
-// bundled reads the texts of a manifest.
+// bundled makes templates of the texts in a manifest.
 type bundled struct {
 	*Option
 	manifest *manifest

@@ -85,7 +85,7 @@ func mergeTable(old []word, matched map[string]bool, now, want map[string]string
 	return merged
 }
 
-// withVersion returns the arguments with the version of the package replaced by this one.
+// withVersion returns the arguments, in which the package has the version of the option.
 func (o *Option) withVersion(args []string) []string {
 	out := slices.Clone(args)
 	name, version := splitVersion(o.Runs)
@@ -97,7 +97,7 @@ func (o *Option) withVersion(args []string) []string {
 	return out
 }
 
-// splitVersion splits id@version and image:tag. The first character of an id may be an @.
+// splitVersion splits id@version and image:tag into their two parts. An id may begin with an @.
 func splitVersion(spec string) (name, version string) {
 	if i := strings.LastIndexAny(spec, "@:"); i > 0 && i > strings.LastIndexByte(spec, '/') {
 		return spec[:i], spec[i+1:]

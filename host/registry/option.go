@@ -30,7 +30,7 @@ type Option struct {
 	headers []word
 }
 
-// Inputs returns what a person has to give, or may give.
+// Inputs returns what a person has to give, or may give, before the option can be used.
 func (o *Option) Inputs() []Input { return slices.Clone(o.inputs) }
 
 // Options returns the ways to run the server, in the order of the registry. Packages come before

@@ -58,7 +58,7 @@ func (o *Option) checkPlaces(r runner, own []word) error {
 	return nil
 }
 
-// hasInputs reports whether a person gives a part of an argument.
+// hasInputs reports whether a part of an argument is the answer of a person.
 func (w word) hasInputs() bool {
 	return slices.ContainsFunc(w.texts, func(t template) bool {
 		return slices.ContainsFunc(t, func(p part) bool { return p.input != "" })

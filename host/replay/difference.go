@@ -54,7 +54,7 @@ type Report struct {
 	Differences []Summary   `json:"differences"` // all, the most frequent first
 }
 
-// tally counts differences during a replay. The Count of its keys is 0.
+// tally counts differences during a replay. A key is a Summary whose Count is 0.
 type tally map[Summary]int
 
 // summaries returns what was counted.
@@ -70,7 +70,7 @@ func (t tally) summaries() []Summary {
 	return list
 }
 
-// same reports whether got is the recorded call c.
+// same reports whether got, a call of the replay, is the recorded call c.
 func (c *call) same(got *call) bool {
 	if c.op != got.op {
 		return false

@@ -132,7 +132,7 @@ func ending(result int32, trap string) string {
 	return string(abi.AppendReturn(nil, result))
 }
 
-// compares reports whether calls of that function are compared.
+// compares reports whether the replay compares calls of that function.
 func (p *player) compares(op abi.Call) bool {
 	switch {
 	case op == abi.CallLog:

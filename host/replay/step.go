@@ -95,7 +95,7 @@ func carries(op abi.Call) bool { return guest.PointerArg(op) >= 0 && op != abi.C
 // reads reports whether a call only reads the payload.
 func reads(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }
 
-// weight is roughly how much memory a step takes, in bytes.
+// weight returns roughly how many bytes of memory a step takes.
 func (s *step) weight() int {
 	n := 256 + len(s.bytes) + len(s.random) + 8*len(s.clock)
 	for i := range s.calls {

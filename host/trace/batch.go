@@ -54,7 +54,7 @@ func (r *Recorder) add(e entry, msg []byte) {
 	b.Entries = append(b.Entries, e)
 }
 
-// keep copies text to a batch.
+// keep appends text to the text of a batch, and returns where it lies there.
 func keep(b *batch, text []byte) span {
 	from := len(b.Text)
 	b.Text = append(b.Text, text...)

@@ -60,7 +60,7 @@ func (w *writer) End() error {
 	return nil
 }
 
-// write writes a line, in another file if this one is full.
+// write writes a line. If the file has no room for it, write first goes on to the next file.
 func (w *writer) write(r *Record) {
 	if w.file != nil && w.room <= 0 && w.out.Err == nil {
 		w.rotate()

@@ -73,7 +73,7 @@ type scan struct {
 
 func (s *scan) unpin(words ...string) { s.unpinned = append(s.unpinned, words...) }
 
-// valueOf returns the value of a word of the form --flag=value, and any other word whole.
+// valueOf returns the value of a word of the form --flag=value. It returns any other word whole.
 func valueOf(word string) string {
 	if _, value, assigned := strings.Cut(word, "="); assigned && strings.HasPrefix(word, "-") {
 		return value
@@ -105,7 +105,7 @@ func (s *scan) word(word string) kind {
 	return what
 }
 
-// from returns a word as a path from the folder that the command runs in.
+// from returns a word as a path. A relative path starts at the folder in which the command runs.
 func (s *scan) from(word string) string {
 	if word = filepath.FromSlash(word); filepath.IsAbs(word) {
 		return word

@@ -36,7 +36,7 @@ func (e Entry) lines() []string {
 	return lines
 }
 
-// text returns the values as one text, in which words can be told apart.
+// text returns the values of a fact as one text, in which a person can tell words apart.
 func (f Fact) text() string {
 	text, _ := f.Text(0)
 	return text

@@ -63,7 +63,7 @@ func DefaultDir() (string, error) {
 // Path returns the file of decisions, which need not exist.
 func (s *Store) Path() string { return s.folder.Path(recordsFile) }
 
-// about returns the decision about a key, or nil.
+// about returns the decision about the server of a key, or nil.
 func about(records []Record, k key) *Record {
 	if i := slices.IndexFunc(records, func(r Record) bool { return r.key() == k }); i >= 0 {
 		return &records[i]

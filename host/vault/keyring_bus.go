@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// reachable returns an error if there is no session bus. The D-Bus library would then run
+// reachable returns an error if there is no session bus. Without one, the D-Bus library would run
 // dbus-launch, which leaves a daemon behind that has no keyring either.
 func reachable() error {
 	if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" && a != "autolaunch:" {

@@ -39,7 +39,8 @@ func newLocks(f *securedir.Folder) *locks {
 	return &locks{folder: f, procs: make(map[string]*procLock), files: make(map[string]*fileLock)}
 }
 
-// take locks a name, and returns the function that unlocks it.
+// take locks a name in this process, and then the file for other processes. It returns the function
+// that unlocks both.
 func (l *locks) take(ctx context.Context, name, file string) (func(), error) {
 	if err := l.folder.Claim(); err != nil {
 		return nil, err

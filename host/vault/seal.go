@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// sealSize is how many bytes a sealed value is longer than the value.
+// sealSize is how many bytes longer a sealed value is than the value.
 const sealSize = chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
 
 // The first part of the additional data. It differs between the kinds of sealed values.

@@ -94,7 +94,7 @@ func (v *Vault) Load(ctx context.Context, key Key) (Record, bool, error) {
 	return r, r.Generation != 0, nil
 }
 
-// load returns the zero Record if the store has none.
+// load returns the record of a key, or the zero Record if there is none.
 func (v *Vault) load(ctx context.Context, key Key) (Record, error) {
 	if err := key.check(); err != nil {
 		return Record{}, err

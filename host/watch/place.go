@@ -62,7 +62,8 @@ func split(path string) (root string, names []string) {
 	return root, names
 }
 
-// differs reports whether the file was replaced or written to.
+// differs reports whether a file was replaced or written to between two looks at it. Either look
+// may have found no file.
 func differs(before, now os.FileInfo) bool {
 	if before == nil || now == nil {
 		return before != now

@@ -51,7 +51,8 @@ func (d *document) set(path []string, value any) error {
 	return d.insert(path, value)
 }
 
-// wrappedIn returns the text of a new value, on one line inside of an inline table.
+// wrappedIn returns the text of a new value of the statement s. Inside of an inline table the text
+// has one line.
 func (d *document) wrappedIn(s *statement, value any) string {
 	if d.inlineAbove(s.path) != nil {
 		return valueText(value)
@@ -59,7 +60,7 @@ func (d *document) wrappedIn(s *statement, value any) string {
 	return wrapped(dotted(s.path[s.depth:]), value, d.newline)
 }
 
-// setEach gives the table at a path exactly the values of another.
+// setEach gives the table at a path exactly the keys and values of table.
 func (d *document) setEach(path []string, table map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		if err := d.set(append(slices.Clone(path), name), table[name]); err != nil {
@@ -176,7 +177,8 @@ func (d *document) insertTable(s *statement, path []string, table map[string]any
 	return d.splice(span{end, end}, text)
 }
 
-// ended returns the line break that is missing before an offset at which a line begins, or "".
+// ended returns the line break to write before an offset if the line there has none, and ""
+// otherwise.
 func (d *document) ended(at int) string {
 	if at > 0 && d.text[at-1] != '\n' {
 		return d.newline

@@ -160,7 +160,7 @@ func valueText(value any) string {
 	panic(fmt.Sprintf("tomledit: a value of type %T", value)) // normal lets no other through
 }
 
-// floatText keeps a float a float: 1 would be read as an integer.
+// floatText returns a float with a point or an exponent: 1 would be read as an integer.
 func floatText(f float64) string {
 	switch {
 	case math.IsNaN(f):

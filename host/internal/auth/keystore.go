@@ -70,7 +70,7 @@ func keyHolder(s *step.Server) string {
 	return boundTo(s)
 }
 
-// loadKey returns nil if there is no key, or none that can be read.
+// loadKey returns a saved key. It returns nil if there is none, or none that can be read.
 func (f *flow) loadKey(ctx context.Context, name vault.Key, alg string) (*key, error) {
 	r, found, err := f.config.Vault.Load(ctx, name)
 	if err != nil {

@@ -80,7 +80,8 @@ func strict(b []byte, v any) error {
 	return nil
 }
 
-// says holds the actions that neither end a flow nor await an event.
+// says holds the actions after which a provider may take further actions in the same reply: they
+// neither end the flow nor await an event.
 var says = []string{step.ActionShow, step.ActionCredentials, step.ActionMaterial}
 
 // checkAction checks one action of a reply.

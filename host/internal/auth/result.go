@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// fail ends the flow with the failure that the provider reports.
+// fail ends the flow with the failure that the provider has reported.
 func (f *flow) fail(_ context.Context, a *step.Action) (*step.Event, error) {
 	return nil, failure(f.config, a.Fail, f.page)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 )
 
-// wantedOrigin returns the origin of a URL, if the manifest wants it.
+// wantedOrigin returns the origin of a URL. It returns an error if the manifest does not want that
+// origin.
 func wantedOrigin(s string, w *step.Wants) (string, error) {
 	origin, _, err := originOf(s)
 	if err != nil {

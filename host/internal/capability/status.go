@@ -46,7 +46,8 @@ func StatusOf(err error, otherwise abi.Status) abi.Status {
 	return otherwise
 }
 
-// Operation returns the network operation that failed with err, or "" for another error.
+// Operation returns the network operation that failed with err, such as "dial", or "" for an error
+// of no operation.
 func Operation(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) {

@@ -64,5 +64,5 @@ func limit(resource int, to uint64) error {
 	return nil
 }
 
-// set sets a field whose type differs between systems.
+// set sets a field of a structure whose type differs between systems.
 func set[T int64 | uint64](field *T, to uint64) { *field = T(to) }

@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
-// unreachable returns why a server could not be connected over any of its transports. errs has one
-// error for each transport, in their order.
+// unreachable returns the error for a server that could not be connected over any of its
+// transports. errs has the error of each transport, in their order.
 func unreachable(entry config.Server, errs []error) error {
 	last := answerOf(errs[len(errs)-1])
 	switch {

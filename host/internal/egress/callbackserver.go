@@ -19,7 +19,7 @@ const (
 	maxCallbackHead  = 32 << 10        // bytes: browsers send the cookies of every program on this machine
 )
 
-// page is a page for a client: fixed text, with nothing of the request.
+// page is a page for a client of a callback. It is fixed text, and has nothing of the request.
 type page struct {
 	status int
 	text   string

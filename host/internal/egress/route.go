@@ -186,9 +186,9 @@ func (f *Fetcher) newRoute(c routeKey) (*route, error) {
 	return &route{t, d}, nil
 }
 
-// tlsConfig returns the part of the server entry's TLS that is used for origins of a
-// relation: the authority for all, the client's certificate for those that the user
-// named, and the name to expect for the server alone.
+// tlsConfig returns the TLS settings for origins of a relation, from those of the server entry. The
+// authority is for all origins. The client's certificate is for the server and for the origins that
+// the user named. The name in the server's certificate is for the server alone.
 func (f *Fetcher) tlsConfig(to relation) (*tls.Config, error) {
 	var t dial.TLS
 	if f.policy.Server != nil {

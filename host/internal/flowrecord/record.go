@@ -98,8 +98,8 @@ func (r *Recorder) note(call *step.Call, reply *step.Reply) []taken {
 	return slices.Clone(r.taken)
 }
 
-// shape returns what must be equal in both runs: the kinds of the actions, the target of a request,
-// the failure of a flow.
+// shape returns the parts of the actions that must be equal in both runs: the kinds, the target of
+// a request, the failure of a flow.
 func shape(actions []step.Action) (out []string) {
 	for i := range actions {
 		a := &actions[i]

@@ -34,7 +34,7 @@ func (f *Flow) Run(ctx context.Context, p Provider) error {
 	return nil
 }
 
-// plain returns a value as JSON decodes it.
+// plain returns a value in the types that JSON decodes to.
 func plain(v any) (out any) {
 	text, err := json.Marshal(v)
 	if err == nil {

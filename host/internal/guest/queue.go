@@ -98,7 +98,8 @@ func (q *queue) remove(exchange uint32) (item, bool) {
 	return item{}, false
 }
 
-// heads holds buffers, each for one head and the body that comes with it.
+// heads holds buffers for reuse. A buffer has room for one head and the part of the body that comes
+// with it.
 var heads = sync.Pool{New: func() any { return new([]byte) }}
 
 func freeHead(b *[]byte) {

@@ -29,8 +29,8 @@ func (i *Instance) observeReturn(result int32, err error) {
 	}
 }
 
-// observeCall passes an answered host call to the trace and the observer. The bytes that the guest
-// passed are still in place.
+// observeCall passes an answered host call to the trace and the observer. The bytes in the guest's
+// memory that the arguments point to have not changed yet.
 func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
 	if i.config.Trace == nil && i.config.Observer == nil {
 		return

@@ -95,8 +95,8 @@ func (l *Line) Writing() bool { return l.in == nil }
 // Reads reports whether this is the member of that name, to be read.
 func (l *Line) Reads(name string) bool { return l.in != nil && l.more && string(l.name) == name }
 
-// has begins a member and reports whether there is a value: to be read, or to be appended
-// by the caller. name is written as it is.
+// has begins a member of that name. When a line is written, value says whether there is a value to
+// write. has reports whether the caller goes on: to append the value, or to read it.
 func (l *Line) has(name string, value bool) bool {
 	if l.in != nil || !value {
 		return l.Reads(name)

@@ -88,7 +88,7 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 	return m.concluded(ctx, info, name, err)
 }
 
-// concluded adds to the findings why the module returned no manifest.
+// concluded adds a finding that says why the module returned no manifest.
 func (m *Cache) concluded(ctx context.Context, info *pluginstore.Info, name string, err error) (*pluginstore.Info, error) {
 	switch {
 	case ctx.Err() != nil:

@@ -61,7 +61,8 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 	return &Transport{Hash: module.Hash(), Module: module}, nil
 }
 
-// unloaded adds the kind and the hint to an error of inspecting or compiling a plugin.
+// unloaded returns the error for a plugin that could not be inspected or compiled: err with a kind
+// and a hint.
 func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
 	var ended *worker.RefusedError
 	switch {
@@ -91,7 +92,8 @@ func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
 	return &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: &guest.PluginError{Plugin: name, Op: "load", Err: err}}
 }
 
-// binary returns the bytes of a plugin: those of its file, or else the builtin ones.
+// binary returns the bytes of a plugin: those of its file, or those of the builtin plugin if there
+// is no file. It returns nil if there is neither.
 func (m *Cache) binary(name string) ([]byte, error) {
 	p := m.Files()[name]
 	if p.File == "" {

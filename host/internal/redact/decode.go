@@ -50,7 +50,7 @@ type layer struct {
 	n    int
 }
 
-// write decodes a byte.
+// write decodes the next byte of the text.
 func (d *decoder) write(u unit) { d.pass(0, u) }
 
 // idle reports whether no escape has begun.
@@ -81,7 +81,7 @@ func same(c byte) byte {
 	return c
 }
 
-// pass gives a unit to a layer, or to finish behind the last layer.
+// pass gives a unit to the layer number depth, or to finish if no layer is left.
 func (d *decoder) pass(depth int, u unit) {
 	for ; depth <= outerEntities; depth++ {
 		if l := &d.layers[depth]; l.n > 0 || u.c == '\\' || u.c == '%' || u.c == '&' {

@@ -63,7 +63,8 @@ func (l *jsonLexer) step() {
 	l.pos++
 }
 
-// text copies a string. If it is a name, it also decides about the value.
+// text copies a string. If the string is the name of a member, it also decides about the member's
+// value.
 func (l *jsonLexer) text() {
 	raw, whole := l.token(l.pos)
 	after := l.pos + len(raw)

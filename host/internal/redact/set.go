@@ -147,7 +147,8 @@ func (s *Set) find(text []byte) (spans [][2]int, begun int) {
 	return t.spans, t.begun()
 }
 
-// mark puts a mark in the place of each span, which may overlap, or reach beyond text.
+// mark returns text with a mark in the place of each span. Spans may overlap, and may reach beyond
+// text.
 func mark(text []byte, spans [][2]int) []byte {
 	if len(spans) == 0 {
 		return text

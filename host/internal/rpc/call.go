@@ -75,7 +75,7 @@ func (p *Peer) newCall(ctx context.Context, r *Call) *pendingCall {
 	return c
 }
 
-// recycle keeps the record for another call. Its channels are empty by now.
+// recycle keeps the record of a call for another call. Its channels are empty by now.
 func (p *Peer) recycle(c *pendingCall) {
 	if c.stop != nil {
 		c.stop(nil)

@@ -44,8 +44,8 @@ func (p *Peer) refuseMalformed(msg []byte, why error) {
 	}
 }
 
-// refusalOf returns with which error, and under which id, a malformed message is answered; nil if it
-// is certainly no request.
+// refusalOf returns the id and the error for the answer to a malformed message. The error is nil if
+// the message is certainly no request.
 func refusalOf(msg []byte, why error) (id []byte, fault *Error) {
 	code := codeInvalidRequest
 	if strictjson.Valid(msg, strictjson.DefaultDepth) != nil {

@@ -45,5 +45,6 @@ func (s *sendContext) context() context.Context {
 	return inner
 }
 
-// errEnded is what a link sees. Callers learn why their call has ended.
+// errEnded is the error of a sendContext whose call has ended. Only the link sees it: callers learn
+// why their call ended.
 var errEnded = errors.New("the call has ended")

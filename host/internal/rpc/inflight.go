@@ -85,8 +85,8 @@ func (f *inflight) takeLocked(c *pendingCall) {
 	}
 }
 
-// drain refuses new calls once only calls in background are pending. If that is so now, it returns
-// nil. Otherwise it returns a channel that is closed at that moment.
+// drain makes the table refuse new calls as soon as only calls in background are pending. If that
+// is so now, it returns nil. Otherwise it returns a channel that is closed at that moment.
 func (f *inflight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

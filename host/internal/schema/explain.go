@@ -72,7 +72,7 @@ func (x explainer) faults(e *jsonschema.ValidationError) (faults []Fault) {
 	return []Fault{f}
 }
 
-// properties returns a fault for each of several properties of a value.
+// properties returns a fault of kind k for each of the names, which are properties of a value.
 func properties(e *jsonschema.ValidationError, k Kind, names []string) (faults []Fault) {
 	for _, name := range names {
 		at := append(slices.Clip(e.InstanceLocation), name)

@@ -43,7 +43,8 @@ func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 	return slices.DeleteFunc(faults, func(f Fault) bool { return f.Kind == Missing && meant[f.Pointer] })
 }
 
-// known returns the names of the properties that the part of a schema at a place knows.
+// known returns the names of the properties that a schema knows at a place: location is a pointer
+// into the schema.
 func known(root *jsonschema.Schema, location string) map[string]bool {
 	names := make(map[string]bool)
 	parts, _ := collectParts(root) // this call has succeeded before

@@ -242,9 +242,9 @@ func final(err error) bool {
 	return errors.As(err, &said) && said.Final()
 }
 
-// leftWith is left for a connection that ended during the probe. probe is nil if the server has
-// answered it. Otherwise leftWith waits for the reply, because the server may have answered before
-// it left, and that answer shows the era.
+// leftWith does what left does, for a connection that ended during the probe. probe is nil if the
+// server has answered it. Otherwise leftWith waits for the reply: the server may have answered
+// before it left, and that answer shows the era.
 func (h *handshake) leftWith(ctx context.Context, probe <-chan reply) (*agreedConn, error) {
 	if probe == nil {
 		return nil, h.left(ctx, nil)

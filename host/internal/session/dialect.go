@@ -165,10 +165,10 @@ func (c *Config) elicits(mode string) bool {
 // clip shortens a server's words for an error.
 func clip(text string) string { return shorten(text, 200) }
 
-// clipText is clip for a text that may be long.
+// clipText is clip for a text of bytes, of which it copies no more than it needs.
 func clipText(text []byte) string { return clip(string(text[:min(len(text), 201)])) }
 
-// shorten returns text, or only its beginning if it has more than that many bytes.
+// shorten returns text if it has at most most bytes, and otherwise its beginning.
 func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -80,7 +80,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 	return more, nil
 }
 
-// doOn calls do on one given connection, or on any connection if on is nil.
+// doOn sends a request on one connection, or, if on is nil, on any connection as do does.
 func (s *Session) doOn(ctx context.Context, on *agreedConn, q *request) ([]byte, dialect, error) {
 	if on == nil {
 		return s.do(ctx, q)
@@ -252,8 +252,9 @@ func (l *list[T]) text() []byte {
 	return append(text, ']')
 }
 
-// freshUntil returns the time until which a result that has just come is fresh. The legacy era has
-// no such hints, and a member of that name is the server's own.
+// freshUntil returns the time until which a result that has just come is fresh: ms milliseconds
+// from now, but at most maxTTL. In the legacy era a result is never fresh; a member of that name is
+// the server's own.
 func freshUntil(ms float64, d dialect) time.Time {
 	if d.era == mcp.Legacy {
 		ms = 0

@@ -141,7 +141,8 @@ func texts(r *strictjson.Reader) (all []string) {
 	return all
 }
 
-// subscriptionID returns the id of a stream's notification as it is written, or "".
+// subscriptionID returns the subscription id in the params of a notification as it is written, or
+// "".
 func subscriptionID(params []byte) string {
 	return string(member(member(params, "_meta"), mcp.MetaSubscriptionID))
 }

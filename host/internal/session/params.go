@@ -98,7 +98,7 @@ func withMember(meta []byte, name string, value []byte) []byte {
 	return withWritten(meta, append(append(strictjson.AppendString(nil, name), ':'), value...))
 }
 
-// withWritten is withMember for a member as it is written.
+// withWritten is withMember for a member that is written already, with its name.
 func withWritten(meta, member []byte) []byte {
 	out := make([]byte, 0, len(meta)+len(member)+len(`"_meta":{},`))
 	if meta == nil {

@@ -181,7 +181,7 @@ func (t *tracker) hear(p mcp.Progress, params []byte) {
 	}
 }
 
-// speak passes the waiting notifications to f, and ends when there are none.
+// speak passes the waiting notifications to the callback, and returns when none wait.
 func (t *tracker) speak() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,8 +201,8 @@ func (t *tracker) speak() {
 	t.telling = nil
 }
 
-// finish returns when f has received every notification. If the caller has left, finish returns
-// when f will receive no more.
+// finish returns when the callback has received every notification. If left is true, the caller has
+// left, and finish returns as soon as the callback will receive no more.
 func (t *tracker) finish(left bool) {
 	t.mu.Lock()
 	t.over = true

@@ -120,7 +120,7 @@ func asText(params any) []byte {
 	return text
 }
 
-// named reports whether requests of a method have a subject. Results of the same methods may ask
+// named reports whether requests of a method have a subject. For the same methods, a result may ask
 // for more input.
 func named(method string) bool {
 	switch method {

@@ -179,7 +179,8 @@ func (u *Subscription) hear(in *inbox, id string, c mcp.Change, loose bool) bool
 	return covered
 }
 
-// covers reports whether a filter includes a change.
+// covers reports whether a filter includes a change. If loose is true, a change of a part of a
+// resource counts as a change of the resource.
 func covers(f *mcp.Filter, c mcp.Change, loose bool) bool {
 	switch c.Kind {
 	case mcp.ToolsChanged:

@@ -51,7 +51,7 @@ const DefaultElements = 10_000
 // Allowance is how many elements the readers of several texts may return together.
 type Allowance struct{ left, most int }
 
-// NewAllowance returns an allowance of so many elements.
+// NewAllowance returns an allowance of most elements.
 func NewAllowance(most int) *Allowance { return &Allowance{left: most, most: most} }
 
 // Read returns a reader at the start of text, which it aliases.
@@ -328,7 +328,7 @@ func Int(raw []byte) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// view returns b as a string that must not outlive it.
+// view returns b as a string without a copy. The string must not be used once b changes.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // skip returns the offset after the value that begins at i.

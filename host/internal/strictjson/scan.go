@@ -51,7 +51,7 @@ func (s *scanner) fail(at int, why Reason) int {
 	return -1
 }
 
-// unexpected refuses the byte at i, or the lack of one.
+// unexpected refuses the text because of the byte at i, or because the text ends there.
 func (s *scanner) unexpected(i int) int {
 	if i >= len(s.src) {
 		return s.fail(len(s.src), Truncated)

@@ -25,7 +25,7 @@ type cacheDir struct {
 	suffix          string
 }
 
-// maxCacheFile is how many bytes of a file in a cache folder are read.
+// maxCacheFile is the size in bytes of the largest file that is read from a cache folder.
 const maxCacheFile = 64 << 20
 
 func openCacheDir(dir string, limits Limits, budget int64) (*cacheDir, error) {
@@ -81,7 +81,7 @@ func (c *cacheDir) get(hash string) ([]byte, bool) {
 	return metered, true
 }
 
-// readUpTo reads a file of at most that many bytes.
+// readUpTo reads a file. A file with more than most bytes is an error.
 func readUpTo(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -30,7 +30,7 @@ func (s *scan) openFrame(code byte) {
 	}
 }
 
-// open begins a region where the cursor stands.
+// open begins a region at the place of the cursor, and returns its index.
 func (s *scan) open(r region) int {
 	s.regions = append(s.regions, r)
 	s.edits = append(s.edits, edit{at: int32(s.c.at), kind: editCharge, arg: uint32(len(s.regions) - 1), trap: int32(len(s.frames))})

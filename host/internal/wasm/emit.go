@@ -69,7 +69,7 @@ func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []b
 	return append(appendU32(out, uint32(len(code))), code...)
 }
 
-// edited copies code, with the edits of s made.
+// edited appends a copy of code in which the edits of s are made.
 func (e *emit) edited(out, code []byte, s *scan) []byte {
 	done := 0
 	for _, d := range s.edits {

@@ -199,8 +199,8 @@ func (m *image) element(c *cursor) {
 	}
 }
 
-// enlist notes which function an entry of the table is. A table that is too large
-// for a dispatcher is not noted.
+// enlist notes that the function f stands at an entry of table 0. It notes nothing of a table that
+// is too large for a dispatcher.
 func (m *image) enlist(entry, f uint32) {
 	if len(m.tables) == 0 || m.tables[0].min > dispatchEntries || entry >= m.tables[0].min {
 		m.tableUnknown = true
@@ -226,7 +226,8 @@ func (m *image) data(c *cursor) {
 	c.take(c.u32())
 }
 
-// mention reads the number of a function that is named outside of the code.
+// mention reads the number of a function, and notes that something outside of the code names this
+// function.
 func (m *image) mention(c *cursor) uint32 {
 	f := m.function(c)
 	if c.err == nil {
@@ -238,7 +239,7 @@ func (m *image) mention(c *cursor) uint32 {
 	return f
 }
 
-// refer reads the number of a function that a body refers to.
+// refer reads the number of a function, and notes that a body refers to this function.
 func (m *image) refer(c *cursor) uint32 {
 	f := m.function(c)
 	switch {

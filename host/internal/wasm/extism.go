@@ -124,7 +124,7 @@ func (x *Extism) validate(m *image) {
 	m.refuseReservedNames()
 }
 
-// RuntimeConfig is the configuration for Extism's runtime.
+// RuntimeConfig returns the configuration for the runtime that Extism makes.
 func (x *Extism) RuntimeConfig() wazero.RuntimeConfig {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -134,9 +134,9 @@ func (x *Extism) RuntimeConfig() wazero.RuntimeConfig {
 		WithCompilationCache(x.native)
 }
 
-// ModuleConfig is the configuration for an instance: with a real clock and real
-// randomness, where wazero's own are the same in every process. What the module
-// prints goes to out.
+// ModuleConfig returns the configuration for an instance. The instance gets a real clock and real
+// randomness, because those of wazero itself are the same in every process. What the module prints
+// goes to out.
 func (x *Extism) ModuleConfig(out io.Writer) wazero.ModuleConfig {
 	return wazero.NewModuleConfig().
 		WithRandSource(rand.Reader).
@@ -183,7 +183,8 @@ var extismKernel = slices.Concat(
 	kernel("Ii", "", "store_u8"),
 )
 
-// kernel describes functions of Extism, with one letter for each value as in call.
+// kernel describes functions of Extism that have one type. params and results have a letter for
+// each value, as the params of call do.
 func kernel(params, results string, names ...string) (all []hostFunc) {
 	for _, name := range names {
 		all = append(all, hostFunc{module: "extism:host/env", name: name, signature: signature{letters(params), letters(results)}})

@@ -76,8 +76,8 @@ func newExcess(item string, found uint64, limit int, unit string) *excess {
 
 func (e *excess) Error() string { return e.String() }
 
-// unreadable is the error for a module whose reading ended with err: a *Refusal
-// where a limit ended it.
+// unreadable returns the error for a module whose reading ended with err. It is a *Refusal if a
+// limit ended the reading.
 func unreadable(name string, err error) error {
 	var over *excess
 	if errors.As(err, &over) {

@@ -179,7 +179,7 @@ func (w *rewriting) rewrite(id byte, original []byte) []byte {
 	return original
 }
 
-// extend appends entries to the vector a section holds.
+// extend returns a vector with entries appended. original is the vector as its section holds it.
 func extend(original []byte, entries [][]byte) []byte {
 	c, n := cursor{b: original}, uint32(0)
 	if original != nil {

@@ -100,7 +100,8 @@ func (m *image) section(id byte, content []byte) error {
 	return c.err
 }
 
-// readAll appends the entries of a section; most is their limit.
+// readAll reads the entries of a section, each with one, and appends them to to. most is their
+// limit.
 func readAll[T any](c *cursor, item string, most int, to *[]T, one func(*cursor) T) {
 	for n := range c.entries(item, most) {
 		*to = append(slices.Grow(*to, n), one(c))

@@ -96,7 +96,7 @@ func (s *scan) atMost(item string, found, limit int, unit string) {
 
 func (s *scan) top() *frame { return &s.frames[len(s.frames)-1] }
 
-// alive returns the most values that a block that begins here has to keep.
+// alive returns how many values a block that begins here has to keep at most.
 func (s *scan) alive() int { return s.locals + s.shape.height }
 
 // wrapped reports whether the body needs the blocks around it.

@@ -107,8 +107,9 @@ func (l *sharedPages) compare(memory []byte) ([]bool, error) {
 	return alike, nil
 }
 
-// learn makes a new file if memory has enough more in common with the instance before it than with
-// the present file, see gain. It returns the pages that are in common afterwards.
+// learn makes a new file if that is worth it: memory has more pages in common with the instance
+// before it than with the present file, by the measure of gain. It returns the pages that are in
+// common afterwards.
 func (l *sharedPages) learn(memory []byte, alike []bool) []bool {
 	if l.last == nil {
 		l.seed = maphash.MakeSeed()

@@ -200,7 +200,8 @@ func (m *executor) serve(end *eventEnd) error {
 	}
 }
 
-// bound returns the longest body of a frame.
+// bound returns how long the body of a frame with this tag may be. known is false for a tag that a
+// worker never sends.
 func (m *executor) bound(t tag) (size uint32, known bool) {
 	size, known = bounds[t]
 	if t == tagCall {

@@ -33,8 +33,8 @@ import (
 //	FAILED    text
 type tag byte
 
-// The first four come from the host, the next seven from the worker. COMPILE and its
-// answers are another conversation, see job.
+// The tags. The host sends the first four to a worker that runs a plugin, and the worker the next
+// seven. COMPILE and its answers belong to another conversation, see job.
 const (
 	tagBegin tag = 1 + iota
 	tagEvent
@@ -178,7 +178,8 @@ func (f *fields) call() (op abi.Call, args [5]uint32) {
 	return op, args
 }
 
-// end returns the error of a body that is too short or, unless more may follow, too long.
+// end returns an error if a body is too short. If more is false, it also returns an error if bytes
+// are left.
 func (f *fields) end(more bool) error {
 	if f.short || !more && len(f.rest) > 0 {
 		return violates("it sent a frame whose body is not as long as it should be")
@@ -263,8 +264,8 @@ func (m *call) append(b []byte) []byte {
 	return endFrame(appendU32(le.AppendUint64(b, uint64(m.left)), bit(m.named)), len(m.carried))
 }
 
-// decode accepts only calls that the host answers, and only if they carry exactly the bytes that
-// they point to.
+// decode reads a call. It accepts only calls that the host answers, and only if they carry exactly
+// the bytes that their arguments point to.
 func (m *call) decode(body []byte) error {
 	f := fields{rest: body}
 	m.op, m.args = f.call()

@@ -209,8 +209,8 @@ func (x explanation) hint() string {
 	return hint
 }
 
-// split returns an argument as an array, if it was given as texts or numbers with commas between
-// them in place of one; else "".
+// split returns the array that was probably meant by an argument which is texts or numbers with
+// commas between them. It returns "" for any other argument.
 func (x explanation) split(f host.Fault) string {
 	path := f.Path()
 	if len(path) != 1 || f.Kind == host.FaultMissing || f.Kind == host.FaultUnknown {

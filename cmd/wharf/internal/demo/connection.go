@@ -94,10 +94,10 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.Message }
 
-// errLater says that another goroutine sends the answer.
+// errLater says that another goroutine will send the answer to the request.
 var errLater = errors.New("answered later")
 
-// answer answers a request. The error is that of writing.
+// answer sends the answer to a request. The returned error is that of writing.
 func (s *server) answer(r *request, result object, err error) error {
 	if err == errLater {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// listen begins a stream of notifications. It acknowledges what the stream carries. The answer
-// to the request is the end of the stream.
+// listen begins a stream of notifications, and acknowledges what the stream carries. The answer to
+// the request ends the stream.
 func (s *server) listen(ctx context.Context, r *request) error {
 	var wanted struct {
 		ResourceSubscriptions []string `json:"resourceSubscriptions"`

@@ -72,7 +72,7 @@ func (s *server) call(ctx context.Context, r *request) (object, error) {
 	return result, nil
 }
 
-// said is a result that is text.
+// said returns a result with one text.
 func said(text string) object { return object{"content": []textContent{{"text", text}}} }
 
 // readArguments reads the arguments of a call: all that are required, and none that is

@@ -89,8 +89,8 @@ type stream struct {
 	chunk []byte // of the read under way, which may outlive its caller's buffer
 }
 
-// Read ends with the context, and returns no data after that, because a read that is stuck owns
-// the chunk.
+// Read reads into p until ctx ends. A read that is stuck at that time still owns the chunk, so Read
+// returns no data afterwards.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)

@@ -77,7 +77,7 @@ type fieldSchema struct {
 	} `json:"items"`
 }
 
-// Label is the name of a field for people.
+// Label returns the name of a field for people.
 func (f *Field) Label() string {
 	if f.schema.Title != "" {
 		return f.schema.Title
@@ -85,7 +85,7 @@ func (f *Field) Label() string {
 	return f.name
 }
 
-// Description is what the server says of the field beside its label.
+// Description returns what the server says of the field, beside its label.
 func (f *Field) Description() string { return strings.TrimSpace(f.schema.Description) }
 
 // Options are the values to choose from; empty if the field takes any value.
@@ -196,7 +196,7 @@ func (f *Field) number(text string) (any, error) {
 	return json.Number(text), nil
 }
 
-// digits returns a number in decimal, or in scientific notation where that is too long.
+// digits returns a number in decimal digits, or in scientific notation if it has too many.
 func digits(n float64) string {
 	if text := strconv.FormatFloat(n, 'f', -1, 64); len(text) <= formatColumns {
 		return text
@@ -264,7 +264,7 @@ func (o Option) Label() string {
 	return o.Title
 }
 
-// Terms are the conditions that an answer must meet, in words.
+// Terms returns the conditions that an answer must meet, in words.
 func (f *Field) Terms() []string {
 	s := &f.schema
 	terms := []string{map[fieldKind]string{
@@ -361,7 +361,8 @@ func SafeToType(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return cleantext.IsUnsafe(r) || r == '\n' || r == '\t' }) && utf8.ValidString(text)
 }
 
-// Proposed is the answer so far as one would type it. The line begins with it.
+// Proposed returns the present answer as a person would type it. The line at which they type begins
+// with it.
 func (f *Field) Proposed() string {
 	if !f.given {
 		return ""
@@ -386,7 +387,7 @@ func (f *Field) Proposed() string {
 	return fmt.Sprint(f.value)
 }
 
-// Shown is the answer for the person who gave it; options are shown by their titles.
+// Shown returns the answer for the person who gave it. It shows options by their titles.
 func (f *Field) Shown() string {
 	values, several := f.value.([]string)
 	if value, ok := f.value.(string); ok {

@@ -292,7 +292,7 @@ func (w *goWriter) memberType(m member) string {
 	return "*" + plain
 }
 
-// plainType is the type of a value that is there and is not null.
+// plainType returns the type of a value that must be there and is not null.
 func (w *goWriter) plainType(s *shape) string {
 	switch s.kind {
 	case boolean:
@@ -315,7 +315,7 @@ func (w *goWriter) plainType(s *shape) string {
 	return anything(s)
 }
 
-// itemType is the type of an item, which may be null.
+// itemType returns the type of an item of a list, which may be null.
 func (w *goWriter) itemType(s *shape) string {
 	if t := s.target(); (s.nullable || t.nullable) && t.kind != unknown && t.kind != union && t.kind != list && t.kind != dictionary {
 		return "*" + w.plainType(s)
@@ -323,7 +323,7 @@ func (w *goWriter) itemType(s *shape) string {
 	return w.plainType(s)
 }
 
-// anything is the type of any value: what is sent may be of any type, and what is
+// anything returns the type for any value: a value that is sent may have any type, and one that is
 // received stays as it came.
 func anything(s *shape) string {
 	if s.sent {
@@ -342,7 +342,7 @@ func isTag(name string) bool {
 	return name != ""
 }
 
-// quoted is a text as a constant of Go, with nothing in it that is hidden or moves.
+// quoted returns a text as a constant of Go, in which nothing is hidden or moves.
 func quoted(text string) string {
 	if strings.ContainsFunc(text, cleantext.IsUnsafe) {
 		return strconv.QuoteToASCII(text)

@@ -68,7 +68,7 @@ const (
 	commentWidth = 92
 )
 
-// commentRows are the rows of a foreign text: each is visible, and has no line break.
+// commentRows returns a foreign text in rows. Each row is visible, and has no line break.
 func commentRows(text string) (rows []string) {
 	text = strings.TrimSpace(cleantext.Readable(cleantext.Cut(text, maxComment)))
 	for line := range strings.Lines(text) {

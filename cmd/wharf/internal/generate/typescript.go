@@ -111,7 +111,7 @@ func (w *tsWriter) method(t tool) {
 	fmt.Fprintf(&w.out, "  async %s(%s): Promise<%s> {\n    return "+read+";\n  }\n", method, parameter, returns, literal(t.name), given)
 }
 
-// inputType is the type of the arguments, which are an object whatever the schema says.
+// inputType returns the type of the arguments. They are an object, whatever the schema says.
 func (w *tsWriter) inputType(s *shape) string {
 	if s.kind == object {
 		return s.name
@@ -202,8 +202,7 @@ func (w *tsWriter) plainType(s *shape) string {
 	return "unknown"
 }
 
-// literal is a text as a constant of TypeScript, with nothing in it that is hidden or
-// moves.
+// literal returns a text as a constant of TypeScript, in which nothing is hidden or moves.
 func literal(text string) string {
 	quoted, _ := json.Marshal(text) // which never fails for a string
 	return cleantext.JSON(string(quoted))

@@ -82,7 +82,8 @@ func (t Table) Markdown() string {
 	return out.String()
 }
 
-// markdownCell keeps a cell one, and its text text: no link, image or element.
+// markdownCell escapes the text of a cell, so that it neither ends the cell nor becomes a link, an
+// image or an element.
 var markdownCell = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "[", `\[`, "`", "\\`")
 
 // MarkdownLabel returns foreign text as the label of a link or an image in Markdown, which

@@ -82,7 +82,7 @@ type row struct {
 	final        bool      // the state will not change soon
 }
 
-// set applies a status to the row.
+// set takes a status of the server into the row.
 func (r *row) set(s status.Status) {
 	r.State, r.Reason, r.Since = stateOf(s.State, s.Err), s.Reason, s.Since
 	r.Era, r.Protocol, r.Stale = s.Era, s.Protocol, s.Stale
@@ -109,7 +109,7 @@ func (r *row) set(s status.Status) {
 	}
 }
 
-// checked applies the result of a check, which listed that many tools.
+// checked takes the result of a check into the row. tools is how many tools the server listed.
 func (r *row) checked(tools int, err error) {
 	r.set(r.session.Status())
 	r.listed, r.usable = r.Tools, tools
@@ -148,7 +148,7 @@ func Brief(name string, err error) string {
 	return plain.Line(text)
 }
 
-// cells is the row for people.
+// cells returns the cells of the row for people.
 func (r *row) cells() []string {
 	latency, tools := "", ""
 	if r.Millis > 0 {

@@ -70,7 +70,8 @@ type Question struct {
 	Complete func(line string) (begins int, words []string)
 }
 
-// nextLine reads a line from what is not a terminal. The last need not have an end.
+// nextLine reads a line from a stdin that is not a terminal. The last line need not end in a line
+// break.
 func (k *keyboard) nextLine() (string, error) {
 	if k.lines == nil {
 		k.lines = bufio.NewReader(io.LimitReader(k, maxTyped))

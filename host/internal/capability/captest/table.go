@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Patient has graces that a test does not live to see the end of.
+// Patient returns a configuration with graces that are longer than any test.
 func Patient(grants ...capability.Grant) capability.Config {
 	return capability.Config{
 		Grants: grants,
@@ -50,7 +50,7 @@ func Request(grant string, flags uint32) *abi.OpenRequest {
 	return &abi.OpenRequest{Grant: grant, Flags: flags}
 }
 
-// Opening returns what a handle begins with, in a table that has no other.
+// Opening returns the Opening of a handle in a table that has no other handle.
 func Opening(t testing.TB, sink hostio.Sink) (o capability.Opening) {
 	t.Helper()
 	table := NewTable(t, Patient(capability.Grant{Name: "main", To: captor{&o}}))

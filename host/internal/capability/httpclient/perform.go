@@ -86,7 +86,7 @@ func (c *transaction) follow(from *url.URL, resp *http.Response) (*url.URL, erro
 	return u, nil
 }
 
-// tell returns the status and the error for the sink.
+// tell returns the status for the guest and the error for the user, from err.
 func (c *transaction) tell(ctx context.Context, err error) (abi.Status, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)

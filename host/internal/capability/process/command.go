@@ -158,8 +158,8 @@ var vendors = map[string]string{
 	"docker": "Docker", "podman": "Podman", "go": "Go", "java": "Java", "dotnet": ".NET",
 }
 
-// explainRun adds to an error of exec its usual cause. [Process.locate] has checked that the
-// file itself is there and executable.
+// explainRun adds to an error of exec its usual cause. By then [Process.locate] has found that the
+// file is there and executable.
 func explainRun(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

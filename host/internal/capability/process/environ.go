@@ -32,7 +32,7 @@ func childEnv(declared []string) []string {
 	return env
 }
 
-// inherited returns the entries of all that every child gets.
+// inherited returns those entries of all that every child gets. goos is the system.
 func inherited(all []string, goos string) []string {
 	var env []string
 	for _, entry := range all {

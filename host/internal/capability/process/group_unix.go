@@ -15,7 +15,7 @@ type group struct {
 	watch watch
 }
 
-// prepare is called before the start, adopt after it.
+// prepare sets up the command before its process starts. adopt takes the process after its start.
 func (g *group) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	g.watch.prepare(cmd.SysProcAttr)

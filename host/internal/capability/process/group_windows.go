@@ -16,7 +16,7 @@ type group struct {
 	job windows.Handle
 }
 
-// prepare is called before the start, adopt after it.
+// prepare sets up the command before its process starts. adopt takes the process after its start.
 func (g *group) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW,

@@ -215,7 +215,7 @@ func (h *Duplex) Listen(in io.Reader, name string) {
 	}
 }
 
-// readChunk reads the next bytes of in. The caller puts the chunk back.
+// readChunk reads the next bytes of in into a chunk. The caller puts the chunk back into the pool.
 func readChunk(in io.Reader) (buf *capability.Chunk, n int, err error) {
 	if reader, waits := in.(*Reader); waits {
 		return reader.next()

@@ -47,7 +47,7 @@ func (in *Reader) next() (buf *capability.Chunk, n int, err error) {
 	return buf, n, err
 }
 
-// Read is next with a buffer of the caller.
+// Read does what next does, but into a buffer of the caller.
 func (in *Reader) Read(p []byte) (int, error) {
 	if !in.cut.Load() {
 		n, err := in.from.Read(p)
