@@ -23,13 +23,13 @@ import (
 // HOSTILE.md has the sum.
 func TestWhatIsHeldForAConnection(t *testing.T) {
 	const messageCap, memory, most = 16 << 20, 16 << 20, 16<<20 + 2*16<<20 + 8<<20
-	handles, exchange := capability.Held()
+	handles, exchange := capability.MaxHeld()
 	parts := []struct {
 		what string
 		held int
 	}{
-		{"its memory and the messages under way", guest.Limits{MessageCap: messageCap}.Held()},
-		{"its instance, beside the memory", wasm.Held()},
+		{"its memory and the messages under way", guest.Limits{MessageCap: messageCap}.MaxHeld()},
+		{"its instance, beside the memory", wasm.MaxHeld()},
 		{"its handles", handles},
 	}
 	sum := 0
@@ -92,9 +92,9 @@ func TestAHoarderStaysWithinItsSum(t *testing.T) {
 	}
 	ended := &lastWord{over: make(chan struct{})}
 	in.Open(&abi.Settings{Server: "deaf"}, nil, w, ended)
-	handles, _ := capability.Held()
+	handles, _ := capability.MaxHeld()
 	limits := guest.Limits{MessageCap: 16 << 20}
-	bound, held := limits.Held()-16<<20+wasm.Held()+handles, 0
+	bound, held := limits.MaxHeld()-16<<20+wasm.MaxHeld()+handles, 0
 	for n := uint32(1); !ended.heard(); n++ {
 		if n == 64 {
 			t.Fatal("it holds whatever it likes")

@@ -61,12 +61,12 @@ func (t *Table) Close(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-time.After(t.grace.Kill):
-		return t.leftover()
+		return t.leftoverError()
 	}
 }
 
-// leftover returns an error that names everything that did not end.
-func (t *Table) leftover() error {
+// leftoverError returns an error that names everything that did not end.
+func (t *Table) leftoverError() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var names []string

@@ -68,11 +68,11 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Held returns the most bytes that a table holds within the default limits, without the queued
+// MaxHeld returns the most bytes that a table holds within the default limits, without the queued
 // ones. handles counts the handles, each with a chunk in flight. exchange counts the HTTP exchanges
 // in flight, each with a chunk of its answer, its connection, and the body of its request if that
 // is short.
-func Held() (handles, exchange int) {
+func MaxHeld() (handles, exchange int) {
 	l := Limits{}.withDefaults()
 	const (
 		inlineBody = ChunkSize // httpclient holds longer ones against Bodies alone

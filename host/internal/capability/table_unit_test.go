@@ -383,7 +383,7 @@ func TestOpenOfWhatATargetRefuses(t *testing.T) {
 
 // What a table holds at most, within the default limits.
 func TestHeldOfATable(t *testing.T) {
-	handles, exchange := Held()
+	handles, exchange := MaxHeld()
 	if handles != 64*(64<<10+4<<10)+2*64<<10 || exchange != 64<<10+64<<10+16<<10 {
 		t.Errorf("%d bytes for handles, %d for an exchange", handles, exchange)
 	}

@@ -198,7 +198,7 @@ func TestWhatIsHeldForAGuest(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	const own = 128<<10 + 256<<10 + maxPartials*256 + abi.MaxHandles*512 + abi.MaxTimers*512 + abi.MaxSavedState
-	if got := (Limits{}).Held(); got != 16<<20+18<<20+(9<<20)/2+own {
+	if got := (Limits{}).MaxHeld(); got != 16<<20+18<<20+(9<<20)/2+own {
 		t.Errorf("%d bytes are held", got)
 	}
 }

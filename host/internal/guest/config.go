@@ -83,11 +83,11 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Held returns the most bytes that an instance holds for its guest: the memory of the guest, and
-// the messages in transit. A queue that grows has up to a quarter of it free. Held does not count
+// MaxHeld returns the most bytes that an instance holds for its guest: the memory of the guest, and
+// the messages in transit. A queue that grows has up to a quarter of it free. MaxHeld does not count
 // delivered messages, which belong to the receiver, or messages that a caller sent, which belong to
 // the caller.
-func (l Limits) Held() int {
+func (l Limits) MaxHeld() int {
 	l = l.withDefaults()
 	const (
 		parts   = maxPartials * 256 // beside the bytes of each

@@ -19,14 +19,14 @@ func TestHTTPWithoutMemory(t *testing.T) {
 	}
 	inst.host, inst.receiver, inst.timers = s, box, &fakeTimers{}
 	defer inst.executor.Close()
-	inst.run(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, &abi.Settings{Server: "s"})})
+	inst.handleEvent(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, &abi.Settings{Server: "s"})})
 	exchange := uint32(0)
 	send := func(name string) (opened bool) {
 		exchange++
 		facts := abi.AppendFacts(nil, &abi.Facts{Kind: abi.Request, Method: "tools/call", Name: name})
 		payload := append(bytes.Clone(facts), "{}"...)
 		before := len(s.streams)
-		inst.run(&item{kind: abi.EventMessage, handle: uint32(len(facts)), arg: exchange, payload: payload, msg: &testMessage{exchange: exchange, payload: payload, start: len(facts)}})
+		inst.handleEvent(&item{kind: abi.EventMessage, handle: uint32(len(facts)), arg: exchange, payload: payload, msg: &testMessage{exchange: exchange, payload: payload, start: len(facts)}})
 		return len(s.streams) > before
 	}
 	calls := 0
@@ -40,7 +40,7 @@ func TestHTTPWithoutMemory(t *testing.T) {
 		t.Errorf("what was too long failed with %v", box.failed[exchange])
 	}
 	head := abi.AppendHead(nil, &abi.Head{Headers: []abi.Pair{{Key: "content-type", Value: "application/json"}}})
-	inst.run(&item{kind: abi.EventHead, handle: abi.MakeHandle(1, 0), arg: 200 | abi.HeadLast, payload: append(head, "{}"...)})
+	inst.handleEvent(&item{kind: abi.EventHead, handle: abi.MakeHandle(1, 0), arg: 200 | abi.HeadLast, payload: append(head, "{}"...)})
 	if len(box.done) != 1 || !send("") || send("") {
 		t.Errorf("done %v; the room of a call is not used for one more", box.done)
 	}

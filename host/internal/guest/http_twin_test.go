@@ -301,7 +301,7 @@ func (d *twinRun) run(it item) {
 		if it.kind == abi.EventMessage {
 			it.msg = &testMessage{exchange: it.arg, payload: it.payload, start: int(it.handle)}
 		}
-		a.inst.run(&it)
+		a.inst.handleEvent(&it)
 		var text strings.Builder
 		for _, e := range a.entries {
 			if strings.HasPrefix(e.Line, "  <-- save(") {

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// post puts an event in the urgent lane and runs the guest if it is free.
+// post puts an event in the urgent lane, and has the guest handle it now if it is free.
 func (i *Instance) post(it item) error {
 	i.mu.Lock()
 	if i.finished {
@@ -18,7 +18,7 @@ func (i *Instance) post(it item) error {
 		return &UnsentError{Cause: i.failure} // which stays as it is
 	}
 	i.urgent.push(it)
-	i.runUnlock()
+	i.ownAndDrain()
 	return nil
 }
 
@@ -43,16 +43,17 @@ func (i *Instance) stop() {
 		return
 	}
 	i.stopped = true
-	i.runUnlock()
+	i.ownAndDrain()
 }
 
-// runOrPost runs an urgent event at once if the guest is free, otherwise it leaves the event to the
-// owner. If seen is not nil, the payload stays the caller's, and runOrPost returns when the guest
-// has handled it or ended. It makes the channel in *seen when it first has to wait for an owner.
-func (i *Instance) runOrPost(it item, seen *chan struct{}) {
+// handleOrPost has the guest handle an urgent event at once if it is free. Otherwise it leaves the
+// event to the owner. If seen is not nil, the payload stays the caller's, and handleOrPost returns
+// when the guest has handled it or ended. It makes the channel in *seen when it first has to wait
+// for an owner.
+func (i *Instance) handleOrPost(it item, seen *chan struct{}) {
 	i.mu.Lock()
-	if i.freeLocked() {
-		i.runNow(&it)
+	if i.canRunLocked() {
+		i.ownAndHandle(&it)
 		return
 	}
 	i.mu.Unlock()
@@ -77,8 +78,8 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 		return i.post(it)
 	}
 	i.mu.Lock()
-	if i.freeLocked() && i.normal.empty() && i.passableLocked() {
-		i.runNow(&it)
+	if i.canRunLocked() && i.normal.empty() && i.passableLocked() {
+		i.ownAndHandle(&it)
 		return nil
 	}
 	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.config.Limits.Mailbox {
@@ -95,7 +96,7 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 	}
 	i.normal.push(it)
 	i.waiting += len(it.payload)
-	i.runUnlock()
+	i.ownAndDrain()
 	return nil
 }
 
@@ -182,9 +183,9 @@ func (i *Instance) passableLocked() bool {
 	return i.up && i.backpressured == 0 && i.opened <= abi.MaxHandles-spareHandles
 }
 
-// freeLocked reports whether an event may be run at once: the guest has no owner, and no urgent
+// canRunLocked reports whether an event may be run at once: the guest has no owner, and no urgent
 // event waits.
-func (i *Instance) freeLocked() bool { return !i.owned && !i.finished && i.urgent.empty() }
+func (i *Instance) canRunLocked() bool { return !i.owned && !i.finished && i.urgent.empty() }
 
 // After this many events an owner hands over to another goroutine, because its caller waits for an
 // answer of its own. Writes are flushed at least this often.
@@ -197,33 +198,35 @@ const (
 // listen, to resume, to end its session.
 const spareHandles = 8
 
-// runUnlock makes this goroutine the owner if there is none, and runs the mailbox. It is called
+// ownAndDrain makes this goroutine the owner if there is none, and drains the mailbox. It is called
 // with mu held and returns without it.
-func (i *Instance) runUnlock() {
+func (i *Instance) ownAndDrain() {
 	if i.owned {
 		i.mu.Unlock()
 		return
 	}
 	i.owned = true
-	i.runOwned()
+	i.drainMailbox()
 }
 
-// runNow makes this goroutine the owner, runs it ahead of the mailbox, and then runs the mailbox.
+// ownAndHandle makes this goroutine the owner, has the guest handle it, and then drains the mailbox.
 // It is called with mu held and returns without it.
-func (i *Instance) runNow(it *item) {
+func (i *Instance) ownAndHandle(it *item) {
 	i.owned = true
 	i.mu.Unlock()
-	i.run(it)
+	i.handleEvent(it)
 	if i.failure != nil {
 		i.finish()
 		return
 	}
 	i.mu.Lock()
-	i.runOwned()
+	i.drainMailbox()
 }
 
-// runOwned runs the mailbox until it is empty. The owner calls it with mu held.
-func (i *Instance) runOwned() {
+// drainMailbox has the guest handle what is in the mailbox, until that is empty or the guest has
+// ended. After a while another goroutine goes on. The owner calls it with mu held, and returns
+// without it.
+func (i *Instance) drainMailbox() {
 	for n := 1; ; n++ {
 		it, ok := i.nextLocked(n)
 		if !ok && !i.unsent && len(i.batch) == 0 {
@@ -235,7 +238,7 @@ func (i *Instance) runOwned() {
 		i.mu.Unlock()
 		switch {
 		case ok:
-			i.run(&it)
+			i.handleEvent(&it)
 		case i.yieldOnce():
 		default:
 			i.flush()
@@ -248,7 +251,7 @@ func (i *Instance) runOwned() {
 			return
 		}
 		if n >= ownerTurn && !i.config.SingleThreaded {
-			go i.resume()
+			go i.lockAndDrain()
 			return
 		}
 		i.mu.Lock()
@@ -267,11 +270,10 @@ func (i *Instance) yieldOnce() bool {
 	return true
 }
 
-// resume continues as the owner on a goroutine of its own, which ends when the mailbox is empty or
-// the guest has ended.
-func (i *Instance) resume() {
+// lockAndDrain is drainMailbox for an owner that does not hold mu.
+func (i *Instance) lockAndDrain() {
 	i.mu.Lock()
-	i.runOwned()
+	i.drainMailbox()
 }
 
 // watchIdleLocked arms the timer that detects an idle guest. The owner calls it last. For most
@@ -313,7 +315,7 @@ func (i *Instance) checkIdle() {
 		i.finish()
 		return
 	}
-	i.resume()
+	i.lockAndDrain()
 }
 
 // releaseBuffers frees the buffers that the next event makes again. The owner calls it.

@@ -40,7 +40,7 @@ func (r *rig) busy() (goOn func()) {
 	r.mu.Lock()
 	r.owned = true
 	r.mu.Unlock()
-	return r.resume
+	return r.lockAndDrain
 }
 
 // A message is not held up forever by a server that keeps the guest busy.

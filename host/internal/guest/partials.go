@@ -15,8 +15,8 @@ type partial struct {
 // id of an answer last.
 const tailEnd = 256
 
-// end keeps the end of a message that is being dropped.
-func (m *partial) end(p []byte) {
+// keepTail keeps the end of a message that is being dropped.
+func (m *partial) keepTail(p []byte) {
 	m.tail = append(m.tail, p[max(0, len(p)-tailEnd):]...)
 	m.tail = append(m.tail[:0], m.tail[max(0, len(m.tail)-tailEnd):]...)
 }
@@ -79,14 +79,14 @@ func (a *partials) forget(exchange uint32) {
 func (a *partials) add(m *partial, p []byte, whole, limit, space int) {
 	if m.dropped > 0 {
 		m.dropped += len(p)
-		m.end(p)
+		m.keepTail(p)
 		return
 	}
 	most := cap(m.data) + max(space, 0)
 	if len(m.data)+len(p) > min(limit, most) {
 		keep := min(headSize, len(m.data)+len(p))
-		m.end(m.data)
-		m.end(p)
+		m.keepTail(m.data)
+		m.keepTail(p)
 		head := append(make([]byte, 0, keep), m.data[:min(keep, len(m.data))]...)
 		head = append(head, p[:keep-len(head)]...)
 		a.total += cap(head) - cap(m.data)

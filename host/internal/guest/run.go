@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// run passes one event to the guest. The owner calls it.
-func (i *Instance) run(it *item) {
+// handleEvent passes one event to the guest. The owner calls it.
+func (i *Instance) handleEvent(it *item) {
 	i.idle.events++
 	if it.kind == eventStop {
 		i.fail(cmp.Or(it.cause, ErrClosed))

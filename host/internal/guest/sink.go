@@ -35,10 +35,10 @@ func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, l
 	if last {
 		it.arg |= abi.HeadLast
 		it.buffer = b
-		s.inst.runOrPost(it, nil)
+		s.inst.handleOrPost(it, nil)
 		return
 	}
-	s.inst.runOrPost(it, &s.seen)
+	s.inst.handleOrPost(it, &s.seen)
 	freeHead(b)
 }
 
@@ -49,7 +49,7 @@ func (s *sink) Data(p []byte, last bool) {
 		if p = p[len(it.payload):]; last && len(p) == 0 {
 			it.arg = abi.Last
 		}
-		s.inst.runOrPost(it, &s.seen)
+		s.inst.handleOrPost(it, &s.seen)
 	}
 }
 

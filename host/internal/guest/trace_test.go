@@ -132,7 +132,7 @@ func playConfig(t *testing.T, c Config, script *sdktest.Trace, between func(*Ins
 		step := &script.Steps[n]
 		if step.Kind != abi.EventDescribe {
 			s.calls, s.entries = final(step.Calls), nil
-			inst.run(itemOf(step))
+			inst.handleEvent(itemOf(step))
 		}
 		if diff := sdktest.Diff(step, s.entries); diff != "" {
 			t.Fatalf("%s: - is the trace, + is what the guest did\n%s", step.Pos, diff)

@@ -81,19 +81,19 @@ func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []
 	inst.host, inst.receiver, inst.timers = s, box, &fakeTimers{}
 	defer inst.executor.Close()
 	settings := &abi.Settings{Server: "twin", Values: []abi.Pair{{Key: "other", Value: "x"}, {Key: "framing", Value: framing}}, MessageCap: 1 << 20}
-	inst.run(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, settings)})
+	inst.handleEvent(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, settings)})
 	if last := s.entries[len(s.entries)-1].Line; last != "--> = 0" {
 		return s.entries // the connection did not open, so nothing comes
 	}
 	message := []byte("facts{}")
 	for n := 0; len(stream) > 0; n++ {
 		size := min(1+(n*int(cut+1))%97, len(stream))
-		inst.run(&item{kind: abi.EventData, handle: 1, payload: slices.Clone(stream[:size])})
-		inst.run(&item{kind: abi.EventMessage, handle: 5, arg: uint32(n + 1), payload: message, msg: &testMessage{exchange: uint32(n + 1), payload: message, start: 5}})
+		inst.handleEvent(&item{kind: abi.EventData, handle: 1, payload: slices.Clone(stream[:size])})
+		inst.handleEvent(&item{kind: abi.EventMessage, handle: 5, arg: uint32(n + 1), payload: message, msg: &testMessage{exchange: uint32(n + 1), payload: message, start: 5}})
 		stream = stream[size:]
 	}
-	inst.run(&item{kind: abi.EventEnd, handle: 1})
-	inst.run(&item{kind: abi.EventClose})
+	inst.handleEvent(&item{kind: abi.EventEnd, handle: 1})
+	inst.handleEvent(&item{kind: abi.EventClose})
 	return s.entries
 }
 

@@ -72,7 +72,7 @@ func speakWebSocket(t *testing.T, which string, status uint16, chosen string, st
 	defer inst.executor.Close()
 	run := func(it item) {
 		if inst.failure == nil {
-			inst.run(&it)
+			inst.handleEvent(&it)
 		}
 	}
 	run(item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, &abi.Settings{Server: "twin", Grants: []abi.Grant{{Kind: abi.OpenHTTP, Name: "main"}}, MessageCap: 1 << 20})})

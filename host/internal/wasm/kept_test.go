@@ -28,8 +28,8 @@ func TestExecutingKeepsNothing(t *testing.T) {
 			kept := heapInUse() - before
 			runtime.KeepAlive(in)
 			t.Logf("%d bytes kept, %.3f a unit", kept, float64(kept)/(10*EventBudget))
-			if kept > int64(Held()) {
-				t.Errorf("%d bytes are kept after %d units, want at most %d", kept, in.Used(), Held())
+			if kept > int64(MaxHeld()) {
+				t.Errorf("%d bytes are kept after %d units, want at most %d", kept, in.Used(), MaxHeld())
 			}
 		})
 	}
@@ -120,9 +120,9 @@ func TestHeldIsAllThereIs(t *testing.T) {
 	}
 	held := heapInUse() - before
 	runtime.KeepAlive(in)
-	t.Logf("%d bytes are held, %d may be", held, Held())
-	if held > int64(Held()) || held < int64(Held())/2 {
-		t.Errorf("%d bytes are held, where Held says %d", held, Held())
+	t.Logf("%d bytes are held, %d may be", held, MaxHeld())
+	if held > int64(MaxHeld()) || held < int64(MaxHeld())/2 {
+		t.Errorf("%d bytes are held, where MaxHeld says %d", held, MaxHeld())
 	}
 }
 

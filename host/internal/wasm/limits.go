@@ -77,9 +77,9 @@ const (
 	heldBase      = 256 << 10 // everything else
 )
 
-// Held is the most that the host holds for an instance beside its memory, for any
+// MaxHeld is the most that the host holds for an instance beside its memory, for any
 // module within the default limits.
-func Held() int {
+func MaxHeld() int {
 	l := defaultLimits
 	tables := 2 * int(l.Table) // their first size, and a share for each to grow into
 	return heldStack + tables*heldEntry + l.Entries*heldReference + l.Globals*heldGlobal + l.Segments*heldSegment + heldBase

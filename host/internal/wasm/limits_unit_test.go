@@ -93,7 +93,7 @@ func TestBytesOfAStack(t *testing.T) {
 func TestHeldWithTheDefaults(t *testing.T) {
 	l := defaultLimits
 	want := 5<<20 + 20*int(l.Table) + 42*l.Entries + 122*l.Globals + 24*l.Segments + 256<<10
-	if got := Held(); got != want {
+	if got := MaxHeld(); got != want {
 		t.Errorf("%d bytes, want %d", got, want)
 	}
 }
