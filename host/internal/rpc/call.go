@@ -136,7 +136,7 @@ func (p *Peer) await(ctx context.Context, c *pendingCall) {
 			p.runInline(ctx, c, e)
 		case <-ctx.Done():
 			if p.flight.leave(c, contextError(ctx), MaybeSent) {
-				c.untold = true
+				c.tellTransport = true
 				c.done <- nil // never blocks: only this goroutine can write to the channel now
 			}
 			c.awaitEnd()
@@ -154,7 +154,7 @@ func (p *Peer) outcome(c *pendingCall) ([]byte, error) {
 	if errors.As(c.err, &answer) {
 		return nil, answer
 	}
-	if c.untold {
+	if c.tellTransport {
 		p.abandon(c)
 	}
 	return nil, &CallError{c.method, c.sent, c.err}

@@ -26,8 +26,8 @@ type Counters struct {
 	NotesDropped  uint64 // all others
 }
 
-// tally has the counts that no mutex guards.
-type tally struct {
+// atomicCounters has the counts that no mutex guards.
+type atomicCounters struct {
 	blank, malformed, arrays, tooBig, failures, requests, refused atomic.Uint64
 }
 
@@ -36,13 +36,13 @@ func (p *Peer) Counters() Counters {
 	p.flight.mu.Lock()
 	c := p.flight.counts
 	p.flight.mu.Unlock()
-	c.Blank = p.tally.blank.Load()
-	c.Malformed = p.tally.malformed.Load()
-	c.Arrays = p.tally.arrays.Load()
-	c.TooBig = p.tally.tooBig.Load()
-	c.Failures = p.tally.failures.Load()
-	c.Requests = p.tally.requests.Load()
-	c.Refused = p.tally.refused.Load()
+	c.Blank = p.counters.blank.Load()
+	c.Malformed = p.counters.malformed.Load()
+	c.Arrays = p.counters.arrays.Load()
+	c.TooBig = p.counters.tooBig.Load()
+	c.Failures = p.counters.failures.Load()
+	c.Requests = p.counters.requests.Load()
+	c.Refused = p.counters.refused.Load()
 	c.Unsaid = p.sender.unsent()
 	q := &p.notifications
 	q.mu.Lock()

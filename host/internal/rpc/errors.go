@@ -98,9 +98,9 @@ type StatusError struct {
 	Err     error
 }
 
-// turnedAway reports whether err says that a broker refused a message because it knows no
+// refusedByBroker reports whether err says that a broker refused a message because it knows no
 // server for it. A refusal with an HTTP status came from a server.
-func turnedAway(err error) bool {
+func refusedByBroker(err error) bool {
 	var e *StatusError
 	return errors.As(err, &e) && e.Refused && e.HTTP == 0
 }

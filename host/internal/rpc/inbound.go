@@ -32,7 +32,7 @@ func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	}
 	switch start := strictjson.Start(msg); {
 	case start == len(msg):
-		p.tally.blank.Add(1)
+		p.counters.blank.Add(1)
 		return abi.VerdictBlank
 	case msg[start] == '[':
 		return p.array(exchange, msg)
@@ -63,7 +63,7 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 // channel, many malformed messages in a row mean that the other side does not speak the protocol.
 // On an exchange of its own, each is the failure of one request.
 func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
-	p.tally.malformed.Add(1)
+	p.counters.malformed.Add(1)
 	p.dropped(why, msg)
 	p.failMatching(exchange, msg, why)
 	if exchange != 0 {
@@ -153,7 +153,7 @@ func (p *Peer) status(exchange uint32) int {
 // ends the calls that the elements would have answered.
 func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	if !p.flight.terms.Load().AllowBatch {
-		p.tally.arrays.Add(1)
+		p.counters.arrays.Add(1)
 		why := fmt.Errorf("%w: %w", ErrMalformed, ErrBatch)
 		p.failAllMatching(exchange, msg, why)
 		return p.malformed(exchange, msg, why)
@@ -164,14 +164,14 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	n := 0
 	for _, element := range w.Parts() {
 		if n++; n > maxBatch && p.config.Serving {
-			return better(best, p.malformed(exchange, msg, errBatchTooLong))
+			return betterVerdict(best, p.malformed(exchange, msg, errBatchTooLong))
 		}
-		best = better(best, p.message(exchange, element, false))
+		best = betterVerdict(best, p.message(exchange, element, false))
 	}
 	if err := w.Err(); err != nil {
 		why := fmt.Errorf("%w: array: %w", ErrMalformed, err)
 		p.failAllMatching(exchange, msg, why)
-		return better(best, p.malformed(exchange, msg, why))
+		return betterVerdict(best, p.malformed(exchange, msg, why))
 	}
 	if best == none {
 		return p.malformed(exchange, msg, malformed("empty array"))
@@ -179,9 +179,9 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	return best
 }
 
-// better returns the better of two verdicts. VerdictAnswer is best, because an exchange waits for
-// an answer. A message that was understood comes next, and a fault is worst.
-func better(a, b abi.Verdict) abi.Verdict {
+// betterVerdict returns the better of two verdicts. VerdictAnswer is best, because an exchange waits
+// for an answer. A message that was understood comes next, and a fault is worst.
+func betterVerdict(a, b abi.Verdict) abi.Verdict {
 	if a == abi.VerdictAnswer || b == abi.VerdictAnswer {
 		return abi.VerdictAnswer
 	}
@@ -199,9 +199,9 @@ func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 // onRequest passes a request of the server to the handler. If there is no handler or it is busy,
 // the server gets a refusal. If no replies may be sent, it drops the request.
 func (p *Peer) onRequest(exchange uint32, msg []byte, e *envelope, owned bool) {
-	p.tally.requests.Add(1)
+	p.counters.requests.Add(1)
 	if p.flight.terms.Load().NoReplies {
-		p.tally.refused.Add(1)
+		p.counters.refused.Add(1)
 		p.dropped(errNotAsked, msg)
 		return
 	}

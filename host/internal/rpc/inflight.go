@@ -20,7 +20,7 @@ type inflight struct {
 	inBackground int                     // how many of the pending calls are in background
 	idle         ctxcond.Cond            // for drain: only calls in background are pending
 	drained      bool                    // no call can be opened any more, but other messages can be sent
-	unanswered   recent                  // calls that ended before their answer
+	unanswered   recentIDs               // calls that ended before their answer
 	callers      callers                 // for whom calls are open
 	timer        *time.Timer             // for all deadlines; nil before the first
 	armed        time.Time               // when timer fires; zero = never
@@ -107,7 +107,7 @@ func (f *inflight) endLocked(c *pendingCall, err error, sent Sent) {
 		f.callers.remove(c.caller)
 	}
 	c.err, c.sent = err, sent
-	c.short = true
+	c.endedEarly = true
 }
 
 // leave takes c out for its own caller. It returns false if another goroutine has taken c out:
@@ -220,7 +220,7 @@ func (f *inflight) expire() {
 			f.armLocked(c.deadline)
 		default:
 			f.endLocked(c, fmt.Errorf("%w after %v", ErrTimeout, c.limit), MaybeSent)
-			c.untold = true
+			c.tellTransport = true
 			ended = append(ended, c)
 		}
 	}
@@ -283,19 +283,19 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 	return nil, unmatched
 }
 
-// recent holds the last 64 numbers that were added.
-type recent struct {
+// recentIDs holds the last 64 numbers that were added.
+type recentIDs struct {
 	ids  [64]uint64
 	next int
 }
 
-func (r *recent) add(id uint64) {
+func (r *recentIDs) add(id uint64) {
 	r.ids[r.next%len(r.ids)] = id
 	r.next++
 }
 
 // remove reports whether id is in r, and removes it.
-func (r *recent) remove(id uint64) bool {
+func (r *recentIDs) remove(id uint64) bool {
 	for i := range r.ids {
 		if r.ids[i] == id {
 			r.ids[i] = 0

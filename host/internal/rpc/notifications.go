@@ -177,7 +177,7 @@ func (q *notificationQueue) shed() {
 	latest := make(map[string]bool)
 	for i := len(b.entries) - 1; i >= 0; i-- {
 		n := &b.entries[i]
-		key, ok := topic(n.method, b.params(n))
+		key, ok := coalesceKey(n.method, b.params(n))
 		if n.gone = ok && latest[key]; n.gone {
 			q.coalesced++
 			excess -= n.size()
@@ -210,9 +210,10 @@ const (
 	listChanged    = "/list_changed"
 )
 
-// topic returns what a notification is about: a list, a resource, the progress of one request.
-// ok is true if a later notification about the same thing replaces it.
-func topic(method string, params []byte) (key string, ok bool) {
+// coalesceKey returns what a notification is about: a list, a resource, the progress of one
+// request. A later notification with the same key replaces it. ok is false for one that no later
+// notification replaces.
+func coalesceKey(method string, params []byte) (key string, ok bool) {
 	switch {
 	case strings.HasSuffix(method, listChanged):
 		return method, true

@@ -239,7 +239,7 @@ func TestTopics(t *testing.T) {
 		{"notifications/other", ``, ""},
 		{methodLog, `{"progressToken":7}`, ""},
 	} {
-		if key, ok := topic(test.method, []byte(test.params)); key != test.key || ok != (test.key != "") {
+		if key, ok := coalesceKey(test.method, []byte(test.params)); key != test.key || ok != (test.key != "") {
 			t.Errorf("%s %s is about %q, %v; want %q", test.method, test.params, key, ok, test.key)
 		}
 	}

@@ -76,11 +76,11 @@ type Peer struct {
 	serving       serving
 	sender        asyncSender
 
-	streak atomic.Int32 // malformed messages in a row
-	broken atomic.Bool  // config.Broken was called
-	born   time.Time
-	heard  atomic.Int64 // when the last message came, in nanoseconds after born
-	tally  tally
+	streak   atomic.Int32 // malformed messages in a row
+	broken   atomic.Bool  // config.Broken was called
+	born     time.Time
+	heard    atomic.Int64 // when the last message came, in nanoseconds after born
+	counters atomicCounters
 }
 
 // NewPeer makes a peer. It starts nothing. After Close, nothing of the peer is left except handlers
@@ -209,11 +209,11 @@ func (p *Peer) Done(exchange uint32) {
 // that a broker refused the message, and as MaybeSent otherwise.
 func (p *Peer) Failed(exchange uint32, err error) {
 	sent := MaybeSent
-	if errors.Is(err, ErrNotSent) || turnedAway(err) {
+	if errors.Is(err, ErrNotSent) || refusedByBroker(err) {
 		sent = NotSent
 	}
 	if !p.flight.end(exchange, err, sent) {
-		p.tally.failures.Add(1)
+		p.counters.failures.Add(1)
 		p.dropped(err, nil)
 	}
 }
@@ -222,7 +222,7 @@ func (p *Peer) Failed(exchange uint32, err error) {
 // they show the id of a pending call, that call ends. On an exchange of its own, the call also ends
 // if the message may have been an answer.
 func (p *Peer) TooBig(exchange uint32, head, tail []byte) {
-	p.tally.tooBig.Add(1)
+	p.counters.tooBig.Add(1)
 	p.dropped(ErrTooBig, head)
 	id, answer := scanBroken(head)
 	if last, exact := exactID(strictjson.LastID(tail)); id == 0 && exact {

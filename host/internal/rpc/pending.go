@@ -20,11 +20,11 @@ type pendingCall struct {
 	background bool                 // drain does not wait for it
 	done       chan hostio.InlineIO // receives I/O to run, then nil at the end of the call
 
-	result []byte
-	err    error // nil means that result is the answer
-	sent   Sent  // what is known about the message, if err is not nil
-	untold bool  // the transport must be told of the end
-	short  bool  // ended without its answer
+	result        []byte
+	err           error // nil means that result is the answer
+	sent          Sent  // what is known about the message, if err is not nil
+	tellTransport bool  // the transport must be told of the end
+	endedEarly    bool  // ended without its answer
 
 	parent  context.Context
 	ended   bool                    // guarded by flight.mu
@@ -50,7 +50,7 @@ func (c *pendingCall) settle() {
 	if c.stop != nil {
 		c.stop(c.err)
 	}
-	if c.short && c.inline != nil {
+	if c.endedEarly && c.inline != nil {
 		c.inline.Stop()
 	}
 	c.done <- nil
@@ -67,7 +67,7 @@ func (c *pendingCall) awaitEnd() {
 // giveUp ends c because the context of its caller is done.
 func (c *pendingCall) giveUp() {
 	if c.flight.leave(c, contextError(c.parent), MaybeSent) {
-		c.untold = true
+		c.tellTransport = true
 		c.settle()
 	}
 	c.gaveUp <- struct{}{}

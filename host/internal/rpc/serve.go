@@ -172,7 +172,7 @@ func (p *Peer) serve(ctx context.Context, one *served) {
 	}
 	answered = p.transmit(ctx, m) == nil
 	if !answered && context.Cause(ctx) != errTakenBack {
-		p.tally.failures.Add(1)
+		p.counters.failures.Add(1)
 	}
 }
 
@@ -252,7 +252,7 @@ func (p *Peer) reply(to *Incoming, result Appender, fault *Error) *Message {
 
 // refuse answers a request that no handler gets, without waiting.
 func (p *Peer) refuse(in *Incoming, why *Error) {
-	p.tally.refused.Add(1)
+	p.counters.refused.Add(1)
 	if m := p.reply(in, nil, why); m != nil {
 		p.sender.post(m)
 	}
