@@ -47,7 +47,7 @@ func (s *Session) Snapshot() *catalogue.Snapshot {
 func (s *Session) snapshot() (*Server, *catalogue.Snapshot) {
 	s.loadSaved()
 	s.savedLists.Lock()
-	entry, written, info := s.entry.Load(), s.inner.Written(), s.Info()
+	entry, written, info := s.entry.Load(), s.inner.WrittenLists(), s.Info()
 	if info.Era == "" {
 		info = s.savedLists.info
 	}
@@ -95,13 +95,13 @@ func (s *Session) loadSaved() {
 		}
 		return
 	}
-	lists := make(map[string]session.Written)
+	lists := make(map[string]session.WrittenList)
 	for method, kind := range kinds {
 		l := known.Lists[kind]
-		lists[method] = session.Written{Items: l.Items, Listed: l.Listed, Until: l.Until}
+		lists[method] = session.WrittenList{Items: l.Items, Listed: l.Listed, Until: l.Until}
 	}
 	s.savedLists.info = known.Info
-	s.inner.Recall(lists)
+	s.inner.LoadLists(lists)
 }
 
 // showSaved reports the tools of an earlier run in the status. A OneShot host does not read the

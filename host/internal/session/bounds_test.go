@@ -241,7 +241,7 @@ func TestCompiledSchemasAreBounded(t *testing.T) {
 		c := newToolSchema(text)
 		schemas[n] = &c
 		if !compiles(schemas[n]) {
-			t.Fatal(schemas[n].read.Load().flaw)
+			t.Fatal(schemas[n].result.Load().flaw)
 		}
 		total := 0
 		for _, bytes := range k.sizes {
@@ -252,7 +252,7 @@ func TestCompiledSchemasAreBounded(t *testing.T) {
 		}
 	}
 	kept := len(k.schemas)
-	if first, last := schemas[0].read.Load().made, schemas[39].read.Load().made; first != nil || last == nil || kept < 2 || kept > 30 {
+	if first, last := schemas[0].result.Load().made, schemas[39].result.Load().made; first != nil || last == nil || kept < 2 || kept > 30 {
 		t.Errorf("%d are kept, the first among them: %v, the last: %v", kept, first != nil, last != nil)
 	}
 	if !compiles(schemas[0]) || k.schemas[len(k.schemas)-1] != schemas[0] || len(k.schemas) != kept {
@@ -267,7 +267,7 @@ func TestCompiledSchemasAreBounded(t *testing.T) {
 func TestCompiledSchemasToTheByte(t *testing.T) {
 	made := func() *toolSchema {
 		c := newToolSchema([]byte("{}"))
-		c.reading(new(compiled))
+		c.compile(new(compiled))
 		return &c
 	}
 	var k compiled

@@ -252,7 +252,7 @@ func (s *Session) adopt(l *agreedConn, d dialect, err error) {
 // refused the message because it had forgotten the session. In the first case, missed waits until
 // the end of l is certain, which is soon.
 func (s *Session) missed(ctx context.Context, l *agreedConn, err error) bool {
-	if refused(err) && l.lapsed() {
+	if refused(err) && l.sessionForgotten() {
 		return !s.isClosed()
 	}
 	closed := errors.Is(err, rpc.ErrClosed) || l.ended()

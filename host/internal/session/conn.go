@@ -71,10 +71,10 @@ func newConn(d *Dialed, in *inbox, epoch uint32) *Conn {
 
 // Forgotten reports whether the server has forgotten the session although the connection is open.
 // Another handshake makes the connection good for calls again.
-func (c *Conn) Forgotten() bool { return c.lapsed() && !c.ended() }
+func (c *Conn) Forgotten() bool { return c.sessionForgotten() && !c.ended() }
 
-// lapsed reports whether the server has forgotten the session of the handshake.
-func (c *Conn) lapsed() bool { return c.Peer.Forgot(c.epoch) }
+// sessionForgotten reports whether the server has forgotten the session of the handshake.
+func (c *Conn) sessionForgotten() bool { return c.Peer.Forgot(c.epoch) }
 
 // Retire says that c gets no more calls. Subscriptions, which have no end of their own, move to the
 // next connection. Retire returns at once.
@@ -111,7 +111,7 @@ func (c *Conn) Drain(ctx context.Context) { c.Peer.Drain(ctx) }
 // session, if it keeps one, stays for the next connection.
 func (c *Conn) Close(leave bool) error {
 	c.retire()
-	if !leave || !c.outlives() {
+	if !leave || !c.sessionOutlives() {
 		return c.close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -119,10 +119,10 @@ func (c *Conn) Close(leave bool) error {
 	return c.Leave(ctx)
 }
 
-// outlives reports whether the server keeps the session after the connection ends. Only a legacy
-// session over HTTP with an id can go on in this way.
-func (c *Conn) outlives() bool {
-	return c.http() && mcp.EraOf(c.Peer.Version()) == mcp.Legacy && !c.lapsed()
+// sessionOutlives reports whether the server keeps the session after the connection ends. Only a
+// legacy session over HTTP with an id can go on in this way.
+func (c *Conn) sessionOutlives() bool {
+	return c.http() && mcp.EraOf(c.Peer.Version()) == mcp.Legacy && !c.sessionForgotten()
 }
 
 // agreedConn is a connection with the outcome of its handshake. It is immutable: another protocol
@@ -139,7 +139,7 @@ type agreedConn struct {
 
 // alive reports whether requests may still go out on l, which may be nil.
 func (l *agreedConn) alive() bool {
-	return l != nil && l.retired.Err() == nil && !l.ended() && !l.lapsed()
+	return l != nil && l.retired.Err() == nil && !l.ended() && !l.sessionForgotten()
 }
 
 // ended reports whether the connection is over; only then does its Err say why.
@@ -166,7 +166,7 @@ func (d *Dialed) close() error {
 func (s *Session) Ping(ctx context.Context) error {
 	l, err := s.acquire(ctx)
 	if err == nil {
-		soon, cancel := context.WithTimeout(ctx, l.patience())
+		soon, cancel := context.WithTimeout(ctx, l.replyTimeout())
 		l.Peer.Flush(soon) // if it fails, the request below fails too and reports why
 		cancel()
 		_, _, err = s.do(ctx, &request{method: l.pingMethod()})

@@ -201,7 +201,7 @@ func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mc
 	l.maxTimeout = cmp.Or(w.MaxTimeout, s.cfg.MaxTimeout)
 	l.tasks = l.dialect.era == mcp.Legacy && l.declares("tasks", "requests", "tools", "call")
 	c.agreed.Store(l)
-	s.restore(ctx, l)
+	s.restoreLevel(ctx, l)
 	return l, nil
 }
 

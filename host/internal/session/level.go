@@ -36,9 +36,9 @@ func setLevel(level mcp.Level) *request {
 	return &request{method: mcp.MethodSetLevel, given: map[string]any{"level": string(level)}, needs: hasLogging}
 }
 
-// restore tells a legacy server the level that SetLevel has set. If the server refuses, restore
-// only warns.
-func (s *Session) restore(ctx context.Context, l *agreedConn) {
+// restoreLevel tells a legacy server the level that SetLevel has set. If the server refuses,
+// restoreLevel only warns.
+func (s *Session) restoreLevel(ctx context.Context, l *agreedConn) {
 	level := s.level.Load()
 	if level == nil || l.dialect.era == mcp.Modern || l.lacks(hasLogging) != nil {
 		return

@@ -124,7 +124,7 @@ func TestTellingStatuses(t *testing.T) {
 		200: true, 299: true, 300: false, 399: false, 400: true, 401: false, 402: true, 403: false, 404: true, 405: true,
 		407: false, 408: false, 429: false, 499: true, 500: false, 503: false, 0: true,
 	} {
-		if telling(&rpc.Error{Code: -32601, HTTP: status}) != want {
+		if revealsServer(&rpc.Error{Code: -32601, HTTP: status}) != want {
 			t.Errorf("%d: %v", status, !want)
 		}
 	}
@@ -285,10 +285,10 @@ func TestSchemasOfResults(t *testing.T) {
 	}
 	var k compiled
 	other := newToolSchema([]byte(`{"type":"object","required":["b"]}`))
-	if r := other.reading(&k); r.made == nil || r.made.Bytes() == 0 || k.bytes != r.made.Bytes() {
+	if r := other.compile(&k); r.made == nil || r.made.Bytes() == 0 || k.bytes != r.made.Bytes() {
 		t.Errorf("%d bytes are counted", k.bytes)
 	}
-	if none := newToolSchema(nil); none.reading(&k).made != nil {
+	if none := newToolSchema(nil); none.compile(&k).made != nil {
 		t.Error("nothing was compiled")
 	}
 }

@@ -151,29 +151,29 @@ func (c *listCache[T]) outdated(newest *Conn) bool {
 	return !c.listed.IsZero() && !c.holds(newest) && !time.Now().Before(c.until)
 }
 
-// Written is a list as the server wrote it.
-type Written struct {
+// WrittenList is a list as the server wrote it.
+type WrittenList struct {
 	Items  json.RawMessage // an array of the elements of all pages, each byte for byte
 	Listed time.Time       // when the server was asked
 	Until  time.Time       // until when the list is fresh; zero = it is not
 }
 
 // written adds the known list to into, under its method. Without one it does nothing.
-func (c *listCache[T]) written(method string, into map[string]Written) {
+func (c *listCache[T]) written(method string, into map[string]WrittenList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listed.IsZero() {
 		return
 	}
-	w := Written{slices.Clone(c.text.bytes()), c.listed, c.until}
+	w := WrittenList{slices.Clone(c.text.bytes()), c.listed, c.until}
 	if w.Until.IsZero() {
 		w.Until = c.told
 	}
 	into[method] = w
 }
 
-// recall stores a list from before this session began, unless the session has asked for one since.
-func (c *listCache[T]) recall(k *kind[T], w Written) {
+// load stores a list from before this session began, unless the session has asked for one since.
+func (c *listCache[T]) load(k *kind[T], w WrittenList) {
 	if w.Listed.IsZero() {
 		return
 	}
@@ -196,9 +196,9 @@ func (c *listCache[T]) recall(k *kind[T], w Written) {
 	}
 }
 
-// Written returns all known lists, keyed by the methods that ask for them.
-func (s *Session) Written() map[string]Written {
-	all := make(map[string]Written)
+// WrittenLists returns all known lists, keyed by the methods that ask for them.
+func (s *Session) WrittenLists() map[string]WrittenList {
+	all := make(map[string]WrittenList)
 	s.toolCache.written(mcp.MethodListTools, all)
 	s.prompts.written(mcp.MethodListPrompts, all)
 	s.resources.written(mcp.MethodListResources, all)
@@ -206,13 +206,13 @@ func (s *Session) Written() map[string]Written {
 	return all
 }
 
-// Recall stores lists from before this session began, keyed by their methods. They are stale, and
-// do not replace lists that the session has asked for itself.
-func (s *Session) Recall(lists map[string]Written) {
-	s.toolCache.recall(&toolKind, lists[mcp.MethodListTools])
-	s.prompts.recall(&promptKind, lists[mcp.MethodListPrompts])
-	s.resources.recall(&resourceKind, lists[mcp.MethodListResources])
-	s.templates.recall(&templateKind, lists[mcp.MethodListTemplates])
+// LoadLists stores lists from before this session began, keyed by their methods. They are stale,
+// and do not replace lists that the session has asked for itself.
+func (s *Session) LoadLists(lists map[string]WrittenList) {
+	s.toolCache.load(&toolKind, lists[mcp.MethodListTools])
+	s.prompts.load(&promptKind, lists[mcp.MethodListPrompts])
+	s.resources.load(&resourceKind, lists[mcp.MethodListResources])
+	s.templates.load(&templateKind, lists[mcp.MethodListTemplates])
 }
 
 // Known returns the lists that the server last sent. It sends no request.

@@ -38,7 +38,7 @@ func (u *Subscription) holdModern(l *agreedConn, opened func()) error {
 		_, _, err := u.session.try(ctx, l, &request{method: mcp.MethodListen, given: given, limit: -1})
 		ended <- err
 	}()
-	late := time.AfterFunc(l.patience(), func() {
+	late := time.AfterFunc(l.replyTimeout(), func() {
 		cancel(fmt.Errorf("%w: the server did not acknowledge the stream", rpc.ErrTimeout))
 	})
 	select {
@@ -66,8 +66,8 @@ func (u *Subscription) holdModern(l *agreedConn, opened func()) error {
 	return err
 }
 
-// patience returns how long a server may take to acknowledge a request.
-func (l *agreedConn) patience() time.Duration {
+// replyTimeout returns how long a server may take to acknowledge a request.
+func (l *agreedConn) replyTimeout() time.Duration {
 	if l.timeout > 0 {
 		return l.timeout
 	}

@@ -31,7 +31,7 @@ func (h *handshake) probe(ctx context.Context) (*agreedConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got.err != nil && !telling(got.err) {
+	if got.err != nil && !revealsServer(got.err) {
 		return nil, h.left(ctx, got.err)
 	}
 	l, err := h.modern(ctx, got)
@@ -45,8 +45,8 @@ func (h *handshake) probe(ctx context.Context) (*agreedConn, error) {
 	return l, err
 }
 
-// telling reports whether the end of a request, err, shows what kind of server there is.
-func telling(err error) bool {
+// revealsServer reports whether the end of a request, err, shows what kind of server there is.
+func revealsServer(err error) bool {
 	switch status := statusOf(err); {
 	case status == 0:
 		return answered(err) || errors.Is(err, rpc.ErrNoResponse)

@@ -25,7 +25,7 @@ const pingTimeout = 10 * time.Second
 // forgotten the session, another one is begun on the same connection. After any other error, old is
 // not resumed again.
 func (s *Session) resume(ctx context.Context, w *ConnectOptions, in *inbox, old *Conn, era mcp.Era) *agreedConn {
-	if w.Resume == nil || old == nil || !old.outlives() {
+	if w.Resume == nil || old == nil || !old.sessionOutlives() {
 		return nil
 	}
 	l := *old.agreed.Load()

@@ -60,8 +60,8 @@ type Config struct {
 	Notify func(method string, params json.RawMessage, caller uint64)
 	Warn   func(text string)
 
-	// Listed is called when [Session.Written] returns something else from now on: a list has come,
-	// or is no longer fresh. Changed is called when a known list may differ from the server's; see
+	// Listed is called when [Session.WrittenLists] returns something else from now on: a list has
+	// come, or is no longer fresh. Changed is called when a known list may differ from the server's; see
 	// [Session.Renew]. Both must return at once, and may be nil.
 	Listed, Changed func()
 }

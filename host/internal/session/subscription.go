@@ -353,6 +353,6 @@ func (u *Subscription) leave(l *agreedConn) {
 // requestAbout sends a request about a resource. The request has a timeout even if others have
 // none, because the next caller waits for its turn.
 func (s *Session) requestAbout(ctx context.Context, l *agreedConn, method, uri string) error {
-	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: l.patience()})
+	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: l.replyTimeout()})
 	return err
 }

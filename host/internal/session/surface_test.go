@@ -187,7 +187,7 @@ func TestChangeOfAKnownList(t *testing.T) {
 		if listed.Load() != 2 || changed.Load() != 2 {
 			t.Errorf("listed %d times, changed %d times", listed.Load(), changed.Load())
 		}
-		if !s.Written()[mcp.MethodListPrompts].Until.IsZero() || !s.Outdated(conn) {
+		if !s.WrittenLists()[mcp.MethodListPrompts].Until.IsZero() || !s.Outdated(conn) {
 			t.Error("it is written as fresh")
 		}
 		s.Renew(t.Context(), conn)

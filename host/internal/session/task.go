@@ -131,7 +131,7 @@ func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 	answered := make(map[string]bool)
 	for err == nil && !t.Status.Final() {
 		if t.Status == mcp.TaskInputRequired {
-			err = s.inform(ctx, &t, answered)
+			err = s.sendTaskInput(ctx, &t, answered)
 		}
 		if err == nil {
 			t, err = w.poll(ctx, &t)
@@ -267,8 +267,8 @@ func (w *taskWatch) stream(ctx context.Context) {
 	s.taskWaits.wake(w.id)
 }
 
-// inform gives the server the input that a task needs, each item once.
-func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]bool) error {
+// sendTaskInput gives the server the input that a task needs, each item once.
+func (s *Session) sendTaskInput(ctx context.Context, t *mcp.Task, answered map[string]bool) error {
 	w, err := readInputRequired(t.Raw)
 	if err != nil {
 		return err

@@ -213,7 +213,7 @@ func TestMostAnswersOfATask(t *testing.T) {
 		}
 		for n, key := range []string{"last", "last", "more"} {
 			task := &mcp.Task{ID: "7", Raw: fmt.Appendf(nil, `{"inputRequests":{%q:{"method":"roots/list"}}}`, key)}
-			if err := s.inform(t.Context(), task, answered); errors.Is(err, ErrInputRequired) != (n == 2) || n < 2 && err != nil {
+			if err := s.sendTaskInput(t.Context(), task, answered); errors.Is(err, ErrInputRequired) != (n == 2) || n < 2 && err != nil {
 				t.Errorf("%s: %v", key, err)
 			}
 		}

@@ -383,7 +383,7 @@ func TestListIsReadAgain(t *testing.T) {
 	if def := c.defLocked("e"); def.overHTTP || len(c.defs) != 4 {
 		t.Errorf("of a tool that is not in the list: %+v, %d kept", def, len(c.defs))
 	}
-	all := make(map[string]Written)
+	all := make(map[string]WrittenList)
 	c.written("tools/list", all)
 	want := `[{"name":"a","title":"A\n"},5,{"name":"a"},{},` + flawed + `,{"name" : "b","inputSchema":{"type":"object"}},{"name":"d","annotations":{"title":"D"}}]`
 	if got := string(all["tools/list"].Items); got != want {

@@ -61,12 +61,12 @@ func (c *toolSchemas) same(other *toolSchemas) bool {
 // toolSchema is one of the two schemas of a tool. It is compiled on first use. Most schemas are
 // never used and keep only their text.
 type toolSchema struct {
-	text string // the part of the server's text that a check needs; "" is none
-	read atomic.Pointer[reading]
+	text   string // the part of the server's text that a check needs; "" is none
+	result atomic.Pointer[compileResult]
 }
 
-// reading is the outcome of compiling a toolSchema.
-type reading struct {
+// compileResult is the outcome of compiling a toolSchema.
+type compileResult struct {
 	once sync.Once
 	made *schema.Schema // nil if there is nothing to check
 	flaw error          // why it could not be compiled
@@ -104,18 +104,19 @@ func (k *compiled) add(c *toolSchema, bytes int) {
 // forget drops the compiled schema, which is compiled again on the next use. Its warnings are not
 // repeated.
 func (c *toolSchema) forget() {
-	r := new(reading)
-	r.told.Store(c.read.Load().told.Load())
-	c.read.Store(r)
+	r := new(compileResult)
+	r.told.Store(c.result.Load().told.Load())
+	c.result.Store(r)
 }
 
 func newToolSchema(text []byte) toolSchema { return toolSchema{text: schema.StripAnnotations(text)} }
 
-func (c *toolSchema) reading(k *compiled) *reading {
-	r := c.read.Load()
+// compile returns the compiled schema. It compiles it on the first call and after a forget.
+func (c *toolSchema) compile(k *compiled) *compileResult {
+	r := c.result.Load()
 	if r == nil {
-		c.read.CompareAndSwap(nil, new(reading))
-		r = c.read.Load()
+		c.result.CompareAndSwap(nil, new(compileResult))
+		r = c.result.Load()
 	}
 	r.once.Do(func() {
 		if c.text != "" {
@@ -132,9 +133,9 @@ func (c *toolSchema) reading(k *compiled) *reading {
 // that cannot be checked passes, with one warning per tool. No lock is held during the warning,
 // because its callback may call the same tool.
 func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.Schema) error) *schema.Mismatch {
-	r := c.reading(&s.toolCache.compiled)
+	r := c.compile(&s.toolCache.compiled)
 	tell := func(what string, why error) {
-		if c.read.Load().told.CompareAndSwap(false, true) {
+		if c.result.Load().told.CompareAndSwap(false, true) {
 			s.cfg.Warn(fmt.Sprintf("%s of tool %q are not checked: %v", what, clip(tool), why))
 		}
 	}
