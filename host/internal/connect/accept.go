@@ -176,7 +176,7 @@ func (a *Accepted) inputEnded() {
 
 // finish ends the connection of a client that has ended its side, after the last answer.
 func (a *Accepted) finish() {
-	ctx, stop := a.patience(context.Background())
+	ctx, stop := a.untilClientStalls(context.Background())
 	defer stop()
 	a.answered.Store(a.Peer.AwaitAnswered(ctx) == nil)
 	a.shutdown(ctx)
@@ -207,7 +207,7 @@ func (a *Accepted) Err() error {
 // client reads and ctx has not ended. When it returns nothing is left but handlers that have not
 // returned.
 func (a *Accepted) Shutdown(ctx context.Context) error {
-	ctx, stop := a.patience(ctx)
+	ctx, stop := a.untilClientStalls(ctx)
 	defer stop()
 	return a.shutdown(ctx)
 }
@@ -223,14 +223,14 @@ func (a *Accepted) shutdown(ctx context.Context) error {
 
 // clear waits until nothing is left of a connection whose guest is gone.
 func (a *Accepted) clear() {
-	ctx, stop := a.patience(context.Background())
+	ctx, stop := a.untilClientStalls(context.Background())
 	defer stop()
 	a.connection.table.Close(ctx)
 	close(a.done)
 }
 
-// patience returns a context that ends when the client stops taking what waits for it.
-func (a *Accepted) patience(ctx context.Context) (patient context.Context, stop func()) {
+// untilClientStalls returns a context that ends when the client stops taking what waits for it.
+func (a *Accepted) untilClientStalls(ctx context.Context) (patient context.Context, stop func()) {
 	return untilStalled(ctx, func() progress {
 		queued, taken := a.stream.Progress()
 		return progress{a.connection.inst.Waiting() + queued, taken}

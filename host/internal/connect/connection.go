@@ -32,7 +32,7 @@ type connection struct {
 	secrets   *redact.Set        // removed from quoted texts
 	server    *config.Server     // its entry
 	asked     atomic.Int64       // how many bytes were on its stderr when the first call after its last idle time began
-	noise     noise              // what it wrote to stdout during its start, other than messages
+	noise     stdoutNoise        // what it wrote to stdout during its start, other than messages
 	noisy     sync.Once          // a first line of noise has come
 	warned    sync.Once          // a warning has quoted a line of noise
 	warn      func(server, text string)
@@ -75,13 +75,13 @@ func (c *connection) Shutdown(ctx context.Context) error {
 
 // breakOff ends the connection because the other side has broken the protocol.
 func (c *connection) breakOff(cause error) {
-	c.over(&guest.EndedError{Cause: cause})
+	c.setEndCause(&guest.EndedError{Cause: cause})
 	c.peer.Close(c.cause)
 	c.Shutdown(context.Background())
 }
 
-// over stores why the connection ended. The first reason stays.
-func (c *connection) over(cause error) {
+// setEndCause stores why the connection ended. The first reason stays.
+func (c *connection) setEndCause(cause error) {
 	c.shut.Do(func() {
 		c.saved.end(cause)
 		c.cause = c.explainEnd(cause)
@@ -101,7 +101,7 @@ func (c *connection) unsent(err error) error {
 	if !errors.As(err, &unsent) {
 		return err
 	}
-	c.over(unsent.Cause)
+	c.setEndCause(unsent.Cause)
 	return fmt.Errorf("%w: %w: %w", rpc.ErrNotSent, rpc.ErrClosed, c.cause)
 }
 
@@ -130,7 +130,7 @@ func (r receiver) Failed(exchange uint32, err error) {
 func (r receiver) Close(err error) {
 	c := r.connection
 	c.recording.Ended(err)
-	c.over(err)
+	c.setEndCause(err)
 	r.Peer.Close(c.cause)
 }
 

@@ -25,11 +25,11 @@ func unreachable(entry config.Server, errs []error) error {
 		if u, err := url.Parse(entry.URL); err == nil && !strings.HasSuffix(u.Path, "/mcp") {
 			hint = "is its path /mcp? The page of the server says which it is"
 		}
-		return quiet("there is no MCP server at this address: "+foundInstead(errs), hint, errs)
+		return unreachableWith("there is no MCP server at this address: "+describeAnswer(errs), hint, errs)
 	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:
-		return quiet("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
+		return unreachableWith("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
 	case last != nil && last.HTTP >= 500:
-		return quiet("the server failed: "+withoutPage(last.Text), "its own log says why", errs)
+		return unreachableWith("the server failed: "+withoutPage(last.Text), "its own log says why", errs)
 	case len(errs) == 1:
 		return errs[0]
 	}
@@ -52,10 +52,10 @@ func isNotMCP(err error) bool {
 	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 501
 }
 
-// foundInstead says what was found in place of an MCP server, from errors of [isNotMCP]. If that is
+// describeAnswer says what was found in place of an MCP server, from errors of [isNotMCP]. If that is
 // an HTTP status, the text comes from the first transport that got one: it sent a POST, as a person
 // expects.
-func foundInstead(errs []error) string {
+func describeAnswer(errs []error) string {
 	err := errs[len(errs)-1]
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return fmt.Sprintf("HTTP %d, and no answer in it", nothing.HTTP)
@@ -76,14 +76,14 @@ func foundInstead(errs []error) string {
 // mostQuoted is how many bytes of the answer are quoted if there is no MCP server.
 const mostQuoted = 256
 
-// overError is the error of a transport other than the first.
-type overError struct {
+// laterTransportError is the error of a transport other than the first.
+type laterTransportError struct {
 	via string
 	err error
 }
 
-func (e *overError) Error() string { return "over " + e.via + ": " + e.err.Error() }
-func (e *overError) Unwrap() error { return e.err }
+func (e *laterTransportError) Error() string { return "over " + e.via + ": " + e.err.Error() }
+func (e *laterTransportError) Unwrap() error { return e.err }
 
 // answerOf returns the HTTP response that a plugin reported in err, or nil.
 func answerOf(err error) *guest.StatusError {
@@ -115,16 +115,16 @@ func withoutPage(text string) string {
 	return before + ", a page"
 }
 
-// quiet returns an ErrUnreachable with a text of its own, which does not quote errs.
-func quiet(text, hint string, errs []error) error {
-	return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: &quietError{text, errs}, Hint: hint}
+// unreachableWith returns an ErrUnreachable with a text of its own, which does not quote errs.
+func unreachableWith(text, hint string, errs []error) error {
+	return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: &textError{text, errs}, Hint: hint}
 }
 
-// quietError has a text of its own. errors.Is and errors.As find the errors that caused it.
-type quietError struct {
+// textError has a text of its own. errors.Is and errors.As find the errors that caused it.
+type textError struct {
 	text string
 	errs []error
 }
 
-func (e *quietError) Error() string   { return e.text }
-func (e *quietError) Unwrap() []error { return e.errs }
+func (e *textError) Error() string   { return e.text }
+func (e *textError) Unwrap() []error { return e.errs }

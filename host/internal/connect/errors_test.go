@@ -46,7 +46,7 @@ func TestFailed(t *testing.T) {
 		"a proxy":         {"http://h/", []error{answer(abi.ProtocolFailed, 502, "HTTP 502"+page)}, "the server failed: HTTP 502, a page: Bad Gateway", proxy},
 		"no title":        {"http://h/", []error{answer(abi.Refused, 503, "HTTP 503: <HTML>…")}, "the server failed: HTTP 503, a page", proxy},
 		"a fault":         {"http://h/", []error{answer(abi.ProtocolFailed, 500, "HTTP 500: boom")}, "the server failed: HTTP 500: boom", "its own log says why"},
-		"a refusal":       {"http://h/", []error{answer(abi.Refused, 400, "HTTP 400: no"), &overError{"sse", answer(abi.Refused, 404, "HTTP 404")}}, "HTTP 400: no; and over sse: HTTP 404", ""},
+		"a refusal":       {"http://h/", []error{answer(abi.Refused, 400, "HTTP 400: no"), &laterTransportError{"sse", answer(abi.Refused, 404, "HTTP 404")}}, "HTTP 400: no; and over sse: HTTP 404", ""},
 		"no answer":       {"http://h/", []error{plain}, "connection refused", ""},
 	} {
 		err := unreachable(config.Server{URL: c.url}, c.errs)

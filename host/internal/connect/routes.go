@@ -32,7 +32,7 @@ func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.S
 			return c, nil
 		}
 		if len(errs) > 0 {
-			err = &overError{via, err}
+			err = &laterTransportError{via, err}
 		}
 		errs = append(errs, err)
 		if via != transportSSE && !errors.Is(err, session.ErrOtherTransport) { // a remembered SSE may be outdated

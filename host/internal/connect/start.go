@@ -34,9 +34,9 @@ func (e *StartError) Final() bool {
 	return e.Cause.Known || errors.As(e.Err, &exit) && exit.Unread
 }
 
-// noise keeps the first lines of a server's stdout that are no messages. All methods are safe for
+// stdoutNoise keeps the first lines of a server's stdout that are no messages. All methods are safe for
 // concurrent use.
-type noise struct {
+type stdoutNoise struct {
 	mu    sync.Mutex
 	lines []string
 }
@@ -51,7 +51,7 @@ const (
 // print a greeting to stdout and are ready at once.
 const noiseAfter = 3 * time.Second
 
-func (n *noise) add(line string) {
+func (n *stdoutNoise) add(line string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if line = cleantext.Line(line, noiseLine); len(n.lines) < noiseLines && line != "" {
@@ -59,7 +59,7 @@ func (n *noise) add(line string) {
 	}
 }
 
-func (n *noise) kept() []string {
+func (n *stdoutNoise) kept() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.lines
