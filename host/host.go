@@ -244,8 +244,8 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	return h, nil
 }
 
-// CheckCache returns why a host with that CacheDir would compile its plugins anew each time, or
-// refuse them. It makes the folder if it is missing.
+// CheckCache returns an error if a host with this CacheDir cannot keep compiled plugins there. It
+// makes dir if it is missing.
 func CheckCache(dir string) error { return wasm.CheckCache(dir) }
 
 // DefaultCacheDir returns the folder of the user's caches that belongs to Wharf.

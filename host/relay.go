@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Relay is a request that the program passes on for somebody else, see [Session.Relay].
+// Relay is a request that the program passes on for one of its clients, see [Session.Relay].
 //
 // Its fields:
 //
@@ -42,7 +42,7 @@ import (
 //	Header func(name string) (text string, there bool)
 type Relay = session.Relay
 
-// Relay sends a request of any method for somebody else and returns the result as the server
+// Relay sends a request of any method for a client and returns the result as the server
 // wrote it. An error of the server is an [*RPCError] whose Raw is the error as the server wrote
 // it. Arguments and results are not compared with schemas. Tools that the entry does not
 // permit are neither listed nor called. [WithOptions] has its say as for [Session.Call], and a

@@ -113,8 +113,8 @@ func (e *signInNeeded) Error() string {
 
 func (e *signInNeeded) Unwrap() error { return e.err }
 
-// logAfter is how long a server starts before what it writes to stderr is shown: it may say
-// what it waits for.
+// logAfter is the time after which a server that still starts has its stderr shown: it may say
+// there what it waits for.
 const logAfter = 5 * time.Second
 
 // withTimeout gives an entry the timeout of the flag, which overrides its own. The

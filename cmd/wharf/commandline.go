@@ -147,8 +147,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// unexpected checks that there is no argument. hint names the command that shows one of the
-// things.
+// unexpected returns a check that a command has no argument. The error ends with hint, in which
+// "…" stands for the first argument.
 func unexpected(hint string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -145,7 +145,7 @@ func (r *reader) expect(line []byte, least int) error {
 	return nil
 }
 
-// number reads a size, and returns -1 for a word that is none.
+// number reads a size. It returns -1 if the word is no size.
 func number(word []byte) int {
 	n, err := strconv.ParseUint(string(word), 10, 31)
 	if err != nil {

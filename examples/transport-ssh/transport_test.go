@@ -41,8 +41,8 @@ var ends = []struct {
 	status abi.Status
 	text   string
 }{
-	{changed, abi.Unauthorized, `ssh: the host key of "[127.0.0.1]:22222" has changed, `},
-	{"Host key for far.example has changed and you", abi.Unauthorized, "ssh: the host key of far.example has changed, so somebody may be listening in; if you know of a new key, remove the old one: ssh-keygen -R far.example"},
+	{changed, abi.Unauthorized, `ssh: the host key of "[127.0.0.1]:22222" has changed: `},
+	{"Host key for far.example has changed and you", abi.Unauthorized, "ssh: the host key of far.example has changed: another machine may be answering in its place; if you know of a new key, remove the old one: ssh-keygen -R far.example"},
 	{"Host key for -oProxyCommand has changed", abi.Unauthorized, "ssh: the host key of HOST has changed"},
 	{"Host key for x;reboot has changed", abi.Unauthorized, "ssh: the host key of HOST has changed"},
 	{"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\r\nHost key verification failed.\r\n", abi.Unauthorized, "ssh: the host key has changed"},

@@ -20,10 +20,10 @@ type complaint struct {
 // both may stand in the same output.
 var complaints = []complaint{
 	{"Host key for ", abi.Unauthorized,
-		"the host key of NAME has changed, so somebody may be listening in; if you know of a new key, remove the old one: ssh-keygen -R NAME",
+		"the host key of NAME has changed: another machine may be answering in its place; if you know of a new key, remove the old one: ssh-keygen -R NAME",
 		between("Host key for ", " has changed")},
 	{"REMOTE HOST IDENTIFICATION HAS CHANGED", abi.Unauthorized,
-		"the host key has changed, so somebody may be listening in; if you know of a new key, remove the old one with ssh-keygen -R", nil},
+		"the host key has changed: another machine may be answering in its place; if you know of a new key, remove the old one with ssh-keygen -R", nil},
 	{"Host key verification failed", abi.Unauthorized,
 		"the host key is not known; connect once by hand with ssh, and compare its fingerprint", nil},
 	{"Permission denied", abi.Unauthorized,

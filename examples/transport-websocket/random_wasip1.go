@@ -1,7 +1,7 @@
 package main
 
-// fill asks the host for random bytes, each time anew: a mask protects only if nobody
-// can guess the next one. crypto/rand does the same in the end, with half a
+// fill asks the host for random bytes, each time anew: a mask protects only if the next
+// one cannot be guessed. crypto/rand does the same in the end, with half a
 // megabyte of cryptography.
 func fill(key *[4]byte) {
 	if randomGet(key, uint32(len(key))) != 0 {

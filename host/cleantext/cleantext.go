@@ -23,7 +23,7 @@ func Visible(text string) string { return escaped(text, isName) }
 
 // Readable is [Visible] for sentences. It keeps what languages need: line breaks (as "\n"),
 // letters that are written from right to left, and a few marks on a letter. Show its lines so
-// that nobody takes them for the program's: within bars, for example.
+// that they cannot be taken for the program's: within bars, for example.
 func Readable(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {

@@ -45,7 +45,7 @@ func newServer(doc *document, name string, path ...string) *entry {
 	return e
 }
 
-// maxExample is the length in bytes up to which a command line is shown as an entry.
+// maxExample is the length in bytes of the longest command line that an error shows as an example.
 const maxExample = 200
 
 // commandLine returns the words of a text or of a list of texts. It returns nil for any other

@@ -189,8 +189,8 @@ func (s *Server) settleSecrets(folder string) {
 	}
 }
 
-// script matches a word that looks like the file of a program, but does not begin as a path
-// does.
+// script matches a relative file name with the extension of a program. Its first character is a
+// letter, a digit, "_" or "-", so it is not "/…", "./…" or a variable.
 var script = lazyregexp.New(`^[\w-][\w./\\-]*\.([cm]?[jt]s|py|rb|php|pl|lua|sh|ps1|jar|dll)$`)
 
 // interpreters are commands that run a file among their arguments.

@@ -26,8 +26,8 @@ const (
 )
 
 // EraOf returns the era that a revision belongs to, or "" for one that this package does not
-// know. It does not assume that an unknown later date is modern, since nobody knows what that
-// revision demands of a client.
+// know. It does not assume that an unknown later date is modern: that revision may demand
+// something else of a client.
 func EraOf(version string) Era {
 	switch version {
 	case Version20241105, Version20250326, Version20250618, Version20251125:

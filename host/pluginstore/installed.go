@@ -43,7 +43,8 @@ type Installed struct {
 	Size   int64  `json:"size"`
 	Former string `json:"former,omitempty"` // the hash before the last update, whose file is kept
 
-	// A publisher's minisign key, and what it signed the file with; "" for none.
+	// The minisign key of the publisher, and its signature of the file. Both are "" if the file is
+	// not signed.
 	Key       string `json:"key,omitempty"`
 	Signature string `json:"signature,omitempty"`
 

@@ -17,8 +17,8 @@ import (
 // several machines, is not needed: a module runs on all of them.
 const manifestType = "application/vnd.oci.image.manifest.v1+json"
 
-// artifact is a file in a registry (OCI distribution specification 1.1): the only layer of a
-// manifest. Wharf reads it without signing in.
+// artifact is the address of a file in a registry (OCI distribution specification 1.1). The file is
+// the only layer of the manifest there. Wharf reads it without a sign-in.
 type artifact struct {
 	registry  string // host, with a port if need be
 	name      string // "owner/pigeon"

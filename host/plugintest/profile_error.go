@@ -49,7 +49,8 @@ func withLine(text []byte, lines map[string]int, err error) error {
 // typeNames are types in the words of README.md. All others are objects.
 var typeNames = map[reflect.Kind]string{reflect.String: "a text", reflect.Int: "a whole number", reflect.Slice: "a list"}
 
-// fieldReader walks the JSON text of a profile beside the type that it is decoded into.
+// fieldReader reads the JSON of a profile together with the type that it is decoded into, and notes
+// the line of each field.
 type fieldReader struct {
 	text   []byte
 	tokens *json.Decoder

@@ -24,10 +24,10 @@ type Input struct {
 // default, if there is any.
 type Answers map[string][]string
 
-// part is a part of a value: a text of the registry, or the answer to an input.
+// part is a text, or the ID of the input whose answer stands in its place.
 type part struct{ text, input string }
 
-// template is a value with its inputs.
+// template is a value, in parts: texts of the registry, and answers to inputs.
 type template []part
 
 // word is an argument, a variable or a header. Its texts are all there or all left out.

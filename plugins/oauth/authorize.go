@@ -119,10 +119,10 @@ func (l *login) abandon(src *source, err error) error {
 	return errors.Join(err, l.dropRegistration(src.Issuer))
 }
 
-// readRedirect reads the parameters that came to the callback. They mean nothing until their iss
-// is the authorization server that the person was sent to (RFC 9207, section 2.4). It is
-// compared character by character, also if the server did not announce it, and for an error as
-// for a code.
+// readRedirect returns the code that came to the callback. First it checks iss, the
+// authorization server that answers (RFC 9207, section 2.4): it must equal the issuer of s
+// byte for byte, and must be there if s announced that it would be. An error that came in
+// place of a code is believed only after that.
 func readRedirect(s *server, params map[string]string) (code string, err error) {
 	iss, there := params["iss"]
 	switch {

@@ -116,7 +116,7 @@ const (
 	triesReset = 600_000 // milliseconds
 )
 
-// nextTries counts a sign-in that asked for a scope.
+// nextTries returns the counters after one more sign-in with this scope, and stores nothing.
 func (l *login) nextTries(scope []string) tries {
 	now := l.Now().UnixMilli()
 	next := l.before.Tries

@@ -39,8 +39,8 @@ func contains(have, want []string) bool {
 const offline = "offline_access"
 
 // scopes returns the scopes to ask for: those of the settings, else those of the
-// challenge, else all of the server's. It returns none if nobody names any, which
-// leaves the choice to the authorization server. A step-up also asks for the
+// challenge, else all of the server's. If none of them names any, it returns none, and
+// the authorization server has the choice. A step-up also asks for the
 // earlier scopes. Scopes of the challenge need not be among those that the server
 // lists.
 func (l *login) scopes(at *place) []string {

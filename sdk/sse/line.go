@@ -64,7 +64,7 @@ func lineLen(b []byte) int {
 }
 
 // skipMark returns how many of the stream's first bytes belong to a byte order mark. Half a mark
-// is the beginning of a field name that nobody knows.
+// is the beginning of an unknown field name.
 func (r *Reader) skipMark(w []byte) (n int) {
 	if r.begun {
 		return 0

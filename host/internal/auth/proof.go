@@ -55,7 +55,8 @@ const (
 	maxNonce  = 1 << 10 // bytes
 )
 
-// noNonce is the error of a proof that lacks the nonce that a server requires.
+// noNonce is the error code by which a server asks for a nonce in the DPoP proof (RFC 9449,
+// section 8).
 const noNonce = "use_dpop_nonce"
 
 // nonces holds the last nonce of each origin. The zero value is ready; it is safe for concurrent

@@ -148,8 +148,8 @@ func (s *Stream) search(in *search, u unit) {
 	}
 }
 
-// place returns where one of the last decoded bytes begins in the text. back counts from the end: 1
-// is the last byte.
+// place returns where in the text a decoded byte begins. back counts from the end of the decoded
+// bytes: 1 is the last.
 func (s *search) place(back int) int { return s.places[(s.count-back)&(len(s.places)-1)] }
 
 func (s *Stream) found(from, to int) {

@@ -20,7 +20,7 @@ type Call struct {
 	Timeout    time.Duration // overrides the peer's; below zero = none
 	Background bool          // Drain does not wait for it
 	About      uint32        // the exchange of the client's request that the call belongs to, see [Message.About]
-	Caller     uint64        // for whom it is made, where the connection serves several; 0 = nobody
+	Caller     uint64        // for whom it is made, where the connection serves several; 0 = no caller
 
 	// Solicited says that an answer of the server asks for this call, as for the next page of a
 	// list. The server decides how many such calls there are.

@@ -31,7 +31,7 @@ func (a *callers) remove(caller uint64) {
 	}
 }
 
-// abandon keeps a call that the server may still work on, although nobody waits for it.
+// abandon keeps a call that no caller waits for, and that the server may still work on.
 func (a *callers) abandon(exchange uint32, caller uint64) {
 	switch {
 	case caller == 0:
@@ -60,7 +60,7 @@ func (f *inflight) neverSent(exchange uint32) {
 
 // callerOf returns the caller of the call that an inbound message belongs to. A message on the
 // exchange of a call belongs to that call. One on the shared channel belongs to the caller whose
-// calls are open, or, with 0, to nobody's; sure is false if calls of several are.
+// calls are open. caller is 0 if no calls are open; sure is false if calls of several callers are.
 func (f *inflight) callerOf(exchange uint32) (caller uint64, sure bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

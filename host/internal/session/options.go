@@ -26,7 +26,7 @@ type RequestOptions struct {
 	Level mcp.Level
 
 	// Caller is a number that tells for whom the requests are made, where one session makes them
-	// for several; 0 is nobody. See [CallerOf].
+	// for several; 0 is no caller. See [CallerOf].
 	Caller uint64
 
 	// Label is the caller's name for the request. Events about its progress carry it.

@@ -109,9 +109,9 @@ func withWritten(meta, member []byte) []byte {
 	return closeObject(out, member)
 }
 
-// spliceMeta puts meta, a whole "_meta" member or nothing, into the params at dst[start:], as
-// appendParams says. Where both have a member, that of meta stays: a request must not contradict
-// the others of its session.
+// spliceMeta merges meta, a whole "_meta" member or nil, into the params at dst[start:]. A member
+// that both have keeps the value of meta: a request must not contradict the others of its session.
+// drop, if not nil, names members of the params' own _meta that are left out.
 func spliceMeta(dst []byte, start int, meta []byte, drop func(name []byte) bool) ([]byte, error) {
 	at, end := 0, 0
 	r := strictjson.Read(dst[start:])

@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Relay is a request that the program passes on for somebody else, see [Session.Relay].
+// Relay is a request that the program passes on for one of its clients, see [Session.Relay].
 type Relay struct {
 	Method string
 

@@ -74,7 +74,8 @@ func offer(ctx context.Context, r wazero.Runtime, funcs []hostFunc) error {
 	return err
 }
 
-// i32s is the signature of a function of an ABI.
+// i32s returns the signature of a function that takes params values of type i32. It returns one
+// i32 if result is true, or else nothing.
 func i32s(params int, result bool) signature {
 	s := signature{params: strings.Repeat(string(rune(typeI32)), params)}
 	if result {

@@ -1,4 +1,4 @@
-// Package files reads files that may never end: a pipe that nobody writes to, a device, a
+// Package files reads files that may never end: a pipe without a writer, a device, a
 // terminal. Every read is bounded, and ends with its context.
 package files
 

@@ -132,7 +132,7 @@ func (t *Terminal) Warn(format string, args ...any) {
 
 // Hint tells the person on stderr what to do about an error. Its text can be copied: rows below
 // the first are indented and have no bar, and no word is broken. A word longer than a row has no
-// blank, so nobody takes it for a row of ours. A command in backquotes and a table of a
+// blank, so it cannot pass for a row of the program's. A command in backquotes and a table of a
 // configuration stay in one row if they fit into one.
 func (t *Terminal) Hint(text string) {
 	shown := plain.CutBytes(text, OfMessage.Bytes)
