@@ -55,8 +55,8 @@ func run(args []string, std *term.Terminal) int {
 	return a.report(ctx, err)
 }
 
-// closeRecorders closes the files, and warns if one is not complete: the command
-// itself has succeeded or failed without it.
+// closeRecorders closes the files of the recorders. If a file is not complete it only warns,
+// because the command has succeeded or failed by then.
 func (a *app) closeRecorders() {
 	for _, err := range []error{a.recorders.trace.get().Close(), a.recorders.replay.get().Close()} {
 		if err != nil {

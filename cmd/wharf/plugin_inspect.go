@@ -147,7 +147,7 @@ func describe(info *pluginstore.Info) description {
 	return d
 }
 
-// pageSize is that of WebAssembly memory.
+// pageSize is the size in bytes of a page of WebAssembly memory.
 const pageSize = 64 << 10
 
 func readManifest(m *abi.Manifest) *manifest {

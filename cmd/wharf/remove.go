@@ -115,7 +115,8 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 	return nil, host.Server{}, err
 }
 
-// removedLines returns the lines that after lacks, and whether that is the only difference.
+// removedLines returns the lines of before that after lacks. whole reports whether the two differ
+// in nothing else.
 func removedLines(before, after string) (lines []string, whole bool) {
 	left := slices.Collect(strings.Lines(after))
 	for line := range strings.Lines(before) {

@@ -128,7 +128,7 @@ func (a *app) completeOwn(_ *cobra.Command, words []string, _ string) ([]string,
 	return offerServers(f.Read.Servers, words)
 }
 
-// completeProject offers a server of the project, which the user decides about.
+// completeProject offers the servers of the project, about which the user decides.
 func (a *app) completeProject(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
 	s, err := a.load()
 	if err != nil || len(words) > 0 {

@@ -48,8 +48,8 @@ func (a *app) askServer(ctx context.Context, server host.Server) asker {
 	}
 }
 
-// simple matches the simple expressions of a template: their values are in an address only
-// percent-encoded (RFC 6570, level 1).
+// simple matches an expression of a template that is only the name of a variable. In an address its
+// value is percent-encoded, and nothing else (RFC 6570, level 1).
 var simple = lazyregexp.New(`^[A-Za-z0-9_.]+$`)
 
 // variableAt finds the variable of a template in which an address that is being typed ends:

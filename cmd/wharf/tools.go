@@ -219,8 +219,8 @@ func signature(tool mcp.Tool) string {
 	return strings.Join(words, " ")
 }
 
-// helpOfTool prints the help of `wharf SERVER TOOL --help`, and of call with those words:
-// the page of that tool. It is false for all other help.
+// helpOfTool prints the page of a tool as the help of `wharf SERVER TOOL --help`, and of call with
+// those words. It returns false for all other help, and prints nothing.
 func (a *app) helpOfTool(cmd *cobra.Command) bool {
 	words, dash := cmd.Flags().Args(), cmd.ArgsLenAtDash()
 	if cmd.HasParent() && cmd.Name() != "call" || len(words) == 0 || dash == 0 {

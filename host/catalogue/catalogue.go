@@ -61,8 +61,8 @@ type List struct {
 // Hash returns the SHA-256 of the items in hexadecimal digits. Equal lists have equal hashes.
 func (l List) Hash() string { return hash(l.Items) }
 
-// Fresh reports whether the list can be used at that time without asking again, as the server
-// said.
+// Fresh reports whether the list can be used at the time now without asking again. The server has
+// said so when it sent the list.
 func (l List) Fresh(now time.Time) bool { return now.Before(l.Until) }
 
 // Key identifies the server of an entry. It is a hash of all that decides which server answers,

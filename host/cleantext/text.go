@@ -33,7 +33,7 @@ func JSON(text string) string {
 	})
 }
 
-// appendHex appends that many digits of r.
+// appendHex appends r in hexadecimal, with that many digits.
 func appendHex(out []byte, r rune, digits int) []byte {
 	for digits--; digits >= 0; digits-- {
 		out = append(out, "0123456789abcdef"[r>>(4*digits)&0xf])

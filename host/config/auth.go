@@ -33,8 +33,8 @@ type Auth struct {
 	Env      map[string]string
 
 	// Variables names the variables of the process in which a provider may put credentials. With
-	// Blob it may send some ahead of a byte stream; the transport passes them on without seeing
-	// them.
+	// Blob it may send credentials ahead of a byte stream; the transport passes them on without
+	// seeing them.
 	Variables []string
 	Blob      bool
 

@@ -209,8 +209,8 @@ func (c *client) rootPaths() [][]string {
 	return c.roots
 }
 
-// clientOf returns the client that keeps its servers in a file of that path, or nil. Of several
-// clients it is the one with the longest end.
+// clientOf returns the client that keeps its servers in a file at that path, or nil. If the ends of
+// several clients fit the path, it is the client with the longest end.
 func clientOf(path string) (found *client) {
 	path = "/" + filepath.ToSlash(path)
 	longest := 0

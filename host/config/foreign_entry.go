@@ -57,7 +57,7 @@ var foreignAllowing = []string{"autoApprove", "alwaysAllow", "autoapprove", "tru
 // notTaken is the note about a key of foreignAllowing.
 const notTaken = "is not taken: what another client may use without asking is for you to decide"
 
-// TransportOf returns what Wharf calls a transport that other clients have another name for, or "".
+// TransportOf returns Wharf's name for a transport that other clients call name, or "".
 func TransportOf(name string) string { return foreignTransports[name] }
 
 // foreignTransports are other names of the transports.
@@ -290,8 +290,7 @@ func (e *entry) foreignEnv() map[string]string {
 	return env
 }
 
-// foreignHeaders reads the headers of an entry. Some clients name a variable in place of a header's
-// value; it becomes ${NAME}.
+// foreignHeaders reads headers. A value may be the name of a variable, which becomes ${NAME}.
 func (e *entry) foreignHeaders() map[string]string {
 	headers := e.texts(e.first(foreignKeys.headers))
 	for name, variable := range e.texts(e.first(foreignKeys.headerVariables)) {

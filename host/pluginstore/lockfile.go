@@ -37,7 +37,8 @@ type lockfile struct {
 	Plugins []Installed `json:"plugins"`
 }
 
-// format returns the text of entries, for parse, or an error where parse would fail.
+// format returns the text of entries that parse reads. It returns an error if parse would refuse
+// the text.
 func format(entries []Installed) ([]byte, error) {
 	slices.SortFunc(entries, func(a, b Installed) int { return strings.Compare(a.Name, b.Name) })
 	b := lockfile{version, append([]Installed{}, entries...)}

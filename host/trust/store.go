@@ -151,7 +151,7 @@ func (s *Store) change(ctx context.Context, edit func([]Record) []Record) (fewer
 	return before - len(records), nil
 }
 
-// fileV1 is the content of the file.
+// fileV1 is the content of the file of decisions.
 type fileV1 struct {
 	Version int      `json:"version"`
 	Records []Record `json:"records"`

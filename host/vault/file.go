@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
-// version is that of the format. A file of another version is left alone.
+// version is the version of the file's format. A file of another version stays as it is.
 const version = 1
 
 // Bounds of a vault. They are far above what logins need, and limit the cost of a damaged file.

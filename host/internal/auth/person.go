@@ -44,7 +44,7 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 // have.
 var errNoCallback = unavailable("this program cannot do that")
 
-// needsPerson is the problem of a flow that may not ask a person.
+// needsPerson returns a problem if the flow may not ask a person, and nil otherwise.
 func (f *flow) needsPerson() error {
 	if !f.start.Interactive || f.config.Person == nil {
 		return unavailable("there is no person to ask")

@@ -30,7 +30,7 @@ type change struct {
 // reaches it.
 const heldGeneration = 1<<64 - 1
 
-// begin begins to hold changes back. There may be no vault.
+// begin makes the vault hold changes back. v is nil if there is no vault.
 func (v *trialVault) begin() {
 	if v == nil {
 		return

@@ -61,7 +61,7 @@ func Operation(err error) string {
 var beforeConnection = []string{"dial", "proxyconnect", "socks connect"}
 
 // isBreak reports whether err says that a connection has ended. net/http closes its own side when
-// it learns that the server closed the other, and one error of net/http has only its text.
+// it learns that the server closed the other. One of its errors can be known only by the text.
 func isBreak(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {

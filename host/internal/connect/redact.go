@@ -60,8 +60,8 @@ func (r redaction) entry(s config.Server) {
 // encoding.
 func (d *Dialer) Redact(text string) string { return string(d.secrets.shown.Redact([]byte(text))) }
 
-// negotiates reports whether every client sends this header. Its values are names of types, which
-// occur in messages too.
+// negotiates reports whether a header is one that every client sends. Its values are names of
+// types, which occur in messages too, and are no secrets.
 func negotiates(header string) bool {
 	header = strings.ToLower(header)
 	return strings.HasPrefix(header, "accept") || header == "content-type" || header == "user-agent"

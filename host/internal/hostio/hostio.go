@@ -147,8 +147,8 @@ type InlineIO interface {
 	// takes no longer than the server does, unless the sink blocks.
 	Run()
 
-	// Stop ends the exchange like Close, but the sink gets its Error: Run returns as soon as the
-	// network has released it. Any goroutine may call Stop, also before and after Run. It does not
-	// wait.
+	// Stop ends the exchange as Close does, but the sink still gets the Error. A running Run
+	// returns as soon as the network lets go of it. Any goroutine may call Stop, also before and
+	// after Run. It does not wait.
 	Stop()
 }

@@ -31,8 +31,8 @@ type Call struct {
 }
 
 // methodCancelled cancels a request of either side. A client must not cancel methodInitialize
-// (2025-11-25/basic/utilities/cancellation). The answer to initialize settles the protocol version,
-// so that request carries none.
+// (2025-11-25/basic/utilities/cancellation). A request of initialize carries no protocol version,
+// because its answer settles the version.
 const (
 	methodCancelled  = "notifications/cancelled"
 	methodInitialize = "initialize"

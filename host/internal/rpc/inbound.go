@@ -118,7 +118,7 @@ func (p *Peer) onResponse(exchange uint32, msg []byte, e *envelope, owned bool) 
 	return abi.VerdictAnswer
 }
 
-// errUnmatched says why a response is dropped. The counters tell how that came.
+// errUnmatched is the reason for which a response is dropped. The counters tell its cause.
 var errUnmatched = errors.New("no call waits for this response")
 
 // ownPart returns a result, or params, that outlive their message. If the peer may keep the message,

@@ -19,8 +19,8 @@ const (
 	maxValueBytes  = 4 << 20
 	maxValueDepth  = 128
 
-	// Numbers are compared exactly, which takes as much work as the digits that their
-	// exponents stand for. The library reads some numbers as nil, and then dereferences that.
+	// Numbers are compared exactly, which takes as much work as the digits that their exponents
+	// stand for. The library reads some numbers as nil, and then dereferences the nil.
 	maxDigits   = 100
 	maxExponent = 400
 )

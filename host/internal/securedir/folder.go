@@ -140,8 +140,8 @@ func (f *Folder) Read(name string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// explainLink replaces the error for a link: that of the operating system speaks of too
-// many levels, or of a file type.
+// explainLink replaces the operating system's error for a link, which speaks of too many levels or
+// of a file type.
 func explainLink(path string, err error) error {
 	if info, lerr := os.Lstat(path); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s is a link, and links are refused: remove it", path)

@@ -35,7 +35,7 @@ func appendObject(dst []byte, v any) (_ []byte, err error) {
 	return dst[:start], fmt.Errorf("want an object, got %s", kinds[dst[start]])
 }
 
-// rawOf returns v if it is JSON already.
+// rawOf returns v if it is JSON already. Otherwise written is false.
 func rawOf(v any) (raw []byte, written bool) {
 	switch v := v.(type) {
 	case json.RawMessage:

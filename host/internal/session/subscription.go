@@ -202,7 +202,8 @@ var pauses = []time.Duration{
 	500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second,
 }
 
-// steady is how long a subscription has to last before pauses begins anew.
+// steady is how long a subscription has to last until its next attempt begins with the first of
+// pauses again.
 const steady = 60 * time.Second
 
 // run keeps the subscription until its end. The outcome of the first attempt goes to ready, which

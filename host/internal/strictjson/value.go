@@ -22,8 +22,8 @@ func AppendValue(dst []byte, v any) ([]byte, error) {
 	return out, nil
 }
 
-// appendValue goes no deeper than a peer would read. That also ends a value
-// that contains itself.
+// appendValue appends v, which is nested at a depth. A value deeper than a peer would read is an
+// error, and so is one that contains itself.
 func appendValue(dst []byte, v any, depth int) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -94,7 +94,8 @@ func appendSlice(dst []byte, list []any, depth int) ([]byte, error) {
 	return closeList(dst, len(list), "[]"), nil
 }
 
-// closeList appends the closing bracket, and the opening one where no element did.
+// closeList appends the closing bracket of a list of n elements. If there are none, it appends the
+// opening bracket too.
 func closeList(dst []byte, n int, brackets string) []byte {
 	if n == 0 {
 		return append(dst, brackets...)

@@ -143,8 +143,8 @@ func CheckCache(dir string) error {
 	return nil
 }
 
-// onceUnavailable returns a function that reports, once and unless call is nil, that the cache
-// cannot be written to, for example on a full disk. Modules still run, and are compiled again next
+// onceUnavailable returns a function that calls call, once, with the reason why the cache cannot be
+// written to, such as a full disk. call may be nil. Modules still run, and are compiled again next
 // time.
 func onceUnavailable(call func(error)) func(error) {
 	var once sync.Once

@@ -15,8 +15,9 @@ type dispatcher struct {
 	entries []uint32  // function plus 1 by entry, 0 where the call traps
 }
 
-// A module with more than this keeps its table. The time to compile a dispatcher grows a little
-// faster than the number of its functions: 40 ms for 1,400, as in a Go guest, 400 ms for 8,000.
+// Limits of dispatchers. A module that exceeds one keeps its table. The time to compile a
+// dispatcher grows a little faster than the number of its functions: 40 ms for 1,400, as in a Go
+// guest, 400 ms for 8,000.
 const (
 	dispatchLabels = 40_000 // of all dispatchers
 	dispatchBodies = 2      // a dispatcher takes at most the effort of this many functions

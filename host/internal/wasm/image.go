@@ -157,8 +157,8 @@ const (
 	inSeveral
 )
 
-// dispatchEntries is how many entries of a table are noted: one with more keeps its entries, see
-// dispatcher.
+// dispatchEntries is how many entries of a table are noted. A table with more keeps its entries,
+// and gets no dispatcher.
 const dispatchEntries = 10_000
 
 // mention is where a function was named other than in calls.

@@ -103,7 +103,7 @@ func (w *worker) run() error {
 	return err
 }
 
-// compile does a job, and answers it. The error is of the pipe.
+// compile does a job, and sends the answer. The returned error is that of the pipe.
 func (w *worker) compile(j *job) error {
 	body, failed, err := j.run(w.restrict)
 	t := tagCompiled

@@ -57,7 +57,7 @@ func (w *usageWatch) start(p measured, kill func(why string)) {
 	w.timer.Reset(w.wait) // lookAgain resets it, so it has to be there first
 }
 
-// stop ends the watch. A check that is running finds no process.
+// stop ends the watch. A check that is running at that moment goes on, and finds no process.
 func (w *usageWatch) stop() { w.timer.Stop() }
 
 // begin and end are called around each event, by the owner of the executor.

@@ -49,8 +49,8 @@ type Schema struct {
 	budget int  // bytes of schemas that may still be read
 }
 
-// schemaBudget is far above what the schema of one argument needs. Each read has a
-// price beside its length, or a reference to itself would cost nothing.
+// schemaBudget is far above what the schema of one argument needs. Each read of a schema costs its
+// length and a fixed price, because a reference to itself would otherwise cost nothing.
 const (
 	schemaBudget = 1 << 20
 	schemaPrice  = 1 << 10

@@ -71,7 +71,8 @@ type samplerLimit struct {
 	turn  chan struct{} // holds one element while a sampler runs
 }
 
-// take waits for the turn of a run, which done ends.
+// take waits until no other sampler runs for the server, or until ctx ends. The caller calls done at
+// the end of its run.
 func (l *samplerLimit) take(ctx context.Context) (done func(), err error) {
 	l.once.Do(func() { l.turn = make(chan struct{}, 1) })
 	select {

@@ -52,7 +52,7 @@ func readSampling(params json.RawMessage) (*sampling, error) {
 	return s, err
 }
 
-// shownMessage returns a message as it is shown.
+// shownMessage returns the text of a message as the person is shown it.
 func shownMessage(text json.RawMessage) (string, error) {
 	found, err := members(text)
 	if err != nil {

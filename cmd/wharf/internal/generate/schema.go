@@ -68,7 +68,7 @@ func (r *reader) document(schema json.RawMessage, tool, suffix string, sent bool
 	return r.definition("#", schema, tool+suffix, 0).target()
 }
 
-// read reads one schema. A declared type in it gets the name, or one like it.
+// read reads one schema. If it declares a type, the type gets name, or a name like it.
 func (r *reader) read(schema json.RawMessage, name string, depth int) *shape {
 	var n node
 	r.shapes--

@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// HelperEnv makes the test binary a server of the mode that it names.
+// HelperEnv is a variable that names a mode. With it, the test binary is a server of that mode.
 const HelperEnv = "CAPABILITY_TEST_HELPER"
 
-// leashEnv names a unix socket that a helper connects to when it starts. A test
-// sees on its end when the helper is dead, and an escaped helper ends with it.
+// leashEnv names a unix socket to which a helper connects when it starts. By the end of that
+// connection a test sees that the helper is dead. A helper that has escaped ends when the
+// connection ends.
 const leashEnv = "CAPABILITY_TEST_LEASH"
 
 // LeashTo ties this process to the leash at path.

@@ -60,7 +60,7 @@ func Opening(t testing.TB, sink hostio.Sink) (o capability.Opening) {
 	return o
 }
 
-// captor is a target that opens nothing, and keeps what it was asked with.
+// captor is a target that opens nothing. It keeps the Opening that it was asked with.
 type captor struct{ o *capability.Opening }
 
 var errCaught = errors.New("caught")

@@ -29,7 +29,7 @@ type Origin struct {
 	// environment says (HTTPS_PROXY, HTTP_PROXY and NO_PROXY).
 	Proxy string
 
-	// Credentials sign requests in: those with one of SignedMethods and with a path that is
+	// Credentials sign in each request whose method is in SignedMethods and whose path is
 	// SignedPath or under it. They must not set a header that is in Headers. May be nil.
 	Credentials   Credentials
 	SignedPath    string   // escaped, as in a URL; default its own path, also with AnyPath

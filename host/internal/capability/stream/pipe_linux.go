@@ -12,10 +12,9 @@ func heldBy(raw rawConn) (n int, known bool) {
 	return n, known
 }
 
-// growPipe makes a pipe hold 1 MiB and reports whether it does: a large message
-// then takes a few switches between the processes and not dozens. The system
-// may refuse (pages of pipes are rationed for each user), and a socket does;
-// both are as well served without.
+// growPipe makes a pipe hold 1 MiB and reports whether it does. A large message then takes a few
+// switches between the processes and not dozens. The system may refuse, since it rations the pages
+// of pipes for each user, and it refuses for a socket. Both work without it, too.
 func growPipe(raw rawConn) (grown bool) {
 	raw.Control(func(fd uintptr) { // not called for a closed pipe
 		_, err := unix.FcntlInt(fd, unix.F_SETPIPE_SZ, PipeMax)
