@@ -16,8 +16,8 @@ type configWatcher struct {
 	warn   func(format string, args ...any)
 }
 
-// follow watches the files that the settings refer to now. An update of a plugin brings another
-// file.
+// follow makes the watcher follow the files that the settings refer to now. After an update of a
+// plugin, that is another file.
 func (w *configWatcher) follow(s *settings) {
 	if w == nil || w.files == nil {
 		return

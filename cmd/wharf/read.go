@@ -27,7 +27,8 @@ the result as JSON, as the server gave it. Bytes are shown by their kind and siz
 	}
 }
 
-// oneURI checks that a command gets a uri. A person who gives none may not know any.
+// oneURI checks that a command gets one uri. A person who gives none may not know any, so the error
+// has a hint.
 func (a *app) oneURI(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return exit.Usage(errors.New("URI is missing"), "%s", aResource.lists(a))

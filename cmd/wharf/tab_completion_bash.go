@@ -1,6 +1,6 @@
 package main
 
-// bashWords stands behind the script for bash, and takes the place of two functions of it.
+// bashWords stands behind the script for bash, and replaces two of the script's functions.
 const bashWords = `
 # Bash splits words at "=" and ":". The package bash-completion has a function that joins
 # them; where it is not installed, this does.

@@ -204,9 +204,9 @@ type Installed struct {
 	// program's own clients, as every transport of the user's own file may.
 	Asked, Kinds []string
 
-	// Records names the installation: the records of an auth provider in the vault are bound
-	// to it, and so are never given to a plugin that is installed under its name later. It is
-	// "" where that was not kept yet.
+	// Records names the installation. The records of an auth provider in the vault are bound to it,
+	// so they are never given to a plugin that is installed under the same name later. It is "" for
+	// a plugin that was installed by a version that did not keep it.
 	Records string
 }
 

@@ -111,9 +111,10 @@ func realFolder(dir string) (string, error) {
 	return dir, nil
 }
 
-// projectFolders returns the working folder, and those above it if a repository begins in one
-// of them. It stops before the home folder, whose files are not a project's, and before a
-// folder that every user may write to.
+// projectFolders returns the working folder. If the folder is in a repository, it also returns the
+// folders above it up to the root of the repository. It looks for the repository neither in the home
+// folder, whose files are not a project's, nor in a folder that every user may write to, nor above
+// those.
 func projectFolders(dir, home string) []string {
 	var folders []string
 	for at := dir; len(folders) < maxProjectDepth; at = filepath.Dir(at) {

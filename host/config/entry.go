@@ -83,7 +83,7 @@ func (d *document) example(name string, argv []string) string {
 	return fmt.Sprintf(entry, name, fields)
 }
 
-// listOf returns a list of texts as every format writes it.
+// listOf returns a list of texts in the syntax that all formats share.
 func listOf(texts []string) string {
 	items := make([]string, len(texts))
 	for i, text := range texts {

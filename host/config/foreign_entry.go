@@ -303,7 +303,8 @@ func (e *entry) foreignHeaders() map[string]string {
 	return headers
 }
 
-// enabledTools reads a list of tools. "*" in it is all of them, as is an empty list to Goose.
+// enabledTools reads a list of tools. A "*" in it stands for all tools; to Goose, an empty list
+// does too.
 func (e *entry) enabledTools(c *client) []string {
 	if _, table := e.values["tools"].(map[string]any); table { // of Codex: how each of them is approved
 		e.note("tools", "%s", notTaken)

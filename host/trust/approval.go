@@ -31,8 +31,8 @@ const (
 	Changed  State = "changed" // since the decision
 	New      State = "not approved"
 
-	// Unseen is the state in a list of a server that was too expensive to look at. The host always
-	// looks at a server before it asks about it, and before it uses it.
+	// Unseen is the state that a list has for a server that was too expensive to look at. The host
+	// always looks at a server before it asks about it, and before it uses it.
 	Unseen State = "not looked at"
 )
 

@@ -27,14 +27,14 @@ type findings struct {
 	variables []string   // variables whose values name something of the project
 }
 
-// code returns the files below a project's folder that a command names, as the command itself or
-// in its arguments. A person approves the content of a script and not its name. The files
-// include those that an interpreter finds by a word that is no file name, and those that it
-// reads by itself. args are the arguments that the command will get; relative paths in args and
-// env count from dir.
+// code returns the files below a project's folder that a command names, as the command itself or in
+// its arguments. A person approves the content of a script and not its name. The files include
+// those that an interpreter finds by a word that is no file name, and those that it reads by
+// itself. args are the arguments that the command will get; relative paths in args and env start at
+// dir.
 //
-// A file that cannot be read, or is too large to be read each time, is an error, because it
-// could not be compared later.
+// A file that cannot be read, or is too large to be read each time, is an error, because it could
+// not be compared later.
 func (b *budget) code(project, dir, command string, args []string, env map[string]string) (findings, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {

@@ -74,8 +74,8 @@ func (v *Vault) readKey() (secret.Secret, error) {
 	return secret.New(strings.TrimSuffix(string(text), "\n")), err
 }
 
-// create makes an empty file and its key. The caller holds the write lock and has seen that
-// there is no file, so that no new key meets records that another key seals.
+// create makes an empty file and its key. The caller holds the write lock and has seen that there
+// is no file. So a new key never meets records that another key seals.
 func (v *Vault) create(ctx context.Context) (*fileV1, cipher.AEAD, error) {
 	b := &fileV1{Version: version, ID: make([]byte, idSize), KeySource: KeyInKeyring, Records: records{}}
 	_, _ = rand.Read(b.ID)

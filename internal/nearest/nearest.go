@@ -26,9 +26,9 @@ func Name(word string, names []string, edits int) string {
 	return best
 }
 
-// Edits returns how many letters must be added, removed, replaced or swapped with their
-// neighbour to make b of a (optimal string alignment). Its time is in proportion to the
-// product of their lengths.
+// Edits returns how many letters must be added, removed, replaced or swapped with their neighbour
+// to turn a into b (optimal string alignment). Its time is in proportion to the product of their
+// lengths.
 func Edits(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	above, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

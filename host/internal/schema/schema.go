@@ -180,9 +180,9 @@ func (s *Schema) decoded(value []byte, check func(any) error) error {
 	return check(decoded)
 }
 
-// validate first validates against {"not": root}: the library then stops at the first
-// error inside, and builds no error values, of which there may be as many as steps. Only
-// a value that does not fit is validated again, for its errors.
+// validate first validates against {"not": root}. The library then stops at the first error inside,
+// and builds no error values; there may be as many of those as steps. Only a value that does not
+// fit is validated again, for its errors.
 func (s *Schema) validate(value any) error {
 	s.meter.fill(stepsToValidate)
 	if s.negated.Validate(value) != nil && !s.meter.empty() {

@@ -91,8 +91,8 @@ func (c *toolCache) defLocked(name string) toolDef {
 }
 
 // find returns the definition of a tool, the number of its list, and whether the definition is
-// still valid. The arguments that go into headers are valid until the next list. All else, also
-// that a tool is missing, is valid until the server says that the list changed.
+// still valid. The arguments that go into headers stay valid until the next list. Everything else
+// stays valid until the server says that the list changed; so does the fact that a tool is missing.
 func (c *toolCache) find(tool string) (def toolDef, listing uint64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

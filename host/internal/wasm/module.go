@@ -144,7 +144,7 @@ func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, 
 }
 
 // shareEarly is the size of memory, in bytes, from which an instance shares memory before its first
-// rest. For less, sharing would take a tenth of a connection's time and save little.
+// rest. Sharing less would take a tenth of a connection's time and save little.
 const shareEarly = 1 << 20
 
 func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error) {

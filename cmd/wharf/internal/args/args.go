@@ -196,8 +196,8 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 	return Value{}, nil
 }
 
-// surplus returns the error of a value for which no argument is left. last is the text before
-// it, or "". optional says that an optional argument is left, which the value may be meant for.
+// surplus returns the error for a value for which no argument is left. last is the text before the
+// value, or "". optional says that an optional argument is left, for which the value may be meant.
 func (args Arguments) surplus(of string, schema *Schema, at int, last string, optional bool) error {
 	word := args.bare[at].text
 	switch {

@@ -47,7 +47,7 @@ func (s *Schema) about(name string) Property {
 // for each kind of object. It returns nil if the schema names no member.
 func (s *Schema) Forms(p Property) [][]Property { return s.formsOf(p.schema, formsDepth) }
 
-// formsDepth is how many references, arrays and unions lie between a value and its members.
+// formsDepth is how many references, arrays and unions may lie between a value and its members.
 const formsDepth = 12
 
 func (s *Schema) formsOf(schema json.RawMessage, depth int) (forms [][]Property) {

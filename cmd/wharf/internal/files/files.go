@@ -11,8 +11,8 @@ import (
 	"os"
 )
 
-// MaxInput is how much is read of what becomes the arguments of a call, in bytes:
-// far more than servers take, and no more than a machine has.
+// MaxInput is how many bytes are read, at most, of a file or a stream that becomes the arguments of
+// a call: far more than servers take, and no more than a machine has.
 const MaxInput = 64 << 20
 
 // Until returns the result of work, or the cause of ctx if that ends first. The work

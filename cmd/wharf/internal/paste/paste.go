@@ -24,7 +24,7 @@ type Client struct {
 	text func(Server) (string, error)
 }
 
-// Clients are those that are known.
+// Clients are the clients whose configurations are known here.
 var Clients = []Client{
 	{"acp", "an ACP agent", "an element of mcpServers in session/new", func(s Server) (string, error) {
 		return object(acpServer{s.Name, s.Command, s.Args, []string{}})

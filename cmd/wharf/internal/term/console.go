@@ -33,8 +33,8 @@ type Console struct {
 // Write puts text above the lines that change. Lines that move come back at their next turn.
 func (c *Console) Write(text []byte) (int, error) { return c.writeTo(c.To, text) }
 
-// writeTo is Write to stdout, if that is the same terminal. While a person types, only the line
-// editor can make room for text.
+// writeTo does what Write does, but to stdout, if that is the same terminal. While a person types,
+// only the line editor can make room for text.
 func (c *Console) writeTo(to io.Writer, text []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -113,7 +113,8 @@ func (e *editor) Read(p []byte) (n int, err error) {
 }
 
 // Write puts readline's drawing on the screen, and the text that it has made room for. It begins
-// each line at the first column: the terminal does not, while keys come as they are pressed.
+// each line at the first column, because the terminal does not do so while keys come as they are
+// pressed.
 func (e *editor) Write(p []byte) (int, error) {
 	if string(p) == whereIsCursor {
 		e.where = true

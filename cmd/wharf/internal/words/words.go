@@ -11,7 +11,7 @@ type openError string
 
 func (e openError) Error() string { return string(e) }
 
-// Is makes each of them [ErrOpen].
+// Is reports that every openError is [ErrOpen].
 func (openError) Is(target error) bool { return target == ErrOpen }
 
 // Split returns the words of a line. A "#" that begins a word begins a comment. Where the
@@ -21,8 +21,8 @@ func Split(line string) (words []string, err error) {
 	return words, err
 }
 
-// Last splits the beginning of a line. It returns the words before the last one, the last one,
-// which may be empty or have an open quote, and where that begins.
+// Last splits the beginning of a line. before are its words without the last. last is the last
+// word, which may be empty or have an open quote, and begins is where it begins.
 func Last(line string) (before []string, last string, begins int) {
 	before, begins, _ = split(line)
 	if begins < len(line) && len(before) > 0 {
