@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/signin"
@@ -157,7 +158,8 @@ In an auth table, { secret = "NAME" } means the same:
 
 The secret registry:HOST is the token for the registry at HOST, if it wants one.
 
-The secret is asked for, or read from stdin.`,
+The secret is asked for, or is all of stdin: a key may have several lines. Blanks and
+line breaks around it are not part of it.`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeSecrets,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -172,13 +174,13 @@ The secret is asked for, or read from stdin.`,
 				return exit.Usage(errors.New("the name is empty"), "")
 			}
 			text, err := a.secret(cmd.Context(), args[0])
-			if errors.Is(err, signin.ErrDeclined) {
+			if errors.Is(err, signin.ErrDeclined) || err == nil && text == "" {
 				return exit.Usage(errors.New("the secret is empty"), "type it, or give it on stdin")
 			}
 			if err != nil {
 				return err
 			}
-			if err := v.StoreSecret(cmd.Context(), args[0], strings.TrimSpace(text)); err != nil {
+			if err := v.StoreSecret(cmd.Context(), args[0], text); err != nil {
 				return err
 			}
 			if a.ErrTTY && !a.Quiet {
@@ -224,11 +226,15 @@ func (a *app) forgetSecret(ctx context.Context, v *vault.Vault, name string) err
 	return exit.Usage(err, "`wharf auth status` lists the names")
 }
 
-// secret reads a secret. It shows a prompt only if stdin is a terminal.
+// longestSecret bounds a secret that is read from stdin, in bytes.
+const longestSecret = 1 << 20
+
+// secret reads a secret: at a terminal it is the answer to a question, else all of stdin, because
+// keys in PEM have several lines.
 func (a *app) secret(ctx context.Context, name string) (string, error) {
-	q := signin.Question{Secret: true}
 	if a.InTTY {
-		q.Label = "secret " + name
+		return a.askText(ctx, signin.Question{Secret: true, Label: "secret " + name})
 	}
-	return a.askText(ctx, q)
+	text, err := files.ReadAll(ctx, a.In, longestSecret)
+	return strings.TrimSpace(string(text)), err
 }
