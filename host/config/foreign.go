@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // section is a table of servers in a file of a client.
@@ -15,6 +14,8 @@ type section struct {
 	client *client
 	path   []string
 	folder string // of the project that it is for; "" is any
+
+	names map[string]string // of the servers of this file that are called otherwise here
 }
 
 // parseForeign reads a file of another client. Values that only this client understands are no
@@ -39,11 +40,16 @@ func parseForeign(doc *document, at place) (*File, error) {
 	inputs := f.inputs(doc)
 	var elsewhere []string
 	here := nearestProject(sections, at.cwd)
-	for _, s := range sections {
-		if s.folder != "" && s.folder != here {
+	sections = slices.DeleteFunc(sections, func(s section) bool {
+		other := s.folder != "" && s.folder != here
+		if other {
 			elsewhere = append(elsewhere, fmt.Sprintf("%s: the servers of the project %s are imported by `wharf import` in that folder", doc.path, s.folder))
-			continue
 		}
+		return other
+	})
+	names := renamed(doc, sections)
+	for _, s := range sections {
+		s.names = names
 		f.addSection(doc, s, inputs, forbiddenIn(doc, s, at), at)
 	}
 	f.Warnings = append(f.Warnings, at.denied.warnings...)
@@ -69,10 +75,10 @@ func (f *File) addSection(doc *document, sec section, inputs []Input, limits *fo
 				f.Warnings = append(f.Warnings, e.notServer(item).Error()+"; it is left out")
 				continue
 			}
-			name, _ := values["name"].(string)
 			at := append(slices.Clone(sec.path), strconv.Itoa(i))
+			name, _ := values["name"].(string)
 			e := &entry{doc: doc, path: at, subject: "server " + cmp.Or(name, strconv.Itoa(i+1)), values: values}
-			f.addForeign(e, sec, cmp.Or(name, "server-"+strconv.Itoa(i+1)), inputs, limits, where)
+			f.addForeign(e, sec, listedName(i, item), inputs, limits, where)
 		}
 		return
 	}
@@ -105,7 +111,11 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		f.note("%v", e.mistake("", "is part of Goose itself, and no server"))
 		return
 	}
-	s := e.foreign(sec.client, f.rename(e, name))
+	own := cmp.Or(sec.names[name], name)
+	if own != name {
+		e.note("", "is called %s here", own)
+	}
+	s := e.foreign(sec.client, own)
 	limits.apply(e, &s, name)
 	folder := where.words
 	if sec.folder != "" {
@@ -156,30 +166,6 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 }
 
 func (f *File) note(format string, a ...any) { f.Notes = append(f.Notes, fmt.Sprintf(format, a...)) }
-
-// rename returns Wharf's name for a server: one that needs no quotes in a shell. A name that a
-// person could not read is a mistake.
-func (f *File) rename(e *entry, name string) string {
-	if names.MatchString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return name
-	}
-	short := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.':
-			return r
-		}
-		return '-'
-	}, name)
-	for strings.Contains(short, "--") {
-		short = strings.ReplaceAll(short, "--", "-")
-	}
-	short = strings.Trim(short[:min(len(short), 64)], "-_.")
-	if short == "" {
-		return name // the caller reports it as a mistake
-	}
-	e.note("", "is called %s here", short)
-	return short
-}
 
 // at returns the value at a path, or nil.
 func (d *document) at(path []string) any {
