@@ -251,7 +251,9 @@ func lost(server string, err error) (hint string, kind error) {
 		return "the command starts something that copies its input, such as cat: name the program that is the server", ErrProtocol
 	case errors.Is(err, rpc.ErrTooBig):
 		return fmt.Sprintf("a message may have %d MiB where its entry says nothing; to allow more, "+
-			`add the line message_cap = "64MiB" under [servers.%s]`, connect.DefaultMessageCap>>20, hosterr.TOMLKey(server)), ErrProtocol
+			`write message_cap = "64MiB" under [servers.%s]`, connect.DefaultMessageCap>>20, hosterr.TOMLKey(server)), ErrProtocol
+	case errors.Is(err, session.ErrLongest):
+		return `a call that takes longer needs max_timeout = "3h" in its entry, or more`, ErrTimeout
 	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
 	case errors.As(err, &ended):

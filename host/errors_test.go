@@ -52,6 +52,7 @@ func TestExplain(t *testing.T) {
 		{&guest.PluginError{Plugin: "p", Op: "connect", Err: &guest.StatusError{Status: abi.Malformed, Text: "db is no number"}}, ErrConfig, "my server"},
 		{&guest.PluginError{Plugin: "p", Op: "connect", Err: &guest.StatusError{Status: abi.ProtocolFailed, Text: "x"}}, ErrUnreachable, ""},
 		{rpc.ErrTimeout, ErrTimeout, "--timeout"},
+		{session.ErrLongest, ErrTimeout, `max_timeout = "3h"`},
 		{&rpc.CallError{Sent: rpc.Answered, Err: rpc.ErrTooBig}, ErrProtocol, "16 MiB"},
 		{context.DeadlineExceeded, ErrTimeout, "--timeout"},
 		{context.Canceled, nil, ""},

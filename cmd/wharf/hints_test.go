@@ -18,7 +18,7 @@ import (
 )
 
 // leads tells a text that names a command to type, a flag to add or lines to write.
-var leads = regexp.MustCompile(`wharf (add|auth|call|doctor|login|logout|plugin|read|remove|request|resources|search|servers|task|tools|trace|trust|update)\b|write in your configuration|add the line|(^|[ (])--[a-z]+[a-z-]*`)
+var leads = regexp.MustCompile(`wharf (add|auth|call|doctor|login|logout|plugin|read|remove|request|resources|search|servers|task|tools|trace|trust|update)\b|write in your configuration|write message_cap|(^|[ (])--[a-z]+[a-z-]*`)
 
 // hintsOf returns the texts of a folder, and of those below it, that a user is led on
 // by: string constants that no help text of a command is made of.
@@ -285,7 +285,7 @@ func followHint(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(merged(ts.ReadFile(args[0]), table+"\n"+keys)), 0o600))
 		return
 	}
-	line := regexp.MustCompile(`(?s)^(.*)add\s+the\s+line\s+(\S+ = \S+)\s+under\s+(\[\S+\])`).FindStringSubmatch(l.hint)
+	line := regexp.MustCompile(`(?s)^(.*)write\s+(\S+ = \S+)\s+under\s+(\[\S+\])`).FindStringSubmatch(l.hint)
 	if line != nil && len(args) == 1 {
 		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(merged(ts.ReadFile(args[0]), line[3]+"\n"+line[2])), 0o600))
 		return

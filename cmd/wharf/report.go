@@ -43,7 +43,7 @@ func (a *app) withFlags(hint string, err error) string {
 		strings.Join(names, ", "), strings.Join(names, " -e "))
 }
 
-// withFile completes a hint to add a line to an entry: it names the file of the entry, or how
+// withFile completes a hint to write a limit into an entry: it names the file of the entry, or how
 // the server gets one.
 func (a *app) withFile(hint string) string {
 	limit, line, found := strings.Cut(hint, allowMore)
@@ -62,11 +62,18 @@ func (a *app) withFile(hint string) string {
 			", then " + line + " under [servers." + name + "]"
 	}
 	server, found := a.settings.find(a.server)
+	if found && server.MessageCap > 0 {
+		limit = "its entry sets message_cap; "
+		if server.MessageCap >= 64<<20 {
+			line = strings.ReplaceAll(line, "64MiB", "1GiB")
+		}
+	}
 	switch file := a.settings.from(server); {
 	case !found || a.settings.demo && server.Name == demoName: // which stands in no file
 		return strings.TrimSuffix(limit, "; ")
 	case filepath.Ext(file) != ".toml":
-		return limit + allowMore + `add "message_cap": "64MiB" to its entry in ` + plain.ShellWord(file)
+		line, _, _ = strings.Cut(strings.Replace(line, "message_cap =", `"message_cap":`, 1), " under ")
+		return limit + allowMore + line + " into its entry in " + plain.ShellWord(file)
 	default:
 		return limit + allowMore + line + " in " + plain.ShellWord(file)
 	}

@@ -230,7 +230,7 @@ func (t *tracker) run(ctx context.Context, peer *rpc.Peer, call rpc.Call, longes
 		defer t.begin(rest, func() { cancel(fmt.Errorf("%w after %v without progress", rpc.ErrTimeout, rest)) })()
 	}
 	if longest > 0 {
-		defer time.AfterFunc(longest, func() { cancel(fmt.Errorf("%w after %v, progress or not", rpc.ErrTimeout, longest)) }).Stop()
+		defer time.AfterFunc(longest, func() { cancel(fmt.Errorf("%w after %v, progress or not", ErrLongest, longest)) }).Stop()
 	}
 	text, err := peer.Call(within, call)
 	if failure, ok := err.(*rpc.CallError); ok && ctx.Err() == nil && within.Err() != nil {

@@ -4,17 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // ErrClosed is what calls of a closed session end with.
 var ErrClosed = errors.New("session is closed")
+
+// ErrLongest says that a request took longer than [Config.MaxTimeout]. It is an [rpc.ErrTimeout].
+var ErrLongest = fmt.Errorf("%w", rpc.ErrTimeout)
 
 // Values of [ConnectOptions.Protocol] beside the revisions themselves.
 const (

@@ -49,7 +49,7 @@ func (s *Session) elicitURLs(ctx context.Context, l *agreedConn, q *request, ref
 	}
 	if s.cfg.MaxTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, s.cfg.MaxTimeout, fmt.Errorf("%w after %v", rpc.ErrTimeout, s.cfg.MaxTimeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, s.cfg.MaxTimeout, fmt.Errorf("%w after %v", ErrLongest, s.cfg.MaxTimeout))
 		defer cancel()
 	}
 	v := urlElicitation{session: s, held: make(map[string]*webPage)}
