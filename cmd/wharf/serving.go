@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// serveStarter has the client on stdin and stdout reach servers, until it ends its side, or until
-// the program that started this one ends.
+// serveStarter serves the client on stdin and stdout, which reaches servers, until the client ends
+// its side or the program that started this one ends.
 func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway.Config) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -31,9 +31,10 @@ func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway
 	})
 }
 
-// serveClients calls serve with a gateway to servers, and those that it has: it leaves out what the
-// user has not approved, with a warning, but for the one of a bare gateway, which is an error. What
-// servers write to their stderr goes to stderr as it comes: editors keep that as a log.
+// serveClients makes a gateway to servers, and calls serve with it and the servers that it has. It
+// leaves out a server that the user has not approved, with a warning. The server of a bare gateway
+// must be approved. What servers write to their stderr goes to stderr as it comes: editors keep that
+// as a log.
 func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error) error {
 	log := a.NewHeldLog()
 	log.Release()

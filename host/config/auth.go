@@ -273,7 +273,7 @@ func (e *entry) foreignOAuth() Auth {
 	return a
 }
 
-// setForeign sets a setting; scopes may be words of one text.
+// setForeign sets a setting. The value of scopes may be one text, with a word for each scope.
 func (a *Auth) setForeign(key string, value any) {
 	if text, ok := value.(string); ok && key == "scopes" {
 		value = strings.Fields(text)

@@ -127,7 +127,7 @@ type Server struct {
 	file    string // where the entry comes from, for errors
 	line    int
 	lines   map[string]int // of its keys there, and of those below them, as in "env.NAME"
-	envFile string         // the key of EnvFile there; "" is env_file
+	envFile string         // the key that EnvFile has there; "" is env_file
 }
 
 // Permits reports whether a tool of the server may be called: EnabledTools names it or is

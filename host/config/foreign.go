@@ -62,7 +62,7 @@ func parseForeign(doc *document, at place) (*File, error) {
 	return f, nil
 }
 
-// addSection adds the servers of a table, or of a list.
+// addSection adds the servers of a section, which is a table or a list.
 func (f *File) addSection(doc *document, sec section, inputs []Input, limits *forbidden, where place) {
 	for _, n := range limits.notes {
 		f.note("%v", n)

@@ -32,7 +32,7 @@ type Client struct {
 	fetcher *egress.Fetcher
 
 	secret func(ctx context.Context, name string) (string, error)
-	named  string // the secret that is its token
+	named  string // the name of the secret that holds its token
 
 	mu    sync.Mutex
 	token string // "" until the registry wanted one

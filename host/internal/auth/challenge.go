@@ -15,7 +15,7 @@ import (
 
 const (
 	maxStepUps  = 2                // of one server
-	stepUpsRest = 10 * time.Minute // until the count begins anew
+	stepUpsRest = 10 * time.Minute // after so long without a step-up the count begins anew
 	freshTime   = time.Minute      // how long after a flow a challenge counts as a refusal of its result
 
 	maxFields = 16      // WWW-Authenticate fields that a provider gets
@@ -95,8 +95,8 @@ func (a *Account) isNewer(h *current, sent []abi.Pair) bool {
 	return !slices.Equal(h.pairs, slices.DeleteFunc(slices.Clone(sent), isProof))
 }
 
-// wantsNonce reports whether a request lacked only a nonce (RFC 9449, section 9), and the
-// server has now given one that it did not have.
+// wantsNonce reports whether a request was refused only because it lacked a nonce (RFC 9449,
+// section 9). The server has then given a nonce that the request did not have.
 func wantsNonce(c *httpclient.Challenge) bool {
 	proof := sentHeader(c.Sent, "DPoP")
 	says := func(field string) bool { return strings.Contains(field, noNonce) }

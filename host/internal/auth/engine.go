@@ -47,7 +47,7 @@ type EngineConfig struct {
 // Engine loads providers. It is safe for concurrent use.
 type Engine struct {
 	config  EngineConfig
-	time    time.Duration // of a call
+	time    time.Duration // how long a call may take
 	runtime *wasm.Extism
 	ctx     context.Context // ends with Close, and ends the loads
 	cancel  context.CancelFunc

@@ -52,8 +52,9 @@ func (f *flow) needsPerson() error {
 	return nil
 }
 
-// personProblem returns the problem that a provider gets when the person does not answer.
-// The flow goes on without the person. If the flow itself has ended, it is an error instead.
+// personProblem returns the problem that a provider gets when the person does not answer. The flow
+// goes on without the person. If the flow itself has ended, personProblem returns the error of that
+// end instead.
 func (f *flow) personProblem(ctx context.Context, err error) error {
 	var problem *step.Problem
 	switch {

@@ -179,8 +179,8 @@ func (f *flow) unlock(key vault.Key) {
 	}
 }
 
-// vaultProblem returns the problem that a provider gets when the vault fails. If the flow
-// has ended, it is that error instead.
+// vaultProblem returns the problem that a provider gets when the vault fails. If the flow has
+// ended, it returns the error of that end instead.
 func vaultProblem(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -81,8 +81,8 @@ func (t *Tail) since(pos int64) (kept []byte, lost int64) {
 	return kept, lost
 }
 
-// follow copies what is written to w until the tail is closed. If w is slower than the child, w
-// gets a line that says how many bytes it missed.
+// follow copies to w what is written to the tail, until the tail is closed. If w is slower than the
+// child, w gets a line that says how many bytes it missed.
 func (t *Tail) follow(w io.Writer) {
 	for pos := int64(0); ; {
 		t.mu.Lock()

@@ -72,7 +72,7 @@ const silent = "it ended without a word"
 
 const longestName = 200 // bytes of what a server names
 
-// OnStdout says that a server wrote a line that is no message.
+// OnStdout returns the sentence that a server wrote a line which is no message.
 func OnStdout(line string) string {
 	return `it wrote "` + cleantext.Line(line, longestName) + `" to stdout, where only messages of MCP may be`
 }

@@ -146,8 +146,8 @@ func addDecoded(to *automaton, form []byte) {
 	}
 }
 
-// inBase64 returns the base64 characters of a text that begins at an offset into a group of
-// three bytes, without those at its edges that also depend on the bytes beside it.
+// inBase64 returns the base64 characters of a text, which begins at an offset into a group of three
+// bytes. It leaves out characters at the edges that also depend on the bytes beside the text.
 func inBase64(text string, offset int) []byte {
 	all := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), text...))
 	whole := (offset + len(text)) * 8 / 6

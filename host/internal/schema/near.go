@@ -23,7 +23,7 @@ func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 		parent, name := tokens[:len(tokens)-1], tokens[len(tokens)-1]
 		given, _ := find(value, parent).(map[string]any)
 		properties := known(root, f.by)
-		var names []string // of which this one may be a slip
+		var names []string // the names that this one may be a slip of
 		for property := range properties {
 			if _, taken := given[property]; f.Kind == Unknown && !taken {
 				names = append(names, property)

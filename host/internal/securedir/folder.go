@@ -83,8 +83,8 @@ func (f *Folder) Claim() error {
 	return f.inspect()
 }
 
-// make makes a folder and those above it, and syncs each: a file would not survive a
-// loss of power in a folder that does not.
+// make makes a folder and those above it, and syncs each. Otherwise a loss of power could take away
+// a folder together with the files in it.
 func (f *Folder) make(dir string) error {
 	err := os.Mkdir(dir, folderMode)
 	above := filepath.Dir(dir)

@@ -33,7 +33,7 @@ type handshake struct {
 	session *Session
 	options *ConnectOptions
 	conn    *Dialed
-	epoch   uint32 // of the messages after the handshake
+	epoch   uint32 // the epoch of the messages after the handshake
 	asked   bool   // the probe may have reached the server
 }
 

@@ -90,7 +90,7 @@ func AppendLine(dst, text []byte) ([]byte, error) {
 	}
 }
 
-// appendCompact copies the runs between white space; strings are runs too.
+// appendCompact appends text without the white space outside of strings.
 func appendCompact(dst, text []byte) []byte {
 	start, i := 0, 0
 	for i < len(text) {

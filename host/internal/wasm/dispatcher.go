@@ -21,8 +21,8 @@ type dispatcher struct {
 const (
 	dispatchLabels = 40_000 // of all dispatchers
 	dispatchBodies = 2      // a dispatcher takes at most the effort of this many functions
-	dispatchTarget = 250    // effort of a function in it
-	dispatchShare  = 64     // of the square of the functions in it
+	dispatchTarget = 250    // the effort of a function in a dispatcher
+	dispatchShare  = 64     // the square of the number of functions, divided by this, is effort too
 )
 
 // effort returns the effort of compiling the dispatcher. Its blocks do not follow each other, so it

@@ -34,7 +34,7 @@ type path struct {
 // meeting is the place that the branches of a frame lead to.
 type meeting struct {
 	paths     int
-	walks     int // their lengths together
+	walks     int // lengths of all the paths together
 	addresses int // the fewest of any path
 }
 

@@ -102,8 +102,8 @@ func (s *scan) alive() int { return s.locals + s.shape.height }
 // wrapped reports whether the body needs the blocks around it.
 func (s *scan) wrapped() bool { return s.charges || s.bulk || s.reference || s.deepens() }
 
-// largeLeaf is the stack above which a function that calls nothing pays for
-// depth as well. A smaller one adds to a stack only once.
+// largeLeaf is the size in bytes of the native stack above which a function that calls nothing pays
+// for its depth as well. A smaller one adds to a stack only once.
 const largeLeaf = 16 << 10
 
 func (s *scan) deepens() bool { return s.calls > 0 || s.shape.bytes() > largeLeaf }

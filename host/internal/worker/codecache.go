@@ -25,7 +25,7 @@ import (
 type CodeCache struct {
 	folder *securedir.Folder
 	size   int64         // bytes of all entries
-	age    time.Duration // since the last use
+	age    time.Duration // how long after its last use an entry is kept
 }
 
 // The size and age limits of a cache.

@@ -22,7 +22,7 @@ var errRejected = &host.RPCError{Code: -1, Message: "User rejected sampling requ
 
 // Bounds of samplers.
 const (
-	maxAnswer   = 16 << 20    // bytes that one writes
+	maxAnswer   = 16 << 20    // bytes that a sampler writes
 	maxSamples  = 100         // runs for one server; the user who named the command pays for its model
 	samplerWait = time.Second // for a process that a sampler has left behind, and that keeps its stdout
 )

@@ -55,7 +55,7 @@ func (t Table) Format(columns int) string {
 	return out.String()
 }
 
-// Facts lays out names and what is said of each, which stands right of the names.
+// Facts lays out names in a column, and what is said of each in a column to the right.
 func Facts(facts [][2]string, columns int) string {
 	var out strings.Builder
 	for _, fact := range facts {
@@ -169,9 +169,9 @@ func inset(out *strings.Builder, cell string, columns int) {
 	}
 }
 
-// Paragraph is foreign text of several lines, made harmless, indented, and wrapped to a
-// number of columns; 0 wraps nothing. Empty lines stay, and so does what lines of the text
-// are indented by.
+// Paragraph returns foreign text of several lines, made harmless, indented, and wrapped to a number
+// of columns; 0 wraps nothing. Empty lines stay, and so do the indents that the lines of the text
+// have.
 func Paragraph(text string, indent, columns int) string {
 	if columns <= 0 {
 		columns = math.MaxInt32

@@ -83,7 +83,8 @@ func WrapWords(line string, columns int) (rows []string) {
 	return rows
 }
 
-// breakable reports whether a word may be a whole sentence.
+// breakable reports whether a word has letters of a script without blanks, so that it may be a
+// whole sentence.
 func breakable(word string) bool {
 	return strings.ContainsFunc(word, func(r rune) bool {
 		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)

@@ -27,7 +27,7 @@ type client struct {
 	dialer *dial.Dialer
 
 	once      sync.Once
-	prepared  atomic.Bool // once is over
+	prepared  atomic.Bool // prepare has run
 	err       error       // why the origin cannot be used; set by once, like the fields below
 	transport *http.Transport
 	headers   http.Header // of every request

@@ -142,7 +142,7 @@ func (s *pipeSet) rest(in member) {
 	s.resting = append(s.resting, in)
 }
 
-// rested watches the pipes that no caller has read since it looked last.
+// rested makes the set watch each resting pipe that no caller has read since the last look.
 func (s *pipeSet) rested() {
 	s.mu.Lock()
 	resting := s.resting
