@@ -38,8 +38,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// isShipped reports whether a transport comes with Wharf. Wharf knows what those need: stdio a
-// command, the others a url. It does not know that of other plugins.
+// isShipped reports whether a transport comes with Wharf. Wharf knows what its own transports need:
+// stdio a command, the others a url. It does not know what other plugins need.
 func isShipped(transport string) bool {
 	return transport == "stdio" || isHTTP(transport)
 }

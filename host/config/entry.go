@@ -163,8 +163,9 @@ func (e *entry) lineOf(field string) int {
 	return 0
 }
 
-// valueOf reads a value of one type. It returns zero if the value is absent, or is of another
-// type. expected is the mistake in the latter case; %s stands for the type that the value has.
+// valueOf reads a value of one type. It returns zero if the value is absent, or is of another type.
+// expected is the mistake for a value of another type; in it, %s stands for the type that the value
+// has.
 func valueOf[T any](e *entry, key, expected string) T {
 	v, found := e.values[key]
 	value, ok := v.(T)

@@ -126,7 +126,8 @@ func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 	}
 }
 
-// opencode reads opencode's tables of tools and of permissions. In the latter, "ask" permits.
+// opencode reads opencode's tables of tools and of permissions. Among the permissions, "ask"
+// permits.
 func (f *forbidden) opencode(doc *document) {
 	add := func(key, pattern string, permits bool) {
 		if !permits { // "?" is one character: a wider pattern may forbid, but not permit

@@ -196,7 +196,8 @@ func (r *yamlReader) mapping(values []*ast.MappingValueNode, path []string, dept
 	return table
 }
 
-// merge adds the keys of a table, or of a list of tables. The first of those takes precedence.
+// merge adds the keys of a table, or of a list of tables. If several of the tables have a key, the
+// first of them counts.
 func (r *yamlReader) merge(into map[string]any, v any) {
 	switch v := v.(type) {
 	case map[string]any:

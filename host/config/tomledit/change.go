@@ -139,7 +139,8 @@ func (d *document) insert(path []string, value any) error {
 }
 
 // lastBeside returns the last key that is directly in a table, or else the name of the table. A
-// table without a name of its own exists by dotted keys: then it is the last of those.
+// table may exist by dotted keys only, without a name in the file: then lastBeside returns the last
+// of these keys.
 func (d *document) lastBeside(table []string) (found *statement) {
 	for i := range d.statements {
 		s := &d.statements[i]

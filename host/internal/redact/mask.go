@@ -148,7 +148,7 @@ func (l *maskLexer) behindText(c byte) {
 }
 
 // named reports whether the name that was read sounds secret, as it is written or without its
-// escapes. A name in a nested string has several layers of those.
+// escapes. A name in a nested string has several layers of escapes.
 func (l *maskLexer) named() bool {
 	name := bytes.TrimRight(l.name, `\`) // those before the closing quote
 	for range maxNested {
