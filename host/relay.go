@@ -35,6 +35,11 @@ import (
 //	// [RequestOptions].Progress, whose place it takes.
 //	Progress func(params json.RawMessage)
 //
+//	// Placed, if not nil, is called when the request has its place among the messages to the
+//	// server: what is sent from then on comes behind it. It is called again if the request is
+//	// sent again, and not at all if it never is. It must not wait.
+//	Placed func()
+//
 //	// Header returns the text of a header, named in lower case, with which a client sent the
 //	// request over HTTP, and whether it was there. The arguments that the server wants
 //	// repeated in headers are compared with it, whether it gets headers itself or not; if they

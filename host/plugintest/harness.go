@@ -222,6 +222,7 @@ func (l *outMessage) Exchange() uint32       { return l.exchange }
 func (l *outMessage) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *outMessage) Urgent() bool           { return l.urgent }
 func (l *outMessage) Solicited() bool        { return l.urgent } // all that is urgent here is replies
+func (l *outMessage) Placed()                {}
 func (l *outMessage) Hold()                  {}
 func (l *outMessage) Free()                  {}
 

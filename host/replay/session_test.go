@@ -81,6 +81,7 @@ func (l *outgoing) Exchange() uint32       { return 1 }
 func (l *outgoing) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *outgoing) Urgent() bool           { return false }
 func (l *outgoing) Solicited() bool        { return false }
+func (l *outgoing) Placed()                {}
 func (l *outgoing) Hold()                  {}
 func (l *outgoing) Free()                  {}
 

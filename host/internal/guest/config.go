@@ -55,6 +55,11 @@ type Message interface {
 	// next page of a list. Such a message earns fuel only as far as bytes from outside have paid.
 	Solicited() bool
 
+	// Placed says that the message has its place: what is sent from then on comes behind it. It is
+	// called before the message leaves, and not for one that is refused. It must not wait or call the
+	// instance.
+	Placed()
+
 	Hold()
 	Free()
 }

@@ -268,6 +268,7 @@ func (l *testMessage) Exchange() uint32       { return l.exchange }
 func (l *testMessage) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *testMessage) Urgent() bool           { return l.urgent }
 func (l *testMessage) Solicited() bool        { return l.urgent }
+func (l *testMessage) Placed()                {}
 func (l *testMessage) Hold()                  { l.held++ }
 func (l *testMessage) Free() {
 	if l.freed != nil {

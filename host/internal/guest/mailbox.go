@@ -79,6 +79,7 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 	}
 	i.mu.Lock()
 	if i.canRunLocked() && i.normal.empty() && i.passableLocked() {
+		m.Placed()
 		i.ownAndHandle(&it)
 		return nil
 	}
@@ -94,6 +95,7 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 		it.drop()
 		return &UnsentError{Cause: i.failure} // which stays as it is
 	}
+	m.Placed()
 	i.normal.push(it)
 	i.waiting += len(it.payload)
 	i.ownAndDrain()

@@ -28,6 +28,11 @@ type Call struct {
 
 	// Begun, if not nil, is called when the call is pending and before its message is sent.
 	Begun func()
+
+	// Placed, if not nil, is called when the link has decided the place of the message: what is sent
+	// from then on comes behind it. It is not called for a message that the link refuses. It must not
+	// wait or call the peer.
+	Placed func()
 }
 
 // methodCancelled cancels a request of either side. A client must not cancel methodInitialize
@@ -100,7 +105,7 @@ func (p *Peer) send(c *pendingCall, r *Call) error {
 	if err != nil {
 		return err
 	}
-	m.solicited, m.about = r.Solicited, r.About
+	m.solicited, m.about, m.placed = r.Solicited, r.About, r.Placed
 	return p.transmit((*sendContext)(c), m)
 }
 

@@ -209,6 +209,7 @@ func (p *Peer) onRequest(exchange uint32, msg []byte, e *envelope, owned bool) {
 		Method: string(strictjson.Unquote(e.method)),
 		id:     bytes.Clone(e.id),
 
+		arrival:  p.arrivals.Add(1),
 		exchange: exchange,
 	}
 	if e.params != nil {
@@ -233,6 +234,6 @@ func (p *Peer) onNotification(exchange uint32, e *envelope) abi.Verdict {
 		p.config.Handler.Preempt(method, e.params)
 	}
 	caller, _ := p.flight.callerOf(exchange)
-	p.notifications.add(method, e.params, caller)
+	p.notifications.add(method, e.params, caller, p.arrivals.Add(1))
 	return abi.VerdictNote
 }

@@ -38,6 +38,7 @@ type Message struct {
 	about     uint32
 	urgent    bool
 	solicited bool
+	placed    func()       // see [Call.Placed]; nil for most
 	holders   atomic.Int32 // owners beside the link
 	payload   []byte
 	start     int
@@ -67,6 +68,14 @@ func (m *Message) Urgent() bool { return m.urgent }
 // Solicited reports whether the other side asked for the message: it is a reply, or a call with
 // [Call.Solicited].
 func (m *Message) Solicited() bool { return m.solicited }
+
+// Placed says that the link has decided the place of the message among those to the other side. The
+// link calls it once, before the message leaves.
+func (m *Message) Placed() {
+	if m.placed != nil {
+		m.placed()
+	}
+}
 
 var messages = sync.Pool{New: func() any { return new(Message) }}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
@@ -24,10 +25,12 @@ type notificationQueue struct {
 	filling batch
 	running bool
 	closed  bool
-	crammed bool         // shed made too little room, and is not tried again before the next batch
-	taken   uint64       // batches that were passed to the handler, or are at the moment
-	done    uint64       // of these, those that it has returned from
-	told    ctxcond.Cond // done has changed
+	crammed bool          // shed made too little room, and is not tried again before the next batch
+	taken   uint64        // batches that were passed to the handler, or are at the moment
+	done    uint64        // of these, those that it has returned from
+	told    ctxcond.Cond  // done has changed, or hearing and there are waiters
+	waiters atomic.Int32  // in awaitHeardBefore
+	hearing atomic.Uint64 // while running, the arrival of the oldest notification that the handler has not returned from, or less
 
 	heard, logs, coalesced, lost uint64
 }
@@ -54,6 +57,7 @@ type batch struct {
 type queuedNotification struct {
 	method     string
 	caller     uint64 // whose call it belongs to; 0 if that is not certain
+	arrival    uint64 // see [Incoming.Arrival]
 	start, end int
 	gone       bool // shed has dropped it
 }
@@ -80,12 +84,12 @@ func (b *batch) params(n *queuedNotification) []byte {
 }
 
 // add queues one notification. It copies params.
-func (q *notificationQueue) add(method string, params []byte, caller uint64) {
+func (q *notificationQueue) add(method string, params []byte, caller, arrival uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.heard++
 	b := &q.filling
-	n := queuedNotification{method: method, caller: caller, end: len(params)}
+	n := queuedNotification{method: method, caller: caller, arrival: arrival, end: len(params)}
 	if q.closed || !q.makeRoom(n.size()) {
 		q.lost++
 		b.gap = b.gap || !q.closed
@@ -94,6 +98,7 @@ func (q *notificationQueue) add(method string, params []byte, caller uint64) {
 	b.append(n, params)
 	if !q.running {
 		q.running = true
+		q.hearing.Store(arrival)
 		go q.run()
 	}
 }
@@ -119,7 +124,10 @@ func (q *notificationQueue) run() {
 	for q.take(&b) {
 		for i := range b.entries {
 			n := &b.entries[i]
-			in = Incoming{Method: n.method, Params: b.params(n), caller: n.caller, sure: n.caller != 0}
+			if i > 0 {
+				q.advance(n.arrival)
+			}
+			in = Incoming{Method: n.method, Params: b.params(n), arrival: n.arrival, caller: n.caller, sure: n.caller != 0}
 			q.hear(&in)
 		}
 		if b.gap {
@@ -135,7 +143,6 @@ func (q *notificationQueue) take(b *batch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.done = q.taken
-	q.told.Broadcast()
 	if b.size > keepBatch {
 		*b = batch{}
 	}
@@ -145,8 +152,32 @@ func (q *notificationQueue) take(b *batch) bool {
 	q.running = len(b.entries) > 0
 	if q.running {
 		q.taken++
+		q.hearing.Store(b.entries[0].arrival)
 	}
+	q.told.Broadcast()
 	return q.running
+}
+
+// advance says that the handler has returned from all notifications before this one. Those that
+// shed has dropped count as well.
+func (q *notificationQueue) advance(arrival uint64) {
+	q.hearing.Store(arrival)
+	if q.waiters.Load() > 0 {
+		q.mu.Lock()
+		q.told.Broadcast()
+		q.mu.Unlock()
+	}
+}
+
+// awaitHeardBefore waits until the handler has returned from the notifications that arrived before
+// that number, or until ctx ends.
+func (q *notificationQueue) awaitHeardBefore(ctx context.Context, arrival uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiters.Add(1) // before hearing is read: else advance might see no waiter
+	defer q.waiters.Add(-1)
+	for q.running && q.hearing.Load() < arrival && q.told.Await(ctx, &q.mu) == nil {
+	}
 }
 
 // awaitHeard waits until the handler has returned from all notifications that are queued, or until

@@ -14,7 +14,7 @@ func stalled() *notificationQueue { return &notificationQueue{running: true, hea
 // filled returns a stalled queue that holds so many bytes, in one entry.
 func filled(bytes int) *notificationQueue {
 	q := stalled()
-	q.add("m", make([]byte, bytes-notificationSize-1), 0)
+	q.add("m", make([]byte, bytes-notificationSize-1), 0, 0)
 	return q
 }
 
@@ -45,7 +45,7 @@ func TestQueueBound(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q := filled(maxQueued - room)
-			q.add(test.method, bytes.Repeat([]byte("p"), test.params), 0)
+			q.add(test.method, bytes.Repeat([]byte("p"), test.params), 0, 0)
 			fits := len(q.filling.entries) == 2
 			if lost := q.lost == 1; fits != test.fits || lost == test.fits || q.filling.gap == test.fits {
 				t.Errorf("it fits: %v, lost: %v, gap: %v", fits, lost, q.filling.gap)
@@ -58,15 +58,15 @@ func TestQueueBound(t *testing.T) {
 	t.Run("an entry has its price", func(t *testing.T) {
 		for n, fits := range map[int]bool{notificationSize: true, notificationSize - 1: false} {
 			q := filled(maxQueued - n)
-			if q.add("", nil, 0); (len(q.filling.entries) == 2) != fits {
+			if q.add("", nil, 0, 0); (len(q.filling.entries) == 2) != fits {
 				t.Errorf("with %d bytes left of %d for an entry, it fits: %v", n, notificationSize, !fits)
 			}
 		}
 	})
 	t.Run("the first fits always", func(t *testing.T) {
 		q := stalled()
-		q.add("m", make([]byte, maxQueued+1), 0)
-		if q.add("m", nil, 0); len(q.filling.entries) != 1 || q.lost != 1 {
+		q.add("m", make([]byte, maxQueued+1), 0, 0)
+		if q.add("m", nil, 0, 0); len(q.filling.entries) != 1 || q.lost != 1 {
 			t.Errorf("%d entries, %d lost", len(q.filling.entries), q.lost)
 		}
 	})
@@ -117,9 +117,9 @@ func TestShedFreesAQuarter(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q := stalled()
-			q.add("m", make([]byte, test.rest-notificationSize-1), 0)
+			q.add("m", make([]byte, test.rest-notificationSize-1), 0, 0)
 			for range maxQueued/one - 1 {
-				q.add(methodLog, params, 0)
+				q.add(methodLog, params, 0, 0)
 			}
 			q.shed()
 			if int(q.logs) != test.logs || held(q) != q.filling.size || q.filling.size > keepQueued || q.filling.size <= keepQueued-one {
@@ -139,10 +139,10 @@ func TestShedCountsWhatIsSaidAgain(t *testing.T) {
 	name := strings.Repeat("x", 1000) + listChanged
 	one := notificationSize + len(name)
 	again := (maxQueued-keepQueued)/one + 1 // as many as are over the bound, and one that stays
-	q.add(methodLog, []byte(`{}`), 0)
-	q.add("m", make([]byte, keepQueued-2*notificationSize-len(methodLog)-2-1-one), 0)
+	q.add(methodLog, []byte(`{}`), 0, 0)
+	q.add("m", make([]byte, keepQueued-2*notificationSize-len(methodLog)-2-1-one), 0, 0)
 	for range again {
-		q.add(name, nil, 0)
+		q.add(name, nil, 0, 0)
 	}
 	q.shed()
 	if q.logs != 0 || int(q.coalesced) != again-1 || len(q.filling.entries) != 3 || q.filling.size != keepQueued {
@@ -164,14 +164,14 @@ func TestShedOncePerBatch(t *testing.T) {
 	}{{keepQueued, false}, {keepQueued + 1, true}} {
 		q := filled(test.kept)
 		log := make([]byte, maxQueued-test.kept-notificationSize-len(methodLog))
-		q.add(methodLog, log, 0)
-		q.add("m", nil, 0) // sheds the log
+		q.add(methodLog, log, 0, 0)
+		q.add("m", nil, 0, 0) // sheds the log
 		if q.logs != 1 || q.crammed != test.crammed {
 			t.Errorf("%d bytes kept: %d logs were dropped, crammed is %v", test.kept, q.logs, q.crammed)
 		}
 		log = log[:len(log)-notificationSize-len("m")]
-		q.add(methodLog, log, 0)
-		q.add("m", nil, 0)
+		q.add(methodLog, log, 0, 0)
+		q.add("m", nil, 0, 0)
 		if again := q.logs == 2; again == test.crammed || q.lost == 1 != test.crammed {
 			t.Errorf("%d bytes kept: shed again: %v, lost: %d", test.kept, again, q.lost)
 		}
@@ -205,9 +205,9 @@ func TestSmallBatchesAreUsedAgain(t *testing.T) {
 // TestParamsKeepToThemselves: what a handler appends to is not the next one's.
 func TestParamsKeepToThemselves(t *testing.T) {
 	q := stalled()
-	q.add("a", []byte(`[1]`), 0)
-	q.add("b", nil, 0)
-	q.add("c", []byte(`[2]`), 0)
+	q.add("a", []byte(`[1]`), 0, 0)
+	q.add("b", nil, 0, 0)
+	q.add("c", []byte(`[2]`), 0, 0)
 	b := &q.filling
 	first := b.params(&b.entries[0])
 	if string(first) != `[1]` || cap(first) != len(first) || b.params(&b.entries[1]) != nil || string(b.params(&b.entries[2])) != `[2]` {
@@ -219,7 +219,7 @@ func TestParamsKeepToThemselves(t *testing.T) {
 func TestClosedQueueHasNoGap(t *testing.T) {
 	q := stalled()
 	q.close()
-	if q.add("m", nil, 0); q.lost != 1 || q.heard != 1 || q.filling.gap || len(q.filling.entries) != 0 {
+	if q.add("m", nil, 0, 0); q.lost != 1 || q.heard != 1 || q.filling.gap || len(q.filling.entries) != 0 {
 		t.Errorf("lost %d, heard %d, gap %v, %d entries", q.lost, q.heard, q.filling.gap, len(q.filling.entries))
 	}
 }

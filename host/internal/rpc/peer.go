@@ -76,8 +76,9 @@ type Peer struct {
 	serving       serving
 	sender        asyncSender
 
-	streak   atomic.Int32 // malformed messages in a row
-	broken   atomic.Bool  // config.Broken was called
+	streak   atomic.Int32  // malformed messages in a row
+	arrivals atomic.Uint64 // requests and notifications that have arrived
+	broken   atomic.Bool   // config.Broken was called
 	born     time.Time
 	heard    atomic.Int64 // when the last message came, in nanoseconds after born
 	counters atomicCounters
@@ -141,6 +142,13 @@ func (p *Peer) Close(err error) {
 		p.sender.close()
 		p.notifications.close()
 	}
+}
+
+// AwaitHeardBefore waits until the handler has returned from every notification that arrived before
+// the message with this number (see [Incoming.Arrival]), or until ctx ends. A handler of a
+// notification must not call it.
+func (p *Peer) AwaitHeardBefore(ctx context.Context, arrival uint64) {
+	p.notifications.awaitHeardBefore(ctx, arrival)
 }
 
 // AwaitHeard waits until the handler has returned from every notification that has arrived, or

@@ -51,6 +51,7 @@ type Incoming struct {
 	Params []byte // raw JSON, an object or an array; nil = none
 
 	id       []byte // the id of a request, as it was written; nil for a notification
+	arrival  uint64
 	exchange uint32 // of a request
 	caller   uint64
 	sure     bool
@@ -65,6 +66,9 @@ func (in *Incoming) Caller() (caller uint64, sure bool) { return in.caller, in.s
 // ID returns the id of a request as it was written, or nil for a notification. The caller must not
 // change it.
 func (in *Incoming) ID() []byte { return in.id }
+
+// Arrival returns the number of a request or notification in the order of arrival, from 1.
+func (in *Incoming) Arrival() uint64 { return in.arrival }
 
 // Exchange returns the exchange on which a request arrived, see [Peer.Deliver].
 func (in *Incoming) Exchange() uint32 { return in.exchange }

@@ -203,6 +203,9 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
+	if q.relay != nil {
+		call.Placed = q.relay.Placed
+	}
 	switch { // what a request needs from the list of tools
 	case l.dialect.paramHeaders:
 		call.Headers, err = s.headers(ctx, q)
@@ -210,7 +213,7 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 		def, failed := s.definition(ctx, q)
 		q.task, err = def.task || q.begun && def.mayTask, failed
 	}
-	if err == nil && q.hasHeaders() && !l.dialect.paramHeaders { // the server gets none to compare
+	if err == nil && q.hasHeaders() && !l.dialect.paramHeaders && l.declares("tools") { // the server gets none to compare
 		def, failed := s.definition(ctx, q)
 		if err = failed; err == nil {
 			err = def.checkHeaders(q)
