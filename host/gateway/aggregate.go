@@ -31,6 +31,7 @@ type aggregate struct {
 	initializeParams json.RawMessage // the params of initialize
 	level            json.RawMessage // those of the newest logging/setLevel; nil without one
 	backends         map[string]*backend
+	turns            map[string]*turns // of the requests to each server
 	fetches          map[listKey]*listFetch
 	listedKinds      map[catalogue.Kind]bool     // the lists that the client has asked for
 	lastListed       map[listKey]json.RawMessage // what these had of each server when the client was last told of them
@@ -53,7 +54,7 @@ type backend struct {
 func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, channel clientChannel, principal string) *aggregate {
 	a := &aggregate{
 		gateway: g, era: era, channel: channel, principal: principal, inputDone: make(chan struct{}),
-		backends: make(map[string]*backend), fetches: make(map[listKey]*listFetch), lastListed: make(map[listKey]json.RawMessage), listedKinds: make(map[catalogue.Kind]bool),
+		backends: make(map[string]*backend), turns: make(map[string]*turns), fetches: make(map[listKey]*listFetch), lastListed: make(map[listKey]json.RawMessage), listedKinds: make(map[catalogue.Kind]bool),
 	}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	if era == mcp.Legacy {
@@ -84,6 +85,7 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 	}
 	for i := range listings {
 		if listings[i].method == r.method {
+			r.turn.pass()
 			return a.list(ctx, r, &listings[i])
 		}
 	}
@@ -91,10 +93,13 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 	case mcp.MethodDiscover:
 		return a.discover(), nil
 	case mcp.MethodListen:
+		r.turn.pass()
 		return a.listen(ctx, r)
 	case mcp.MethodSetLevel:
+		r.turn.pass()
 		return a.setLevel(ctx, r)
 	case mcp.MethodListTasks:
+		r.turn.pass()
 		return a.listTasks(ctx, r)
 	}
 	return a.forward(ctx, r)
@@ -108,23 +113,43 @@ func (a *aggregate) revision() string {
 	return mcp.LatestLegacy
 }
 
-// forward has the server that a request is about answer it.
+// forward has the server that a request is about answer it. Requests to one server keep their order,
+// and wait for no request to another.
 func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, error) {
+	if err := r.turn.await(ctx); err != nil {
+		return nil, err
+	}
 	server, params, err := a.routeRequest(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	own := *r
+	own.params, own.turn = params, a.turn(server, r.turn)
+	defer own.turn.pass()
+	r.turn.pass()
 	b, err := a.backend(ctx, server, r.params)
 	if err != nil {
 		return nil, err
 	}
-	own := *r
-	own.params = params
 	result, err := b.client.serve(ctx, &own)
 	if err != nil {
 		return nil, err
 	}
 	return b.renameResult(r.method, result), nil
+}
+
+// turn returns the place of a request among those to a server, for the place that it has among all.
+func (a *aggregate) turn(server string, t *turn) *turn {
+	if t == nil {
+		return nil
+	}
+	a.mu.Lock()
+	if a.turns[server] == nil {
+		a.turns[server] = &turns{}
+	}
+	q := a.turns[server]
+	a.mu.Unlock()
+	return q.take(t.arrival)
 }
 
 // routeRequest returns the name of the server that a request is about, and the params in the server's own
@@ -175,6 +200,7 @@ func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind
 			continue
 		}
 		if a.lacksList(s.Name, l) {
+			r.turn.pass() // requests to other servers do not wait for this one's list
 			if err := a.fetchList(s.Name, l, r.params).await(ctx); err != nil {
 				return "", "", err
 			}

@@ -81,6 +81,7 @@ func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *moder
 		switch {
 		case err == nil:
 			c, err = t.resume(st, r, m)
+			r.turn.pass() // the server has the call already
 		case errors.Is(err, errForeignState), errors.Is(err, errOldState):
 			c.stateError, err = err, nil // which a modern server may have given out
 			err = t.startCall(u, c, m)

@@ -28,6 +28,10 @@ type request struct {
 	params  json.RawMessage
 	channel clientChannel // for what belongs to the request
 
+	// turn is its place among the messages to its server. A client passes it at once if it answers
+	// the request by itself or asks the server in another way.
+	turn *turn
+
 	// header returns the text of a header of a modern request over HTTP, named in lower case, and
 	// whether it is there; nil for other requests.
 	header func(name string) (text string, there bool)
@@ -74,6 +78,7 @@ type clientConn struct {
 	peer       *rpc.Peer
 
 	cancellations cancellationOrder
+	turns         turns // of its requests and notifications
 
 	mu     sync.Mutex
 	client client // nil while the era is open
@@ -109,6 +114,7 @@ func (c *clientConn) current() client {
 // Admit has a request decide the era, unless one before it has.
 func (c *clientConn) Admit(in *rpc.Incoming) {
 	c.cancellations.admit(in.ID())
+	c.turns.take(in.Arrival())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.client == nil {
@@ -131,6 +137,8 @@ func (c *clientConn) Over(in *rpc.Incoming, _ bool) {
 // Request answers a request of the client.
 func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
 	defer c.cancellations.end(in.ID())
+	t := c.turns.of(in.Arrival())
+	defer t.pass()
 	err := c.awaitPeer(ctx)
 	if err == nil {
 		err = c.cancellations.await(ctx, in.ID())
@@ -138,7 +146,8 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 	if err != nil {
 		return nil, err
 	}
-	r := &request{id: in.ID(), method: in.Method, params: in.Params, channel: peerChannel{c, in.Exchange()}}
+	t.heard = func(ctx context.Context) { c.peer.AwaitHeardBefore(ctx, in.Arrival()) }
+	r := &request{id: in.ID(), method: in.Method, params: in.Params, channel: peerChannel{c, in.Exchange()}, turn: t}
 	var result json.RawMessage
 	if client := c.current(); client != nil {
 		result, err = client.serve(ctx, r)
@@ -162,6 +171,11 @@ func (c *clientConn) Notify(in *rpc.Incoming) {
 		return
 	}
 	if client := c.current(); client != nil && in.Method != "" && in.Method != mcp.NotificationCancelled {
+		t := c.turns.take(in.Arrival())
+		defer t.pass()
+		if t.await(c.ctx) != nil {
+			return
+		}
 		client.hear(in.Method, append(json.RawMessage(nil), in.Params...))
 	}
 }

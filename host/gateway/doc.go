@@ -37,8 +37,9 @@
 //
 // # What runs where
 //
-// Each request of a client runs on a goroutine of its own; it waits only for an initialize and for
-// cancellations that came before it (order.go). No lock is held while a server or a client is waited
+// Each request of a client runs on a goroutine of its own. It waits for an initialize and for
+// cancellations that came before it (order.go), and is passed on after the messages that came before
+// it (turns.go). No lock is held while a server or a client is waited
 // for. A call of a modern client to a legacy server has another goroutine, because
 // it outlives the request that began it. When a client leaves, its sessions are closed, and what
 // waits for them ends.

@@ -50,6 +50,13 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 		return c.ask(ctx, r.channel, method, params)
 	})
 	switch r.method {
+	case mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
+		if err := r.turn.await(ctx); err != nil {
+			return nil, err
+		}
+		r.turn.pass() // the session says more than one message for it, or none
+	}
+	switch r.method {
 	case mcp.MethodSetLevel:
 		return c.setLevel(ctx, u, r)
 	case mcp.MethodSubscribe:

@@ -46,9 +46,13 @@ func readFilter(r *request) (f mcp.Filter, err error) {
 // listen keeps a stream until the client cancels it or goes, or the server takes it back.
 func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
 	filter, err := readFilter(r)
+	if err == nil {
+		err = r.turn.await(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
+	r.turn.pass() // the stream stays open
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := c.streams.subscribe(ctx, u, r, filter)

@@ -70,6 +70,7 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 		return nil, c.gateway.clientError(err)
 	}
 	if r.method == mcp.MethodDiscover && u.session.Info().Era == "" {
+		r.turn.pass()
 		return c.discover(ctx, u)
 	}
 	showsPages := member(m.capabilities, "elicitation", mcp.ElicitURL) != nil

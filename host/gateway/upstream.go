@@ -71,9 +71,12 @@ func (u *upstream) info(ctx context.Context) (status.Info, error) {
 	return u.session.Info(), err
 }
 
-// relay passes a request on.
+// relay passes a request on, when its turn has come.
 func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (json.RawMessage, error) {
-	out.Method, out.Header = r.method, r.header
+	if err := r.turn.await(ctx); err != nil {
+		return nil, err
+	}
+	out.Method, out.Header, out.Placed = r.method, r.header, r.turn.pass
 	return u.session.Relay(host.WithOptions(ctx, u.options), out)
 }
 
