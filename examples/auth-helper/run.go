@@ -61,8 +61,8 @@ func unrun(server string, err error) error {
 	return &auth.Failure{Class: step.FailRetry, Message: message}
 }
 
-// exited returns an error with the last line of the command's stderr. A program without
-// a network and one without a login end alike, so another try may help.
+// exited returns an error with the last line of the command's stderr. The command may only
+// lack a network, which looks no different, so the error allows another try.
 func exited(server string, r *auth.RunResult) error {
 	message := fmt.Sprintf("the command of %s ended with exit code %d", server, r.Code)
 	if last := legible(r.Stderr); last != "" {

@@ -22,7 +22,8 @@ type accessKey struct {
 	Service string `json:"service"`
 }
 
-// check refuses settings that would make every signature wrong, or split its scope.
+// check refuses settings with which every signature would be wrong. A slash would add a part to
+// the scope, and a comma would end it.
 func (k *accessKey) check() error {
 	for _, field := range []struct{ name, value string }{
 		{"access_key_id", k.ID}, {"secret_access_key", k.Secret}, {"region", k.Region}, {"service", k.Service},

@@ -214,8 +214,8 @@ func (r *reader) deliver(p sdk.Payload) {
 // shared is the exchange of messages that belong to no request.
 const shared = 0
 
-// exchangeOf returns the exchange whose inbox a subject is. ours is false for any other
-// subject: another client has published to our inbox.
+// exchangeOf returns the exchange to whose inbox a subject leads. ours is false if it leads
+// to none: another client has published to our inboxes.
 func (t *transport) exchangeOf(subject []byte) (exchange uint32, ours bool) {
 	if len(subject) < len(t.inbox) || string(subject[:len(t.inbox)]) != t.inbox {
 		return 0, false

@@ -47,8 +47,8 @@ var complaints = []complaint{
 	{"Connection reset", abi.Reset, "the host closed the connection before the sign-in was over", nil},
 }
 
-// explain returns the error of an ssh that gave up before it reached the server, by the
-// last lines of ssh. It does not quote them: the host adds them to every error of a
+// explain returns the error for an ssh that gave up before it reached the server. said has
+// its last lines. The error does not quote them: the host adds them to every error of a
 // process that is gone.
 func explain(said string) error {
 	for _, c := range complaints {

@@ -46,8 +46,8 @@ func (k *checker) wanted(id string) bool {
 	return len(k.options.Only) == 0 || slices.Contains(k.options.Only, id)
 }
 
-// judge adds a check to the report, which failed if err is not nil. A text that c.Got has already
-// is a note on how the scenario was played. run is the run that the error is about, or nil.
+// judge adds a check to the report. The check has failed if err is not nil. If c.Got has a text
+// already, it is a note on how the scenario was played. run is the run that err is about, or nil.
 func (k *checker) judge(c *Check, err error, run interface{ trace() string }) {
 	if err == nil {
 		if k.wanted(c.ID) {
@@ -80,8 +80,9 @@ func (k *checker) skip(list []*Scenario, why string) {
 	}
 }
 
-// An OptionError says that options do not fit the plugin. They have a setting that the plugin
-// would not read, with which a host refuses a server entry, or scenarios of another kind.
+// An OptionError says that options do not fit the plugin: they have a setting that it does not
+// have, or scenarios for the other kind of plugin. A host refuses a server entry with such a
+// setting.
 type OptionError struct{ text string }
 
 func (e *OptionError) Error() string { return e.text }

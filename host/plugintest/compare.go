@@ -69,8 +69,8 @@ func (k *kit) passed() (list []*Scenario) {
 	return list
 }
 
-// differs runs a scenario, and then again with another module in that many runs at once. It
-// returns a run that failed or has another trace, or nil if there is none.
+// differs runs a scenario once, and then as often as runs says, at once, with module. It returns a
+// run that failed or whose trace is not that of the first run, or nil if there is none.
 func (k *kit) differs(s *Scenario, module *wasm.Module, runs int) (*recording, error) {
 	c := k.setup
 	c.wire = k.wires[0]

@@ -160,7 +160,7 @@ func (k *kit) waits(g *harness, written []byte) string {
 	return reason + endReason(g) + sent
 }
 
-// checkLearned plays the smallest of all scenarios with a learned framing.
+// checkLearned tries a framing that was learned, with one request and its answer.
 func (k *kit) checkLearned(f framing) error {
 	s := &Scenario{Steps: []Step{
 		{1, "open", ""}, {2, "send", "1 " + request(1, 100)}, {3, "hears", "1"},

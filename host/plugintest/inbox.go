@@ -150,8 +150,8 @@ func (e *envelope) kind() abi.MessageKind {
 	return abi.Request
 }
 
-// exchange returns the exchange of the request with the id: in scenarios the two are the
-// same.
+// exchange returns the exchange that the message belongs to. In scenarios the id of a request is
+// the number of its exchange.
 func (e *envelope) exchange() (uint32, bool) {
 	n, err := strconv.ParseUint(string(e.ID), 10, 32)
 	return uint32(n), err == nil

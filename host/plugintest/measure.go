@@ -84,8 +84,8 @@ func (g *harness) call(n uint32, request, reply string) error {
 	return gets(g, reply)
 }
 
-// spent sums up the costs since a mark: with out, of the MESSAGE events, and else of the events
-// that bring bytes of the server.
+// spent sums up the costs of the events since a mark: of the MESSAGE events if out is true,
+// otherwise of all others, which bring bytes of the server.
 func (r *recording) spent(from int, out bool) (sum cost) {
 	for _, c := range r.costs[min(from, len(r.costs)):] {
 		if (c.kind == abi.EventMessage.String()) == out {
@@ -184,8 +184,8 @@ func (k *kit) memoryBySize(g *harness, _ int) error {
 	return nil
 }
 
-// memoryByUse makes as many calls as carry the bytes of three thousand calls of 1 KiB. A runtime
-// that collects its garbage has done so by then.
+// memoryByUse makes calls with as many bytes in all as three thousand calls of 1 KiB have. A
+// runtime that collects garbage has collected some by then.
 func (k *kit) memoryByUse(g *harness, _ int) error {
 	size := k.room(1 << 10)
 	rounds := uint32(1000 * (1 << 10) / size)

@@ -17,8 +17,8 @@ import (
 // classAuth is the class of an auth provider in a report.
 const classAuth = "auth"
 
-// fuelShare is the part of a provider's budget, one in so many, that should be enough for a
-// step, so that there is room for a longer answer.
+// fuelShare divides the budget of a step: one share should be enough for the provider. The rest is
+// for longer answers than those of the kit.
 const fuelShare = 2
 
 // providerKit is one run of all checks of an auth provider.

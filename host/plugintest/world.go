@@ -14,8 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// A target is the target of a grant of the kit. A guest may ask it for the same as a target in a
-// host. Nothing is dialled or started, and the handle is a stream.
+// A target is the target of a grant of the kit. It accepts the requests that a target in a host
+// accepts. It dials and starts nothing: the handle is a stream of the kit.
 type target struct {
 	capability.Target
 	harness *harness

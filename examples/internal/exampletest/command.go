@@ -63,7 +63,7 @@ func (c *Command) Carries(t testing.TB, server string) {
 	}
 }
 
-// Unauthorized checks that a server refuses the caller, or the caller the server: stderr
+// Unauthorized checks that a call fails because one side does not accept the other: stderr
 // contains want, and the exit code is that of a missing sign-in.
 func (c *Command) Unauthorized(t testing.TB, server, want string) {
 	t.Helper()

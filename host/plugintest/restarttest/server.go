@@ -29,8 +29,7 @@ func echo(_ context.Context, _ *mcp.CallToolRequest, in saying) (*mcp.CallToolRe
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "Echo: " + in.Message}}}, nil, nil
 }
 
-// span are the arguments of the tool. It ignores how long it shall take: it runs until it is
-// cancelled.
+// span holds the arguments of the tool, which ignores them and runs until it is cancelled.
 type span struct {
 	Duration float64 `json:"duration"`
 	Steps    float64 `json:"steps"`

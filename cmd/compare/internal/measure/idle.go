@@ -31,8 +31,8 @@ func idle(stdio, http int) func(context.Context, *run) (Values, error) {
 	}
 }
 
-// settling is how long this measurement waits, in lengths of another measurement. By then a
-// client has done its work of becoming idle.
+// settling times the length of a measurement is how long idle connections rest before memory is
+// measured. A client has nothing left to do by then.
 const settling = 3
 
 // crowd connects until there are that many connections. With an error it returns those that

@@ -36,7 +36,7 @@ func mean(took []time.Duration) time.Duration {
 	return sum / time.Duration(max(len(took), 1))
 }
 
-// quantile returns the smallest latency that covers that part of a sorted list.
+// quantile returns the latency below which that part of a sorted list lies.
 func quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -95,8 +95,8 @@ func (h *head) field(line []byte) (err error) {
 // mostBody bounds a request: it is several times the largest echo.
 const mostBody = 16 << 20
 
-// The heads of responses. The blanks are filled with the length of the body:
-// both may have leading ones, blanks before a header and zeros in a chunk.
+// The parts of responses. The length of the body takes the place of the last blanks or zeros:
+// the value of a header may begin with blanks, and the size of a chunk with zeros.
 const (
 	plainHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
 	streamTop = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n" +

@@ -48,7 +48,7 @@ func (b *broken) frame(m sdk.Message) {
 	b.stream.Write([]byte{'\n'}, abi.More)
 }
 
-// unframe takes what is whole off what has come.
+// unframe takes complete frames off the bytes that have come.
 func (b *broken) unframe(p []byte) error {
 	b.line = append(b.line, p...)
 	rest := b.line
@@ -65,7 +65,8 @@ func (b *broken) unframe(p []byte) error {
 	}
 }
 
-// head reads how long the next frame is. What is no message has a size below zero.
+// head returns the lengths of the next frame: of its head, its message and its tail. size is
+// below zero if the frame holds no message.
 func (b *broken) head(p []byte) (head, size, tail int, ok bool) {
 	if b.is("length32") {
 		if len(p) < 4 {

@@ -8,13 +8,13 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// "framed" says a hello, "FRMD" 1 and a token behind its length, and is up when the
-// server has said "OK" 1. Then frames go both ways: a length of four bytes, a type of
-// one (0 message, 1 ping, 2 pong), and so many bytes. In "framed-typed" the length
-// counts the type; "framed-mute" answers no pings; "framed-window" sends a message
-// when the one before was taken, which a type of 3 says. "framed-16" and "framed-8" have
-// lengths of so many bits that count the type, and fail what is too long for them;
-// "framed-16-short" fails what is not.
+// "framed" says hello with "FRMD", a byte 1, the length of a token and the token. It is up
+// when the server has said "OK" and a byte 1. Then both sides send frames: a length in four
+// bytes, a type in one (0 message, 1 ping, 2 pong, 3 taken), and as many bytes as the length
+// says. In "framed-typed" the length counts the type. "framed-mute" answers no pings.
+// "framed-window" sends a message only when the server has taken the one before. "framed-16"
+// and "framed-8" have lengths of 16 and 8 bits that count the type, and fail a message that
+// is too long for them. "framed-16-short" also fails one that is not.
 
 const (
 	typeMessage = iota

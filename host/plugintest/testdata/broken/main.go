@@ -168,7 +168,7 @@ func (b *broken) write(m sdk.Message) {
 	b.stream.Write(b.end, abi.More)
 }
 
-// costs is what uses too much.
+// costs uses too much of what the fault is about: time, host calls or memory.
 func (b *broken) costs() {
 	switch b.fault {
 	case "spins":
@@ -259,8 +259,8 @@ func (b *broken) Handle(e sdk.Event) error {
 	return nil
 }
 
-// plain are the faults that have nothing to do with what comes in: what does is
-// looked at line by line.
+// plain are the faults that do not change how bytes of the server are read. With all others
+// those bytes are looked at line by line.
 var plain = []string{"", "spins", "chatty", "leaks", "leaks-much", "leaks-early", "slow-bytes", "copies", "random"}
 
 func (b *broken) data(p sdk.Payload) error {
