@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/session"
@@ -273,3 +274,7 @@ func SignInURL(err error) string {
 	}
 	return ""
 }
+
+// OpenBrowser shows a page in the person's browser, and does not wait for it. It is for the OpenURL
+// of a [signin.Person] at a terminal.
+func OpenBrowser(ctx context.Context, url string) error { return egress.OpenBrowser(ctx, url) }

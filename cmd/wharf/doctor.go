@@ -216,8 +216,8 @@ func stranger(names, known []string) string {
 	return ""
 }
 
-// runsFirst maps a program that runs the file in its first argument, unless that is a flag, to the
-// endings of such files. Other arguments need not be files that exist.
+// runsFirst maps programs to the endings of the files that they run. Such a program runs its first
+// argument if that is no flag. Other arguments need not be files that exist.
 var runsFirst = map[string][]string{
 	"node": {".js", ".mjs", ".cjs"}, "bun": {".ts", ".js"}, "python": {".py"}, "python3": {".py"}, "ruby": {".rb"}, "sh": {".sh"}, "bash": {".sh"},
 }

@@ -74,7 +74,7 @@ func (a *app) openUnasked(ctx context.Context, p signin.Page) error {
 	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
 	err := errors.New("no browser is to be opened")
 	if a.flags.opensBrowser(true) {
-		err = signin.OpenBrowser(ctx, p.URL)
+		err = host.OpenBrowser(ctx, p.URL)
 	}
 	if err != nil {
 		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown (%w); run: wharf login %s", plain.Line(p.Server), err, plain.Word(p.Server))

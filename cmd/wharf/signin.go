@@ -70,7 +70,7 @@ func (a *app) openPage(ctx context.Context, p signin.Page) error {
 	defer leave()
 	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
 	if a.flags.opensBrowser(a.ErrTTY) {
-		err := signin.OpenBrowser(ctx, p.URL)
+		err := host.OpenBrowser(ctx, p.URL)
 		if err == nil {
 			fmt.Fprintln(a.Err, "It opens in your browser; this goes on when you are done there.")
 			return nil

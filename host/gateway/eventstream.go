@@ -17,6 +17,7 @@ type eventStream struct {
 	isSSE      bool    // it has become a stream of events
 	unanswered int     // of the client in it that have no answer yet
 	batchOpen  bool    // more of them may come
+	serving    int     // requests in it that the peer serves
 	ended      bool
 }
 
@@ -112,12 +113,13 @@ func (s *httpSession) drop(st *eventStream) {
 	delete(s.streams, st.number)
 }
 
-// newest returns the newest stream of a request whose response is open: what comes now is likely to
-// be about that. Without one it is what a GET listens to. The caller holds mu.
+// newest returns the newest stream of a request that is being served and whose response is open: what
+// comes now is likely to be about that. Without one it is what a GET listens to. A POST that has no
+// request in it is no candidate: nothing can be sent on its response. The caller holds mu.
 func (s *httpSession) newest() *eventStream {
 	newest := s.streams[0]
 	for n, st := range s.streams {
-		if st.outbox != nil && !st.ended && st.unanswered > 0 && n > newest.number {
+		if st.outbox != nil && !st.ended && st.serving > 0 && n > newest.number {
 			newest = st
 		}
 	}
@@ -151,10 +153,24 @@ func (s *httpSession) keepForResume(r resumableEvent) {
 		s.kept[0] = resumableEvent{}
 		s.kept = s.kept[1:]
 		s.keptBytes -= len(old.event.text)
-		if old.stream.ended && old.seq == old.stream.seq {
-			delete(s.streams, old.stream.number)
-		}
+		s.forget(old.stream)
 	}
+}
+
+// beginServing says that the peer serves a request in a stream.
+func (s *httpSession) beginServing(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams[number].serving++
+}
+
+// endServing says that the peer has done with a request in a stream.
+func (s *httpSession) endServing(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.streams[number]
+	st.serving--
+	s.forget(st)
 }
 
 // endWithoutAnswer says that a message in a stream has no answer, and gets none.
@@ -176,7 +192,13 @@ func (s *httpSession) finish(st *eventStream) {
 	if st.outbox != nil {
 		st.outbox.put(true)
 	}
-	if !slices.ContainsFunc(s.kept, func(r resumableEvent) bool { return r.stream == st }) {
+	s.forget(st)
+}
+
+// forget removes a stream that has ended, unless a client may resume it or the peer still serves a
+// request in it. The caller holds mu.
+func (s *httpSession) forget(st *eventStream) {
+	if st.ended && st.serving == 0 && !slices.ContainsFunc(s.kept, func(r resumableEvent) bool { return r.stream == st }) {
 		delete(s.streams, st.number)
 	}
 }

@@ -288,10 +288,18 @@ type sessionConn struct {
 	session *httpSession
 }
 
+// Admit has questions of the server go out on the response to a request, from before the server can
+// know of the request.
+func (c sessionConn) Admit(in *rpc.Incoming) {
+	c.session.beginServing(in.Exchange())
+	c.clientConn.Admit(in)
+}
+
 // Over ends the response to a request that gets no answer, because the client has cancelled it.
 func (c sessionConn) Over(in *rpc.Incoming, answered bool) {
 	c.clientConn.Over(in, answered)
 	if !answered {
 		c.session.endWithoutAnswer(in.Exchange())
 	}
+	c.session.endServing(in.Exchange())
 }

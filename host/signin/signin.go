@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/egress"
 )
 
 // Person gives access to the person who uses a program. A function that the program cannot offer
@@ -14,7 +13,7 @@ import (
 // called from any goroutine, and return when their context ends. Their texts come from a
 // provider or a server, and are safe to show.
 type Person struct {
-	// OpenURL shows a page, either in a browser (see [OpenBrowser]) or by its address. It may
+	// OpenURL shows a page, in a browser or by its address. It may
 	// return at once. It may also wait until the sign-in has sent the browser to its last address,
 	// and pass that address to [Page].Paste. [ErrDeclined] says that the person does not want the
 	// page; any other error says that it was not shown.
@@ -67,7 +66,3 @@ var (
 	// typed. They were not stored; what was saved before stays.
 	ErrTypedRefused = errors.New("the server refuses what was typed")
 )
-
-// OpenBrowser shows a page in the person's browser, and does not wait for it. It
-// serves as [Person.OpenURL] of a program at a terminal.
-func OpenBrowser(ctx context.Context, url string) error { return egress.OpenBrowser(ctx, url) }

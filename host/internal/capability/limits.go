@@ -68,10 +68,10 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// MaxHeld returns the most bytes that a table holds within the default limits, without the queued
-// ones. handles counts the handles, each with a chunk in flight. exchange counts the HTTP exchanges
-// in flight, each with a chunk of its answer, its connection, and the body of its request if that
-// is short.
+// MaxHeld returns how many bytes a table holds at most within the default limits, not counting
+// queued ones. handles is for all handles together, each with a chunk in flight, and for the kept
+// stderr. exchange is for one HTTP exchange in flight: a chunk of its answer, its connection, and
+// the body of its request if that is short.
 func MaxHeld() (handles, exchange int) {
 	l := Limits{}.withDefaults()
 	const (

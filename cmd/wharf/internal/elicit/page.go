@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/form"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
-	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // ofAddress is how much is shown of the address of a page.
@@ -44,7 +44,7 @@ func (a *Asker) visit(ctx context.Context, address string) error {
 	if !opens {
 		return a.printWhole(address, shown)
 	}
-	if err := signin.OpenBrowser(ctx, address); err != nil {
+	if err := host.OpenBrowser(ctx, address); err != nil {
 		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(err.Error())))
 		return term.ErrDeclined
 	}
