@@ -137,7 +137,7 @@ var arrows = map[string][]string{
 	"host/internal/confine":    {xsys + below},
 	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
 	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/securedir", "host/internal/wasm", "host/cleantext", "internal/lazyregexp"},
-	"host/internal/secret":     {},
+	"host/internal/secret":     {"internal/lazyregexp"},
 	"host/internal/plugin":     {"host/config", "internal/lazyregexp"},
 	"host/internal/redact":     {"host/internal/strictjson", "host/internal/secret"},
 	"host/internal/jsonl":      {"host/internal/strictjson"},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // configAnywhere returns the words that name the file of --config, if there is one, in any folder.
@@ -69,7 +68,9 @@ func (a *app) lacksAnywhere(what string, server host.Server) (said []string) {
 			if !filepath.IsAbs(word) && isThere(word) {
 				tell("%s is looked for in the folder that it is started in; write its whole path, unless that is meant", plain.Word(word))
 			}
-			if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(word, "-") && config.SecretFlag(name) {
+		}
+		for _, place := range server.PlainSecrets() {
+			if name, ok := strings.CutPrefix(place, "args."); ok {
 				tell("the value of %s looks like a secret, and is in %s as it is", plain.Word(name), what)
 			}
 		}

@@ -47,16 +47,10 @@ func (a *app) effects(server host.Server) string {
 	return a.Own("It runs this on your machine, as you, with these arguments:") + a.Facts(rows, wholeEntry, 0, "")
 }
 
-// plainSecrets warns of values whose names sound like secrets and that stand in the file in the
-// clear.
+// plainSecrets warns of values that look like secrets and that stand in the file in the clear.
 func (a *app) plainSecrets(server host.Server) (warnings string) {
-	for _, kind := range []string{"env", "headers"} {
-		values := map[string]map[string]string{"env": server.Env, "headers": server.Headers}[kind]
-		for _, name := range sortedNames(values) {
-			if config.SecretFlag(name) && !strings.Contains(values[name], "${") {
-				warnings += a.Own("! %s.%s looks like a secret and is in the file as it is; `wharf auth secret NAME` keeps it in the vault, and \"${secret:NAME}\" means it", kind, plain.Name(name, plain.NameColumns))
-			}
-		}
+	for _, place := range server.PlainSecrets() {
+		warnings += a.Own("! %s looks like a secret and is in the file as it is; `wharf auth secret NAME` keeps it in the vault, and \"${secret:NAME}\" means it", plain.Name(place, 2*plain.NameColumns))
 	}
 	return warnings
 }

@@ -55,7 +55,7 @@ func TestLacksAnywhere(t *testing.T) {
 		{adHoc, host.Server{Command: "node", Args: []string{"srv.js", "--port", "3"}}, nil},
 		{adHoc, host.Server{Command: "node", Args: []string{"./srv.js", "notes.txt"}}, []string{"notes.txt is looked for in the folder that it is started in"}},
 		{adHoc, host.Server{Command: "x", Env: map[string]string{"B": "s3cret", "A": "1"}}, []string{"the program holds no values of variables: it takes A, B from"}},
-		{adHoc, host.Server{Command: "x", Args: []string{"--api-key=s3cret"}}, []string{"the value of --api-key looks like a secret"}},
+		{adHoc, host.Server{Command: "x", Args: []string{"--api-key=s3cret"}}, []string{"the value of api-key looks like a secret"}},
 		{&app{address: "http://h/", flags: flags{headers: []string{"A: s3cret"}}}, host.Server{URL: "http://h/"}, []string{"the program holds no headers"}},
 		{&app{address: "http://h/"}, host.Server{URL: "http://h/"}, nil},
 		{configured, host.Server{Name: "x", Command: "node", Args: []string{"srv.js"}}, []string{"srv.js of the entry of x is looked for in the folder"}},

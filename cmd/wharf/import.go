@@ -28,8 +28,8 @@ Nothing in them is started or reached by that.
 With --list the servers are listed that were found: where, whether they are new, and
 what of them would not carry over. Otherwise the new ones are shown as they will be in
 your configuration, and are written if you say yes. Comments and order of the file
-stay. A value that is named like a secret goes to the vault, and the entry has
-${secret:NAME} in its place.
+stay. A value that is named like a secret goes to the vault, and so does what looks like
+one in arguments and urls; the entry has ${secret:NAME} in its place.
 
 What a client forbids stays forbidden: servers and tools that its file disables. Where
 several clients have one server, the entry forbids what any of them does. What a client
@@ -56,6 +56,9 @@ func newImport(a *app) *cobra.Command {
 			}
 			items, found, err := importable(own, args, only, name)
 			if err != nil {
+				return err
+			}
+			if err := a.compareSecrets(cmd.Context(), own.Read.Servers, items); err != nil {
 				return err
 			}
 			switch {
@@ -107,11 +110,12 @@ type importItem struct {
 	State  string `json:"state"`
 	Target string `json:"target"`
 
-	Differs  string   `json:"differs,omitempty"`  // from another server of its name: "in env, headers from that of cursor", or "from your own"
+	Differs  string   `json:"differs,omitempty"`  // from another server of its name: "in env, headers from that of cursor", "… from your own", "… from the vault"
 	Disabled bool     `json:"disabled,omitempty"` // by what a client forbids
 	Needs    []string `json:"needs,omitempty"`    // of what was added: variables of the environment that are not set
 
 	server host.Server
+	stale  []string // secrets of the vault, for which the client has another value
 }
 
 // importable returns the servers of the clients with those ids, each with the name that it would
@@ -191,7 +195,8 @@ func itemOf(before []importItem, f config.Found, s host.Server, name string) imp
 // name, unless an item before it is that entry.
 func (i *importItem) compare(own []host.Server, before []importItem, first string) {
 	for _, mine := range own {
-		keys := differences(asEntry(i.server, mine), mine)
+		adopted, _ := asEntry(i.server, mine)
+		keys := differences(adopted, mine)
 		named := strings.EqualFold(mine.Name, i.Name)
 		if !named && len(keys) == 0 && strings.EqualFold(mine.Name, first) {
 			named = !slices.ContainsFunc(before, func(other importItem) bool {
@@ -209,6 +214,34 @@ func (i *importItem) compare(own []host.Server, before []importItem, first strin
 			i.State, i.Name, i.Differs = importLoose, mine.Name, ""
 		}
 	}
+}
+
+// compareSecrets notes where a server that was copied before has another value now for a secret that
+// went to the vault then.
+func (a *app) compareSecrets(ctx context.Context, own []host.Server, items []importItem) error {
+	for i := range items {
+		item := &items[i]
+		if item.State != importSame && item.State != importLoose {
+			continue
+		}
+		mine, _ := among(own, item.Name)
+		_, values := asEntry(item.server, mine)
+		for _, name := range sortedNames(values) {
+			v, err := a.vault()
+			if err != nil {
+				return err
+			}
+			text, found, err := v.LoadSecret(ctx, name)
+			if err != nil {
+				return err
+			}
+			if found && text != values[name] {
+				item.stale = append(item.stale, name)
+				item.Differs = "in the value of ${secret:" + strings.Join(item.stale, "}, ${secret:") + "} from the vault"
+			}
+		}
+	}
+	return nil
 }
 
 // listImports lists the servers, and reports which parts of the files would not be copied.
@@ -287,10 +320,14 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 			a.Warn("%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another",
 				plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name), item.Differs)
 		case importSame:
+			for _, name := range item.stale {
+				a.Warn("%s of %s has another value for ${secret:%[3]s} than the vault, which keeps its own; to give it the new one: wharf auth secret %[3]s",
+					plain.Line(item.Name), item.Client, name)
+			}
 			mine, _ := among(own.Read.Servers, item.Name)
 			for _, twin := range items {
-				if twin.State != importNew || !strings.EqualFold(twin.server.Name, item.server.Name) ||
-					len(differences(asEntry(twin.server, mine), mine)) > 0 {
+				adopted, _ := asEntry(twin.server, mine)
+				if twin.State != importNew || !strings.EqualFold(twin.server.Name, item.server.Name) || len(differences(adopted, mine)) > 0 {
 					continue
 				}
 				a.Warn("%[1]s of %[2]s and of %[3]s differ in secrets alone, and %[4]s in %[5]s counts as that of %[2]s: if it is that of %[3]s, `wharf import %[2]s --server %[1]s --name NAME` copies the other",

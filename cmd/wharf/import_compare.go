@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // differences returns the keys in which two servers differ. It compares only keys that say what is
@@ -46,8 +47,9 @@ func lowered(headers map[string]string) map[string]string {
 
 // asEntry returns s, a server of another client, as it would be copied into the place of mine, an
 // entry of the user. Answers and secrets that go to the vault count as the secrets of the vault
-// that mine refers to in the same places: asEntry does not read the vault.
-func asEntry(s, mine host.Server) host.Server {
+// that mine refers to in the same places. values are what s has for those secrets, by the names
+// that mine has for them: asEntry does not read the vault.
+func asEntry(s, mine host.Server) (adopted host.Server, values map[string]string) {
 	_, questions := s.Adopt(make(map[string]string), make(map[string]string))
 	answers := make(map[string]string)
 	for at, q := range questions {
@@ -58,19 +60,52 @@ func asEntry(s, mine host.Server) host.Server {
 		}
 	}
 	secrets := make(map[string]string)
-	adopted, _ := s.Adopt(secrets, answers)
+	adopted, _ = s.Adopt(secrets, answers)
 	adopted.Headers = lowered(adopted.Headers)
-	keep := func(values, before, own map[string]string) {
-		for name, value := range values {
+	values = make(map[string]string)
+	note := func(value, own string) {
+		moved, refs := secretRefs.FindAllStringSubmatch(value, -1), secretRefs.FindAllStringSubmatch(own, -1)
+		if len(moved) != len(refs) || secretRefs.ReplaceAllString(value, "") != secretRefs.ReplaceAllString(own, "") {
+			return
+		}
+		for i, ref := range moved {
+			if text, ok := secrets[ref[1]]; ok {
+				values[refs[i][1]] = text
+			}
+		}
+	}
+	keep := func(copied, before, own map[string]string) {
+		for name, value := range copied {
 			_, moved := secrets[strings.TrimSuffix(strings.TrimPrefix(value, "${secret:"), "}")]
 			if moved && (own[name] == before[name] || strings.Contains(own[name], "${secret:")) {
-				values[name] = own[name]
+				note(value, own[name])
+				copied[name] = own[name]
 			}
 		}
 	}
 	keep(adopted.Env, s.Env, mine.Env)
 	keep(adopted.Headers, lowered(s.Headers), lowered(mine.Headers))
-	return adopted
+	same := func(value, before, own string) string {
+		if own != before && withoutServers(own) != withoutServers(value) {
+			return value
+		}
+		note(value, own)
+		return own
+	}
+	for i := range min(len(adopted.Args), len(mine.Args)) {
+		adopted.Args[i] = same(adopted.Args[i], s.Args[i], mine.Args[i])
+	}
+	adopted.URL = same(adopted.URL, s.URL, mine.URL)
+	return adopted, values
+}
+
+// secretRefs are references to secrets of the vault.
+var secretRefs = lazyregexp.New(`\$\{secret:([^{}]*)\}`)
+
+// withoutServers drops the name of the server from each reference to a secret: an entry may have
+// been copied under another name.
+func withoutServers(value string) string {
+	return secretRefs.ReplaceAllStringFunc(value, func(ref string) string { return path.Base(strings.TrimPrefix(ref, "${secret:")) })
 }
 
 // restrict makes a server also forbid all that another one forbids.

@@ -5,10 +5,6 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"slices"
-	"strings"
-	"unicode"
-
-	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
 // Input is a question in a file of VS Code, ${input:id}, which the person is asked once.
@@ -109,55 +105,4 @@ func inputsIn(value string) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// SecretFlag reports whether the name of a flag or a variable sounds like a secret, so that its
-// value should not be shown.
-func SecretFlag(name string) bool { return secret.Flag(name) }
-
-// Adopt returns an entry of another client as an entry of the user's own file, in which
-// ${secret:NAME} stands for each secret. Adopt adds to secrets the values of variables and
-// headers whose names sound like secrets; the vault must keep them under these names. It returns
-// the questions whose answers the vault must have. answers maps each [Input.Secret] to its new
-// name, so that several servers of a file share one answer. Adopt adds to it, so pass the same
-// map for each of them.
-func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions []Input) {
-	inputs := slices.Clone(s.Inputs)
-	for i := range inputs {
-		before := inputs[i].Secret
-		if answers[before] == "" {
-			answers[before] = s.Name + "/" + secretWord(inputs[i].ID)
-		}
-		inputs[i].Secret = answers[before]
-	}
-	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
-		kind, name, _ := strings.Cut(field, ".")
-		private := kind == "env" && secret.Flag(name) || kind == "headers" && (secret.Flag(name) || strings.EqualFold(name, "Authorization"))
-		varies := false
-		pieces, errs := split(value, vars{lookup: func(string) (string, bool) { varies = true; return "", true }})
-		if private && value != "" && !varies && len(errs) == 0 && !slices.ContainsFunc(pieces, piece.isSecret) {
-			name := s.Name + "/" + secretWord(name)
-			secrets[name] = joined(pieces)
-			return "${secret:" + name + "}", nil
-		}
-		for _, in := range inputs {
-			value = strings.ReplaceAll(value, "${input:"+in.ID+"}", "${secret:"+in.Secret+"}")
-		}
-		return value, nil
-	}}
-	x.every = true
-	x.all()
-	s.Inputs = nil
-	return s, inputs
-}
-
-// secretWord turns a word into a part of a secret's name.
-func secretWord(word string) string {
-	word = strings.Map(func(r rune) rune {
-		if r < 0x80 && (r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			return r
-		}
-		return '_'
-	}, word)
-	return word[:min(len(word), 60)]
 }

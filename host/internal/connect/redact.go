@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/config"
@@ -67,30 +68,40 @@ func negotiates(header string) bool {
 	return strings.HasPrefix(header, "accept") || header == "content-type" || header == "user-agent"
 }
 
-// inArguments returns the values of flags whose names sound secret.
+// inArguments returns the parts of arguments that look like secrets.
 func inArguments(args []string) (values []string) {
-	for i, arg := range args {
-		name, value, assigned := strings.Cut(arg, "=")
-		switch {
-		case !secret.Flag(name):
-		case assigned:
-			values = append(values, value)
-		case strings.HasPrefix(arg, "-") && i+1 < len(args):
-			values = append(values, args[i+1])
+	for i, parts := range secret.Arguments(args) {
+		values = append(values, shownAs(args[i], parts)...)
+	}
+	return values
+}
+
+// shownAs returns the texts of parts, in the forms in which a server may print them: as they are,
+// and without the escapes of a url or of JSON, or the scheme of a header.
+func shownAs(text string, parts []secret.Part) (values []string) {
+	for _, p := range parts {
+		value := text[p.Begin:p.End]
+		values = append(values, value)
+		if _, token, ok := strings.Cut(value, " "); ok {
+			values = append(values, token)
+		}
+		if plain, err := url.PathUnescape(value); err == nil && plain != value {
+			values = append(values, plain)
+		}
+		if plain, err := strconv.Unquote(`"` + value + `"`); err == nil && plain != value {
+			values = append(values, plain)
 		}
 	}
 	return values
 }
 
-// inURL returns the password of a url and all values of its query, because names in a query seldom
-// tell which value is a key.
+// inURL returns what looks like a secret in a url, and all values of its query, because names in a
+// query seldom tell which value is a key.
 func inURL(text string) (values []string) {
+	values = shownAs(text, secret.Text(text))
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil
-	}
-	if password, ok := u.User.Password(); ok {
-		values = append(values, password)
+		return values
 	}
 	for _, query := range u.Query() {
 		values = append(values, query...)

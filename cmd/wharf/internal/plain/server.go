@@ -40,20 +40,11 @@ func Target(server host.Server) string {
 // hidden stands for what is not shown.
 const hidden = "***"
 
-// commandLine joins a command and its arguments, without the values of flags that
-// are named like secrets: people put them there, though they should not.
+// commandLine joins a command and its arguments, without what looks like a secret: people put
+// secrets there, though they should not.
 func commandLine(command string, args []string) string {
 	words := []string{Word(command)}
-	secret := false // the argument is the value of the flag before it
-	for _, arg := range args {
-		name, value, assigned := strings.Cut(arg, "=")
-		switch {
-		case secret && !strings.HasPrefix(arg, "-"):
-			arg = mask(arg)
-		case assigned && config.SecretFlag(name):
-			arg = name + "=" + mask(value)
-		}
-		secret = !assigned && strings.HasPrefix(arg, "-") && config.SecretFlag(arg)
+	for _, arg := range config.HideSecrets(args, hidden) {
 		words = append(words, Word(arg))
 	}
 	return strings.Join(words, " ")
@@ -91,16 +82,12 @@ func needsQuotes(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7f || strings.ContainsRune("-_./:=,+@%", r))
 }
 
-// withoutSecrets hides the user and the password of a URL and all values of its
-// query, because the name of a value seldom tells whether it is a key. The URL may
-// hold variables, so it is split as text.
+// withoutSecrets hides what looks like a secret in a URL, and all values of its query, because the
+// name of a value seldom tells whether it is a key. The URL may hold variables, so it is split as
+// text.
 func withoutSecrets(url string) string {
 	address, query, asked := strings.Cut(url, "?")
-	scheme, rest, _ := strings.Cut(address, "://")
-	authority, path, _ := strings.Cut(rest, "/")
-	if at := strings.LastIndex(authority, "@"); at >= 0 {
-		address = scheme + "://" + mask(authority[:at]) + authority[at:] + "/" + path
-	}
+	address = config.HideSecret(address, hidden)
 	if !asked {
 		return address
 	}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// HideSecrets returns the arguments of a command with mark in the place of each part that looks like
+// a secret: values of flags, variables and headers whose names sound secret, passwords in urls, and
+// tokens of well-known services.
+func HideSecrets(args []string, mark string) []string {
+	out := slices.Clone(args)
+	for i, parts := range secret.Arguments(args) {
+		out[i] = secret.Replace(args[i], parts, func(secret.Part, string) string { return mark })
+	}
+	return out
+}
+
+// HideSecret returns a url or an argument as [HideSecrets] does.
+func HideSecret(text, mark string) string {
+	return secret.Replace(text, secret.Text(text), func(secret.Part, string) string { return mark })
+}
+
+// PlainSecrets returns the places of an entry where something that looks like a secret stands in the
+// clear: env.API_TOKEN, args.api-key.
+func (s Server) PlainSecrets() (places []string) {
+	add := func(kind, name, value string) {
+		if place := kind + "." + name; !strings.Contains(value, "${") && !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	for _, kind := range []string{"env", "headers"} {
+		values := map[string]map[string]string{"env": s.Env, "headers": s.Headers}[kind]
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if secret.Flag(name) {
+				add(kind, name, values[name])
+			}
+		}
+	}
+	for field, parts := range s.secretParts() {
+		kind, _, _ := strings.Cut(field, "[")
+		for _, p := range parts {
+			add(kind, p.Name, "")
+		}
+	}
+	slices.Sort(places)
+	return places
+}
+
+// secretParts returns the parts of url and args that look like secrets, by the field.
+func (s Server) secretParts() map[string][]secret.Part {
+	fields := map[string][]secret.Part{"url": secret.Text(s.URL)}
+	for i, parts := range secret.Arguments(s.Args) {
+		fields[fmt.Sprintf("args[%d]", i)] = parts
+	}
+	return fields
+}
+
+// Adopt returns an entry of another client as an entry of the user's own file, in which
+// ${secret:NAME} stands for each secret. Adopt adds to secrets the values of variables and
+// headers whose names sound like secrets, and the parts of args and url that look like secrets; the
+// vault must keep them under these names. It returns the questions whose answers the vault must
+// have. answers maps each [Input.Secret] to its new name, so that several servers of a file share
+// one answer. Adopt adds to it, so pass the same map for each of them.
+func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions []Input) {
+	inputs := slices.Clone(s.Inputs)
+	for i := range inputs {
+		before := inputs[i].Secret
+		if answers[before] == "" {
+			answers[before] = s.Name + "/" + secretWord(inputs[i].ID)
+		}
+		inputs[i].Secret = answers[before]
+	}
+	keep := func(name, value string) string { // a reference, or the value if others give it
+		varies := false
+		pieces, errs := split(value, vars{lookup: func(string) (string, bool) { varies = true; return "", true }})
+		if value == "" || varies || len(errs) > 0 || slices.ContainsFunc(pieces, piece.isSecret) {
+			return value
+		}
+		text, first := joined(pieces), s.Name+"/"+secretWord(name)
+		name = first
+		for n := 2; secrets[name] != "" && secrets[name] != text; n++ {
+			name = fmt.Sprintf("%s-%d", first, n)
+		}
+		secrets[name] = text
+		return "${secret:" + name + "}"
+	}
+	parts := s.secretParts()
+	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
+		kind, name, _ := strings.Cut(field, ".")
+		if kind == "env" && secret.Flag(name) || kind == "headers" && (secret.Flag(name) || strings.EqualFold(name, "Authorization")) {
+			value = keep(name, value)
+		}
+		value = secret.Replace(value, parts[field], func(p secret.Part, text string) string { return keep(p.Name, text) })
+		for _, in := range inputs {
+			value = strings.ReplaceAll(value, "${input:"+in.ID+"}", "${secret:"+in.Secret+"}")
+		}
+		return value, nil
+	}}
+	x.every = true
+	x.all()
+	s.Inputs = nil
+	return s, inputs
+}
+
+// secretWord turns a word into a part of a secret's name.
+func secretWord(word string) string {
+	word = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '_'
+	}, word)
+	return word[:min(len(word), 60)]
+}
