@@ -238,8 +238,17 @@ func modernMeta(capabilities, more string) string {
 	return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"editor","version":"2","x":1.0},"io.modelcontextprotocol/clientCapabilities":` + capabilities + more + `}`
 }
 
-// greet answers the handshake of either era, whatever is offered. The server declares nothing.
+// greet answers the handshake of either era, whatever is offered, and waits for its end. The server
+// declares nothing.
 func (e *end) greet(protocol string) {
+	e.t.Helper()
+	e.answerHandshake(protocol)
+	if protocol == legacy {
+		e.want(initialized)
+	}
+}
+
+func (e *end) answerHandshake(protocol string) {
 	e.t.Helper()
 	result := `{"supportedVersions":["2026-07-28"],"capabilities":{}}`
 	if protocol == legacy {
@@ -247,7 +256,4 @@ func (e *end) greet(protocol string) {
 	}
 	id := regexp.MustCompile(`"id":(\d+)`).FindStringSubmatch(e.read())[1]
 	e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":` + result + `}`)
-	if protocol == legacy {
-		e.want(initialized)
-	}
 }

@@ -218,9 +218,6 @@ func TestModernOverHTTP(t *testing.T) {
 		srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"é",` + strings.Replace(meta, `"progressToken":9`, `"progressToken":$token`, 1) + `}}`)
 	}
 	go func() {
-		// The tools say which arguments the headers of a call have to repeat.
-		srv.want(`{"jsonrpc":"2.0","id":$tools,"method":"tools/list","params":{` + upstreamMeta(`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `,"progressToken":$own`) + `}}`)
-		srv.send(`{"jsonrpc":"2.0","id":$tools,"result":{"resultType":"complete","tools":[],"ttlMs":60000,"cacheScope":"private"}}`)
 		upstream()
 		srv.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":1}}`,
 			`{"jsonrpc":"2.0","id":$a,"result":{"resultType":"complete", "x":1e400}}`)
