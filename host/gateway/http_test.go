@@ -242,6 +242,32 @@ func TestModernOverHTTP(t *testing.T) {
 	}
 }
 
+// A log message of a modern server on a stream names no request: it belongs to the only one under way,
+// and not to those that listen.
+func TestLogBesideAListener(t *testing.T) {
+	s := newSite(t, modern)
+	dialled := make(chan *end, 1)
+	go func() {
+		srv := s.server()
+		srv.greet(modern)
+		dialled <- srv
+	}()
+	listener := s.post(`{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{`+modernMeta(`{}`, "")+`,"notifications":{}}}`, modernHeaders("subscriptions/listen")...)
+	listener.event() // the acknowledgement
+	srv := <-dialled
+	go func() {
+		srv.want(`{"jsonrpc":"2.0","id":$a,"method":"prompts/get","params":{"name":"p",` + modernMeta(`{}`, "") + `}}`)
+		srv.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1e400}}`,
+			`{"jsonrpc":"2.0","id":$a,"result":{"resultType":"complete"}}`)
+	}()
+	s.post(`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p",`+modernMeta(`{}`, "")+`}}`, modernHeaders("prompts/get", "Mcp-Name: p")...).
+		events(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1e400}}`, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`, "")
+	go s.gateway.Close()
+	if last := listener.event(); !strings.Contains(last, `"id":"l"`) {
+		t.Errorf("who listens gets %s", last)
+	}
+}
+
 // What is refused before any client sees it.
 func TestRefusedOverHTTP(t *testing.T) {
 	s := newSite(t, modern, func(_ *host.Config, c *gateway.Config) {

@@ -34,8 +34,8 @@ type httpModern struct {
 	cancel context.CancelFunc
 
 	mu        sync.Mutex
-	responses []*outbox    // of its requests
-	listening int          // those that have subscribed
+	responses []*outbox    // of its requests but for those that listen
+	listening int          // how many of these there are
 	changed   ctxcond.Cond // listening has changed
 }
 
@@ -78,10 +78,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 	}
 	defer h.releaseClient(&c.keptClient)
 	box := newOutbox(false)
-	listens := 0
-	if in.Method == mcp.MethodListen {
-		listens = 1
-	}
+	listens := in.Method == mcp.MethodListen
 	c.addResponse(box, listens)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
 	defer cancel(nil)
@@ -190,19 +187,25 @@ func (h *handler) leastRecentlyUsed(key modernKey) (idle *httpModern, full bool)
 	return idle, n >= maxModernsOf
 }
 
-func (c *httpModern) addResponse(box *outbox, listens int) {
+func (c *httpModern) addResponse(box *outbox, listens bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.responses = append(c.responses, box)
-	c.listening += listens
+	if listens {
+		c.listening++
+	} else {
+		c.responses = append(c.responses, box)
+	}
 }
 
-func (c *httpModern) removeResponse(box *outbox, listens int) {
+func (c *httpModern) removeResponse(box *outbox, listens bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.responses = slices.DeleteFunc(c.responses, func(other *outbox) bool { return other == box })
-	c.listening -= listens
-	c.changed.Broadcast()
+	if listens {
+		c.listening--
+		c.changed.Broadcast()
+	} else {
+		c.responses = slices.DeleteFunc(c.responses, func(other *outbox) bool { return other == box })
+	}
 }
 
 // ask refuses: a modern client is asked in the results of its requests.
@@ -211,7 +214,7 @@ func (c *httpModern) ask(context.Context, string, json.RawMessage) (json.RawMess
 }
 
 // notify sends what a server says without naming a request. It is about the only request that is
-// responses, and lost if there are others: they may come from other programs.
+// under way, and lost if there are others: they may come from other programs.
 func (c *httpModern) notify(ctx context.Context, method string, params json.RawMessage) error {
 	c.mu.Lock()
 	var box *outbox
