@@ -31,6 +31,7 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	tools, err := answer(ctx, s, mcp.MethodListTools, s.inner.ListTools)
 	if err == nil {
 		s.learn(entry, tools)
+		s.warnOfIdle(entry, tools)
 	}
 	return permitted(entry, tools), err
 }

@@ -25,6 +25,7 @@ type Session struct {
 	driver *manager.Driver
 
 	harmless   atomic.Pointer[harmlessTools] // the tools that may be called again
+	warned     atomic.Pointer[Server]        // the entry that was last warned of, see warnOfIdle
 	starting   connect.Starting              // the connection while it is made
 	savedLists savedLists                    // the lists that it knows from earlier runs
 	renewals   renewals                      // of lists that changed

@@ -46,6 +46,20 @@ func permitted(entry *config.Server, tools []mcp.Tool) []mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return !entry.Permits(t.Name) })
 }
 
+// warnOfIdle warns once of each entry whose enabled_tools name tools that the server has not.
+func (s *Session) warnOfIdle(entry *config.Server, tools []mcp.Tool) {
+	var idle []string
+	for _, pattern := range entry.EnabledTools {
+		one := config.Server{EnabledTools: []string{pattern}}
+		if !slices.ContainsFunc(tools, func(t mcp.Tool) bool { return one.Permits(t.Name) }) {
+			idle = append(idle, fmt.Sprintf("%q", pattern))
+		}
+	}
+	if len(idle) > 0 && s.warned.Swap(entry) != entry {
+		s.host.warn(s.Name(), "it has no tool that fits "+strings.Join(idle, ", ")+" in enabled_tools of its entry")
+	}
+}
+
 // permitsRequest returns an error if the entry does not permit a request with these params.
 // Otherwise it returns their JSON, which the caller has to send: that is what was checked.
 func permitsRequest(entry *config.Server, method string, params any) (any, error) {

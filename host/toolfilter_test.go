@@ -27,6 +27,7 @@ func TestPermittedTools(t *testing.T) {
 		"disabled":            {nil, []string{"echo", "absent"}, slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == "echo" }), "disabled_tools"},
 		"disabled by *":       {nil, []string{"ec*o"}, slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == "echo" }), "disabled_tools"},
 		"enabled":             {[]string{"fail", "absent"}, nil, []string{"fail"}, "enabled_tools"},
+		"enabled by *":        {[]string{"f*l"}, nil, []string{"fail"}, "enabled_tools"},
 		"none is enabled":     {[]string{}, nil, nil, "enabled_tools"},
 		"disabled goes first": {[]string{"echo", "fail"}, []string{"echo"}, []string{"fail"}, "disabled_tools"},
 	} {

@@ -120,7 +120,13 @@ func restrict(s *host.Server, other host.Server) {
 	case s.EnabledTools == nil:
 		s.EnabledTools = other.EnabledTools
 	case other.EnabledTools != nil: // the result may be empty but not nil: it then forbids all tools
-		s.EnabledTools = slices.DeleteFunc(slices.Clone(s.EnabledTools), func(tool string) bool { return !slices.Contains(other.EnabledTools, tool) })
+		mine, theirs := host.Server{EnabledTools: s.EnabledTools}, host.Server{EnabledTools: other.EnabledTools}
+		s.EnabledTools = slices.DeleteFunc(slices.Clone(mine.EnabledTools), func(pattern string) bool { return !theirs.Permits(pattern) })
+		for _, pattern := range theirs.EnabledTools {
+			if mine.Permits(pattern) && !slices.Contains(s.EnabledTools, pattern) {
+				s.EnabledTools = append(s.EnabledTools, pattern)
+			}
+		}
 	}
 }
 
@@ -131,9 +137,12 @@ func forbidsAll(mine, other host.Server) bool {
 		return true
 	case other.Disabled:
 		return false
-	case mine.EnabledTools != nil:
+	case mine.EnabledTools != nil && !slices.ContainsFunc(mine.EnabledTools, func(tool string) bool { return strings.Contains(tool, "*") }):
 		return !slices.ContainsFunc(mine.EnabledTools, func(tool string) bool { return mine.Permits(tool) && !other.Permits(tool) })
 	}
-	return other.EnabledTools == nil &&
+	narrower := mine.EnabledTools != nil && !slices.ContainsFunc(mine.EnabledTools, func(pattern string) bool {
+		return !(&host.Server{EnabledTools: other.EnabledTools}).Permits(pattern)
+	})
+	return (other.EnabledTools == nil || narrower) &&
 		!slices.ContainsFunc(other.DisabledTools, func(tool string) bool { return !slices.Contains(mine.DisabledTools, tool) })
 }

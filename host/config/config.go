@@ -104,8 +104,8 @@ type Server struct {
 	Registry Registry
 
 	// EnabledTools may be listed and called; nil is all tools, and an empty list none.
-	// DisabledTools may not, whatever EnabledTools says; "*" in their names stands for any
-	// characters. Otherwise names are compared as they are.
+	// DisabledTools may not, whatever EnabledTools says. "*" in a name stands for any characters.
+	// Otherwise names are compared as they are.
 	EnabledTools  []string
 	DisabledTools []string
 
@@ -133,8 +133,8 @@ type Server struct {
 // Permits reports whether a tool of the server may be called: EnabledTools names it or is
 // nil, and DisabledTools does not.
 func (s *Server) Permits(tool string) bool {
-	forbidden := slices.ContainsFunc(s.DisabledTools, func(pattern string) bool { return fitsPattern(pattern, tool) })
-	return !forbidden && (s.EnabledTools == nil || slices.Contains(s.EnabledTools, tool))
+	fits := func(pattern string) bool { return fitsPattern(pattern, tool) }
+	return !slices.ContainsFunc(s.DisabledTools, fits) && (s.EnabledTools == nil || slices.ContainsFunc(s.EnabledTools, fits))
 }
 
 // TLS says how a server over TLS proves its identity, and which certificate it is shown. The

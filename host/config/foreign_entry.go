@@ -311,6 +311,11 @@ func (e *entry) enabledTools(c *client) []string {
 		delete(e.values, "tools")
 	}
 	list := e.list(e.first(foreignKeys.enabledTools))
+	if c.id == "gemini" { // which has the arguments of a tool behind its name, and heeds them for its own tools only
+		for i := range list {
+			list[i], _, _ = strings.Cut(list[i], "(")
+		}
+	}
 	if slices.Contains(list, "*") || c.id == "goose" && len(list) == 0 {
 		return nil
 	}

@@ -86,7 +86,7 @@ var serverKeys = keys{
 	{"protocol", "text", "`auto`", "The revision to speak: `auto`, `legacy` (up to 2025-11-25) or `2026-07-28`.", `protocol = "legacy"`},
 	{"settings", "table of texts", "none", "What the plugin itself reads.", `settings = { subject = "tools" }`},
 	{"disabled", "true or false", "`false`", "Lists the server and never connects it. `[servers.demo]` with it hides the demo.", `disabled = true`},
-	{"enabled_tools", "list of texts", "all", "The tools that may be listed and called. An empty list is none.", `enabled_tools = ["read_file"]`},
+	{"enabled_tools", "list of texts", "all", "The tools that may be listed and called; `*` in a name stands for any characters. An empty list is none.", `enabled_tools = ["read_file", "list_*"]`},
 	{"disabled_tools", "list of texts", "none", "Tools that may not, whatever `enabled_tools` says; `*` in a name stands for any characters.", `disabled_tools = ["write_file", "delete_*"]`},
 	{"sampler", "list of texts", "none", "A program and its arguments that answers for a model where the server asks for one, as that of `--sampler`, which goes first. On a terminal you agree to each question and answer.", `sampler = ["ask-a-model", "--small"]`},
 	{"registry", "table", "none", "Where the entry was made from; see below.", `registry = { name = "io.github.example/weather", version = "1.2.0" }`},
