@@ -60,6 +60,7 @@ func TestBadAnswers(t *testing.T) {
 		{"array", ""},
 		{"pretty lines", "late"},
 		{"garbage", ""},
+		{"half emoji", ""},
 		{"rubbish", "not a JSON object, 100 times in a row"},
 		{"twice", ""},
 		{"strangers", ""},

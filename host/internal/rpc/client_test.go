@@ -51,7 +51,7 @@ func TestWhatAClientSpoils(t *testing.T) {
 		`{}`:                       invalid + " null",
 		`{"id":7}`:                 invalid + " 7",
 		`{"id":null}`:              invalid + " null",
-		`{"id":"\ud800"}`:          noJSON + " null",
+		`{"id":"\ud800"}`:          invalid + ` "\ud800"`,
 		`{"id":1,"method":"ping"}`: invalid + " 1",
 		`{"jsonrpc":"1.0","id":"a","method":"ping"}`:                                     invalid + ` "a"`,
 		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                                    invalid + " null",

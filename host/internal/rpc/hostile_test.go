@@ -75,7 +75,7 @@ func TestHostileMessages(t *testing.T) {
 		{"error with half a code", `{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"no"}}`, abi.VerdictAnswer, ErrMalformed},
 
 		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}", abi.VerdictMalformed, ErrMalformed},
-		{"lone surrogate", `{"jsonrpc":"2.0","id":1,"result":"\ud800"}`, abi.VerdictMalformed, ErrMalformed},
+		{"lone surrogate in a name", `{"jsonrpc":"2.0","id":1,"result":{"\ud800":1}}`, abi.VerdictMalformed, ErrMalformed},
 		{"NUL in a string", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\x00b\"}", abi.VerdictMalformed, ErrMalformed},
 		{"a million deep", `{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat("[", 1_000_000), abi.VerdictMalformed, ErrMalformed},
 		{"a million deep before the id", `{"jsonrpc":"2.0","result":` + strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000) + `,"id":1}`, abi.VerdictMalformed, ErrMalformed},

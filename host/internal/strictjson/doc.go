@@ -6,7 +6,9 @@
 //
 //   - [Valid] and [Walk] are for text from outside. They accept exactly
 //     RFC 8259, and of that only what every peer reads alike: valid UTF-8, no
-//     lone surrogates, nesting no deeper than the limit. They never panic.
+//     lone surrogates in the names of members, nesting no deeper than the limit. They
+//     never panic. A lone surrogate in another string stands for U+FFFD: servers that
+//     cut a text in the middle of an emoji send them.
 //   - [Reader] is for text that one of these two has accepted. It is faster
 //     because it does not check again. On other text its answers are arbitrary, but
 //     it ends and does not panic.

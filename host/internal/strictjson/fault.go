@@ -13,7 +13,7 @@ const (
 	Depth     Reason = "nested too deeply"
 	Control   Reason = "raw control character in a string"
 	Escape    Reason = "unknown escape in a string"
-	Surrogate Reason = "lone surrogate in a string"
+	Surrogate Reason = "lone surrogate in a name"
 	UTF8      Reason = "invalid UTF-8"
 )
 

@@ -35,6 +35,7 @@ type scanner struct {
 	src   []byte
 	limit int
 	wide  uint64 // has a top bit once a string held a byte above 0x7f
+	lone  int    // the offset behind the first byte of the newest lone surrogate; 0 for none
 	at    int
 	why   Reason
 }
@@ -143,12 +144,17 @@ func (s *scanner) list(i, depth int, closing byte) int {
 	}
 }
 
-// name reads the name of a member.
+// name reads the name of a member. Two names that differ in a lone surrogate are the same to some
+// peers, so a name has none.
 func (s *scanner) name(i int) int {
 	if i >= len(s.src) || s.src[i] != '"' {
 		return s.unexpected(i)
 	}
-	return s.text(i + 1)
+	end := s.text(i + 1)
+	if end >= 0 && s.lone > i {
+		return s.fail(s.lone-1, Surrogate)
+	}
+	return end
 }
 
 func (s *scanner) colon(i int) int {
@@ -262,7 +268,8 @@ func (s *scanner) unicode(i int) int {
 	case !isSurrogate(unit):
 		return i + 6
 	case isLow(unit) || !isLow(hexUnit(s.src[i+6:])):
-		return s.fail(i, Surrogate)
+		s.lone = i + 1
+		return i + 6
 	}
 	return i + 12
 }

@@ -20,7 +20,8 @@ func TestWalk(t *testing.T) {
 		{`{"a":1]`, `a=1 unexpected byte at offset 6`},
 		{`{"a":1}}`, `a=1 more text after the value at offset 7`},
 		{"{\"a\":\"\xff\",\"id\":7}", "a=\"\xff\" id=7 invalid UTF-8 at offset 6"},
-		{`{"a":"\ud800","id":7}`, `lone surrogate in a string at offset 6`},
+		{`{"a":"\ud800","id":7}`, `a="\ud800" id=7 nil`},
+		{`{"a":1,"\ud800":7}`, `a=1 lone surrogate in a name at offset 8`},
 		{`[1,x]`, `1 unexpected byte at offset 3`},
 		{`garbage`, `unexpected byte at offset 0`},
 	}
