@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yosida95/uritemplate/v3"
-
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -120,12 +118,7 @@ type owners struct {
 	templates  []template          // in the order of the servers
 }
 
-type template struct {
-	server  string
-	pattern *uritemplate.Template
-}
-
-const maxTemplate = 2000 // letters of a template that is matched
+type template struct{ server, text string }
 
 // add says that a server lists a URI or a template.
 func (o *owners) add(server, uri string, isTemplate bool) {
@@ -138,11 +131,8 @@ func (o *owners) add(server, uri string, isTemplate bool) {
 	if o.servers[uri] = append(o.servers[uri], server); len(o.servers[uri]) == 2 {
 		o.sharedURIs++
 	}
-	if !isTemplate || len(uri) > maxTemplate {
-		return
-	}
-	if pattern, err := uritemplate.New(uri); err == nil {
-		o.templates = append(o.templates, template{server, pattern})
+	if isTemplate {
+		o.templates = append(o.templates, template{server, uri})
 	}
 }
 
@@ -158,13 +148,13 @@ func (o *owners) aggregateURI(server, uri string) string {
 }
 
 // serverOf returns the server that a URI is read from: the one that lists it, or else the first with a
-// template that it matches.
+// template that expands to it.
 func (o *owners) serverOf(uri string) (server string, ok bool) {
 	if of := o.servers[uri]; len(of) > 0 {
 		return of[0], true
 	}
 	for _, t := range o.templates {
-		if t.pattern.Match(uri) != nil {
+		if expands(t.text, uri) {
 			return t.server, true
 		}
 	}

@@ -1,0 +1,76 @@
+package gateway
+
+import "strings"
+
+// Bounds of what is matched. A template that has more, or a URI that is longer, matches nothing.
+const (
+	maxTemplate    = 2000 // letters of a template
+	maxExpressions = 16   // of a template
+	maxExpansion   = 4096 // letters of a URI
+)
+
+// expands reports whether a URI looks like an expansion of a template (RFC 6570). It takes values that
+// the RFC would encode, as many servers do: only the server knows what it reads. Its time is bounded,
+// because both are strangers' words.
+func expands(template, uri string) bool {
+	if len(template) > maxTemplate || strings.Count(template, "{") > maxExpressions || len(uri) > maxExpansion {
+		return false
+	}
+	ends := make([]bool, len(uri)+1) // where in the URI an expansion of what was read of the template may end
+	ends[0] = true
+	for literal, rest := "", template; ; {
+		var expression string
+		var more, closed bool
+		literal, rest, more = strings.Cut(rest, "{")
+		if ends = endsOfLiteral(ends, uri, literal); ends == nil || !more {
+			break
+		}
+		if expression, rest, closed = strings.Cut(rest, "}"); !closed {
+			return false
+		}
+		ends = endsOfExpression(ends, uri, expression)
+	}
+	return ends != nil && ends[len(uri)]
+}
+
+// endsOfLiteral returns where a literal ends that begins at any of the starts; nil is nowhere.
+func endsOfLiteral(starts []bool, uri, literal string) (ends []bool) {
+	for at, start := range starts {
+		if !start || !strings.HasPrefix(uri[at:], literal) {
+			continue
+		}
+		if ends == nil {
+			ends = make([]bool, len(starts))
+		}
+		ends[at+len(literal)] = true
+	}
+	return ends
+}
+
+// endsOfExpression returns where the value of an expression ends that begins at any of the starts.
+// Every value may be empty. With the operators ./;?&# another one begins with that letter, and one
+// without an operator has no slash.
+func endsOfExpression(starts []bool, uri, expression string) []bool {
+	first, slashes := byte(0), strings.HasSuffix(expression, "*")
+	if expression != "" {
+		switch op := expression[0]; op {
+		case '.', ';':
+			first = op
+		case '/', '?', '&', '#':
+			first, slashes = op, true
+		case '+':
+			slashes = true
+		}
+	}
+	ends := make([]bool, len(starts))
+	within := false // a value that has begun can have the letter before
+	for at := range starts {
+		ends[at] = starts[at] || within
+		if at == len(uri) {
+			break
+		}
+		begins := starts[at] && (first == 0 || uri[at] == first)
+		within = (within || begins) && (slashes || uri[at] != '/')
+	}
+	return ends
+}
