@@ -209,8 +209,7 @@ func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind
 			return s.Name, own, nil
 		}
 	}
-	noun := map[catalogue.Kind]string{catalogue.Tools: "tool", catalogue.Prompts: "prompt"}[kind]
-	return "", "", invalidParams("Unknown %s: %s", noun, name)
+	return "", "", invalidParams("Unknown %s: %s", l.noun, name)
 }
 
 // ownURI returns the server that a URI is read from, and the URI that it has there.

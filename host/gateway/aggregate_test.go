@@ -244,3 +244,19 @@ func TestAggregateAsks(t *testing.T) {
 		})
 	}
 }
+
+// A server that lists junk spoils the list of no other server, and nothing is made of it.
+func TestAggregateLeavesOutJunk(t *testing.T) {
+	p := newPair(t, legacy, legacy)
+	const schema, good = `"inputSchema":{"type":"object"}`, `{"uri":"file:///a","name":"a"}`
+	p.play(p.servers, "files", legacy, strings.Join([]string{
+		`5`, `"text"`, `null`, `[]`, `{}`, `{"name":"",` + schema + `}`, `{"name":7,` + schema + `}`, `{"name":"a"}`, `{"name":"b","inputSchema":[]}`,
+		`{"name":"c","inputSchema":{"type":"string"}}`, `{"name":"d",` + schema + `,"description":5}`, `{"name":"e",` + schema + `,"annotations":[]}`,
+		`{"name":"f",` + schema + `,"_meta":1}`, `{"name":"untyped","inputSchema":{"x":1.0}}`,
+	}, ","), `5,{},{"uri":"","name":"x"},{"uri":"a:b"},{"uri":"c:d","name":"x","title":1},`+good)
+	p.play(p.notes, "notes", legacy, `{"name":"read",`+schema+`}`, `{"uri":"","name":"y"}`)
+	c := p.speaker(legacy)
+	c.contains("tools/list", `{}`, `"tools":[{"name":"files__untyped","inputSchema":{"x":1.0,"type":"object"},"_meta":{"wharf/server":"files","wharf/tool":"untyped"}},{"name":"notes__read",`)
+	c.contains("resources/list", `{}`, `"resources":[`+good+`]`)
+	c.contains("resources/read", `{"uri":""}`, `Resource not found: no server lists `)
+}

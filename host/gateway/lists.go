@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,25 +22,31 @@ import (
 type listing struct {
 	kind                        catalogue.Kind // also the member of the result
 	method, capability, changed string
+	noun                        string // of an element that is called by its name; "" for those of resources
 	ask                         func(ctx context.Context, s *host.Session) error
+	element                     func() any // what an element decodes to
 }
 
 var listings = []listing{
 	{
-		catalogue.Tools, mcp.MethodListTools, "tools", mcp.NotificationToolsListChanged,
+		catalogue.Tools, mcp.MethodListTools, "tools", mcp.NotificationToolsListChanged, "tool",
 		func(ctx context.Context, s *host.Session) error { _, err := s.ListTools(ctx); return err },
+		func() any { return new(mcp.Tool) },
 	},
 	{
-		catalogue.Prompts, mcp.MethodListPrompts, "prompts", mcp.NotificationPromptsListChanged,
+		catalogue.Prompts, mcp.MethodListPrompts, "prompts", mcp.NotificationPromptsListChanged, "prompt",
 		func(ctx context.Context, s *host.Session) error { _, err := s.ListPrompts(ctx); return err },
+		func() any { return new(mcp.Prompt) },
 	},
 	{
-		catalogue.Resources, mcp.MethodListResources, "resources", mcp.NotificationResourcesListChanged,
+		catalogue.Resources, mcp.MethodListResources, "resources", mcp.NotificationResourcesListChanged, "",
 		func(ctx context.Context, s *host.Session) error { _, err := s.ListResources(ctx); return err },
+		func() any { return new(mcp.Resource) },
 	},
 	{
-		catalogue.Templates, mcp.MethodListTemplates, "resources", mcp.NotificationResourcesListChanged,
+		catalogue.Templates, mcp.MethodListTemplates, "resources", mcp.NotificationResourcesListChanged, "",
 		func(ctx context.Context, s *host.Session) error { _, err := s.ListResourceTemplates(ctx); return err },
+		func() any { return new(mcp.ResourceTemplate) },
 	},
 }
 
@@ -125,7 +132,9 @@ func (g *Gateway) owners() *owners {
 		lists := g.snapshotLocked(s.Name).Lists
 		for kind, name := range uriMembers {
 			for _, item := range elements(lists[kind].Items) {
-				o.add(s.Name, text(item, name), kind == catalogue.Templates)
+				if uri := text(item, name); uri != "" {
+					o.add(s.Name, uri, kind == catalogue.Templates)
+				}
 			}
 		}
 	}
@@ -148,6 +157,30 @@ func elements(array []byte) (all []json.RawMessage) {
 	return all
 }
 
+// fitting returns an element of a list as it stands in a list of many servers: nil if it has no key, or
+// is of another type than the protocol has. A strict client refuses a list for one such element, and
+// would lose the elements of all other servers with it.
+func (l *listing) fitting(item json.RawMessage) json.RawMessage {
+	key := cmp.Or(uriMembers[l.kind], "name")
+	if text(item, key) == "" || text(item, "name") == "" || json.Unmarshal(item, l.element()) != nil {
+		return nil
+	}
+	if about := member(item, "_meta"); about != nil && !isObject(about) {
+		return nil
+	}
+	if l.kind != catalogue.Tools {
+		return item
+	}
+	schema := member(item, "inputSchema")
+	switch given := member(schema, "type"); {
+	case !isObject(schema), given != nil && unquote(given) != "object":
+		return nil
+	case given == nil: // arguments are an object all the same
+		return edit(item, change{"inputSchema", edit(schema, change{"type", quote("object")})})
+	}
+	return item
+}
+
 // renamedList is a list of a server with the names that it has on the aggregate.
 type renamedList struct {
 	source json.RawMessage // what it was made of
@@ -165,7 +198,10 @@ func (g *Gateway) renamedList(server string, l *listing) *renamedList {
 	}
 	r := &renamedList{source: source, own: make(map[string]string)}
 	for _, item := range elements(source) {
-		if uriMembers[l.kind] != "" {
+		if item = l.fitting(item); item == nil {
+			continue
+		}
+		if l.noun == "" {
 			r.items = append(r.items, item)
 			continue
 		}
@@ -175,8 +211,7 @@ func (g *Gateway) renamedList(server string, l *listing) *renamedList {
 			continue // the server lists it twice
 		}
 		r.own[name] = own
-		noun := map[catalogue.Kind]string{catalogue.Tools: "wharf/tool", catalogue.Prompts: "wharf/prompt"}[l.kind]
-		about := edit(member(item, "_meta"), change{"wharf/server", quote(server)}, change{noun, quote(own)})
+		about := edit(member(item, "_meta"), change{"wharf/server", quote(server)}, change{"wharf/" + l.noun, quote(own)})
 		r.items = append(r.items, edit(item, change{"name", quote(name)}, change{"_meta", about}))
 	}
 	if g.servers.renamedLists == nil {

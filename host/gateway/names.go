@@ -18,11 +18,15 @@ const (
 	separator = "__"
 	maxName   = 64 // letters of a name; models take no more
 	maxPrefix = 20 // letters of a server's name in a name that has a hash
+
+	// hashDigits are hexadecimal. Two servers whose names begin alike differ by the hash alone, and a
+	// server chooses what its tools are called: it must not find one with the hash of another's.
+	hashDigits = 16
 )
 
 // aggregateName returns what a tool or a prompt is called: SERVER__TOOL, of letters, digits, '_' and
 // '-'. A name that would be longer than maxName, would have other letters, or could be read as that
-// of another server has the first 8 hexadecimal digits of a hash in it.
+// of another server has hashDigits hexadecimal digits of a hash in it.
 func aggregateName(server, tool string) string {
 	plain := server + separator + tool
 	before, _, _ := strings.Cut(plain, separator)
@@ -30,7 +34,7 @@ func aggregateName(server, tool string) string {
 		return plain
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
-	name := hashedPrefix(server) + hex.EncodeToString(sum[:4]) + separator + replaceLetters(tool)
+	name := hashedPrefix(server) + hex.EncodeToString(sum[:hashDigits/2]) + separator + replaceLetters(tool)
 	return name[:min(len(name), maxName)]
 }
 
@@ -44,7 +48,7 @@ func hashedPrefix(server string) string {
 }
 
 // hashedServer matches what stands before the separator in a name that has a hash.
-var hashedServer = lazyregexp.New(`-[0-9a-f]{8}$`)
+var hashedServer = lazyregexp.New(`-[0-9a-f]{16}$`)
 
 // replaceLetters replaces each letter that a name cannot have.
 func replaceLetters(s string) string {

@@ -11,15 +11,15 @@ func TestNames(t *testing.T) {
 		{"files", "read", "files__read"},
 		{"files", "read_more-2", "files__read_more-2"},
 		{"files", "_read", "files___read"},
-		{"files_", "read", "files_-0ef4c5d6__read"},
-		{"a__b", "c", "a_b-56d95767__c"},
+		{"files_", "read", "files_-0000000000000000__read"},
+		{"a__b", "c", "a_b-0000000000000000__c"},
 		{"a", "b__c", "a__b__c"},
-		{"my.server", "read", "my_server-77f3a1c0__read"},
-		{"files", "read file", "files-00000000__read_file"},
-		{"files", "読む", "files-00000000____"},
-		{"files", "", "files-00000000__"},
-		{"files", long, "files-00000000__" + long[:48]},
-		{long, "read", long[:20] + "-00000000__read"},
+		{"my.server", "read", "my_server-0000000000000000__read"},
+		{"files", "read file", "files-0000000000000000__read_file"},
+		{"files", "読む", "files-0000000000000000____"},
+		{"files", "", "files-0000000000000000__"},
+		{"files", long, "files-0000000000000000__" + long[:40]},
+		{long, "read", long[:20] + "-0000000000000000__read"},
 	} {
 		got := aggregateName(tt.server, tt.tool)
 		if got != tt.want && masked(got) != masked(tt.want) || len(got) > maxName || replaceLetters(got) != got {
@@ -33,8 +33,8 @@ func TestNames(t *testing.T) {
 
 // masked returns a name without the digits of its hash.
 func masked(name string) string {
-	if at := strings.Index(name, separator); at > 9 && name[at-9] == '-' {
-		return name[:at-8] + name[at:]
+	if at := strings.Index(name, separator); at > hashDigits && name[at-hashDigits-1] == '-' {
+		return name[:at-hashDigits] + name[at:]
 	}
 	return name
 }

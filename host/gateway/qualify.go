@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/catalogue"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -66,11 +67,12 @@ func eachOf(object json.RawMessage, array string, do func(json.RawMessage) json.
 		return object
 	}
 	all := []byte{'['}
-	for i, e := range elements(value) {
+	r := strictjson.Read(value).Unbounded() // each element is dropped before the next
+	for i := range r.Array() {
 		if i > 0 {
 			all = append(all, ',')
 		}
-		all = append(all, do(e)...)
+		all = append(all, do(r.Raw())...)
 	}
 	return edit(object, change{array, append(all, ']')})
 }
