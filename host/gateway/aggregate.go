@@ -3,11 +3,12 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -29,7 +30,7 @@ type aggregate struct {
 	mu               sync.Mutex
 	closed           bool
 	initializeParams json.RawMessage // the params of initialize
-	level            json.RawMessage // those of the newest logging/setLevel; nil without one
+	level            mcp.Level       // of the newest logging/setLevel; "" without one
 	backends         map[string]*backend
 	turns            map[string]*turns // of the requests to each server
 	fetches          map[listKey]*listFetch
@@ -37,18 +38,6 @@ type aggregate struct {
 	lastListed       map[listKey]json.RawMessage // what these had of each server when the client was last told of them
 	streams          []*aggregateStream
 	inputDone        chan struct{} // closed when the client asks for nothing more
-}
-
-// backend is what a client of the aggregate has of one server.
-type backend struct {
-	aggregate *aggregate
-	server    host.Server
-	params    json.RawMessage // of the request that needed it first
-	ready     chan struct{}   // closed when the fields below are set
-
-	client  client
-	session *host.Session
-	err     error
 }
 
 func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, channel clientChannel, principal string) *aggregate {
@@ -127,10 +116,11 @@ func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, e
 	own.params, own.turn = params, a.turn(server, r.turn)
 	defer own.turn.pass()
 	r.turn.pass()
-	b, err := a.backend(ctx, server, r.params)
+	b, err := a.backend(a.withAsker(ctx, r), server, r.params)
 	if err != nil {
 		return nil, err
 	}
+	own.channel = backendChannel{b, r.channel}
 	result, err := b.client.serve(ctx, &own)
 	if err != nil {
 		return nil, err
@@ -150,6 +140,23 @@ func (a *aggregate) turn(server string, t *turn) *turn {
 	q := a.turns[server]
 	a.mu.Unlock()
 	return q.take(t.arrival)
+}
+
+// withAsker has a legacy client asked in its request when its server wants a sign-in before it starts.
+// A modern client is asked by the backend.
+func (a *aggregate) withAsker(ctx context.Context, r *request) context.Context {
+	if a.era == mcp.Modern {
+		return ctx
+	}
+	a.mu.Lock()
+	capabilities := member(a.initializeParams, "capabilities")
+	a.mu.Unlock()
+	return withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		if err := checkOffered(capabilities, method, params); err != nil {
+			return nil, err
+		}
+		return r.channel.ask(ctx, method, withElicitationID(method, params))
+	})
 }
 
 // routeRequest returns the name of the server that a request is about, and the params in the server's own
@@ -194,20 +201,29 @@ func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind
 			return server, own, nil
 		}
 	}
-	l := listingOf(kind)
+	l, silent := listingOf(kind), ""
 	for _, s := range a.gateway.config.Servers {
 		if !strings.HasPrefix(name, hashedPrefix(s.Name)) {
 			continue
 		}
 		if a.lacksList(s.Name, l) {
 			r.turn.pass() // requests to other servers do not wait for this one's list
-			if err := a.fetchList(s.Name, l, r.params).await(ctx); err != nil {
-				return "", "", err
-			}
+			a.fetchList(s.Name, l, r.params)
+			a.awaitList(ctx, s.Name, l)
 		}
 		if own, ok := a.gateway.renamedList(s.Name, l).own[name]; ok {
 			return s.Name, own, nil
 		}
+		if a.lacksList(s.Name, l) {
+			silent = s.Name
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", "", context.Cause(ctx)
+	case silent != "":
+		return "", "", &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf(
+			"%s may be a %s of %s, which has not listed what it has", name, l.noun, silent)}
 	}
 	return "", "", invalidParams("Unknown %s: %s", l.noun, name)
 }
@@ -232,114 +248,16 @@ func (a *aggregate) ownURI(uri string) (server, own string, err error) {
 	return "", "", &rpc.Error{Code: code, Message: "Resource not found: no server lists " + uri, Data: edit(nil, change{"uri", quote(uri)})}
 }
 
-// backend returns what the client has of a server. The request that needs it first brings it about; its
-// params say of which modern client the server is told.
-func (a *aggregate) backend(ctx context.Context, server string, params json.RawMessage) (*backend, error) {
-	a.mu.Lock()
-	b := a.backends[server]
-	if b == nil {
-		if a.closed {
-			a.mu.Unlock()
-			return nil, internalError(errLeft)
-		}
-		entry, _ := a.gateway.server(server)
-		b = &backend{aggregate: a, server: entry, params: params, ready: make(chan struct{})}
-		a.backends[server] = b
-		a.running.Go(b.begin)
-	}
-	a.mu.Unlock()
-	select {
-	case <-b.ready:
-		return b, b.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// begin connects a backend. If that fails, the next request tries again.
-func (b *backend) begin() {
-	a := b.aggregate
-	b.client = a.gateway.newClient(a.ctx, a.era, backendChannel{b}, a.principal, b.server.Name)
-	switch c := b.client.(type) {
-	case *legacyClient:
-		b.err = b.initialize(c)
-	case *modernClient:
-		var u *upstream
-		m, _ := readMeta(b.params)
-		if u, b.err = c.connect(&m); b.err != nil {
-			b.err = a.gateway.clientError(b.err)
-		} else {
-			b.session = u.session
-			a.running.Go(func() { b.watch(c) })
-		}
-	}
-	a.mu.Lock()
-	if b.err != nil {
-		delete(a.backends, b.server.Name)
-	}
-	left := a.closed
-	close(b.ready) // with mu held: leave sees the backend, or the backend sees that the client has left
-	a.mu.Unlock()
-	if b.err != nil || left {
-		b.client.leave()
-		return
-	}
-	a.gateway.mergeSnapshot(b.server.Name, b.session.Snapshot())
-	a.refreshLists(b)
-}
-
-// initialize introduces the client to a server.
-func (b *backend) initialize(c *legacyClient) error {
-	a := b.aggregate
-	a.mu.Lock()
-	hello, level := a.initializeParams, a.level
-	a.mu.Unlock()
-	id := quote("initialize")
-	c.handshake.arrived(id)
-	_, err := c.serve(a.ctx, &request{id: id, method: mcp.MethodInitialize, params: hello, channel: c.channel})
-	c.handshake.finished(id)
-	if err != nil {
-		return err
-	}
-	b.session = c.server.session
-	if level != nil { // a server that does not log says so by its capabilities
-		c.serve(a.ctx, &request{id: quote("level"), method: mcp.MethodSetLevel, params: level, channel: c.channel})
-	}
-	return nil
-}
-
-// connectedBackends returns the backends that are connected.
-func (a *aggregate) connectedBackends() (all []*backend) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, s := range a.gateway.config.Servers {
-		if b := a.backends[s.Name]; b != nil && isClosed(b.ready) && b.err == nil {
-			all = append(all, b)
-		}
-	}
-	return all
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 // setLevel tells the servers that are in use, and those that will be.
 func (a *aggregate) setLevel(ctx context.Context, r *request) (json.RawMessage, error) {
-	if level := mcp.Level(text(r.params, "level")); !slices.Contains(mcp.Levels, level) {
-		return nil, invalidParams("logging/setLevel: params.level is not one of %v", mcp.Levels)
+	level, err := readLevel(r.params)
+	if err != nil {
+		return nil, err
 	}
 	a.mu.Lock()
-	a.level = r.params
+	a.level = level
 	a.mu.Unlock()
-	for _, b := range a.connectedBackends() {
-		b.client.serve(ctx, r) // a server that does not log says so by its capabilities
-	}
+	a.tellBackends(ctx, a.connectedBackends(), (*backend).tellLevel)
 	return empty, nil
 }
 
@@ -384,13 +302,51 @@ func (a *aggregate) listTasks(ctx context.Context, r *request) (json.RawMessage,
 	return edit(b.renameResult(r.method, result), next), nil
 }
 
-// hear passes on what concerns all servers. What is about one request went with that request.
+// hear passes on what concerns all servers, and progress to the server whose request it is about. What
+// else is about one request went with that request.
 func (a *aggregate) hear(method string, params json.RawMessage) {
-	if method != mcp.NotificationRootsListChanged {
+	backends := a.connectedBackends()
+	switch method {
+	case mcp.NotificationRootsListChanged:
+	case mcp.NotificationProgress:
+		server, token, ok := splitToken(params)
+		if !ok {
+			return
+		}
+		backends = slices.DeleteFunc(backends, func(b *backend) bool { return b.server.Name != server })
+		params = edit(params, change{"progressToken", token})
+	default:
 		return
 	}
-	for _, b := range a.connectedBackends() {
-		b.client.hear(method, params)
+	a.tellBackends(a.ctx, backends, func(b *backend) { b.client.hear(method, params) })
+}
+
+// heldUp is how long a client is held up by servers that do not answer what others have answered.
+const heldUp = 2 * time.Second
+
+// tellBackends does the same for several backends at once. It does not wait for long.
+func (a *aggregate) tellBackends(ctx context.Context, backends []*backend, tell func(*backend)) {
+	var all sync.WaitGroup
+	a.mu.Lock()
+	if !a.closed { // else nothing waits for running any more
+		for _, b := range backends {
+			all.Add(1)
+			a.running.Go(func() {
+				defer all.Done()
+				tell(b)
+			})
+		}
+	}
+	a.mu.Unlock()
+	told := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-time.After(heldUp):
+	case <-ctx.Done():
 	}
 }
 
@@ -408,10 +364,15 @@ func (a *aggregate) inputEnded() {
 func (a *aggregate) leave() {
 	a.mu.Lock()
 	a.closed = true
+	for _, f := range a.fetches {
+		f.stop()
+	}
 	a.mu.Unlock()
 	a.cancel()
+	var leaving sync.WaitGroup
 	for _, b := range a.connectedBackends() {
-		b.client.leave()
+		leaving.Go(b.client.leave)
 	}
+	leaving.Wait()
 	a.running.Wait()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -24,6 +25,10 @@ type fake struct {
 	tools, resources string // elements of its lists
 	starts           int
 	restless         bool              // says that its tools have changed whenever it has listed them
+	slow             time.Duration     // how long it takes to acknowledge a stream
+	hung             map[string]bool   // the methods that it does not answer
+	late             chan struct{}     // its handshake is answered when that is closed; nil is at once
+	levels           []string          // that it was told
 	listed           int               // how often it has listed them
 	changed          *sync.Cond        // streams
 	conn             *duplex           // the newest
@@ -81,16 +86,24 @@ func (f *fake) serve(conn *duplex) {
 				Notifications json.RawMessage `json:"notifications"`
 			}
 			json.Unmarshal(m.Params, &params)
-			f.mu.Lock()
-			wanted := mcp.NotificationResourceUpdated
-			if bytes.Contains(params.Notifications, []byte("toolsListChanged")) {
-				wanted = mcp.NotificationToolsListChanged
-			}
-			f.streams[wanted], f.streams[mcp.NotificationAcknowledged] = string(m.ID), string(m.ID)
-			f.changed.Broadcast()
-			f.mu.Unlock()
-			f.tell(mcp.NotificationAcknowledged, `"notifications":`+string(params.Notifications))
+			time.AfterFunc(f.slow, func() {
+				f.mu.Lock()
+				wanted := mcp.NotificationResourceUpdated
+				if bytes.Contains(params.Notifications, []byte("toolsListChanged")) {
+					wanted = mcp.NotificationToolsListChanged
+				}
+				f.streams[wanted], f.streams[mcp.NotificationAcknowledged] = string(m.ID), string(m.ID)
+				f.changed.Broadcast()
+				f.mu.Unlock()
+				f.tell(mcp.NotificationAcknowledged, `"notifications":`+string(params.Notifications))
+			})
 			continue
+		}
+		if f.hung[m.Method] {
+			continue
+		}
+		if f.late != nil && (m.Method == mcp.MethodInitialize || m.Method == mcp.MethodDiscover) {
+			<-f.late
 		}
 		fmt.Fprintf(conn, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, f.answer(m.Method, m.Params))
 		if m.Method == mcp.MethodListTools && f.restless {
@@ -146,7 +159,10 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 		result = `"contents":[{"uri":` + text(p.URI) + `,"text":` + text(f.name) + `}]`
 	case mcp.MethodComplete:
 		result = `"completion":{"values":[` + text(f.name+" "+p.Ref.URI) + `]}`
-	case mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodSetLevel, mcp.MethodPing:
+	case mcp.MethodSetLevel:
+		f.levels = append(f.levels, string(params))
+		return `"result":{}`
+	case mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodPing:
 		return `"result":{}`
 	default:
 		return `"error":{"code":-32601,"message":"Method not found"}`

@@ -260,3 +260,27 @@ func TestAggregateLeavesOutJunk(t *testing.T) {
 	c.contains("resources/list", `{}`, `"resources":[`+good+`]`)
 	c.contains("resources/read", `{"uri":""}`, `Resource not found: no server lists `)
 }
+
+// What a server asks in a task is about that task in the client's words, and the progress of the client
+// with it reaches the server that asked.
+func TestAggregateAsksAboutTasks(t *testing.T) {
+	p := newPair(t, legacy, legacy)
+	c := p.speaker(legacy)
+	c.ask("tools/call", `{"name":"notes__ask","arguments":{}}`)
+	s := newEnd(t, "server", <-p.notes, p.vars)
+	s.greet(legacy)
+	s.want(`{"jsonrpc":"2.0","id":$call,"method":"tools/call","params":{"name":"ask","arguments":{}}}`)
+	s.send(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?","taskId":"own","_meta":{"progressToken":7,"io.modelcontextprotocol/related-task":{"taskId":"t.1"}}}}`)
+	c.hears(`"params":{"message":"who?","taskId":"own","_meta":{"progressToken":"notes.7","io.modelcontextprotocol/related-task":{"taskId":"notes.t.1"}}}`)
+	_, id, _ := strings.Cut(c.last, `"id":`)
+	id, _, _ = strings.Cut(id, ",")
+	c.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"files.7","progress":1}}`,
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"notes.{","progress":2}}`,
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":3}}`,
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"notes.7","progress":4}}`)
+	s.want(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":4}}`)
+	c.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"action":"decline","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"notes.t.1"}}}}`)
+	s.want(`{"jsonrpc":"2.0","id":"q","result":{"action":"decline","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t.1"}}}}`)
+	s.send(`{"jsonrpc":"2.0","id":$call,"result":{"content":[]}}`)
+	c.hears(`"content":[]`)
+}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 
@@ -13,8 +14,14 @@ import (
 // to hear of lists comes from all servers, and what it wants to hear of resources and tasks from their
 // servers: each of these has a stream of its own.
 type aggregateStream struct {
-	request *request
-	wanted  mcp.Filter
+	aggregate *aggregate
+	request   *request
+	wanted    mcp.Filter    // of lists
+	open      chan struct{} // closed when the client has been told that the stream is open
+
+	// Guarded by the mu of the aggregate:
+	acknowledged bool
+	missed       map[string]bool // notifications of lists that changed before that
 }
 
 // listen keeps a stream until the client cancels it or goes.
@@ -27,49 +34,32 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	acknowledged := make(chan struct{})
-	honoured := mcp.Filter{Tools: wanted.Tools, Prompts: wanted.Prompts, Resources: wanted.Resources}
-	for server, own := range a.split(wanted) {
-		b, err := a.backend(ctx, server, r.params)
-		if err != nil {
-			continue // it is not honoured
-		}
-		c := &listenChannel{backend: b, request: r, open: acknowledged, honoured: make(chan mcp.Filter, 1), over: make(chan struct{})}
-		filter, _ := json.Marshal(own)
-		forwarded := *r
-		forwarded.params, forwarded.channel = edit(r.params, change{"notifications", filter}), c
-		running.Go(func() {
-			defer close(c.over)
-			b.client.serve(ctx, &forwarded)
-		})
-		select {
-		case f := <-c.honoured:
-			for _, uri := range f.URIs {
-				honoured.URIs = append(honoured.URIs, a.gateway.owners().aggregateURI(server, uri))
-			}
-			for _, id := range f.Tasks {
-				honoured.Tasks = append(honoured.Tasks, taskID(server, id))
-			}
-		case <-c.over:
-		}
+	s := &aggregateStream{
+		aggregate: a, request: r, open: make(chan struct{}), missed: make(map[string]bool),
+		wanted: mcp.Filter{Tools: wanted.Tools, Prompts: wanted.Prompts, Resources: wanted.Resources},
 	}
-	text, err := json.Marshal(honoured)
-	if err == nil {
-		err = r.channel.notify(ctx, mcp.NotificationAcknowledged, r.withSubscriptionID(edit(nil, change{"notifications", text})))
-	}
-	if err != nil {
-		return nil, err
-	}
-	close(acknowledged)
-	own := &aggregateStream{r, honoured}
 	a.mu.Lock()
-	a.streams = append(a.streams, own)
+	a.streams = append(a.streams, s)
 	a.mu.Unlock()
 	defer func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.streams = slices.DeleteFunc(a.streams, func(other *aggregateStream) bool { return other == own })
+		a.streams = slices.DeleteFunc(a.streams, func(other *aggregateStream) bool { return other == s })
 	}()
+	var channels []*listenChannel
+	for server, own := range a.split(wanted) {
+		c := &listenChannel{stream: s, server: server, honoured: make(chan mcp.Filter, 1), over: make(chan struct{})}
+		var listening context.Context
+		listening, c.cancel = context.WithCancel(ctx)
+		channels = append(channels, c)
+		running.Go(func() {
+			defer close(c.over)
+			c.listen(listening, own)
+		})
+	}
+	if err := s.acknowledge(ctx, channels); err != nil {
+		return nil, err
+	}
 	select {
 	case <-a.inputDone:
 	case <-ctx.Done():
@@ -78,6 +68,54 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 		return nil, context.Cause(a.ctx)
 	}
 	return r.withSubscriptionID(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
+}
+
+// acknowledge tells the client which changes it hears of: those of lists, and what servers agree to report
+// before firstListWait. A server that agrees later is not listened to.
+func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenChannel) error {
+	a, honoured := s.aggregate, s.wanted
+	late, expire := context.WithTimeout(ctx, firstListWait)
+	defer expire()
+	for _, c := range channels {
+		var f mcp.Filter
+		select {
+		case f = <-c.honoured:
+		case <-c.over:
+		case <-late.Done(): // which may have come while another was waited for
+			select {
+			case f = <-c.honoured:
+			default:
+				c.cancel()
+			}
+		}
+		for _, uri := range f.URIs {
+			honoured.URIs = append(honoured.URIs, a.gateway.owners().aggregateURI(c.server, uri))
+		}
+		for _, id := range f.Tasks {
+			honoured.Tasks = append(honoured.Tasks, taskID(c.server, id))
+		}
+	}
+	text, err := json.Marshal(honoured)
+	if err == nil {
+		err = s.notify(ctx, mcp.NotificationAcknowledged, edit(nil, change{"notifications", text}))
+	}
+	if err != nil {
+		return err
+	}
+	close(s.open)
+	a.mu.Lock()
+	s.acknowledged = true
+	missed := slices.Sorted(maps.Keys(s.missed))
+	a.mu.Unlock()
+	for _, method := range missed {
+		s.notify(ctx, method, nil)
+	}
+	return nil
+}
+
+// notify sends a notification of the stream.
+func (s *aggregateStream) notify(ctx context.Context, method string, params json.RawMessage) error {
+	return s.request.channel.notify(ctx, method, s.request.withSubscriptionID(params))
 }
 
 // split returns which resources and tasks are heard of from which server, in the words of that
@@ -104,11 +142,24 @@ func (a *aggregate) split(wanted mcp.Filter) map[string]mcp.Filter {
 
 // listenChannel is the channel of a backend, for its share of a stream.
 type listenChannel struct {
-	backend  *backend
-	request  *request
-	open     chan struct{}   // closed when the client has been told that the stream is open
+	stream   *aggregateStream
+	server   string
 	honoured chan mcp.Filter // has what the server reports, as soon as that is known
 	over     chan struct{}   // closed when the server reports no more
+	cancel   context.CancelFunc
+	backend  *backend
+}
+
+// listen has a server report changes, which are in its own words, until ctx ends.
+func (c *listenChannel) listen(ctx context.Context, wanted mcp.Filter) {
+	forwarded := *c.stream.request
+	var err error
+	if c.backend, err = c.stream.aggregate.backend(ctx, c.server, forwarded.params); err != nil {
+		return // it is not honoured
+	}
+	filter, _ := json.Marshal(wanted)
+	forwarded.params, forwarded.channel = edit(forwarded.params, change{"notifications", filter}), c
+	c.backend.client.serve(ctx, &forwarded)
 }
 
 func (c *listenChannel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -128,52 +179,11 @@ func (c *listenChannel) notify(ctx context.Context, method string, params json.R
 		return nil // which notifyListChanged tells of
 	}
 	select {
-	case <-c.open:
-		return c.request.channel.notify(ctx, method, c.backend.renameParams(method, params))
+	case <-c.stream.open:
+		return c.stream.request.channel.notify(ctx, method, c.backend.renameParams(method, params))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// renameParams returns the params of a notification in the names of the aggregate.
-func (b *backend) renameParams(method string, params json.RawMessage) json.RawMessage {
-	if method == mcp.NotificationResourceUpdated {
-		params = b.aggregate.gateway.owners().qualifyMember(b.server.Name, params, "uri")
-	}
-	return b.withTaskIDs(params)
-}
-
-// watch has the client hear of lists of a server that change.
-func (b *backend) watch(c *modernClient) {
-	filter, _ := json.Marshal(mcp.Filter{Tools: true, Prompts: true, Resources: true})
-	params := edit(nil, change{"_meta", member(b.params, "_meta")}, change{"notifications", filter})
-	c.serve(b.aggregate.ctx, &request{id: quote("lists"), method: mcp.MethodListen, params: params, channel: backendChannel{b}})
-}
-
-// backendChannel leads from a server to the client, for what belongs to none of the client's requests.
-type backendChannel struct{ *backend }
-
-func (c backendChannel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	return c.aggregate.channel.ask(ctx, method, params)
-}
-
-// notify passes a notification on. Lists that change are asked for again: the client hears of those
-// that are another than before.
-func (c backendChannel) notify(ctx context.Context, method string, params json.RawMessage) error {
-	if method == mcp.NotificationAcknowledged {
-		return nil
-	}
-	ofList := false
-	for i := range listings {
-		if listings[i].changed == method {
-			ofList = true
-			c.aggregate.fetchList(c.server.Name, &listings[i], c.params)
-		}
-	}
-	if ofList {
-		return nil
-	}
-	return c.aggregate.channel.notify(ctx, method, c.renameParams(method, params))
 }
 
 // notifyListChanged tells the client that a list has changed.
@@ -182,16 +192,19 @@ func (a *aggregate) notifyListChanged(l *listing) {
 		a.channel.notify(a.ctx, l.changed, nil)
 		return
 	}
+	var open []*aggregateStream
 	a.mu.Lock()
-	streams := slices.Clone(a.streams)
+	for _, s := range a.streams {
+		switch {
+		case !l.wanted(&s.wanted):
+		case s.acknowledged:
+			open = append(open, s)
+		default:
+			s.missed[l.changed] = true
+		}
+	}
 	a.mu.Unlock()
-	for _, s := range streams {
-		wanted := map[string]bool{
-			mcp.NotificationToolsListChanged: s.wanted.Tools, mcp.NotificationPromptsListChanged: s.wanted.Prompts,
-			mcp.NotificationResourcesListChanged: s.wanted.Resources,
-		}
-		if wanted[l.changed] {
-			s.request.channel.notify(a.ctx, l.changed, s.request.withSubscriptionID(nil))
-		}
+	for _, s := range open {
+		s.notify(a.ctx, l.changed, nil)
 	}
 }

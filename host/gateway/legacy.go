@@ -178,9 +178,9 @@ func (c *legacyClient) relay(ctx context.Context, u *upstream, r *request) (json
 }
 
 func (c *legacyClient) setLevel(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
-	level := mcp.Level(text(r.params, "level"))
-	if !slices.Contains(mcp.Levels, level) {
-		return nil, invalidParams("logging/setLevel: params.level is not one of %v", mcp.Levels)
+	level, err := readLevel(r.params)
+	if err != nil {
+		return nil, err
 	}
 	if err := u.session.SetLevel(host.WithOptions(ctx, u.options), level); err != nil {
 		return nil, c.gateway.clientError(err)
@@ -201,13 +201,19 @@ func (c *legacyClient) ask(ctx context.Context, over clientChannel, method strin
 	if err := checkOffered(capabilities, method, params); err != nil {
 		return nil, err
 	}
-	if method == mcp.MethodElicit && text(params, "mode") == mcp.ElicitURL && member(params, memberElicitation) == nil {
-		params = edit(params, change{memberElicitation, quote(rand.Text())}) // which only legacy clients want
-	}
 	if err := c.awaitResultSent(ctx); err != nil {
 		return nil, err
 	}
-	return over.ask(ctx, method, params)
+	return over.ask(ctx, method, withElicitationID(method, params))
+}
+
+// withElicitationID returns the params of a request to a legacy client, which alone wants pages to have
+// an id.
+func withElicitationID(method string, params json.RawMessage) json.RawMessage {
+	if method == mcp.MethodElicit && text(params, "mode") == mcp.ElicitURL && member(params, memberElicitation) == nil {
+		return edit(params, change{memberElicitation, quote(rand.Text())})
+	}
+	return params
 }
 
 // hear passes a notification of the client on to the server, unless it is about the connection of

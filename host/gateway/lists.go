@@ -25,6 +25,7 @@ type listing struct {
 	noun                        string // of an element that is called by its name; "" for those of resources
 	ask                         func(ctx context.Context, s *host.Session) error
 	element                     func() any // what an element decodes to
+	wanted                      func(f *mcp.Filter) bool
 }
 
 var listings = []listing{
@@ -32,21 +33,25 @@ var listings = []listing{
 		catalogue.Tools, mcp.MethodListTools, "tools", mcp.NotificationToolsListChanged, "tool",
 		func(ctx context.Context, s *host.Session) error { _, err := s.ListTools(ctx); return err },
 		func() any { return new(mcp.Tool) },
+		func(f *mcp.Filter) bool { return f.Tools },
 	},
 	{
 		catalogue.Prompts, mcp.MethodListPrompts, "prompts", mcp.NotificationPromptsListChanged, "prompt",
 		func(ctx context.Context, s *host.Session) error { _, err := s.ListPrompts(ctx); return err },
 		func() any { return new(mcp.Prompt) },
+		func(f *mcp.Filter) bool { return f.Prompts },
 	},
 	{
 		catalogue.Resources, mcp.MethodListResources, "resources", mcp.NotificationResourcesListChanged, "",
 		func(ctx context.Context, s *host.Session) error { _, err := s.ListResources(ctx); return err },
 		func() any { return new(mcp.Resource) },
+		func(f *mcp.Filter) bool { return f.Resources },
 	},
 	{
 		catalogue.Templates, mcp.MethodListTemplates, "resources", mcp.NotificationResourcesListChanged, "",
 		func(ctx context.Context, s *host.Session) error { _, err := s.ListResourceTemplates(ctx); return err },
 		func() any { return new(mcp.ResourceTemplate) },
+		func(f *mcp.Filter) bool { return f.Resources },
 	},
 }
 
@@ -221,102 +226,11 @@ func (g *Gateway) renamedList(server string, l *listing) *renamedList {
 	return r
 }
 
-// relistWait is the least time between two requests for the same list. A server that reports a change
-// whenever it is asked for the list is asked once a second.
-const relistWait = time.Second
-
-// listFetch is one request to a server for a list.
-type listFetch struct {
-	neededSince time.Time     // when the client needed the list first
-	askedAt     time.Time     // when the server was asked last; only its goroutine uses it until done is closed
-	repeat      bool          // another one has to follow
-	done        chan struct{} // closed when it is over, whether or not the list is known then
-}
-
-func (f *listFetch) await(ctx context.Context) error {
-	select {
-	case <-f.done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // lacksList reports whether a server may have a list that is not known.
 func (a *aggregate) lacksList(server string, l *listing) bool {
 	s := a.gateway.snapshot(server)
 	_, listed := s.Lists[l.kind]
 	return !listed && (s.Info.Era == "" || member(s.Info.Capabilities, l.capability) != nil)
-}
-
-// fetchList asks a server for a list, and tells the client if that is not what it was told before. It
-// starts the server. params are those of the request that needs the list.
-func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage) *listFetch {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	key := listKey{server, l.kind}
-	before := a.fetches[key]
-	if before != nil && !isClosed(before.done) {
-		before.repeat = true
-		return before
-	}
-	f := &listFetch{neededSince: time.Now(), done: make(chan struct{})}
-	if before != nil {
-		f.neededSince, f.askedAt = before.neededSince, before.askedAt
-	}
-	a.fetches[key] = f
-	if a.closed {
-		close(f.done)
-		return f
-	}
-	a.running.Go(func() {
-		select {
-		case <-time.After(time.Until(f.askedAt.Add(relistWait))):
-		case <-a.ctx.Done():
-		}
-		f.askedAt = time.Now()
-		if b, err := a.backend(a.ctx, server, params); err == nil {
-			l.ask(a.ctx, b.session) // what it lists not is not listed here, and status has its error
-			a.gateway.mergeSnapshot(server, b.session.Snapshot())
-		}
-		a.mu.Lock()
-		again := f.repeat
-		close(f.done)
-		a.mu.Unlock()
-		a.announceIfChanged(key, l)
-		if again {
-			a.fetchList(server, l, params)
-		}
-	})
-	return f
-}
-
-// announceIfChanged tells the client that a list has changed, if it is not what it was told before.
-func (a *aggregate) announceIfChanged(key listKey, l *listing) {
-	a.mu.Lock()
-	items := a.gateway.snapshot(key.server).Lists[l.kind].Items
-	changed := a.listedKinds[l.kind] && !bytes.Equal(a.lastListed[key], items)
-	if changed {
-		a.lastListed[key] = items
-	}
-	a.mu.Unlock()
-	if changed {
-		a.notifyListChanged(l)
-	}
-}
-
-// refreshLists asks a server that the client has begun to use for the lists that the client knows of an
-// earlier run.
-func (a *aggregate) refreshLists(b *backend) {
-	a.mu.Lock()
-	listed := maps.Clone(a.listedKinds)
-	a.mu.Unlock()
-	for i := range listings {
-		l := &listings[i]
-		if _, known := a.gateway.snapshot(b.server.Name).Lists[l.kind]; known && listed[l.kind] {
-			a.fetchList(b.server.Name, l, b.params)
-		}
-	}
 }
 
 const (
@@ -333,15 +247,7 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 		}
 	}
 	for _, s := range a.gateway.config.Servers {
-		a.mu.Lock()
-		f := a.fetches[listKey{s.Name, l.kind}]
-		a.mu.Unlock()
-		if f == nil || !a.lacksList(s.Name, l) {
-			continue
-		}
-		limited, cancel := context.WithDeadline(ctx, f.neededSince.Add(firstListWait))
-		f.await(limited)
-		cancel()
+		a.awaitList(ctx, s.Name, l)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

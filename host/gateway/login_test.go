@@ -17,8 +17,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
-// newProtected starts a server over HTTP that wants a sign-in for calls.
-func newProtected(t *testing.T, protocol string) *oauthtest.Resource {
+// newProtected starts a server over HTTP that wants a sign-in, for all or only for calls.
+func newProtected(t *testing.T, onlyCalls bool) *oauthtest.Resource {
 	o := oauthtest.New(t.Cleanup)
 	type message struct {
 		ID     json.RawMessage
@@ -47,7 +47,7 @@ func newProtected(t *testing.T, protocol string) *oauthtest.Resource {
 		if r.Method != "POST" {
 			return http.StatusMethodNotAllowed, ""
 		}
-		if read(r).Method == "tools/call" && !o.Admits(token) {
+		if (!onlyCalls || read(r).Method == "tools/call") && !o.Admits(token) {
 			return http.StatusUnauthorized, p.Challenge("")
 		}
 		return 0, ""
@@ -56,20 +56,24 @@ func newProtected(t *testing.T, protocol string) *oauthtest.Resource {
 }
 
 // A call that needs a sign-in has its own client show the page, and goes on when the person has
-// signed in.
+// signed in. A client of all servers is asked before the server starts.
 func TestSignInAtTheClient(t *testing.T) {
 	const offers = `{"elicitation":{"url":{}}}`
-	for _, server := range []string{legacy, modern} {
+	for _, to := range []struct {
+		server, tool string
+		bare         bool
+	}{{legacy, "t", true}, {modern, "t", true}, {legacy, "crm__t", false}} {
 		for _, client := range []string{legacy, modern} {
-			t.Run(client+" to "+server, func(t *testing.T) {
-				p := newProtected(t, server)
+			t.Run(fmt.Sprintf("%s to %s of %s", client, to.tool, to.server), func(t *testing.T) {
+				server, tool := to.server, to.tool
+				p := newProtected(t, to.bare)
 				s := newScene(t, server, func(h *host.Config, g *gateway.Config) {
 					h.VaultDir = filepath.Join(t.TempDir(), "vault")
 					h.Person = gateway.Person(&signin.Person{OpenURL: func(context.Context, signin.Page) error {
 						t.Error("a browser was opened")
 						return signin.ErrDeclined
 					}})
-					g.Servers = []host.Server{{Name: "crm", URL: p.URL, Protocol: server}}
+					g.Servers, g.Bare = []host.Server{{Name: "crm", URL: p.URL, Protocol: server}}, to.bare
 				})
 				c := s.client()
 				meta := "," + modernMeta(offers, "")
@@ -78,7 +82,7 @@ func TestSignInAtTheClient(t *testing.T) {
 					c.send(initialize("0", legacy, offers))
 					c.read()
 				}
-				c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"` + meta + `}}`)
+				c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"` + meta + `}}`)
 				asked := c.read()
 				if !strings.Contains(asked, `"message":"crm wants you to sign in."`) {
 					t.Fatalf("the client got %s", asked)
@@ -98,7 +102,7 @@ func TestSignInAtTheClient(t *testing.T) {
 					state, _, _ = strings.Cut(state, `"`)
 					_, key, _ := strings.Cut(asked, `"inputRequests":{"`)
 					key, _, _ = strings.Cut(key, `"`)
-					c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"` + meta + `,"inputResponses":{"` + key + `":{"action":"accept"}},"requestState":"` + state + `"}}`)
+					c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"` + meta + `,"inputResponses":{"` + key + `":{"action":"accept"}},"requestState":"` + state + `"}}`)
 				}
 				got := c.read()
 				for strings.Contains(got, `"method":"notifications/cancelled"`) { // the person was faster than the answer

@@ -20,6 +20,15 @@ type logs struct {
 	open     map[*request]int // the number of levels that each request wants
 }
 
+// readLevel returns the level in the params of logging/setLevel.
+func readLevel(params json.RawMessage) (mcp.Level, error) {
+	level := mcp.Level(text(params, "level"))
+	if !slices.Contains(mcp.Levels, level) {
+		return "", invalidParams("logging/setLevel: params.level is not one of %v", mcp.Levels)
+	}
+	return level, nil
+}
+
 // severity returns how many levels are at least as severe as this one, itself included; 0 for a text
 // that is no level.
 func severity(level string) int {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -50,9 +51,9 @@ func (c *modernClient) connect(m *modernMeta) (*upstream, error) {
 	case c.server != nil:
 		return c.server, nil
 	}
-	c.offered = m.capabilities
+	c.offered = bytes.Clone(m.capabilities) // the rest of the request is not kept
 	server, _ := c.gateway.server(c.serverName)
-	u, err := c.gateway.connect(c, server, m.info, m.capabilities)
+	u, err := c.gateway.connect(c, server, bytes.Clone(m.info), c.offered)
 	c.server = u
 	return u, err
 }

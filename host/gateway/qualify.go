@@ -51,10 +51,57 @@ func (b *backend) withTaskIDs(object json.RawMessage) json.RawMessage {
 	if task := member(object, "task"); isObject(task) {
 		object = edit(object, change{"task", rename(task)})
 	}
-	if related := meta(object, metaRelatedTask); isObject(related) {
-		object = editMeta(object, change{metaRelatedTask, rename(related)})
-	}
+	object = editRelatedTask(object, func(id string) string { return taskID(b.server.Name, id) })
 	return eachOf(object, "tasks", rename)
+}
+
+// renameParams returns the params of a notification in the names of the aggregate.
+func (b *backend) renameParams(method string, params json.RawMessage) json.RawMessage {
+	if method == mcp.NotificationResourceUpdated {
+		params = b.aggregate.gateway.owners().qualifyMember(b.server.Name, params, "uri")
+	}
+	if bytes.Contains(params, []byte(`"taskId"`)) {
+		params = b.withTaskIDs(params)
+	}
+	return params
+}
+
+// renameQuestion returns the params of a request of the server in the names of the aggregate: the id of
+// the task that it is about, and its token for progress, which is another server's as well. All else that
+// may be an id is the client's own.
+func (b *backend) renameQuestion(params json.RawMessage) json.RawMessage {
+	if token := meta(params, mcp.MetaProgressToken); token != nil {
+		params = editMeta(params, change{mcp.MetaProgressToken, quote(taskID(b.server.Name, string(token)))})
+	}
+	return editRelatedTask(params, func(id string) string { return taskID(b.server.Name, id) })
+}
+
+// ownAnswer returns what a client has answered to renameQuestion, in the server's own words.
+func (b *backend) ownAnswer(result json.RawMessage) json.RawMessage {
+	return editRelatedTask(result, func(id string) string {
+		if server, own, ok := ownTaskID(id); ok && server == b.server.Name {
+			return own
+		}
+		return id
+	})
+}
+
+// editRelatedTask returns an object with another id of the task that it is about, if it is about one.
+func editRelatedTask(object json.RawMessage, rename func(string) string) json.RawMessage {
+	related := meta(object, metaRelatedTask)
+	id := text(related, "taskId")
+	if id == "" {
+		return object
+	}
+	return editMeta(object, change{metaRelatedTask, edit(related, change{"taskId", quote(rename(id))})})
+}
+
+// splitToken splits the token that renameQuestion has given to a client, in the params of its progress. ok
+// is false for any other.
+func splitToken(params json.RawMessage) (server string, token json.RawMessage, ok bool) {
+	server, own, ok := ownTaskID(text(params, "progressToken"))
+	token = json.RawMessage(own)
+	return server, token, ok && json.Valid(token)
 }
 
 // anyShared reports whether several servers list any one URI.

@@ -21,6 +21,12 @@ func withAsker(ctx context.Context, ask asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, ask)
 }
 
+// askerOf returns the asker of a request; nil without one.
+func askerOf(ctx context.Context) asker {
+	ask, _ := ctx.Value(askerKey{}).(asker)
+	return ask
+}
+
 // memberElicitation is the member of an elicitation in URL mode that names it
 // (2025-11-25/client/elicitation#url-mode-elicitation-requests).
 const memberElicitation = "elicitationId"
@@ -51,7 +57,7 @@ func Person(p *signin.Person) *signin.Person {
 // or one that shows no pages. A client that was asked and left is an error: the person is not asked
 // elsewhere.
 func showPage(ctx context.Context, page signin.Page) (shown bool, err error) {
-	ask, _ := ctx.Value(askerKey{}).(asker)
+	ask := askerOf(ctx)
 	if ask == nil {
 		return false, nil
 	}

@@ -1,0 +1,227 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// backend is what a client of the aggregate has of one server.
+type backend struct {
+	aggregate *aggregate
+	server    host.Server
+	params    json.RawMessage // the _meta, in an object, of the request that needed it first
+	ready     chan struct{}   // closed when the fields below are set
+
+	client  client
+	session *host.Session
+	err     error
+
+	// Guarded by the mu of the aggregate:
+	watching chan struct{} // of the watch under way, see watch; nil without one
+	telling  bool          // the server is being told a level
+	told     mcp.Level     // the newest that it has taken
+}
+
+// onlyMeta returns params of which a request of many megabytes keeps nothing else in memory.
+func onlyMeta(params json.RawMessage) json.RawMessage {
+	return edit(nil, change{"_meta", member(params, "_meta")})
+}
+
+// backend returns what the client has of a server. The request that needs it first brings it about: its
+// params say of which modern client the server is told, and its asker asks for a sign-in.
+func (a *aggregate) backend(ctx context.Context, server string, params json.RawMessage) (*backend, error) {
+	a.mu.Lock()
+	b := a.backends[server]
+	if b == nil {
+		if a.closed {
+			a.mu.Unlock()
+			return nil, internalError(errLeft)
+		}
+		entry, _ := a.gateway.server(server)
+		b = &backend{aggregate: a, server: entry, params: onlyMeta(params), ready: make(chan struct{})}
+		a.backends[server] = b
+		lasting := withAsker(a.ctx, askerOf(ctx))
+		a.running.Go(func() { b.begin(lasting) })
+	}
+	a.mu.Unlock()
+	select {
+	case <-b.ready:
+		return b, b.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// begin connects a backend. If that fails, the next request tries again.
+func (b *backend) begin(ctx context.Context) {
+	a := b.aggregate
+	b.client = a.gateway.newClient(a.ctx, a.era, backendChannel{b, a.channel}, a.principal, b.server.Name)
+	switch c := b.client.(type) {
+	case *legacyClient:
+		c.subscriptions.lists = true // those to lists are the backend's, see watch
+		if b.err = b.initialize(ctx, c); b.err == nil {
+			a.tellBackends(ctx, []*backend{b}, (*backend).tellLevel)
+		}
+	case *modernClient:
+		var u *upstream
+		m, _ := readMeta(b.params)
+		if u, b.err = c.connect(&m); b.err != nil {
+			b.err = a.gateway.clientError(b.err)
+		} else {
+			b.session = u.session
+		}
+	}
+	a.mu.Lock()
+	if b.err != nil {
+		delete(a.backends, b.server.Name)
+	}
+	left := a.closed
+	close(b.ready) // with mu held: leave and setLevel see the backend, or the backend sees what they have done
+	a.mu.Unlock()
+	if b.err != nil || left {
+		b.client.leave()
+		return
+	}
+	b.tellLevel() // which may be another by now
+	a.gateway.mergeSnapshot(b.server.Name, b.session.Snapshot())
+	a.refreshLists(b)
+}
+
+// initialize introduces the client to a server.
+func (b *backend) initialize(ctx context.Context, c *legacyClient) error {
+	a := b.aggregate
+	a.mu.Lock()
+	params := a.initializeParams
+	a.mu.Unlock()
+	id := quote("initialize")
+	c.handshake.arrived(id)
+	_, err := c.serve(ctx, &request{id: id, method: mcp.MethodInitialize, params: params, channel: c.channel})
+	c.handshake.finished(id)
+	if err == nil {
+		b.session = c.server.session
+	}
+	return err
+}
+
+// tellLevel has the server log at the level that the client asked for last, if that is news. A server
+// that does not log says so by its capabilities.
+func (b *backend) tellLevel() {
+	a := b.aggregate
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if b.telling {
+		return // what runs tells the newest
+	}
+	b.telling = true
+	for tried := b.told; tried != a.level; {
+		tried = a.level
+		a.mu.Unlock()
+		err := b.session.SetLevel(host.WithOptions(a.ctx, host.RequestOptions{Unattended: true}), tried)
+		a.mu.Lock()
+		if err == nil {
+			b.told = tried
+		}
+	}
+	b.telling = false
+}
+
+// connectedBackends returns the backends that are connected.
+func (a *aggregate) connectedBackends() (all []*backend) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.gateway.config.Servers {
+		if b := a.backends[s.Name]; b != nil && isClosed(b.ready) && b.err == nil {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// watch has the client hear of the lists of the server that change. It returns when the server has
+// agreed to report them, or has failed: then the next call tries again. It does not wait for long.
+func (b *backend) watch() {
+	a := b.aggregate
+	a.mu.Lock()
+	settled := b.watching
+	if settled == nil && !a.closed {
+		settled = make(chan struct{})
+		b.watching = settled
+		a.running.Go(func() { b.followLists(settled) })
+	}
+	a.mu.Unlock()
+	select {
+	case <-settled:
+	case <-time.After(heldUp):
+	case <-a.ctx.Done():
+	}
+}
+
+// followLists fetches the lists of the server that change, until the subscription to them ends. It
+// closes settled when there is one, or will be none.
+func (b *backend) followLists(settled chan struct{}) {
+	a, began := b.aggregate, time.Now()
+	s, err := b.session.Subscribe(a.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
+	close(settled)
+	if err == nil && time.Since(began) >= heldUp {
+		a.refreshLists(b) // which were fetched without a watch
+	}
+	for err == nil {
+		var changed mcp.Change
+		changed, err = s.Next(a.ctx)
+		if changed.Kind != mcp.Missed && a.era == mcp.Legacy && b.session.Info().Era == mcp.Legacy {
+			continue // the server has told the client of the backend itself
+		}
+		for _, n := range notifications(changed, s.Honoured()) {
+			b.listChanged(n.method)
+		}
+	}
+	if !errors.Is(err, host.ErrUnsupported) {
+		a.mu.Lock()
+		b.watching = nil
+		a.mu.Unlock()
+	}
+}
+
+// listChanged fetches the lists that a notification is about: the client hears of those that are another
+// than before. It reports whether there are any.
+func (b *backend) listChanged(method string) (any bool) {
+	for i := range listings {
+		if listings[i].changed == method {
+			any = true
+			b.aggregate.fetchList(b.server.Name, &listings[i], b.params)
+		}
+	}
+	return any
+}
+
+// backendChannel leads from a server to the client, in the names of the aggregate.
+type backendChannel struct {
+	*backend
+	over clientChannel
+}
+
+func (c backendChannel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	answer, err := c.over.ask(ctx, method, c.renameQuestion(params))
+	return c.ownAnswer(answer), err
+}
+
+func (c backendChannel) notify(ctx context.Context, method string, params json.RawMessage) error {
+	if method == mcp.NotificationAcknowledged || c.listChanged(method) {
+		return nil
+	}
+	return c.over.notify(ctx, method, c.renameParams(method, params))
+}
