@@ -108,6 +108,12 @@ func TestNoiseOnStdout(t *testing.T) {
 	if len(heard) > 0 {
 		t.Errorf("heard more: %+v", <-heard)
 	}
+	faulty := server("legacy")
+	faulty.Name = "faulty"
+	connect(t, h, faulty).CallTool(t.Context(), "surrogate", nil)
+	if got, want := <-heard, `malformed message: lone surrogate in a name at offset`; !strings.HasPrefix(got.Warning, want) {
+		t.Errorf("heard %+v, want %s…", got, want)
+	}
 }
 
 func check(t *testing.T, era, tool, want string, err error) {

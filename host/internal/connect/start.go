@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,8 @@ func (n *stdoutNoise) kept() []string {
 
 // dropped receives input that is no message. It keeps what a process writes to stdout during its
 // start, for the error if the start fails. If the start takes longer than noiseAfter, it warns of
-// the first line. It also warns of the first such line after the start.
+// the first line. It also warns of the first such line after the start, and
+// says of a message what is wrong with it.
 func (c *connection) dropped(why error, msg []byte) {
 	if c.server.Command == "" || !errors.Is(why, rpc.ErrMalformed) {
 		return
@@ -78,7 +80,13 @@ func (c *connection) dropped(why error, msg []byte) {
 		c.noisy.Do(func() { time.AfterFunc(noiseAfter, c.tellNoise) })
 		return
 	}
-	c.warned.Do(func() { c.warn(c.server.Name, crash.OnStdout(line())) })
+	c.warned.Do(func() {
+		text := crash.OnStdout(line())
+		if bytes.Contains(msg, []byte(`"jsonrpc"`)) { // it belongs there, and has a fault
+			text = fmt.Sprintf("%v: %q", why, cleantext.Line(line(), noiseLine))
+		}
+		c.warn(c.server.Name, text)
+	})
 }
 
 // tellNoise warns of the noise of a server that is still starting.
