@@ -15,7 +15,7 @@ import (
 )
 
 const addLong = `Add a server to your configuration: one of the MCP registry, by its name, one at a
-url, or a command behind "--". The entry is shown as it will be in the file, with the
+url, or a command after "--". The entry is shown as it will be in the file, with the
 command that it runs, and is written if you say yes. Comments and order of the file
 stay. -e NAME=VALUE gives it a variable, -e NAME one that it takes from the environment
 whenever it starts, and -H a header.
@@ -70,7 +70,7 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 		if hint := a.forgotten(cmd); hint != "" {
 			return exit.Usage(err, "%s", hint)
 		}
-		return exit.Usage(err, "usage: %s; a command goes behind --", cmd.UseLine())
+		return exit.Usage(err, "usage: %s; a command goes after --", cmd.UseLine())
 	case len(args) == 0:
 		return exit.Usage(errors.New("what to add is missing"), "usage: %s", cmd.UseLine())
 	default:

@@ -26,7 +26,7 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 		version = "latest"
 	}
 	if !registry.IsName(name) || version == "" {
-		return nil, exit.Usage(fmt.Errorf("%q is no name of a server in a registry, no url, and no command behind --", word),
+		return nil, exit.Usage(fmt.Errorf("%q is not the name of a server in a registry, a url, or a command after --", word),
 			"names are like io.github.user/weather; `wharf search %s` lists them", plain.Line(name))
 	}
 	c, err := a.registryAt(r.registry)
@@ -119,7 +119,7 @@ func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 	case kinds == "":
 		return nil, fmt.Errorf("the registry does not say how %s is run: %w", s.Name, host.ErrUnsupported)
 	}
-	return nil, exit.Usage(fmt.Errorf("%s is not to be had as %q", s.Name, prefer), "the registry has it as %s", plain.Line(kinds))
+	return nil, exit.Usage(fmt.Errorf("the registry does not have %s as %q", s.Name, prefer), "the registry has it as %s", plain.Line(kinds))
 }
 
 // answer takes the answers from the flags. It returns the variables and headers that the
@@ -155,7 +155,7 @@ func (r *addRequest) answer(n *inputs, wanted []registry.Input) (env, headers ma
 		i := slices.IndexFunc(wanted, func(in registry.Input) bool { return in.ID == id })
 		switch {
 		case !found:
-			return nil, nil, exit.Usage(fmt.Errorf("%q is not what is expected", word), "write --set INPUT=VALUE")
+			return nil, nil, exit.Usage(fmt.Errorf("%q has the wrong form", word), "write --set INPUT=VALUE")
 		case i < 0:
 			return nil, nil, unknownInput(id, wanted)
 		}

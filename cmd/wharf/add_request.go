@@ -38,7 +38,7 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 	}
 	s.Name = r.named(commandName(argv))
 	if len(r.headers)+len(r.set) > 0 {
-		return nil, exit.Usage(errors.New("a command has no headers, and nothing that --set could give"), "variables are given with -e NAME=VALUE")
+		return nil, exit.Usage(errors.New("a command takes neither -H nor --set"), "-e NAME=VALUE gives it a variable")
 	}
 	if filepath.Base(s.Command) != s.Command { // a relative path in the file counts from the folder of the file
 		if s.Command, err = filepath.Abs(s.Command); err != nil {
@@ -54,7 +54,7 @@ func (r *addRequest) url(address string) (*addition, error) {
 	s := remote(address)
 	s.Name = r.named(siteName(s.Name))
 	if len(r.env)+len(r.set) > 0 {
-		return nil, exit.Usage(errors.New("a url has no variables, and nothing that --set could give"), "headers are given with -H 'NAME: VALUE'")
+		return nil, exit.Usage(errors.New("a url takes neither -e nor --set"), "-H 'NAME: VALUE' gives it a header")
 	}
 	var err error
 	s.Headers, err = assigned(r.headers, ":", "-H 'NAME: VALUE'")
@@ -115,7 +115,7 @@ func assigned(words []string, between, form string) (map[string]string, error) {
 		name = strings.TrimSpace(name)
 		switch {
 		case name == "" || !found && between != "=":
-			return nil, exit.Usage(fmt.Errorf("%q is not what is expected", w), "write %s", form)
+			return nil, exit.Usage(fmt.Errorf("%q has the wrong form", w), "write %s", form)
 		case !found:
 			value = "${" + name + "}"
 		case between != "=":

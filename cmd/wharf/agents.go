@@ -18,7 +18,7 @@ Do:
   wharf read SERVER URI
   wharf prompt SERVER PROMPT key=value
   printf 'TOOL key=value\nTOOL key=value\n' | wharf shell SERVER
-A server without an entry: a url in place of SERVER, or its command behind "--".
+A server without an entry: a url in place of SERVER, or its command after "--".
 Each call starts a server and ends it; the lines of wharf shell share one, and
 its state.
 

@@ -23,7 +23,7 @@ type app struct {
 	outranked []string        // installed plugins that were warned of
 	server    string          // the server that the command is about, for errors
 	address   string          // its url, if it has no entry
-	adHoc     bool            // it is a command behind --
+	adHoc     bool            // it is a command after --
 	behind    []string        // the arguments of that command that look like one of our flags
 	recorders recorders       // of --trace and --record
 	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others

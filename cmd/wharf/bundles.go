@@ -53,7 +53,7 @@ func (a *app) forgetBundles(f *tomledit.File, was host.Server) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			a.Warn("the bundle stays behind: %v", err)
+			a.Warn("the bundle was not removed: %v", err)
 		}
 	}
 }

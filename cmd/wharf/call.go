@@ -117,7 +117,7 @@ func (a *app) noTool(words []string) error {
 		if in != "" {
 			tool += "(" + in
 		}
-		return exit.Usage(err, "%s", lineHint([]string{"wharf", "call", folder + "/" + file}, "a tool stands behind the address", append([]string{tool}, words...)))
+		return exit.Usage(err, "%s", lineHint([]string{"wharf", "call", folder + "/" + file}, "the tool comes after the address", append([]string{tool}, words...)))
 	}
 	return exit.Usage(err, "%s", aTool.lists(a))
 }
@@ -165,7 +165,7 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	c.awaitEvents() // the log of the call stands before its result
 	failed, err := c.app.printResult(result)
 	if err == nil && wrong != nil {
-		return exit.WithHint(wrong, "--no-validate takes results that do not fit")
+		return exit.WithHint(wrong, "--no-validate accepts results that do not fit")
 	}
 	if failed && err == nil {
 		err = c.explain(ctx, tool, known, &toolError{server: c.session.Name(), tool: tool})
@@ -209,7 +209,7 @@ func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err
 type named struct {
 	what   string
 	listed string // the hint for a server with an entry or an address
-	behind string // the hint for a server that is a command behind "--"
+	behind string // the hint for a server that is a command after "--"
 	line   string // the hint in a shell
 }
 
@@ -247,7 +247,7 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
 	}
 	if argv := c.app.argv; len(argv) > 1 && argv[1] == name && kind == aTool && c.app.shell == nil && slices.Contains(lineCommands, name) {
-		return exit.WithHint(err, lineHint([]string{"wharf", name, argv[0]}, "the command stands first", argv[2:]))
+		return exit.WithHint(err, lineHint([]string{"wharf", name, argv[0]}, "the command comes first", argv[2:]))
 	}
 	hint := kind.lists(c.app)
 	if kind == aTool && !c.app.CanAsk() { // servers may list tools that ask only to a client that they may ask
@@ -279,7 +279,7 @@ func (c *client) call(ctx context.Context, tool string, arguments args.Object) (
 		err = c.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: arguments}, &result)
 	}
 	if host.MaybeSent(err) {
-		err = exit.WithHint(err, strings.TrimSuffix("the server may have had it, and acted on it\n"+host.Hint(err), "\n"))
+		err = exit.WithHint(err, strings.TrimSuffix("the server may have received it, and acted on it\n"+host.Hint(err), "\n"))
 	}
 	return result, c.ended(err)
 }

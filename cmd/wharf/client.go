@@ -59,7 +59,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	}
 	switch name := a.nameBehind(); name { // of which servers have few
 	case "--timeout", "--json", "--output", "-o", "--no-validate":
-		a.Warn("%s stands behind --, so it is for %s; %s", name, plain.Word(server.Name), a.lineBefore())
+		a.Warn("%s comes after --, so it is for %s; %s", name, plain.Word(server.Name), a.lineBefore())
 	}
 	defer a.Busy("connecting to " + server.Name)()
 	defer time.AfterFunc(logAfter, log.Release).Stop()
@@ -84,7 +84,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 // person has to sign in and cannot be asked to, the error says so instead.
 func (a *app) explainDial(server host.Server, err error) error {
 	if a.behind != nil && errors.Is(err, host.ErrTimeout) {
-		err = exit.WithHint(err, fmt.Sprintf("%s stands behind --, so the server got it; %s", a.nameBehind(), a.lineBefore()))
+		err = exit.WithHint(err, fmt.Sprintf("%s comes after --, so the server got it; %s", a.nameBehind(), a.lineBefore()))
 	}
 	if line := runner(server.Command, server.Args); a.adHoc && line != nil && errors.Is(err, host.ErrUnreachable) {
 		before := a.argv[:max(0, slices.Index(a.argv, "--"))]

@@ -28,7 +28,7 @@ what keeps your secrets, whether the commands of your servers are found and thei
 variables are set, and which files of other clients there are. Nothing is started,
 and no secret is shown. The exit code is 2 when it finds a problem.
 
-With a SERVER, a url or a command behind -- it starts that as every command does, lists
+With a SERVER, a url or a command after -- it starts that as every command does, lists
 its tools, and says which step failed, and what to type next: its entry, the plugin,
 the command or the way to the address, the messages, the handshake, the tools. The exit
 code is that of the step.`,

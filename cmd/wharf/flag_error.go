@@ -159,11 +159,11 @@ func unknownFlag(err error) string {
 
 // addedBy maps flags of other programs to the way in which wharf add takes the same thing.
 var addedBy = map[string]string{
-	"--url":     "a url stands by itself: `wharf add --name NAME URL`",
+	"--url":     "a url needs no --: `wharf add --name NAME URL`",
 	"--command": commandBehind, "--args": commandBehind, "--arg": commandBehind,
 }
 
-const commandBehind = "a command goes behind --: `wharf add --name NAME -- COMMAND ARGUMENTS…`"
+const commandBehind = "a command goes after --: `wharf add --name NAME -- COMMAND ARGUMENTS…`"
 
 // argumentOf suggests an argument of a tool for a flag that does not exist: other programs take
 // --key value, Wharf takes key=value. A single letter behind a single hyphen stands for the only

@@ -54,7 +54,7 @@ func (f *flags) register(root *cobra.Command) {
 	global.Var(fileName{&f.save}, "save", "write images, audio and other bytes of a result to files in the folder `DIR`")
 	global.BoolVarP(&f.quiet, "quiet", "q", f.quiet, "print no warnings, no progress, and nothing of what servers write to their stderr")
 	global.BoolVar(&f.stderr, "stderr", f.stderr, "print what servers write to their stderr, also where all is well")
-	global.StringArrayVarP(&f.variables, "env", "e", nil, "a `VARIABLE` for a server behind --: NAME=VALUE, or NAME to pass on your own; may be given more than once")
+	global.StringArrayVarP(&f.variables, "env", "e", nil, "a `VARIABLE` for a server after --: NAME=VALUE, or NAME to pass on your own; may be given more than once")
 	global.StringArrayVarP(&f.headers, "header", "H", nil, "a `HEADER` for a server that is given by its url: 'Name: value'; may be given more than once")
 	global.BoolVar(&f.browser, "browser", false, "open the sign-in page in a browser even without a terminal")
 	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of the sign-in page and open nothing (default: $NO_BROWSER)")

@@ -41,7 +41,7 @@ The file imports the package host/mcp of Wharf and the standard library. New tak
 				name = packageName(c.session.Name())
 			}
 			if !token.IsIdentifier(name) || name == "_" {
-				return exit.Usage(fmt.Errorf("--package %q is no name of a package", name), "write a word of letters and digits")
+				return exit.Usage(fmt.Errorf("--package %q is not the name of a package", name), "write a word of letters and digits")
 			}
 			return c.generate(ctx, out, name, (*generate.Client).Go)
 		}),

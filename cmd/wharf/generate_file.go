@@ -35,7 +35,7 @@ func replaceGenerated(ctx context.Context, path string, text []byte, mode fs.Fil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	case err == nil && len(was) > 0 && !bytes.HasPrefix(was, append([]byte("//"), mark...)) && !bytes.HasPrefix(was, append([]byte("#!/bin/sh\n#"), mark...)):
-		return fmt.Errorf("%s is there already, is no generated client, and is left as it is", path)
+		return fmt.Errorf("%s is there already, and is left as it is: it is not a generated client", path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err

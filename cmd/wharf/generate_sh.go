@@ -18,7 +18,7 @@ func newGenerateSh(a *app) *cobra.Command {
 		Use: "sh SERVER | -- COMMAND…", Aliases: []string{"shell", "bash"}, Short: "Write a program for the shell",
 		Long: `Write a program for the shell that calls the tools of a server through wharf, which it
 finds in PATH: PROGRAM TOOL key=value. Without a tool it lists them, and TOOL --help shows
-one. Flags of wharf go behind the tool.
+one. Flags of wharf go after the tool.
 
 It names the server as you do here, with the whole path of its program, and the file of
 --config. It holds no values of variables, and no headers: what -e names is taken from the

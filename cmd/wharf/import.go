@@ -153,7 +153,7 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 		if !slices.ContainsFunc(items, func(i importItem) bool { return i.server.Name == name || i.Name == name }) {
 			for _, f := range found {
 				if f.Err == nil && f.File.LeftOut[name] != nil {
-					return nil, nil, exit.Usage(fmt.Errorf("server %q of %s cannot be copied: %w", name, f.ID, f.File.LeftOut[name]), "it stands in %s", f.Path)
+					return nil, nil, exit.Usage(fmt.Errorf("server %q of %s cannot be copied: %w", name, f.ID, f.File.LeftOut[name]), "it is in %s", f.Path)
 				}
 			}
 			err := fmt.Errorf("no client has a server %q", name)

@@ -194,5 +194,5 @@ func unknownInput(name string, wanted []registry.Input) error {
 	for _, in := range wanted {
 		known = append(known, in.ID)
 	}
-	return exit.Usage(fmt.Errorf("%s is nothing that this server takes", cleantext.Word(name)), "it takes %s", cleantext.Words(known))
+	return exit.Usage(fmt.Errorf("%s is not an input of this server", cleantext.Word(name)), "its inputs are %s", cleantext.Words(known))
 }

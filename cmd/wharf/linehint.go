@@ -52,7 +52,7 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 				if command, own := ownWords(rest); len(own) > 0 && len(names) == 0 && (cmd.Name() == "call" || cmd.Name() == "prompt") {
 					return nameHint(append(line, own...), "", append([]string{"--"}, command...))
 				}
-				return "a command goes behind --: " + cmd.CommandPath() + cmd.Use[at+2:] // it is not known which words are for wharf
+				return "a command goes after --: " + cmd.CommandPath() + cmd.Use[at+2:] // it is not known which words are for wharf
 			}
 			if command, err := words.Split(word); err == nil && len(rest) == 1 {
 				rest = command // in quotes, as one word
@@ -144,7 +144,7 @@ func (a *app) toolFirst(words []string) string {
 	line := slices.Clone(a.argv)
 	if len(words) > 1 && s.has(words[1]) && at+1 < len(line) && line[at+1] == words[1] {
 		line[at], line[at+1] = line[at+1], line[at]
-		return lineHint([]string{"wharf"}, "the server stands before the tool", line)
+		return lineHint([]string{"wharf"}, "the server comes before the tool", line)
 	}
 	name, _, _ := strings.Cut(words[0], "(")
 	for _, server := range s.names() {
@@ -194,13 +194,13 @@ func (a *app) isCommand(cmd *cobra.Command, word string, named string) bool {
 // without http://. Neither is a name that a registry is asked for.
 func (a *app) notInRegistry(cmd *cobra.Command, word string) error {
 	if strings.HasPrefix(word, "{") {
-		return exit.Usage(errors.New("an entry in JSON is not added"), "%s", elsewhere["add-json"])
+		return exit.Usage(errors.New("add takes no entry in JSON"), "%s", elsewhere["add-json"])
 	}
 	command, err := words.Split(word)
 	if err != nil || len(command) == 0 {
 		return nil
 	}
-	where, last := "a command goes behind --", append([]string{"--"}, command...)
+	where, last := "a command goes after --", append([]string{"--"}, command...)
 	_, missing := os.Stat(word)
 	var script []string
 	if len(command) == 1 && (missing == nil || !registry.IsName(word)) {
@@ -224,7 +224,7 @@ func (a *app) notInRegistry(cmd *cobra.Command, word string) error {
 		return nil
 	}
 	line := slices.DeleteFunc(slices.Clone(a.argv), func(w string) bool { return w == word })
-	return exit.Usage(fmt.Errorf("%q is no name of a server in a registry", word), "%s", lineHint(append([]string{"wharf"}, line...), where, last))
+	return exit.Usage(fmt.Errorf("%q is not the name of a server in a registry", word), "%s", lineHint(append([]string{"wharf"}, line...), where, last))
 }
 
 // isSite reports whether a word begins as an address does behind its scheme: with a name and a
@@ -259,12 +259,12 @@ const schemeMissing = "an address begins with http:// or https://"
 // nameHint returns a hint with the command line that was probably meant: line, --name and named
 // unless that is "", and last, which is a url, or "--" and a command.
 func nameHint(line []string, named string, last []string) string {
-	where := "a name goes behind --name"
+	where := "a name goes after --name"
 	switch {
 	case named == "":
-		where = "a command goes behind --"
+		where = "a command goes after --"
 	case last[0] == "--":
-		where = "a command goes behind --, and its name behind --name"
+		where = "a command goes after --, and its name after --name"
 	}
 	if named != "" {
 		line = append(line, "--name", named)

@@ -1,6 +1,6 @@
 // Wharf calls tools on MCP servers from the command line.
 //
-// A server is named in the user's configuration, given on the spot behind "--",
+// A server is named in the user's configuration, given on the spot after "--",
 // or the one called demo, which is part of the program:
 //
 //	wharf tools demo

@@ -83,7 +83,7 @@ func (a *app) explainBuild(o pluginbuild.Options, err error) error {
 		fmt.Fprint(a.Err, output)
 		return exit.Usage(err, "")
 	case errors.As(err, new(*pluginbuild.ToolchainError)):
-		return exit.Usage(err, "--toolchain local builds with the Go that is here, if one is; the bytes are then its own")
+		return exit.Usage(err, "--toolchain local builds with the Go of this machine; another Go may make another file")
 	case errors.Is(err, pluginbuild.ErrNoGo):
 		return exit.Usage(err, "%s", buildScript(o.Dir))
 	case errors.As(err, new(*fs.PathError)):

@@ -82,7 +82,7 @@ func (r *installRequest) nameExtra() error {
 	if plugins.Builtin()[r.Source] != nil {
 		return exit.Usage(fmt.Errorf("%s is a part of wharf, and is there already", r.Source), "`wharf plugin extras` lists the plugins that are not")
 	}
-	hint := "`wharf plugin extras` lists the names; a file that has no dot goes by ./NAME"
+	hint := "`wharf plugin extras` lists the names; write ./NAME for a file whose name has no dot"
 	if near := meant(r.Source, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 	}

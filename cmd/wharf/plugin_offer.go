@@ -239,7 +239,7 @@ func (a *app) warnShadowed(name string) {
 	}
 	for other, p := range s.plugins {
 		if strings.EqualFold(other, name) && p.File != "" {
-			a.Warn("[plugins.%s] in %s goes before it", tomlKey(other), s.path)
+			a.Warn("[plugins.%s] in %s is used in its place", tomlKey(other), s.path)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func pasteClients() (ids []string) {
 func (a *app) printConfig(id, name string, words, lacks []string) error {
 	at := slices.Index(pasteClients(), id)
 	if at < 0 {
-		return exit.Usage(fmt.Errorf("--print-config %q: no such client is known", id), "the clients are %s", strings.Join(pasteClients(), ", "))
+		return exit.Usage(fmt.Errorf("--print-config %q: wharf knows no such client", id), "the clients are %s", strings.Join(pasteClients(), ", "))
 	}
 	program, err := os.Executable()
 	if err != nil {

@@ -168,7 +168,7 @@ func (r *reference) environment() {
 		}
 	}
 	r.printf("\nA server that is a process gets these variables of yours, those of its `env` and `env_file`, and no others.\n" +
-		"`-e NAME` passes one more to a server behind `--`.\n\n")
+		"`-e NAME` passes one more to a server after `--`.\n\n")
 	process := "host/internal/capability/process"
 	r.printf("- Linux and macOS: `%s`, and those that begin with `LC_`\n", strings.Join(r.sources.texts(r.t, process, "unixNames"), "`, `"))
 	r.printf("- Windows: `%s`\n\n", strings.Join(r.sources.texts(r.t, process, "windowsNames"), "`, `"))

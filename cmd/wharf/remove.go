@@ -108,9 +108,9 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 	case !found:
 		err = s.unknownServer(name)
 	case other.Project != nil:
-		err = exit.Usage(fmt.Errorf("the server %q is not of your own configuration", name), "it is in %s, which wharf only reads", other.Project.Path())
+		err = exit.Usage(fmt.Errorf("the server %q is not in your own configuration", name), "it is in %s, which wharf only reads", other.Project.Path())
 	default:
-		err = exit.Usage(fmt.Errorf("the server %q is not in %s", name, f.Path), "it is always there")
+		err = exit.Usage(fmt.Errorf("the server %q is not in %s", name, f.Path), "it is part of wharf")
 	}
 	return nil, host.Server{}, err
 }

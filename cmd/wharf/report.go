@@ -37,7 +37,7 @@ func (a *app) withFlags(hint string, err error) string {
 	case !a.adHoc:
 		return hint
 	case len(names) == 0:
-		return strings.ReplaceAll(hint, "those in env in its entry", "those behind -e")
+		return strings.ReplaceAll(hint, "those in env in its entry", "those that -e gives")
 	}
 	return fmt.Sprintf("it says that it needs %s, which your shell has; if it may have that, add -e %s before the --",
 		strings.Join(names, ", "), strings.Join(names, " -e "))

@@ -186,7 +186,7 @@ func TestHintAtHeaders(t *testing.T) {
 		app  *app
 		want string
 	}{
-		{&app{server: "crm", address: "https://crm.example/mcp"}, "behind -H"},
+		{&app{server: "crm", address: "https://crm.example/mcp"}, "after -H"},
 		{&app{server: "crm"}, `into its entry, as headers = {"X-API-Key" = "…"}`},
 	} {
 		if _, hint := tt.app.errorText(refused); !strings.Contains(hint, tt.want) || strings.Count(hint, "that goes") != 1 {

@@ -16,7 +16,7 @@ import (
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.
 
-Servers are named in your configuration, given on the spot behind "--", or the
+Servers are named in your configuration, given on the spot after "--", or the
 one called demo, which is always there:
 
   wharf tools demo
@@ -47,7 +47,7 @@ func newRoot(a *app) *cobra.Command {
 			f := &a.flags
 			a.Quiet, a.OneLine = f.quiet, f.output == formatRaw
 			if f.json && a.shell == nil && (f.output == formatText || f.output == formatMarkdown) {
-				a.Warn("--output %s is meant, and not --json", f.output)
+				a.Warn("--output %s is used, and not --json", f.output)
 			}
 			f.json = f.json || f.output == formatJSON || f.output == formatRaw
 		},
@@ -93,7 +93,7 @@ func newRoot(a *app) *cobra.Command {
 // and configured names only, so that a mistyped command stays an error.
 func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		return exit.Usage(errors.New("a command behind -- needs tools or call before it"), "%s", a.beforeDash(cmd, args[:dash]))
+		return exit.Usage(errors.New("a command after -- needs tools or call before it"), "%s", a.beforeDash(cmd, args[:dash]))
 	}
 	if len(args) == 0 {
 		return cmd.Help()
@@ -121,7 +121,7 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	return a.runCall(cmd, args)
 }
 
-// beforeDash returns the command line that was probably meant if a command stands behind --, and
+// beforeDash returns the command line that was probably meant if a command comes after --, and
 // no command of wharf before it. words are those before the --.
 func (a *app) beforeDash(root *cobra.Command, words []string) string {
 	behind := a.argv[min(slices.Index(a.argv, "--")+1, len(a.argv)):]
@@ -134,7 +134,7 @@ func (a *app) beforeDash(root *cobra.Command, words []string) string {
 		return nameHint([]string{"wharf", "add"}, words[2], append([]string{"--"}, behind...))
 	case s.has(a.dotted(words)[0]) && !slices.ContainsFunc(behind, func(word string) bool { return strings.HasPrefix(word, "-") }):
 		line := slices.DeleteFunc(slices.Clone(a.argv), func(word string) bool { return word == "--" })
-		return lineHint([]string{"wharf"}, "no -- stands before an argument", line)
+		return lineHint([]string{"wharf"}, "an argument needs no -- before it", line)
 	case s.has(a.dotted(words)[0]):
 		return "a text that begins with - is given by name: key=-…"
 	case args.IsKey(strings.SplitN(words[0], "(", 2)[0]) && !slices.Contains(subcommands(root), words[0]):

@@ -258,7 +258,7 @@ func (s *settings) unknownServer(name string) error {
 	if strings.ContainsAny(name, ":/") {
 		return exit.Usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
 	}
-	return exit.Usage(err, "`wharf servers` lists the servers; a command goes behind --")
+	return exit.Usage(err, "`wharf servers` lists the servers; a command goes after --")
 }
 
 // from returns the file that an entry comes from.

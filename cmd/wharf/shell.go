@@ -203,7 +203,7 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 	case argv[0] == "help" || argv[0] == "?":
 		return s.do(ctx, append(argv[1:], "--help"))
 	case strings.HasPrefix(argv[0], "-"): // any command of the program might follow
-		return exit.Usage(fmt.Errorf("%s: expected a tool, or one of the commands of the shell", cleantext.Word(argv[0])), "write flags behind it")
+		return exit.Usage(fmt.Errorf("%s: expected a tool, or one of the commands of the shell", cleantext.Word(argv[0])), "write flags after it")
 	case !slices.Contains(lineCommands, argv[0]):
 		tool := strings.TrimPrefix(argv[0], s.client.entry.Name+".") // as in wharf SERVER.TOOL
 		argv = append([]string{"call", tool}, argv[1:]...)

@@ -132,11 +132,11 @@ func refusesSaved(server string) string {
 	return plain.Name(server, plain.NameColumns) + " refuses the API key or token that is saved for it."
 }
 
-// placeOfHeader says where the person has to write a header for the server: behind -H, or in its
+// placeOfHeader says where the person has to write a header for the server: after -H, or in its
 // entry.
 func (a *app) placeOfHeader() string {
 	if a.address != "" {
-		return "behind -H, as 'X-API-Key: …'"
+		return "after -H, as 'X-API-Key: …'"
 	}
 	return `into its entry, as headers = {"X-API-Key" = "…"}`
 }

@@ -65,12 +65,12 @@ func TestTypedToken(t *testing.T) {
 		says                 string
 		kept                 bool
 	}{
-		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept; it answered: no key\nhint: `wharf login " + s.URL + "/mcp` asks for another; if the server wants a key in a header of its own, that goes behind -H, as 'X-API-Key: …'\n", false},
+		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept; it answered: no key\nhint: `wharf login " + s.URL + "/mcp` asks for another; if the server wants a key in a header of its own, that goes after -H, as 'X-API-Key: …'\n", false},
 		{"tools", "/mcp", "bad", "good", exit.CodeSignIn, "refuses the API key or token that you typed; it is not kept; it answered: no key\n", false},
 		{"tools", "/mcp", "bad", "good", exit.CodeSignIn, "127.0.0.1 answered:\n│ no key\n", false},
 		{"tools", "/mcp", "", "good", exit.CodeSignIn, "error: 127.0.0.1 wants a sign-in, and there is no terminal to sign in at; it answered: no key\n", false},
 		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "127.0.0.1 answered:\n│ no key\n", false},
-		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "\nIt is sent as a Bearer token; if the server wants a key in a header of its own, that goes behind -H, as 'X-API-Key: …'.\nWhat you type", false},
+		{"login", "/mcp", "bad", "good", exit.CodeSignIn, "\nIt is sent as a Bearer token; if the server wants a key in a header of its own, that goes after -H, as 'X-API-Key: …'.\nWhat you type", false},
 		{"tools", "/mcp", "two words", "good", exit.CodeSignIn, "error: sign in to 127.0.0.1: auth provider oauth: what was typed is no token", false},
 		{"login", "/forbidden", "good", "good", exit.CodeDenied, "HTTP 403: not you\n", false},
 		{"login", "/mcp", "good", "good", exit.CodeOK, "Signed in to 127.0.0.1.\n", true},

@@ -17,7 +17,7 @@ import (
 )
 
 // target returns the server that a command line is about, and the remaining words for the
-// command. The server is a command line behind "--", or the first word is its name or its url.
+// command. The server is a command line after "--", or the first word is its name or its url.
 func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, error) {
 	if a.shell != nil {
 		return a.shell.entry, args, nil
@@ -31,7 +31,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 		return server, args[:dash], err
 	}
 	if len(args) == 0 {
-		return host.Server{}, nil, exit.Usage(errors.New("SERVER is missing"), "name a server (see `wharf servers`), or give a command behind --")
+		return host.Server{}, nil, exit.Usage(errors.New("SERVER is missing"), "name a server (see `wharf servers`), or give a command after --")
 	}
 	if address, ok := atAddress(args[0]); ok {
 		server := remote(address)
@@ -50,7 +50,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 			hint = a.toolFirst(args)
 		}
 		if cmd.Name() == "read" && strings.Contains(args[0], "://") {
-			hint = "a server stands before the uri: `wharf read SERVER " + plain.ShellWord(args[0]) + "`"
+			hint = "the server comes before the uri: `wharf read SERVER " + plain.ShellWord(args[0]) + "`"
 		}
 		if hint != "" {
 			return server, nil, exit.Usage(err, "%s", hint)
@@ -92,7 +92,7 @@ func (a *app) lineBefore() string {
 	behind := a.argv[dash+1:]
 	at := slices.Index(behind, a.behind[0])
 	line := slices.Concat(a.argv[:dash], a.behind, []string{"--"}, behind[:at], behind[at+len(a.behind):])
-	return a.redacted(lineHint([]string{"wharf"}, "if it is for wharf, it stands before", line))
+	return a.redacted(lineHint([]string{"wharf"}, "if it is for wharf, write it before --", line))
 }
 
 // dotted splits a first word SERVER.TOOL, if SERVER is configured and the whole word is not.
@@ -115,7 +115,7 @@ func (a *app) dotted(words []string) []string {
 // equip gives a server the variables and headers of the flags.
 func (f *flags) equip(server *host.Server) error {
 	if server.Command == "" && len(f.variables) > 0 {
-		return exit.Usage(errors.New("-e is for a command behind --: a server at a url has no variables"), "-H gives it headers")
+		return exit.Usage(errors.New("-e is for a command after --: a server at a url has no variables"), "-H gives it headers")
 	}
 	if server.Command != "" && len(f.headers) > 0 {
 		return exit.Usage(errors.New("-H is for a server at a url: a command has no headers"), "-e gives it variables")
@@ -149,7 +149,7 @@ func (f *flags) equip(server *host.Server) error {
 // adHoc returns the server that a command line starts. Its name is that of the program.
 func adHoc(argv []string) (host.Server, error) {
 	if len(argv) == 0 || argv[0] == "" {
-		return host.Server{}, exit.Usage(errors.New("the command behind -- is missing"), "write -- COMMAND ARGUMENTS…")
+		return host.Server{}, exit.Usage(errors.New("the command after -- is missing"), "write -- COMMAND ARGUMENTS…")
 	}
 	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
 	return host.Server{Name: name, Command: argv[0], Args: argv[1:]}.Literal(), nil

@@ -143,7 +143,7 @@ func (a *app) approvalSummary(p trust.Approval) string {
 
 // otherHash is the error of a server whose hash is not that of --trust-hash.
 func otherHash(p trust.Approval) error {
-	return exit.WithHint(fmt.Errorf("%w: its hash is another than that of --trust-hash", &trust.UnapprovedError{Approval: p}),
+	return exit.WithHint(fmt.Errorf("%w: its hash is not that of --trust-hash", &trust.UnapprovedError{Approval: p}),
 		"`wharf trust show "+plain.Word(p.Server)+"` shows what it does, and its hash")
 }
 

@@ -29,7 +29,7 @@ func (a *app) runTrustRevoke(ctx context.Context, t *trust.Store, args []string)
 	case err != nil:
 		return err
 	case n == 0:
-		return exit.Usage(fmt.Errorf("nothing was decided about %q", word), "`wharf trust list` shows what was; a server of another project goes by the path of its file")
+		return exit.Usage(fmt.Errorf("nothing was decided about %q", word), "`wharf trust list` shows what was; name a server of another project by the path of its file")
 	}
 	fmt.Fprintf(a.Err, "%d forgotten.\n", n)
 	return nil

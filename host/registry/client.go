@@ -65,7 +65,7 @@ func (c *Client) Close() { c.fetcher.Close() }
 // decides what runs.
 func (c *Client) Version(ctx context.Context, name, version string) (*Listing, error) {
 	if !IsName(name) {
-		return nil, configError("names are like io.github.user/weather; `wharf search WORD` lists them", "%q is no name of a server in a registry", cleantext.Line(name, 200))
+		return nil, configError("names are like io.github.user/weather; `wharf search WORD` lists them", "%q is not the name of a server in a registry", cleantext.Line(name, 200))
 	}
 	var a answer
 	err := c.get(ctx, "/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(version), url.Values{"include_deleted": {"true"}}, &a)

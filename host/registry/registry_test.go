@@ -110,8 +110,8 @@ func TestUnusable(t *testing.T) {
 		`{"registryType": "snap", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}}`:      "is not known here",
 
 		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", "transport": {"type": "streamable-http", "url": "http://localhost:80"}}`:                          "listens",
-		`{"registryType": "npm", "identifier": "--eval=x", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                                           "no name of a package",
-		`{"registryType": "npm", "identifier": "https://evil.example/x.tgz", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                         "no name of a package",
+		`{"registryType": "npm", "identifier": "--eval=x", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                                           "not the name of a package",
+		`{"registryType": "npm", "identifier": "https://evil.example/x.tgz", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                         "not the name of a package",
 		`{"registryType": "npm", "identifier": "x", "version": "latest", "transport": {"type": "stdio"}}`:                                                                 "no exact version",
 		`{"registryType": "npm", "identifier": "x", "version": "^1.0", "transport": {"type": "stdio"}}`:                                                                   "no exact version",
 		`{"registryType": "npm", "identifier": "x", "version": "1", "transport": {"type": "stdio"}}`:                                                                      "no exact version",
@@ -126,7 +126,7 @@ func TestUnusable(t *testing.T) {
 		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", ` + stdio + `"runtimeArguments": [{"type": "positional", "value": "evil"}]}`:                      "expects the package",
 		`{"registryType": "pypi", "identifier": "x", "version": "1.0.0", ` + stdio + `"runtimeArguments": [{"type": "positional", "valueHint": "any"}]}`:                  "expects the package",
 		`{"registryType": "oci", "identifier": "ghcr.io/a/b", "transport": {"type": "stdio"}}`:                                                                            "no tag",
-		`{"registryType": "oci", "identifier": "--privileged", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                                       "no name of a package",
+		`{"registryType": "oci", "identifier": "--privileged", "version": "1.0.0", "transport": {"type": "stdio"}}`:                                                       "not the name of a package",
 		`{"registryType": "npm", "identifier": "x", "version": "1.0.0", ` + stdio + `"packageArguments": [{"type": "spread", "value": "evil"}]}`:                          "unknown type",
 	} {
 		if o := described(t, "packages", text); !strings.Contains(o.Unusable, says) {

@@ -151,7 +151,7 @@ func (p *Package) spec(kind string, r runner) (string, error) {
 	base, err := url.Parse(p.RegistryBaseURL)
 	switch {
 	case len(id) > 500 || !r.identifier.MatchString(id):
-		return "", fmt.Errorf("%.80q is no name of a package of type %s", p.Identifier, kind)
+		return "", fmt.Errorf("%.80q is not the name of a package of type %s", p.Identifier, kind)
 	case err != nil || p.RegistryBaseURL != "" && r.hosts != nil && !slices.Contains(r.hosts, strings.ToLower(base.Host)):
 		return "", fmt.Errorf("it is published at %.80q, and a package of the same name at %s would run instead", p.RegistryBaseURL, r.hosts[0])
 	case kind == "oci" && !strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@"):

@@ -96,7 +96,7 @@ func apart(words []string, i int) error {
 	case !given || !strings.HasSuffix(key, "=") || pair || strings.Contains(word, "=") || strings.HasPrefix(word, "{"):
 		return nil
 	}
-	return exit.Usage(fmt.Errorf("argument %q: its value is to stand behind the =, without a blank", plain.Clip(key, 40)), "write %s", plain.ShellWord(plain.Clip(key+word, 80)))
+	return exit.Usage(fmt.Errorf("argument %q: its value must come right after the =", plain.Clip(key, 40)), "write %s", plain.ShellWord(plain.Clip(key+word, 80)))
 }
 
 func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string) error {
@@ -177,7 +177,7 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 	switch {
 	case word.json:
 	case found && known && text == "":
-		return Value{}, exit.Usage(fmt.Errorf("argument %q: its value is to stand behind the colon, without a blank", plain.Clip(key, 40)+":"), "write %s:VALUE; %[1]s= is an empty text", plain.Clip(key, 40))
+		return Value{}, exit.Usage(fmt.Errorf("argument %q: its value must come right after the colon", plain.Clip(key, 40)+":"), "write %s:VALUE; %[1]s= is an empty text", plain.Clip(key, 40))
 	case found && known:
 		return bareValue{text: strings.TrimLeft(text, " ")}.under(key), nil
 	case known:
@@ -247,7 +247,7 @@ func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text 
 	}
 	base, err := parseObject(text)
 	if file, found := strings.CutPrefix(text, "@"); err != nil && found {
-		return exit.Usage(fmt.Errorf("%s: %w", from, err), "a file goes by stdin: --args - < %s", plain.ShellWord(file))
+		return exit.Usage(fmt.Errorf("%s: %w", from, err), "give a file on stdin: --args - < %s", plain.ShellWord(file))
 	}
 	if err != nil && strings.HasPrefix(text, "{") && len(text) > 2 && !strings.Contains(text, `"`) {
 		return exit.Usage(fmt.Errorf("%s: %w", from, err), `JSON has double quotes, and single quotes keep them from the shell: '{"message": "hello"}'`)

@@ -122,7 +122,7 @@ func TestColonAndBlank(t *testing.T) {
 	if object, err := args.Build("t", json.RawMessage(`{"properties":{"text":{"type":"string"}}}`), true); err != nil || string(object["text"]) != `"a: b "` {
 		t.Errorf("%s, %v", object["text"], err)
 	}
-	if _, err := Read(t.Context(), nil, "@a b.json", nil); err == nil || exit.HintOf(err) != "a file goes by stdin: --args - < 'a b.json'" {
+	if _, err := Read(t.Context(), nil, "@a b.json", nil); err == nil || exit.HintOf(err) != "give a file on stdin: --args - < 'a b.json'" {
 		t.Errorf("%v: %s", err, exit.HintOf(err))
 	}
 	for word, want := range map[string]string{"{message:hello}": "JSON has double quotes, and", "{'message': 'x'}": "JSON has double quotes, and", `{"a"}`: "expected a JSON object"} {
@@ -181,8 +181,8 @@ func TestBareWords(t *testing.T) {
 		{`{"properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}`, "(1,2,3)", `argument "3": tool "t" takes 2 arguments, and each has a value already; write [a=…] [b=…]`},
 		{`{"type":"object"}`, "1", `argument "1": tool "t" takes no arguments; if it takes one all the same, write key=value`},
 		{`{"type":"object","additionalProperties":true}`, "1", `argument "1": tool "t" names no arguments; if it takes one all the same, write key=value`},
-		{two, "a: x b:2", `argument "a:": its value is to stand behind the colon, without a blank; write a:VALUE; a= is an empty text`},
-		{one, "text:", `argument "text:": its value is to stand behind the colon, without a blank; write text:VALUE; text= is an empty text`},
+		{two, "a: x b:2", `argument "a:": its value must come right after the colon; write a:VALUE; a= is an empty text`},
+		{one, "text:", `argument "text:": its value must come right after the colon; write text:VALUE; text= is an empty text`},
 	} {
 		words := strings.Fields(test.words)
 		call := Call{}
@@ -208,13 +208,13 @@ func TestBareWords(t *testing.T) {
 // A value that blanks have split from its key is no argument of its own.
 func TestApart(t *testing.T) {
 	for words, want := range map[string]string{
-		"message = hello":     `argument "message=": its value is to stand behind the =, without a blank; write message=hello`,
-		"a=1 message =":       `argument "message=": its value is to stand behind the =, without a blank; write message=…`,
-		"message =hello":      `argument "message=": its value is to stand behind the =, without a blank; write message=hello`,
-		"message= hello":      `argument "message=": its value is to stand behind the =, without a blank; write message=hello`,
-		"url= http://x":       `argument "url=": its value is to stand behind the =, without a blank; write url=http://x`,
+		"message = hello":     `argument "message=": its value must come right after the =; write message=hello`,
+		"a=1 message =":       `argument "message=": its value must come right after the =; write message=…`,
+		"message =hello":      `argument "message=": its value must come right after the =; write message=hello`,
+		"message= hello":      `argument "message=": its value must come right after the =; write message=hello`,
+		"url= http://x":       `argument "url=": its value must come right after the =; write url=http://x`,
 		"n:= [1]":             `argument "n:=": not JSON: it is empty; for plain text write n=…`,
-		"n := [1]":            `argument "n:=": its value is to stand behind the =, without a blank; write 'n:=[1]'`,
+		"n := [1]":            `argument "n:=": its value must come right after the =; write 'n:=[1]'`,
 		"message= other=b":    "",
 		"message= other:b":    "",
 		`message= {"a":1}`:    "",

@@ -82,7 +82,7 @@ func readPair(text string) (pair []byte, after string, err error) {
 	key, value, found := strings.Cut(text, ":")
 	if word, given, equals := strings.Cut(first, "="); equals && IsKey(strings.TrimSpace(word)) {
 		return nil, "", &wrongPair{fmt.Sprintf("expected key: value, got %q", plain.Clip(first, 40)),
-			fmt.Sprintf("a colon stands behind a key: %s: %s", strings.TrimSpace(word), plain.Clip(strings.TrimSpace(given), 40))}
+			fmt.Sprintf("a colon comes after a key: %s: %s", strings.TrimSpace(word), plain.Clip(strings.TrimSpace(given), 40))}
 	}
 	if key = strings.Trim(strings.TrimSpace(key), `"`); !found || key == "" {
 		return nil, "", &wrongPair{fmt.Sprintf("expected a JSON value, or key: value, got %q", plain.Clip(text, 40)), inQuotes("", first)}
@@ -100,7 +100,7 @@ func readPair(text string) (pair []byte, after string, err error) {
 func inQuotes(key, text string) string {
 	text = strings.TrimSpace(text)
 	if bare := strings.Trim(text, "'"); bare != "" && !strings.ContainsAny(bare, "\"'{}[]()") {
-		return "a text stands in double quotes: " + key + plain.Quote(plain.Clip(bare, 40))
+		return "write a text in double quotes: " + key + plain.Quote(plain.Clip(bare, 40))
 	}
 	return ""
 }

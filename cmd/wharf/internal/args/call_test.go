@@ -48,9 +48,9 @@ func TestReadCall(t *testing.T) {
 // TestHintsOfCalls: what a person probably meant is what the hint says.
 func TestHintsOfCalls(t *testing.T) {
 	for word, want := range map[string]string{
-		"opt(limit=5, q: 1)": "a colon stands behind a key: limit: 5",
-		"opt(q: 'hello')":    `a text stands in double quotes: q: "hello"`,
-		"opt(a b, 1)":        `a text stands in double quotes: "a b"`,
+		"opt(limit=5, q: 1)": "a colon comes after a key: limit: 5",
+		"opt(q: 'hello')":    `write a text in double quotes: q: "hello"`,
+		"opt(a b, 1)":        `write a text in double quotes: "a b"`,
 		"opt(q: [1)":         `write opt("text", 1) or opt(key: "text", other: 1), in quotes of the shell`,
 		"opt(limit: 5":       "write 'opt(limit: 5)'",
 	} {

@@ -225,7 +225,7 @@ func (f *Field) choose(text string) (any, error) {
 		at = slices.IndexFunc(f.options, func(o Option) bool { return strings.EqualFold(o.Title, text) })
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("%q is none of them; want a number from 1 to %d", plain.Clip(text, 60), len(f.options))
+		return nil, fmt.Errorf("%q is not one of them; want a number from 1 to %d", plain.Clip(text, 60), len(f.options))
 	}
 	return f.options[at].Value, nil
 }

@@ -54,7 +54,7 @@ func TestTakeAnswer(t *testing.T) {
 		{`{"type":"string","enum":["red","blue"],"enumNames":["Red","Blue"]}`, "2", "blue"},
 		{`{"type":"string","enum":["red","blue"],"enumNames":["Red","Blue"]}`, "RED", "red"},
 		{`{"type":"string","enum":["2","1"]}`, "1", "2"}, // the number in the list
-		{`{"type":"string","enum":["2","1"]}`, "3", wrong(`"3" is none of them; want a number from 1 to 2`)},
+		{`{"type":"string","enum":["2","1"]}`, "3", wrong(`"3" is not one of them; want a number from 1 to 2`)},
 		{`{"type":"array","items":{"anyOf":[{"const":"a","title":"One"},{"const":"b","title":"Two"}]}}`, "two, 1,,b", []string{"b", "a"}},
 		{`{"type":"array","items":{"enum":["a","b"]},"minItems":2}`, "a", wrong("1 are too few; want 2 or more")},
 		{`{"type":"array","items":{"enum":["a","b"]},"maxItems":1}`, "a,b", wrong("2 are too many; want 1 or fewer")},
