@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -13,14 +14,17 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestInterop runs testdata/interop against servers as people use them. It
-// wants a folder with a node_modules in it, which holds the three servers of
-// the specification's authors, and node in the PATH:
+// wants a folder with a node_modules in it, which holds servers and clients, and
+// node in the PATH:
 //
-//	npm install --prefix servers @modelcontextprotocol/server-{everything,filesystem,memory}
+//	npm install --prefix servers PACKAGE…
 //	WHARF_INTEROP=$PWD/servers go test -run Interop ./cmd/wharf
+//
+// The packages are those of .ci/run.
 func TestInterop(t *testing.T) {
 	dir := os.Getenv("WHARF_INTEROP")
 	if dir == "" {
@@ -37,6 +41,9 @@ func TestInterop(t *testing.T) {
 	stateless := &mcp.StreamableHTTPOptions{Stateless: true}
 	runScripts(t, filepath.Join("testdata", "interop"), []string{
 		"SERVERS=" + servers,
+		"NODE=" + packagedNode(t, dir),
+		"INSPECTOR=" + filepath.Join(servers, "inspector", "clients", "launcher", "build", "index.js"),
+		"MCPORTER=" + filepath.Join(servers, "..", "mcporter", "dist", "cli.js"),
 		"BRIDGE=" + besideModules(t, dir, filepath.Join("testdata", "bridge")),
 		"EVERYTHING_HTTP=" + startNode(t, everything, "streamableHttp") + "/mcp",
 		"EVERYTHING_SSE=" + startNode(t, everything, "sse") + "/sse",
@@ -44,6 +51,44 @@ func TestInterop(t *testing.T) {
 		"GO_STATELESS=" + listen(t, "tcp", "127.0.0.1:0", stateless),
 		"GO_UNIX=" + listen(t, "unix", filepath.Join(t.TempDir(), "mcp.sock"), nil) + "#/mcp",
 	})
+}
+
+// packagedNode returns the path of node that a folder has as a package: some want a newer one than
+// others.
+func packagedNode(t *testing.T, dir string) string {
+	t.Helper()
+	nodes, err := filepath.Glob(filepath.Join(dir, "node_modules", "node-*", "bin", "node"))
+	if err != nil || len(nodes) != 1 {
+		t.Fatalf("%s has not one package of node: %q, %v", dir, nodes, err)
+	}
+	return nodes[0]
+}
+
+// serveHTTP starts `wharf serve` with a configuration, and sets GATEWAY to where all servers are one,
+// and TOKEN to what clients send: serve FILE. It ends with the script.
+func serveHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: serve FILE")
+	}
+	cmd := exec.Command("wharf", "serve", "--http", "0", "--config", ts.MkAbs(args[0]))
+	cmd.Env = os.Environ()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "PATH", "BRIDGE"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait()
+	})
+	var all []served
+	ts.Check(json.NewDecoder(stdout).Decode(&all))
+	token, err := os.ReadFile(all[0].Token)
+	ts.Check(err)
+	ts.Setenv("GATEWAY", all[0].URL)
+	ts.Setenv("TOKEN", strings.TrimSpace(string(token)))
 }
 
 // besideModules copies scripts to a new folder below that with the node_modules which they import.

@@ -136,6 +136,7 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			"plainsite": plainSite,
 			"registry":  serveRegistry,
 			"restate":   restate,
+			"serve":     serveHTTP,
 			"sign":      signFile,
 			"site":      site,
 		},

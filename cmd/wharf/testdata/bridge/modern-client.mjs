@@ -1,8 +1,8 @@
 // A client of the modern era, on the official SDK of that era. Its arguments are the command line
-// of a server.
-import { Client } from "@modelcontextprotocol/client";
+// of a server, or the URL of one, to which it sends the token in TOKEN.
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { run } from "./scenario.mjs";
+import { open, run } from "./scenario.mjs";
 
 const client = new Client(
   { name: "modern-client", version: "1.0.0" },
@@ -12,8 +12,7 @@ client.setRequestHandler("elicitation/create", async () => ({ action: "accept", 
 client.setRequestHandler("sampling/createMessage", async () => ({ model: "m", role: "assistant", content: { type: "text", text: "4" } }));
 client.setRequestHandler("roots/list", async () => ({ roots: [{ uri: "file:///work" }] }));
 
-const [command, ...args] = process.argv.slice(2);
-await client.connect(new StdioClientTransport({ command, args, env: process.env, stderr: "inherit" }));
+await client.connect(open(StdioClientTransport, StreamableHTTPClientTransport));
 let level;
 await run(client, {
   call: (name, args, options) => client.callTool({ name, arguments: args, ...(level && { _meta: { "io.modelcontextprotocol/logLevel": level } }) }, options),

@@ -1,16 +1,25 @@
-// What a client of either era does with a server behind a bridge. It prints a line for each thing
-// that came, for the test to compare.
+// What a client of either era does with a server behind a bridge or a gateway. It prints a line for
+// each thing that came, for the test to compare. Where the server is one of several, its tools and
+// prompts have names that begin with PREFIX.
+const prefix = process.env.PREFIX ?? "";
 const say = (what, value) => console.log(`${what}: ${value}`);
 const textOf = (result) => result.content.map((part) => part.text).join(" ");
 
+// open returns what brings the client to the server of the command line.
+export function open(Stdio, HTTP) {
+  const [command, ...args] = process.argv.slice(2);
+  if (command.startsWith("http:")) return new HTTP(new URL(command), { requestInit: { headers: { Authorization: `Bearer ${process.env.TOKEN}` } } });
+  return new Stdio({ command, args, env: process.env, stderr: "inherit" });
+}
+
 export async function run(client, on) {
-  const call = async (name, args = {}, options = {}) => textOf(await on.call(name, args, options));
+  const call = async (name, args = {}, options = {}) => textOf(await on.call(prefix + name, args, options));
   say("server", client.getServerVersion()?.name);
   say("tools", (await client.listTools()).tools.map((tool) => tool.name).sort().join(" "));
   say("resources", (await client.listResources()).resources.map((r) => r.uri).join(" "));
   say("read", (await client.readResource({ uri: "note://one" })).contents[0].text);
   say("prompts", (await client.listPrompts()).prompts.map((p) => p.name).join(" "));
-  say("prompt", (await client.getPrompt({ name: "greet" })).messages[0].content.text);
+  say("prompt", (await client.getPrompt({ name: `${prefix}greet` })).messages[0].content.text);
   say("echo", await call("echo", { message: "hello" }));
   say("ask", await call("ask"));
   say("think", await call("think"));

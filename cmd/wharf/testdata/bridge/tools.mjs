@@ -4,8 +4,8 @@ import * as z from "zod";
 export function register(server, text, on) {
   server.registerTool("echo", { description: "says what it is told", inputSchema: on.schema({ message: z.string() }) }, async ({ message }) => text(message));
   let release;
-  const released = new Promise((done) => { release = done; });
   server.registerTool("count", { description: "tells of progress, and returns when release was called", inputSchema: on.schema({}) }, async (_, extra) => {
+    const released = new Promise((done) => { release = done; });
     await on.progress(extra, 1, 2);
     await released;
     return text("counted");
@@ -18,12 +18,11 @@ export function register(server, text, on) {
     await on.log(extra, "warning", "a line");
     return text("noted");
   });
-  let tell;
-  const cancelled = new Promise((done) => { tell = done; });
+  let cancelled;
   server.registerTool("wait", { description: "waits until it is cancelled", inputSchema: on.schema({}) }, async (_, extra) => {
+    cancelled = new Promise((done) => on.signal(extra).addEventListener("abort", () => done("the wait was cancelled")));
     await on.progress(extra, 1, 2);
-    await new Promise((done) => on.signal(extra).addEventListener("abort", done));
-    tell("the wait was cancelled");
+    await cancelled;
     return text("too late");
   });
   server.registerTool("cancelled", { description: "returns when wait was cancelled", inputSchema: on.schema({}) }, async () => text(await cancelled));
