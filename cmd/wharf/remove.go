@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,41 +31,51 @@ func newRemove(a *app) *cobra.Command {
 					return err
 				}
 			}
+			var removed []changed
+			var err error
 			for i, name := range names {
 				if slices.Contains(names[:i], name) {
 					continue
 				}
-				if err := a.runRemove(cmd.Context(), name, yes); err != nil {
-					return err
+				var one changed
+				if one, err = a.runRemove(cmd.Context(), name, yes); err != nil {
+					break
 				}
+				removed = append(removed, one)
 			}
-			return nil
+			switch {
+			case a.forPeople() || len(removed) == 0:
+				return err
+			case len(names) == 1:
+				return a.PrintJSON(removed[0])
+			}
+			return errors.Join(a.PrintJSON(removed), err)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
 
-func (a *app) runRemove(ctx context.Context, name string, yes bool) error {
+func (a *app) runRemove(ctx context.Context, name string, yes bool) (removed changed, err error) {
 	f, s, err := a.ownServer(name)
 	if err != nil {
-		return err
+		return removed, err
 	}
 	text, err := tomledit.Remove(f.Text, "servers", name)
 	if err != nil {
-		return exit.Usage(err, "")
+		return removed, exit.Usage(err, "")
 	}
 	above := a.StyleErr(term.Bold, a.Own("This would be removed from %s:", cleantext.Visible(f.Path)))
 	lines, whole := removedLines(string(f.Text), string(text))
 	rows := a.Quote(strings.Join(lines, "\n"), wholeEntry, "")
 	if !whole { // of an inline table, which has others in the same line
 		if rows, err = a.entryRows(s); err != nil {
-			return err
+			return removed, err
 		}
 	}
 	above += rows
 	if err := a.agreeTo(ctx, above, "Remove it? yes, [n]o: ", yes); err != nil {
-		return fmt.Errorf("remove %s: %w", name, err)
+		return removed, fmt.Errorf("remove %s: %w", name, err)
 	}
 	var again func() ([]byte, error)
 	if yes {
@@ -77,17 +88,14 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) error {
 		}
 	}
 	if err := writeOwn(ctx, f, text, again); err != nil {
-		return err
+		return removed, err
 	}
 	if err := a.forgetSecrets(ctx, f, s); err != nil {
-		return err
+		return removed, err
 	}
 	a.forgetBundles(f, s)
 	fmt.Fprint(a.Err, a.Own("%s is removed.", plain.Name(name, plain.NameColumns)))
-	if a.forPeople() {
-		return nil
-	}
-	return a.PrintJSON(changed{Name: name, File: f.Path, State: "removed"})
+	return changed{Name: name, File: f.Path, State: "removed"}, nil
 }
 
 // ownServer returns an entry of the user's own file.
