@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
@@ -180,6 +182,54 @@ func TestRelayKeepsBytes(t *testing.T) {
 			}
 			if faults < relayCases/5 {
 				t.Errorf("%d errors in %d cases", faults, relayCases)
+			}
+		})
+	}
+}
+
+// TestBarePathKeepsBytes sends the same cases to the same server, as a client of a gateway before it,
+// and compares whole messages.
+func TestBarePathKeepsBytes(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []string{"legacy", "2026-07-28"} {
+		t.Run(protocol, func(t *testing.T) {
+			entry := server("generator")
+			entry.Protocol = protocol
+			g, err := gateway.New(newHost(t, host.Config{}), gateway.Config{Servers: []host.Server{entry}, Bare: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			ours, theirs := net.Pipe()
+			defer theirs.Close()
+			go g.ServeConn(t.Context(), ours)
+			answers := bufio.NewReaderSize(theirs, 1<<20)
+			send := func(id, method, params string) string {
+				fmt.Fprintf(theirs, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params)
+				answer, err := answers.ReadString('\n')
+				if err != nil {
+					t.Fatal(err)
+				}
+				return answer
+			}
+			meta := ""
+			if protocol == "legacy" {
+				send(`"i"`, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+			} else {
+				meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` +
+					`"io.modelcontextprotocol/clientCapabilities":{}}`
+			}
+			for n := range relayCases {
+				c := generate(n)
+				want := `"result":` + c.result
+				if c.fault != "" {
+					want = `"error":` + c.fault
+				}
+				want = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`+"\n", n, want)
+				params := strings.TrimSuffix(c.params, "}") + meta + "}"
+				if got := send(strconv.Itoa(n), "x/generated", params); got != want {
+					t.Fatalf("case %d, sent %s:\ngot  %swant %s", n, params, got, want)
+				}
 			}
 		})
 	}
