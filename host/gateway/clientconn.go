@@ -82,6 +82,7 @@ type clientConn struct {
 
 	mu     sync.Mutex
 	client client // nil while the era is open
+	left   bool   // no client is made any more
 }
 
 func newClientConn(ctx context.Context, g *Gateway, serverName string) *clientConn {
@@ -117,7 +118,7 @@ func (c *clientConn) Admit(in *rpc.Incoming) {
 	c.turns.take(in.Arrival())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.client == nil {
+	if c.client == nil && !c.left {
 		if era := eraOf(in.Method, in.Params); era != "" {
 			c.client = c.gateway.newClient(c.ctx, era, peerChannel{conn: c}, rand.Text(), c.serverName)
 		}
@@ -193,11 +194,14 @@ func (c *clientConn) inputEnded() {
 	}
 }
 
+// leave ends what the client has begun. It waits for the sessions of the client to close.
 func (c *clientConn) leave() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.client != nil {
-		c.client.leave()
+	c.left = true
+	client := c.client
+	c.mu.Unlock()
+	if client != nil {
+		client.leave()
 	}
 }
 
