@@ -289,8 +289,8 @@ func (c *legacyClient) subscribe(ctx context.Context, u *upstream, r *request) (
 	return empty, nil
 }
 
-// follow tells the client of the changes of a subscription until it ends. A legacy server tells of
-// them itself, unless they were missed.
+// follow tells the client of the changes of a subscription until that ends. A legacy server tells of
+// its changes itself, unless they were missed.
 func (c *legacyClient) follow(u *upstream, s *host.Subscription) {
 	for {
 		changed, err := s.Next(c.ctx)

@@ -20,6 +20,7 @@ type listenStreams struct {
 	opening int             // how many are not acknowledged yet
 	open    []*listenStream // those that are
 	changed chan struct{}   // closed, and replaced, when one of these changes
+	named   int             // resources and tasks that all streams name
 }
 
 // listenStream is one stream: the request of the client, and the subscription that it became.
@@ -53,6 +54,11 @@ func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (jso
 		return nil, err
 	}
 	r.turn.pass() // the stream stays open
+	named := len(filter.URIs) + len(filter.Tasks)
+	if !c.streams.reserve(named) {
+		return nil, errSubscriptions
+	}
+	defer c.streams.reserve(-named)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := c.streams.subscribe(ctx, u, r, filter)
@@ -78,6 +84,18 @@ func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (jso
 		return nil, context.Cause(ctx)
 	}
 	return r.withSubscriptionID(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
+}
+
+// reserve counts the resources and tasks that another stream names. It reports false, and counts none,
+// if there would be more than a client may name.
+func (all *listenStreams) reserve(more int) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if more > 0 && all.named+more > maxSubscriptions {
+		return false
+	}
+	all.named += more
+	return true
 }
 
 // subscribe makes the subscription of a stream and acknowledges the stream. The subscription is nil

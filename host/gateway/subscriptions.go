@@ -25,7 +25,13 @@ type legacySubscriptions struct {
 // maxSubscriptions is how many resources a client may subscribe to at once.
 const maxSubscriptions = 1000
 
-// begin runs do, which follows the lists, unless it runs already. It runs again after an error.
+var errSubscriptions = &rpc.Error{
+	Code:    mcp.CodeInternalError,
+	Message: fmt.Sprintf("the client has subscribed to %d resources, which is the most", maxSubscriptions),
+}
+
+// begin runs do, which follows the lists, unless it runs already, or has found that the server has none
+// that change.
 func (l *legacySubscriptions) begin(do func() error) (begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,7 +40,7 @@ func (l *legacySubscriptions) begin(do func() error) (begun bool) {
 	}
 	l.lists = true
 	l.running.Go(func() {
-		if err := do(); err != nil && !errors.Is(err, host.ErrUnsupported) {
+		if err := do(); !errors.Is(err, host.ErrUnsupported) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.lists = false
@@ -43,22 +49,33 @@ func (l *legacySubscriptions) begin(do func() error) (begun bool) {
 	return true
 }
 
-// add keeps a subscription to a resource, which follow follows. If there is one already, add closes
-// the new one.
+// add keeps a subscription to a resource, until follow has returned, which tells the client of its
+// changes. It takes the place of an older one, which may have ended: a server can refuse to subscribe
+// again when it was connected anew.
 func (l *legacySubscriptions) add(uri string, s *host.Subscription, follow func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	older := l.resources[uri]
 	switch {
-	case l.closed, l.resources[uri] != nil:
+	case l.closed:
 		return s.Close()
+	case older != nil:
+		older.Close()
 	case len(l.resources) == maxSubscriptions:
 		s.Close()
-		return &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("the client has subscribed to %d resources, which is the most", maxSubscriptions)}
+		return errSubscriptions
 	case l.resources == nil:
 		l.resources = make(map[string]*host.Subscription)
 	}
 	l.resources[uri] = s
-	l.running.Go(follow)
+	l.running.Go(func() {
+		follow()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.resources[uri] == s {
+			delete(l.resources, uri)
+		}
+	})
 	return nil
 }
 
@@ -72,7 +89,7 @@ func (l *legacySubscriptions) end(uri string) {
 	}
 }
 
-// close ends all subscriptions, whose session is closed already.
+// close returns when no subscription is followed any more. The session is closed already, which ends them.
 func (l *legacySubscriptions) close() {
 	l.mu.Lock()
 	l.closed = true
