@@ -52,7 +52,7 @@ type callTable struct {
 
 	mu      sync.Mutex
 	closed  bool
-	lastKey uint64
+	lastKey uint64          // of a question, among those that the client is asked
 	calls   []*parkableCall // oldest first
 	waiting []*question     // that no call could take
 }
@@ -106,8 +106,7 @@ func (t *callTable) startCall(u *upstream, c *parkableCall, m *modernMeta) error
 	}
 	ctx, cancel := context.WithCancelCause(t.client.ctx)
 	c.cancel = cancel
-	t.lastKey++
-	c.id = t.lastKey
+	c.id = t.client.gateway.lastCall.Add(1)
 	t.calls = append(t.calls, c)
 	waiting := t.waiting
 	t.waiting = nil

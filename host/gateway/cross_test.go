@@ -106,15 +106,15 @@ func modernClientOfLegacyServer(t *testing.T) {
 	}
 	c.send(retry("2", `"$k":{"roots":[1e400]}`, "$state"))
 	srv.want(`{"jsonrpc":"2.0","id":"early","result":{"roots":[1e400]}}`)
-	c.want(`{"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"$l":{"method":"elicitation/create","params":{"message":"?","x":1e400}}},"requestState":"$more"}}`)
+	c.want(`{"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"$second":{"method":"elicitation/create","params":{"message":"?","x":1e400}}},"requestState":"$more"}}`)
 
 	// A client that does not answer is asked again; an old state is refused.
 	c.send(retry("3", ``, "$more"))
-	c.want(`{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","inputRequests":{"$m":{"method":"elicitation/create","params":{"message":"?","x":1e400}}},"requestState":"$last"}}`)
+	c.want(`{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","inputRequests":{"$third":{"method":"elicitation/create","params":{"message":"?","x":1e400}}},"requestState":"$last"}}`)
 	c.send(retry("4", ``, "$more"))
 	c.want(`{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"requestState was used before"}}`)
 
-	c.send(retry("5", `"$m":{"action":"accept"}`, "$last"))
+	c.send(retry("5", `"$third":{"action":"accept"}`, "$last"))
 	srv.want(`{"jsonrpc":"2.0","id":"s","result":{"action":"accept"}}`)
 	srv.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":2}}`,
 		`{"jsonrpc":"2.0","id":$a,"result":{"content":[],"resultType":"odd"}}`)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -45,6 +46,7 @@ type Gateway struct {
 	sealer  *stateSealer
 	servers serverCache
 
+	lastCall atomic.Uint64 // numbers the calls that can be parked, of all clients: a requestState names one
 	parkTime time.Duration // how long a client may take to answer a question
 
 	ctx     context.Context // ends with Close

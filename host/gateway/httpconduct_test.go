@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -274,5 +275,63 @@ func TestModernClientsByCapabilities(t *testing.T) {
 		}
 	}
 	for range first.lines { // it has ended, and its place was taken
+	}
+}
+
+// A gateway that ends before a server has answered says so to the client that opens a session.
+func TestInitializeIsCutOff(t *testing.T) {
+	s := newSite(t, legacy)
+	answered := make(chan *answer)
+	go func() { answered <- s.post(initialize("0", legacy, `{}`)) }()
+	s.server().read()
+	if err := s.gateway.Close(); err != nil {
+		t.Error(err)
+	}
+	if a := <-answered; a.StatusCode != 503 || a.Header.Get("Retry-After") == "" || a.Header.Get("Mcp-Session-Id") != "" {
+		t.Errorf("%d %v", a.StatusCode, a.Header)
+	}
+}
+
+// parked has the call of a modern client that offers so much parked by a question of a legacy server. It returns the result that asks the client, and the server.
+func (s *site) parked(offered string) (result string, srv *end) {
+	s.t.Helper()
+	asked := make(chan *end)
+	go func() {
+		srv := newEnd(s.t, "server", <-s.servers, map[string]string{})
+		srv.greet(legacy)
+		srv.want(`{"jsonrpc":"2.0","id":$call,"method":"prompts/get","params":{"name":"t"}}`)
+		srv.send(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}`)
+		asked <- srv
+	}()
+	result = s.getPrompt(offered, "")
+	return result, <-asked
+}
+
+// getPrompt asks for a prompt for a modern client, and returns the response.
+func (s *site) getPrompt(offered, more string) string {
+	s.t.Helper()
+	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"t",`+modernMeta(offered, "")+more+`}}`, modernHeaders("prompts/get", "Mcp-Name: t")...)
+	body, _ := io.ReadAll(a.Body)
+	return string(body)
+}
+
+var requestState = regexp.MustCompile(`"requestState":"([^"]+)"`)
+
+// A requestState names one call of all clients: those that offer something else have calls of their
+// own, perhaps the same.
+func TestStateOfAnotherClient(t *testing.T) {
+	s := newSite(t, legacy)
+	const one, other = `{"sampling":{}}`, `{"sampling":{},"roots":{}}`
+	first, _ := s.parked(one)
+	s.parked(other)
+	state := requestState.FindStringSubmatch(first)
+	if state == nil {
+		t.Fatal(first)
+	}
+	if got := s.getPrompt(other, `,"requestState":"`+state[1]+`"`); !strings.Contains(got, "requestState has expired") {
+		t.Errorf("the other client got %s", got)
+	}
+	if got := s.getPrompt(one, `,"requestState":"`+state[1]+`"`); !strings.Contains(got, `"input_required"`) {
+		t.Errorf("its own client got %s", got)
 	}
 }

@@ -45,24 +45,23 @@ func (h *handler) initialize(x *httpExchange, body []byte) {
 	defer h.releaseClient(&s.keptClient)
 	st, box := s.newStream()
 	s.peer.Deliver(st.number, body, true)
-	failed := true
+	var answer []event
 	select {
 	case <-box.wake:
-		// The first message is the answer: before it nothing is sent to a client.
-		if open, _ := s.client(); open {
-			x.w.Header().Set(headerSessionID, s.id)
-			failed = false
-		}
-		events, _ := box.take()
-		for _, e := range events {
-			if newClientWriter(x.w).writeMessage(http.StatusOK, e.text) != nil {
-				failed = true
-			}
-		}
+		answer, _ = box.take() // of one message: before the answer nothing is sent to a client
 	case <-x.r.Context().Done():
 	case <-s.ctx.Done():
 	}
-	if failed { // the client does not know of it
+	open := false
+	if len(answer) == 0 {
+		x.busy("the session has ended before initialize was answered: send it again")
+	} else {
+		if open, _ = s.client(); open {
+			x.w.Header().Set(headerSessionID, s.id)
+		}
+		open = newClientWriter(x.w).writeMessage(http.StatusOK, answer[0].text) == nil && open
+	}
+	if !open { // the client does not know of it
 		h.evict(&s.keptClient)
 	}
 }
