@@ -37,7 +37,7 @@ func BenchmarkCall(b *testing.B) {
 }
 
 // benchClient connects a client to a server that repeats params.
-func benchClient(b *testing.B) (*bufio.Reader, io.Writer) {
+func benchClient(b testing.TB) (*bufio.Reader, io.Writer) {
 	h, err := host.New(b.Context(), host.Config{
 		Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), Files: map[string]config.Plugin{"socket": {Name: "socket", File: socketFile}},
 		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){
