@@ -206,7 +206,7 @@ func callRaw(out *bufio.Writer, r request) {
 	answer := func(text string) {
 		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, good(text))
 	}
-	switch name := r.Params.Name; name {
+	switch name := strings.ReplaceAll(r.Params.Name, "_", " "); name { // names of an aggregate have no spaces
 	case "mute":
 	case "echo":
 		answer(r.Params.Arguments.Message)
