@@ -69,7 +69,7 @@ var arrows = map[string][]string{
 	"plugins":                     {},
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
-	"host/gateway":                {"abi", "host", "host/mcp", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp"},
+	"host/gateway":                {"abi", "host", "host/mcp", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", flock, xsys + below},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/config":                 {toml, yaml, "host/cleantext", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
@@ -158,8 +158,9 @@ var walls = map[string][]string{
 	// server, and the examples have peers of their own to talk to. The client
 	// of the conformance suite plays the browser of the person who signs in. The program
 	// that --sampler names is the user's own, and gets nothing but the request; so is the
-	// editor, which gets a path.
-	"net":              {"cmd/wharf/internal/listener", "host/internal/capability" + below, "host/internal/egress", "examples" + below},
+	// editor, which gets a path. The gateway listens, and connects to nothing but a socket that it is
+	// about to replace.
+	"net":              {"host/gateway", "cmd/wharf/internal/listener", "host/internal/capability" + below, "host/internal/egress", "examples" + below},
 	"net/http" + below: {"host/gateway", "cmd/wharf/internal/listener", "host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest"},
 	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/elicit", "cmd/wharf/internal/editor", "examples" + below, "internal/testenv"},
 

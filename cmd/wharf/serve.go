@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -18,29 +20,49 @@ import (
 	"github.com/wharf-mcp/wharf/host/gateway"
 )
 
+// maxClients is how many clients the socket serves at once.
+const maxClients = 64
+
+// addresses are where clients reach the servers; "" is nowhere.
+type addresses struct{ http, socket string }
+
 func newServe(a *app) *cobra.Command {
-	var address, printFor string
+	var (
+		at       addresses
+		printFor string
+	)
 	cmd := &cobra.Command{
-		Use:   "serve",
+		Use:   "serve [--unix [PATH]] [--http ADDRESS]",
 		Short: "Be all your servers as one, for editors and agents",
 		Long: `Serve MCP clients: all your servers as one, where tools and prompts are called
 SERVER__NAME, whatever transport and sign-in each server needs. A server is started when a
 client first needs it. Clients of any revision of the protocol reach servers of any.
 
-Without --http the client is the program that starts this one, on stdin and stdout: it
+Without an address the client is the program that starts this one, on stdin and stdout: it
 ends when stdin ends, or when that program does.
+
+With --unix clients come to a unix socket, in a folder that no other user can reach, and
+speak as on stdin and stdout. It serves 64 at once, and only programs of your own user.
 
 With --http clients come over Streamable HTTP, to /mcp, and at a path of its own to each
 server as it is. ADDRESS is a port, or an address of this machine and a port; port 0 is
 any that is free. Clients send the header Authorization: Bearer, with a token that is made
 at the first start and kept in a file that only you can read. Pages of a browser are
-refused, unless they are of this machine. It ends when it is interrupted.
+refused, unless they are of this machine.
+
+With an address it ends when it is interrupted.
 
 --print-config prints what to paste into the configuration of a client that starts it.`,
-		Example: "  wharf serve --print-config=claude\n  wharf serve --http 7777",
-		Args:    cobra.NoArgs,
+		Example: "  wharf serve --print-config=claude\n  wharf serve --http 7777\n  wharf serve --unix",
+		Args:    cobra.MaximumNArgs(1),
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+		if len(words) > 0 && (!cmd.Flags().Changed("unix") || at.socket != ownSocket) {
+			return exit.Usage(fmt.Errorf("serve takes no word %q", words[0]), "all servers are served as one; for one server: `wharf bridge SERVER`")
+		}
+		if len(words) > 0 {
+			at.socket = words[0]
+		}
 		s, err := a.load()
 		switch {
 		case err != nil:
@@ -51,65 +73,155 @@ refused, unless they are of this machine. It ends when it is interrupted.
 				return err
 			}
 			return a.printConfig(printFor, "wharf", append([]string{"serve"}, file...), nil)
-		case cmd.Flags().Changed("http"):
-			return a.serveHTTP(cmd.Context(), s.wanted(), address)
+		case cmd.Flags().Changed("http"), cmd.Flags().Changed("unix"):
+			return a.serveListening(cmd.Context(), s.wanted(), gateway.Config{}, at)
 		case a.InTTY:
 			return exit.Usage(errors.New("serve talks to a program on stdin and stdout, and stdin is a terminal"),
 				"`wharf serve --print-config=CLIENT` prints what an editor starts it with; over HTTP: `wharf serve --http 7777`")
 		}
 		return a.serveStarter(cmd.Context(), s.wanted(), gateway.Config{})
 	}
-	cmd.Flags().StringVar(&address, "http", "", "listen at `ADDRESS` of this machine")
+	cmd.Flags().Var(givenText{&at.http}, "http", "listen at `ADDRESS` of this machine")
+	cmd.Flags().Var(givenText{&at.socket}, "unix", "listen at a unix socket, at `PATH` if one follows, else in a folder of your own")
+	cmd.Flags().Lookup("unix").NoOptDefVal = ownSocket
 	printsConfig(cmd, &printFor)
 	return cmd
 }
 
-// serveHTTP serves clients over HTTP until it is interrupted.
-func (a *app) serveHTTP(ctx context.Context, servers []host.Server, address string) error {
+// givenText is the value of a flag that may not be empty: the variable of a script that gives it may
+// be unset.
+type givenText struct{ text *string }
+
+func (g givenText) Type() string   { return "" }
+func (g givenText) String() string { return "" }
+
+func (g givenText) Set(text string) error {
+	if text == "" {
+		return errors.New("expected a text that is not empty")
+	}
+	*g.text = text
+	return nil
+}
+
+// ownSocket stands for the path of socketPath.
+const ownSocket = "own"
+
+// socketPath returns where the socket is if the user names no path.
+func socketPath() (string, error) {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "wharf", "serve.sock"), nil
+	}
+	dir, err := serveFolder()
+	return filepath.Join(dir, "serve.sock"), err
+}
+
+// serveFolder returns the folder of files that clients need to reach this program.
+func serveFolder() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return exit.Usage(err, "the token of the clients is kept in your own configuration folder")
+		return "", exit.Usage(err, "what clients need to reach this program is kept in your own configuration folder")
 	}
-	principal, file, err := gateway.Bearer(filepath.Join(dir, "wharf", "serve"))
-	if err != nil {
-		return err
-	}
-	return a.serveClients(ctx, servers, gateway.Config{Principal: principal}, func(g *gateway.Gateway, served []host.Server) error {
-		l, err := listener.HTTP(ctx, address)
-		switch {
-		case errors.Is(err, listener.ErrElsewhere):
-			return exit.Usage(fmt.Errorf("--http %s: %w", address, err),
-				"only addresses of this machine are served, such as 127.0.0.1:7777; from elsewhere, come through ssh -L")
-		case err != nil:
-			return exit.Usage(fmt.Errorf("--http %s: %w", address, err), "ADDRESS is a port that is free, such as 7777, or 127.0.0.1:7777")
+	return filepath.Join(dir, "wharf", "serve"), nil
+}
+
+// serveListening serves the clients that come to addresses until it is interrupted.
+func (a *app) serveListening(ctx context.Context, servers []host.Server, c gateway.Config, at addresses) error {
+	var file string
+	if at.http != "" {
+		dir, err := serveFolder()
+		if err != nil {
+			return err
 		}
-		if err := a.tellServed(l.Addr().String(), file, served); err != nil {
-			l.Close()
+		if c.Principal, file, err = gateway.Bearer(dir); err != nil {
+			return err
+		}
+	}
+	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, served []host.Server) error {
+		l, err := at.listen(ctx)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		if err := a.tellServed(l, file, served); err != nil {
 			return err
 		}
 		a.endless = true
-		return listener.Serve(ctx, l, g.Handler(), func() { g.Close() })
+		ctx, end := context.WithCancelCause(ctx)
+		var running sync.WaitGroup
+		if l.HTTP != nil {
+			running.Go(func() { end(listener.Serve(ctx, l.HTTP, g.Handler(), func() { g.Close() })) })
+		}
+		if l.Socket != nil {
+			running.Go(func() {
+				end(listener.Clients(ctx, l.Socket, maxClients, func(ctx context.Context, client io.ReadWriteCloser) {
+					if err := g.ServeConn(ctx, client); err != nil && ctx.Err() == nil {
+						a.Warn("the connection of a client broke: %v", err)
+					}
+				}))
+			})
+		}
+		running.Wait()
+		return context.Cause(ctx)
 	})
+}
+
+// listen listens at the addresses. The caller closes the listeners.
+func (at addresses) listen(ctx context.Context) (l listener.Set, err error) {
+	if at.http != "" {
+		l.HTTP, err = listener.HTTP(ctx, at.http)
+		switch {
+		case errors.Is(err, listener.ErrElsewhere):
+			return l, exit.Usage(fmt.Errorf("--http %s: %w", at.http, err),
+				"only addresses of this machine are served, such as 127.0.0.1:7777; from elsewhere, come through ssh -L")
+		case err != nil:
+			return l, exit.Usage(fmt.Errorf("--http %s: %w", at.http, err), "ADDRESS is a port that is free, such as 7777, or 127.0.0.1:7777")
+		}
+	}
+	if at.socket == "" {
+		return l, nil
+	}
+	path := at.socket
+	if path == ownSocket {
+		path, err = socketPath()
+	}
+	if err == nil {
+		l.Socket, err = gateway.ListenUnix(path)
+	}
+	if err != nil {
+		l.Close()
+		return l, exit.Usage(fmt.Errorf("--unix: %w", err), "")
+	}
+	return l, nil
 }
 
 // served is how the JSON output shows a server that clients reach. Without a name it is all servers
 // as one.
 type served struct {
-	Name  string `json:"name,omitempty"`
-	URL   string `json:"url"`
-	Token string `json:"token_file"`
+	Name   string `json:"name,omitempty"`
+	URL    string `json:"url,omitempty"`
+	Token  string `json:"token_file,omitempty"`
+	Socket string `json:"socket,omitempty"`
 }
 
 // tellServed prints where clients reach what.
-func (a *app) tellServed(address, file string, servers []host.Server) error {
-	all := "http://" + address + "/mcp"
-	list, rows := []served{{URL: all, Token: file}}, plain.Table{{"NAME", "URL"}, {"(all as one)", all}}
-	for _, server := range servers {
-		at := (&url.URL{Scheme: "http", Host: address, Path: "/mcp/" + server.Name}).String()
-		list = append(list, served{server.Name, at, file})
-		rows = append(rows, []string{plain.Name(server.Name, plain.NameColumns), at})
+func (a *app) tellServed(l listener.Set, file string, servers []host.Server) error {
+	const all = "(all as one)"
+	var list []served
+	rows := plain.Table{{"NAME", "ADDRESS"}}
+	if l.HTTP != nil {
+		at := url.URL{Scheme: "http", Host: l.HTTP.Addr().String(), Path: "/mcp"}
+		list, rows = append(list, served{URL: at.String(), Token: file}), append(rows, []string{all, at.String()})
+		for _, server := range servers {
+			at := at.JoinPath(server.Name).String()
+			list = append(list, served{Name: server.Name, URL: at, Token: file})
+			rows = append(rows, []string{plain.Name(server.Name, plain.NameColumns), at})
+		}
 	}
-	if a.forPeople() && !a.Quiet {
+	if l.Socket != nil {
+		path := l.Socket.Addr().String()
+		list, rows = append(list, served{Socket: path}), append(rows, []string{all, plain.Line(path)})
+	}
+	if l.HTTP != nil && a.forPeople() && !a.Quiet {
 		a.Tell(term.Dim, "Header:", "Authorization: Bearer, with the token in "+file, "")
 	}
 	return a.printList(list, rows)

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,4 +45,43 @@ func TestServeOverHTTP(t *testing.T) {
 	}
 	p.interrupt()
 	p.wantExit(exit.CodeInterrupted)
+}
+
+// A client on the socket reaches all servers as one, and another start at that socket is refused.
+func TestServeOnASocket(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "sock") // of t.TempDir the path would be too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "wharf.sock")
+	p := start(t, (*exec.Cmd).StdoutPipe, "wharf", "serve", "--unix", path, "--http", "0")
+	if line := p.await("demo"); !strings.Contains(line, `{"socket":"`+path+`"}`) || !strings.Contains(line, `/mcp/demo"`) {
+		t.Fatal(line)
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, greeting("demo__add")); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(conn)
+	for _, want := range []string{`"serverInfo":{"name":"wharf"`, `"sum":3`} {
+		if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, want) {
+			t.Errorf("%q, %v; want %s", line, err, want)
+		}
+	}
+	second := exec.CommandContext(t.Context(), "wharf", "serve", "--unix="+path)
+	second.Env = p.Env
+	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "another program of yours serves clients at "+path) {
+		t.Errorf("the second: %s, %v", out, err)
+	}
+	p.interrupt()
+	p.wantExit(exit.CodeInterrupted)
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("the socket is left behind")
+	}
 }

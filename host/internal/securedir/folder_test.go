@@ -45,8 +45,9 @@ func TestWhatIsNotPrivate(t *testing.T) {
 		do   func(f *Folder) error
 		says string
 	}{
-		"a file for the group": {func(f *Folder) error { return os.Chmod(f.Path("x"), 0o640) }, "chmod 600"},
-		"a folder for all":     {func(f *Folder) error { return os.Chmod(f.Dir, 0o755) }, "chmod 700"},
+		"a file for the group":  {func(f *Folder) error { return os.Chmod(f.Path("x"), 0o640) }, "chmod 600"},
+		"a folder for all":      {func(f *Folder) error { return os.Chmod(f.Dir, 0o755) }, "chmod 700"},
+		"a folder of all users": {func(f *Folder) error { return os.Chmod(f.Dir, 0o777|fs.ModeSticky) }, "use one of your own"},
 		"a link to a file": {func(f *Folder) error {
 			return errors.Join(os.Rename(f.Path("x"), f.Path("y")), os.Symlink("y", f.Path("x")))
 		}, "links are refused"},

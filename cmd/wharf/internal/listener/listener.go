@@ -5,14 +5,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
 // ErrElsewhere is why an address is refused that other machines can reach.
 var ErrElsewhere = errors.New("other machines can reach it")
+
+// Set are the listeners of a program; nil where there is none.
+type Set struct{ HTTP, Socket net.Listener }
+
+// Close closes those that are there.
+func (s Set) Close() {
+	for _, l := range []net.Listener{s.HTTP, s.Socket} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
 
 // HTTP listens on an address of the loopback interface: a port, or a host and a port. Port 0 is any
 // that is free. The caller serves it with [Serve].
@@ -52,4 +66,38 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, end func()) erro
 	s.Close()
 	<-over
 	return context.Cause(ctx)
+}
+
+// Clients has serve serve each client that connects to l, on a goroutine of its own, until ctx ends.
+// While it serves most clients, the connections of others are closed. Clients closes l, and returns
+// when serve has.
+func Clients(ctx context.Context, l net.Listener, most int, serve func(context.Context, io.ReadWriteCloser)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	places := make(chan struct{}, most)
+	for {
+		conn, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				conn.Close()
+			}
+			return context.Cause(ctx)
+		case err != nil:
+			l.Close()
+			return err
+		}
+		select {
+		case places <- struct{}{}:
+			running.Go(func() {
+				defer func() { <-places }()
+				serve(ctx, conn)
+			})
+		default:
+			conn.Close()
+		}
+	}
 }

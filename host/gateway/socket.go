@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
+)
+
+// ListenUnix listens on a unix socket for clients of this user, each of which [Gateway.ServeConn] can
+// serve. Its folder is made if it is missing, and refused if another user can reach it. Connections of
+// other users are closed and never returned. A socket that an earlier program left there is replaced,
+// and one at which a program listens is refused. The caller closes the listener, which removes the
+// socket. It is there on Linux and macOS.
+func ListenUnix(path string) (net.Listener, error) {
+	path, err := filepath.Abs(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case maxSocketPath == 0:
+		return nil, errors.New("a unix socket is served on Linux and macOS alone, which say whose program connects: use HTTP here")
+	case len(path) > maxSocketPath:
+		return nil, fmt.Errorf("%s has %d bytes, and the path of a socket may have %d: name a shorter one", path, len(path), maxSocketPath)
+	}
+	folder := securedir.In(filepath.Dir(path))
+	if err := folder.Claim(); err != nil {
+		return nil, fmt.Errorf("the folder of the socket: %w", err)
+	}
+	lock := folder.Flock(filepath.Base(path) + ".lock") // for as long as the socket is served
+	locked, err := lock.TryLock()
+	if err == nil && !locked {
+		err = fmt.Errorf("another program of yours serves clients at %s: end it, or name another path", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := listenLocked(path)
+	if err != nil {
+		lock.Unlock()
+		return nil, err
+	}
+	return &socket{l, lock}, nil
+}
+
+// listenLocked listens in place of a socket at which no program listens any more.
+func listenLocked(path string) (*net.UnixListener, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case info.Mode().Type() != fs.ModeSocket:
+		return nil, fmt.Errorf("%s is no socket: remove it, or name another path", path)
+	default:
+		if c, err := net.Dial("unix", path); err == nil {
+			c.Close()
+			return nil, fmt.Errorf("another program listens at %s: name another path", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// socket is a listener that returns connections of this user alone.
+type socket struct {
+	*net.UnixListener
+	lock *flock.Flock
+}
+
+// Accept implements [net.Listener].
+func (s *socket) Accept() (net.Conn, error) {
+	for {
+		c, err := s.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if uid, err := peerUser(c); err == nil && uid == os.Geteuid() {
+			return c, nil
+		}
+		c.Close()
+	}
+}
+
+// Close implements [net.Listener]. The lock goes last: the program that has it may replace the socket.
+func (s *socket) Close() error {
+	return errors.Join(s.UnixListener.Close(), s.lock.Unlock())
+}
