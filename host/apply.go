@@ -16,7 +16,7 @@ import (
 // without connecting it, closes a server that is no longer there, and reloads a server whose
 // entry or plugin changed, see [Session.Reload]. Where only the transport changed, the new
 // transport continues the session that the server keeps, if it can. All other servers keep their
-// connections and their calls in flight, even if their Ping or PingTimeout changed. So does
+// connections and their calls in flight, even if their Ping, PingTimeout or IdleStop changed. So does
 // every session that was made by [Host.Add] or [Host.Connect].
 //
 // reconnect takes the place of [Config.Reconnect] for all sessions of the host. A wait that has
@@ -92,8 +92,8 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 		return nil
 	}
 	was := *s.entry.Load()
-	rhythm := was.Ping != entry.Ping || was.PingTimeout != entry.PingTimeout
-	was.Ping, was.PingTimeout = entry.Ping, entry.PingTimeout
+	rhythm := was.Ping != entry.Ping || was.PingTimeout != entry.PingTimeout || was.IdleStop != entry.IdleStop
+	was.Ping, was.PingTimeout, was.IdleStop = entry.Ping, entry.PingTimeout, entry.IdleStop
 	old, errOld := json.Marshal(was) // compares what the entry says, and not where it is written
 	now, errNow := json.Marshal(entry)
 	same := errOld == nil && errNow == nil && bytes.Equal(old, now)

@@ -18,11 +18,18 @@ import (
 type connections struct{ *Session }
 
 func (c connections) Acquire(ctx context.Context) (*session.Conn, error) {
-	conn, err := c.driver.Acquire(ctx)
+	return asConn(c.driver.Acquire(ctx))
+}
+
+func (c connections) Await(ctx context.Context) (*session.Conn, error) {
+	return asConn(c.driver.Await(ctx))
+}
+
+func asConn(c manager.Conn, err error) (*session.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return conn.(*session.Conn), nil
+	return c.(*session.Conn), nil
 }
 
 func (c connections) Current() *session.Conn {
@@ -48,6 +55,7 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 	s.driver.Report(func(st *status.Status) { st.Era, st.Protocol, st.Transport = string(i.Era), i.Protocol, i.Transport })
 	s.saveInfo()
 	s.renew(configured, c)
+	s.usage.connected()
 	return c, nil
 }
 

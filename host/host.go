@@ -130,6 +130,11 @@ type Config struct {
 	// OneShot ends servers quickly: for commands that print a result and leave.
 	OneShot bool
 
+	// StopIdle ends processes that no request has needed for a while, as the IdleStop of their entries
+	// says; the next request starts them again. A request, a subscription to a resource and a task
+	// keep a process.
+	StopIdle bool
+
 	// NoValidate calls tools without comparing their arguments and results with
 	// their schemas, see [ArgumentError] and [ResultError].
 	NoValidate bool

@@ -59,6 +59,7 @@ func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
 		return nil, err
 	}
 	result, err := answer(ctx, s, r.Method, func(ctx context.Context) (json.RawMessage, error) { return s.inner.Relay(ctx, &r) })
+	s.usage.answered(result)
 	if err == nil && r.Method == mcp.MethodListTools && filters(entry) {
 		result = permittedResult(entry, result)
 	}

@@ -39,6 +39,9 @@ var reads = map[string]bool{
 // call that succeeds allocates nothing here.
 func (s *Session) repeat(ctx context.Context, method string, harmless bool, request func() error) error {
 	entry := s.entry.Load()
+	if s.usage.begin() {
+		defer s.usage.end(method)
+	}
 	err := request()
 	if err == nil {
 		s.note(method, nil)

@@ -30,6 +30,7 @@ type Session struct {
 	savedLists savedLists                    // the lists that it knows from earlier runs
 	renewals   renewals                      // of lists that changed
 	refused    atomic.Pointer[string]        // the method that needs a sign-in; nil for none
+	usage      usage                         // decides when the server rests
 }
 
 // Connect adds a server, starts or reaches it, finds out which era of the protocol it speaks,
@@ -68,6 +69,7 @@ func (h *Host) AddClient(s Server, c Client) (*Session, error) {
 func (h *Host) add(entry Server, client Client) (*Session, error) {
 	client.name()
 	s := &Session{host: h}
+	s.usage.watch(s)
 	s.entry.Store(&entry)
 	var err error
 	if s.inner, err = session.New(h.sessionConfig(s, &client)); err != nil {
@@ -148,6 +150,7 @@ func (s *Session) Info() status.Info { return s.inner.Info() }
 // closed and not opened again. Close returns when nothing is left. It may be called more than
 // once and from callbacks.
 func (s *Session) Close() error {
+	s.usage.close()
 	defer s.host.forget(s) // not before: Close of the host waits for it too
 	return s.inner.Close()
 }

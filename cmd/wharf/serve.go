@@ -38,6 +38,10 @@ func newServe(a *app) *cobra.Command {
 SERVER__NAME, whatever transport and sign-in each server needs. A server is started when a
 client first needs it. Clients of any revision of the protocol reach servers of any.
 
+A command is ended when no client uses it for some minutes, and started again by the next
+request, unless it may keep what a client relies on: that is so once a tool of a server of
+the older protocol was called. idle_stop in its entry decides otherwise.
+
 Without an address the client is the program that starts this one, on stdin and stdout: it
 ends when stdin ends, or when that program does.
 

@@ -43,7 +43,8 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 	}
 	a.follows = true
 	h, err := a.newHost(ctx, log, a.flags.roots.letRoots, func(c *host.Config) {
-		c.OneShot, c.Person = false, gateway.Person(&signin.Person{OpenURL: a.openUnasked})
+		c.OneShot, c.StopIdle = false, true
+		c.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
 	})
 	if err != nil {
 		return err

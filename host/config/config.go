@@ -87,6 +87,7 @@ type Server struct {
 	MaxTimeout   time.Duration     // of a request that tells its progress, in all; as Timeout
 	Ping         time.Duration     // how long it may be silent before it is asked for a sign of life; as Timeout
 	PingTimeout  time.Duration     // of the answer to that; 0 is the host's default
+	IdleStop     time.Duration     // after how long without a request a process may be ended; 0 is by its use, below zero is never
 	MessageCap   int               // bytes of the longest inbound message; 0 is the host's default
 	Framing      string            // "ndjson", "content-length", "auto"; "" is the plugin's default
 	Protocol     string            // "auto", "legacy", "2026-07-28"; "" is auto

@@ -80,6 +80,7 @@ var serverKeys = keys{
 	{"max_timeout", "duration", "that of the file", "The longest wait for an answer, reports of progress or not; `0` is none.", `max_timeout = "3h"`},
 	{"ping", "duration", "`1m`, or never for a command that ends", "After how long without a message the server is asked for a sign of life, from `1s`; `0` is never. One that gives none twice is connected anew.", `ping = "30s"`},
 	{"ping_timeout", "duration", "`10s`", "The longest wait for a sign of life.", `ping_timeout = "5s"`},
+	{"idle_stop", "duration", "by its use, see `wharf serve --help`", "After how long without a request `wharf serve` and `wharf bridge` end the process of the command, which the next request starts again; `0` is never.", `idle_stop = "10m"`},
 	{"resend", "true or false", "`false`", "Sends a call again after a lost connection, if the tool says that it is read-only or may be repeated.", `resend = true`},
 	{"message_cap", "size", "`16MiB`", "The longest message of the server, from `1KiB` to `1GiB`.", `message_cap = "64MiB"`},
 	{"framing", "text", "the plugin's own", "How messages are told apart on a stream: `ndjson`, `content-length` or `auto`.", `framing = "content-length"`},

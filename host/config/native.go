@@ -177,6 +177,7 @@ func (e *entry) server(name string) Server {
 		MaxTimeout:   e.duration("max_timeout"),
 		Ping:         e.duration("ping"),
 		PingTimeout:  e.duration("ping_timeout"),
+		IdleStop:     e.duration("idle_stop"),
 		Resend:       e.flag("resend"),
 		MessageCap:   e.size("message_cap"),
 		Framing:      e.oneOf("framing", framings...),

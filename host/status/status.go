@@ -60,11 +60,12 @@ const (
 	Changed                     // its entry or its plugin changed
 	TurnedOff                   // it was disabled
 	Closed                      // it was closed
+	Idle                        // it was stopped since it was not used; the next request starts it
 )
 
 var reasons = [...]string{
 	"not-started", "wanted", "ready", "lost", "unreachable", "config", "denied", "plugin-refused",
-	"sign-in", "fails-often", "changed", "disabled", "closed",
+	"sign-in", "fails-often", "changed", "disabled", "closed", "idle",
 }
 
 func (r Reason) String() string {

@@ -34,6 +34,7 @@ func Server(s config.Server) Table {
 	text("max_timeout", duration(s.MaxTimeout))
 	text("ping", duration(s.Ping))
 	text("ping_timeout", duration(s.PingTimeout))
+	text("idle_stop", duration(s.IdleStop))
 	add("resend", s.Resend, s.Resend)
 	add("message_cap", fmt.Sprint(s.MessageCap, "B"), s.MessageCap > 0)
 	add("disabled", s.Disabled, s.Disabled)

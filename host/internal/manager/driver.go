@@ -74,6 +74,10 @@ func (d *Driver) Status() status.Status {
 // Start connects the server and keeps it connected. It waits for nothing.
 func (d *Driver) Start() { d.tell(d.machine.Want) }
 
+// Rest ends the connection of a server that is not used, once the calls in flight have ended. The next
+// Start or Acquire makes another; [Driver.Await] does not. It waits for nothing.
+func (d *Driver) Rest() { d.tell(d.machine.Rest) }
+
 // tell passes an event to the machine, and takes the actions that it returns.
 func (d *Driver) tell(event func(now time.Time) []Effect) {
 	d.mu.Lock()
@@ -87,14 +91,19 @@ func (d *Driver) tell(event func(now time.Time) []Effect) {
 //
 // The connection belongs to the driver: a caller uses it and does not close it. It may end at
 // any time, even before the caller gets it.
-func (d *Driver) Acquire(ctx context.Context) (Conn, error) {
+func (d *Driver) Acquire(ctx context.Context) (Conn, error) { return d.acquire(ctx, false) }
+
+// Await is Acquire, but where the server rests it waits until another caller needs it.
+func (d *Driver) Await(ctx context.Context) (Conn, error) { return d.acquire(ctx, true) }
+
+func (d *Driver) acquire(ctx context.Context, await bool) (Conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if c := d.Current(); c != nil && !hasEnded(c) && !c.Forgotten() {
 		return c, nil
 	}
-	c, r := d.join()
+	c, r := d.join(await)
 	if c != nil {
 		return c, nil
 	}
@@ -119,7 +128,7 @@ var errForgotten = errors.New("the server has forgotten the session")
 
 // join returns the connection, or the acquisition that waits for one. join may see that the
 // connection has ended before the connection's own goroutine does.
-func (d *Driver) join() (Conn, *acquisition) {
+func (d *Driver) join(await bool) (Conn, *acquisition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if c := d.Current(); c != nil {
@@ -136,6 +145,9 @@ func (d *Driver) join() (Conn, *acquisition) {
 		d.acquisition = &acquisition{done: make(chan struct{})}
 	}
 	r := d.acquisition
+	if await && d.machine.Status().Reason == status.Idle {
+		return nil, r
+	}
 	d.run(d.machine.Want(time.Now()))
 	if d.latest != nil {
 		d.manager.dials.prioritise(d.latest.ticket)

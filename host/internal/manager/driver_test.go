@@ -28,6 +28,34 @@ func TestLazy(t *testing.T) {
 	})
 }
 
+// TestRest has a server rest: a caller that awaits it starts nothing, and one that needs it does, for
+// both.
+func TestRest(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "")
+		d.Rest()
+		time.Sleep(time.Hour)
+		wantState(t, d, status.Disconnected, status.Idle)
+		awaited := make(chan error, 1)
+		go func() {
+			_, err := d.Await(t.Context())
+			awaited <- err
+		}()
+		time.Sleep(time.Hour)
+		k.wantTimes(0)
+		wantAcquire(t, d, 0, "")
+		if err := <-awaited; err != nil {
+			t.Error(err)
+		}
+		k.wantTimes(0, 2*time.Hour)
+		d.Rest()
+		d.Start() // before the connection has ended
+		wantAcquire(t, d, 0, "")
+	})
+}
+
 func TestShared(t *testing.T) {
 	withManager(t, func(t *testing.T, f *Manager) {
 		k := newFakeServer(t)

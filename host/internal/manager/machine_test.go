@@ -20,6 +20,7 @@ var (
 // events are what a test may have happen to a machine, by name.
 var events = map[string]func(*Machine, time.Time) []Effect{
 	"want":      (*Machine).Want,
+	"rest":      (*Machine).Rest,
 	"connected": func(m *Machine, t time.Time) []Effect { return m.Connected(t, Pulse{}) },
 	"watched":   func(m *Machine, t time.Time) []Effect { return m.Connected(t, testPulse) },
 	"down":      func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.Unreachable, errDown) },
@@ -521,12 +522,12 @@ func TestNames(t *testing.T) {
 			t.Errorf("state %d is %q, %v", s, text, err)
 		}
 	}
-	for r := status.NotStarted; r <= status.Closed; r++ {
+	for r := status.NotStarted; r <= status.Idle; r++ {
 		if text, err := r.MarshalText(); err != nil || len(text) == 0 || strings.Contains(string(text), "(") {
 			t.Errorf("reason %d is %q, %v", r, text, err)
 		}
 	}
-	if got := fmt.Sprint(status.Closing+1, status.Closed+1); got != "state(8) reason(13)" {
+	if got := fmt.Sprint(status.Closing+1, status.Idle+1); got != "state(8) reason(14)" {
 		t.Error(got)
 	}
 }

@@ -109,6 +109,10 @@ func (w *world) before(name string) {
 		w.estate = w.inherits()
 	case "disable", "close":
 		w.estate = false
+	case "rest": // who rests only servers that work and are not used starts none too often
+		if w.m.Status().State == status.Connected {
+			w.dials, w.estate = nil, false
+		}
 	case "lost":
 		w.estate = w.estate || w.well && !w.leaves
 	case "forgotten": // no server is started for that
@@ -205,7 +209,7 @@ func (w *world) do(name string, e Effect) {
 func (w *world) gentle(name string) {
 	w.t.Helper()
 	switch name {
-	case "forgotten", "replace", "change":
+	case "forgotten", "replace", "change", "rest":
 		if w.well && w.how == Abort {
 			w.fail("calls in flight end with the connection")
 		}
@@ -313,6 +317,7 @@ func FuzzMachine(f *testing.F) {
 	seed("want", "down", "tick", "down", "tick", "down", "tick", "down", "tick", "down", "want", "tick", "connected")
 	seed("want", "connected", "lost", "want", "gone", "401", "signed-in", "connected", "auth", "lost", "gone", "want")
 	seed("want", "watched", "tick", "answered", "tick", "silent", "late", "tick", "silent", "silent", "gone", "tick", "watched", "auth", "silent", "tick")
+	seed("want", "connected", "rest", "want", "gone", "connected", "rest", "gone", "want", "connected", "rest", "change", "gone", "want")
 	seed("want", "change", "connected", "gone", "disable", "change", "gone", "enable", "bad", "want", "change", "close")
 	f.Fuzz(func(t *testing.T, tape []byte) {
 		if len(tape) > 400 {

@@ -50,6 +50,9 @@ type Connections interface {
 	// is its cause.
 	Acquire(ctx context.Context) (*Conn, error)
 
+	// Await is Acquire, but it does not start a server that was stopped since it was not used.
+	Await(ctx context.Context) (*Conn, error)
+
 	// Current returns the connection, or nil. It waits for nothing.
 	Current() *Conn
 
@@ -59,10 +62,14 @@ type Connections interface {
 
 // acquire returns a connection that calls may go out on.
 func (s *Session) acquire(ctx context.Context) (*agreedConn, error) {
+	return s.connection(ctx, s.cfg.Connections.Acquire)
+}
+
+func (s *Session) connection(ctx context.Context, from func(context.Context) (*Conn, error)) (*agreedConn, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
 	}
-	c, err := s.cfg.Connections.Acquire(ctx)
+	c, err := from(ctx)
 	switch {
 	case err == nil:
 		return c.agreed.Load(), nil

@@ -52,6 +52,8 @@ func ownerOf(s *Session) *owner { return s.cfg.Connections.(*owner) }
 
 func (o *owner) Current() *Conn { return o.conn.Load() }
 
+func (o *owner) Await(ctx context.Context) (*Conn, error) { return o.Acquire(ctx) }
+
 func (o *owner) Acquire(ctx context.Context) (*Conn, error) {
 	if c := o.usable(); c != nil {
 		return c, nil

@@ -51,6 +51,11 @@ func (a *subscribers) add(u *Subscription) bool {
 	return true
 }
 
+// Watching reports whether a subscription to a resource or a task is open.
+func (s *Session) Watching() bool {
+	return slices.ContainsFunc(s.subscribers.all(), (*Subscription).needsServer)
+}
+
 func (a *subscribers) all() []*Subscription {
 	a.mu.Lock()
 	defer a.mu.Unlock()

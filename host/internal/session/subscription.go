@@ -252,7 +252,11 @@ func (u *Subscription) run(ready chan<- error) {
 // hold keeps the subscription on one connection until that ends. It returns the connection, or nil
 // if there was none.
 func (u *Subscription) hold(opened func()) (*agreedConn, error) {
-	l, err := u.session.acquire(u.ctx)
+	from := u.session.cfg.Connections.Acquire
+	if !u.needsServer() && !u.Honoured().Empty() { // it was agreed before
+		from = u.session.cfg.Connections.Await
+	}
+	l, err := u.session.connection(u.ctx, from)
 	if err != nil {
 		return nil, u.session.unsent(mcp.MethodSubscribe, err)
 	}
@@ -261,6 +265,10 @@ func (u *Subscription) hold(opened func()) (*agreedConn, error) {
 	}
 	return l, u.session.explain(l, u.holdLegacy(l, opened))
 }
+
+// needsServer reports whether the server has to be there for the subscription. The lists of one that
+// is not started do not change.
+func (u *Subscription) needsServer() bool { return len(u.filter.URIs)+len(u.filter.Tasks) > 0 }
 
 // agree stores the changes that the server has agreed to. It reports whether the server had agreed
 // before, on a stream or connection that has ended.

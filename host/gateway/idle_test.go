@@ -1,0 +1,115 @@
+package gateway_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
+)
+
+// restless makes the server of a scene rest as soon as it is not used.
+func restless(hc *host.Config, gc *gateway.Config) {
+	hc.StopIdle = true
+	gc.Servers[0].IdleStop = time.Millisecond
+}
+
+// answerAll answers the requests on each connection of a modern server, with the number of the
+// connection as the text of results, and says when one has ended.
+func (s *scene) answerAll() (ended chan int) {
+	ended = make(chan int, 100)
+	over := make(chan struct{})
+	id := regexp.MustCompile(`"id":("?[\w-]+"?)`)
+	wanted := regexp.MustCompile(`"notifications":\{[^}]*\}`)
+	go func() {
+		for n := 0; ; n++ {
+			var conn *duplex
+			select {
+			case conn = <-s.servers:
+			case <-over:
+				return
+			}
+			for in := bufio.NewReader(conn); ; {
+				line, err := in.ReadString('\n')
+				if err != nil {
+					ended <- n
+					break
+				}
+				result := `{"resultType":"complete","content":[],"n":` + strconv.Itoa(n) + `}`
+				switch {
+				case strings.Contains(line, `"method":"server/discover"`):
+					result = discovered
+				case strings.Contains(line, `"method":"subscriptions/listen"`):
+					fmt.Fprintf(conn, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},%s}}`+"\n",
+						id.FindStringSubmatch(line)[1], wanted.FindString(line))
+					continue
+				case !strings.Contains(line, `"method":"tools/call"`):
+					continue
+				}
+				io.WriteString(conn, `{"jsonrpc":"2.0","id":`+id.FindStringSubmatch(line)[1]+`,"result":`+result+"}\n")
+			}
+			conn.Close()
+		}
+	}()
+	s.t.Cleanup(func() { close(over) })
+	return ended
+}
+
+// A server that is not used is stopped, and started again by the next request. The client hears
+// nothing of that, in either era; an open stream for the changes of lists keeps no server.
+func TestIdleServersAreStopped(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string][]string{
+		"legacy": {initialize("0", legacy, `{}`), initialized},
+		"modern": {`{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{` + modernMeta(`{}`, "") + `}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, modern, restless)
+			ended := s.answerAll()
+			c := s.client()
+			c.send(begin...)
+			c.read()
+			meta := ""
+			if name == "modern" {
+				meta = "," + modernMeta(`{}`, "")
+			}
+			last := -1
+			for i := 1; i <= 5; i++ {
+				c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"%s}}`, i, meta))
+				n := c.answerTo(i)
+				if n <= last {
+					t.Errorf("call %d was answered on connection %d, which had ended", i, n)
+				}
+				for last = -1; last < n; {
+					last = <-ended
+				}
+			}
+		})
+	}
+}
+
+// answerTo reads lines until the answer to a request, and returns the number in it. A client of a
+// server that was started again hears that lists may have changed.
+func (e *end) answerTo(id int) (n int) {
+	e.t.Helper()
+	for {
+		line := e.read()
+		if strings.Contains(line, `list_changed"`) {
+			continue
+		}
+		start := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":`, id)
+		_, number, found := strings.Cut(line, `"n":`)
+		n, err := strconv.Atoi(strings.TrimRight(number, "}"))
+		if !strings.HasPrefix(line, start) || !found || err != nil {
+			e.t.Fatalf("%s: %s", e.name, line)
+		}
+		return n
+	}
+}
