@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -29,6 +31,7 @@ type addresses struct{ http, socket string }
 func newServe(a *app) *cobra.Command {
 	var (
 		at       addresses
+		search   = searchMode(gateway.SearchAuto)
 		printFor string
 	)
 	cmd := &cobra.Command{
@@ -56,6 +59,10 @@ refused, unless they are of this machine.
 
 With an address it ends when it is interrupted.
 
+Where the tools of all servers have more than about 10,000 tokens, three take their place
+that find, show and call tools; --search=off lists them all, for clients that search
+by themselves.
+
 --print-config prints what to paste into the configuration of a client that starts it.`,
 		Example: "  wharf serve --print-config=claude\n  wharf serve --http 7777\n  wharf serve --unix",
 		Args:    cobra.MaximumNArgs(1),
@@ -72,24 +79,45 @@ With an address it ends when it is interrupted.
 		case err != nil:
 			return err
 		case cmd.Flags().Changed("print-config"):
-			file, err := a.configAnywhere()
+			words, err := a.configAnywhere()
 			if err != nil {
 				return err
 			}
-			return a.printConfig(printFor, "wharf", append([]string{"serve"}, file...), nil)
+			if cmd.Flags().Changed("search") {
+				words = append(words, "--search="+search.String())
+			}
+			return a.printConfig(printFor, "wharf", append([]string{"serve"}, words...), nil)
 		case cmd.Flags().Changed("http"), cmd.Flags().Changed("unix"):
-			return a.serveListening(cmd.Context(), s.wanted(), gateway.Config{}, at)
+			return a.serveListening(cmd.Context(), s.wanted(), gateway.Config{Search: gateway.Search(search)}, at)
 		case a.InTTY:
 			return exit.Usage(errors.New("serve talks to a program on stdin and stdout, and stdin is a terminal"),
 				"`wharf serve --print-config=CLIENT` prints what an editor starts it with; over HTTP: `wharf serve --http 7777`")
 		}
-		return a.serveStarter(cmd.Context(), s.wanted(), gateway.Config{})
+		return a.serveStarter(cmd.Context(), s.wanted(), gateway.Config{Search: gateway.Search(search)})
 	}
 	cmd.Flags().Var(givenText{&at.http}, "http", "listen at `ADDRESS` of this machine")
 	cmd.Flags().Var(givenText{&at.socket}, "unix", "listen at a unix socket, at `PATH` if one follows, else in a folder of your own")
 	cmd.Flags().Lookup("unix").NoOptDefVal = ownSocket
+	cmd.Flags().Var(&search, "search", "have clients search for tools: auto, on or off")
+	cmd.RegisterFlagCompletionFunc("search", cobra.FixedCompletions(searchModes, cobra.ShellCompDirectiveNoFileComp))
 	printsConfig(cmd, &printFor)
 	return cmd
+}
+
+// searchMode is the value of --search.
+type searchMode gateway.Search
+
+var searchModes = []string{string(gateway.SearchAuto), string(gateway.SearchOn), string(gateway.SearchOff)}
+
+func (m *searchMode) Type() string   { return "MODE" }
+func (m *searchMode) String() string { return string(*m) }
+
+func (m *searchMode) Set(text string) error {
+	if !slices.Contains(searchModes, text) {
+		return fmt.Errorf("expected one of %s", strings.Join(searchModes, ", "))
+	}
+	*m = searchMode(text)
+	return nil
 }
 
 // givenText is the value of a flag that may not be empty: the variable of a script that gives it may
@@ -151,6 +179,7 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		}
 		a.endless = true
 		ctx, end := context.WithCancelCause(ctx)
+		defer end(nil)
 		var running sync.WaitGroup
 		if l.HTTP != nil {
 			running.Go(func() { end(listener.Serve(ctx, l.HTTP, g.Handler(), func() { g.Close() })) })

@@ -35,6 +35,7 @@ type aggregate struct {
 	turns            map[string]*turns // of the requests to each server
 	fetches          map[listKey]*listFetch
 	listedKinds      map[catalogue.Kind]bool     // the lists that the client has asked for
+	searches         bool                        // the client was last listed the tools that search
 	lastListed       map[listKey]json.RawMessage // what these had of each server when the client was last told of them
 	streams          []*aggregateStream
 	inputDone        chan struct{} // closed when the client asks for nothing more
@@ -90,6 +91,10 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 	case mcp.MethodListTasks:
 		r.turn.pass()
 		return a.listTasks(ctx, r)
+	}
+	result, r, err := a.callOfTools(ctx, r)
+	if err != nil || result != nil {
+		return result, err
 	}
 	return a.forward(ctx, r)
 }

@@ -148,6 +148,7 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 		result = `"supportedVersions":["2026-07-28"],"capabilities":` + offers + `,"instructions":"of ` + f.name + `"`
 	case mcp.MethodListTools:
 		f.listed++
+		f.changed.Broadcast()
 		result = `"tools":[` + f.tools + `]`
 	case mcp.MethodListResources:
 		result = `"resources":[` + f.resources + `]`

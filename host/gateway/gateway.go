@@ -25,6 +25,10 @@ type Config struct {
 	// such a client reaches all servers as one.
 	Bare bool
 
+	// Search has clients of all servers as one search for tools: "on" always, "auto" where a list of
+	// them all would be long. "" and "off" list them.
+	Search Search
+
 	// Transport is the plugin that frames the messages of clients on streams; "" is stdio.
 	// Framing is its setting of that name; "" has stdio follow the client.
 	Transport, Framing string

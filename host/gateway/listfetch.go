@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
 )
 
 // relistWait is the least time between two requests for the same list. A server that reports a change
@@ -116,8 +117,9 @@ func (a *aggregate) announceIfChanged(key listKey, l *listing) {
 	if changed {
 		a.lastListed[key] = items
 	}
+	searched := l.kind == catalogue.Tools && a.searches
 	a.mu.Unlock()
-	if changed {
+	if changed && !(searched && a.gateway.searches(a.items(l))) { // else the same three tools are listed
 		a.notifyListChanged(l)
 	}
 }

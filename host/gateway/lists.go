@@ -241,18 +241,19 @@ const (
 // list returns a page of a list of all servers. It starts those of which the list is not known, and
 // waits for them once; what they list later, the client is told of.
 func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawMessage, error) {
-	for _, s := range a.gateway.config.Servers {
-		if a.lacksList(s.Name, l) {
-			a.fetchList(s.Name, l, r.params)
-		}
-	}
-	for _, s := range a.gateway.config.Servers {
-		a.awaitList(ctx, s.Name, l)
-	}
-	if err := context.Cause(ctx); err != nil {
+	if err := a.awaitLists(ctx, r, l); err != nil {
 		return nil, err
 	}
 	items, fresh := a.merged(l)
+	if l.kind == catalogue.Tools {
+		searches := a.gateway.searches(items)
+		if searches {
+			items = searchTools
+		}
+		a.mu.Lock()
+		a.searches = searches
+		a.mu.Unlock()
+	}
 	at, end, next, err := page(items, text(r.params, "cursor"))
 	if err != nil {
 		return nil, err
@@ -269,6 +270,19 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 	return edit(nil, changes...), nil
 }
 
+// awaitLists starts the servers of which a list is not known, and waits for them once.
+func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) error {
+	for _, s := range a.gateway.config.Servers {
+		if a.lacksList(s.Name, l) {
+			a.fetchList(s.Name, l, r.params)
+		}
+	}
+	for _, s := range a.gateway.config.Servers {
+		a.awaitList(ctx, s.Name, l)
+	}
+	return context.Cause(ctx)
+}
+
 // merged returns the elements of a list of all servers, in the order of the servers and of each
 // server's list, and how long they are fresh. From then on the client is told of changes.
 func (a *aggregate) merged(l *listing) (items [][]byte, fresh time.Duration) {
@@ -276,22 +290,25 @@ func (a *aggregate) merged(l *listing) (items [][]byte, fresh time.Duration) {
 	fresh = 24 * time.Hour
 	a.mu.Lock()
 	a.listedKinds[l.kind] = true
-	sources := make([]*renamedList, len(a.gateway.config.Servers))
-	for i, s := range a.gateway.config.Servers {
-		sources[i] = a.gateway.renamedList(s.Name, l)
-		a.lastListed[listKey{s.Name, l.kind}] = sources[i].source
+	for _, s := range a.gateway.config.Servers {
+		a.lastListed[listKey{s.Name, l.kind}] = a.gateway.renamedList(s.Name, l).source
 		if list, listed := a.gateway.snapshot(s.Name).Lists[l.kind]; listed || a.lacksList(s.Name, l) {
 			fresh = max(0, min(fresh, list.Until.Sub(now)))
 		}
 	}
 	a.mu.Unlock()
+	return a.items(l), fresh
+}
+
+// items returns the elements of a list of all servers, as far as they are known.
+func (a *aggregate) items(l *listing) (items [][]byte) {
 	o := a.gateway.owners()
-	for i, s := range a.gateway.config.Servers {
-		for _, item := range sources[i].items {
+	for _, s := range a.gateway.config.Servers {
+		for _, item := range a.gateway.renamedList(s.Name, l).items {
 			items = append(items, o.qualifyElement(s.Name, l.kind, item))
 		}
 	}
-	return items, fresh
+	return items
 }
 
 // page returns which elements are on the page of a cursor, and the cursor of the next one. A cursor
