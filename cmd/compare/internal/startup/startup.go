@@ -32,15 +32,11 @@ type Result struct {
 // Pairs builds both programs in dir and runs them in turn, that many times.
 // Wharf's first run, which compiles its plugin, does not count.
 func Pairs(ctx context.Context, dir string, count int) (Result, error) {
-	root, err := folder(ctx, "github.com/wharf-mcp/wharf")
+	wharf, err := Wharf(ctx, dir)
 	if err != nil {
 		return Result{}, err
 	}
 	here, err := folder(ctx, "github.com/wharf-mcp/wharf/cmd/compare")
-	if err != nil {
-		return Result{}, err
-	}
-	wharf, err := build(ctx, dir, root, "./cmd/wharf")
 	if err != nil {
 		return Result{}, err
 	}
@@ -57,6 +53,15 @@ func Pairs(ctx context.Context, dir string, count int) (Result, error) {
 		{"minimal", []string{minimal, wharf, "demo-server"}, home},
 	}
 	return alternate(ctx, calls, count)
+}
+
+// Wharf builds wharf in dir and returns its path.
+func Wharf(ctx context.Context, dir string) (string, error) {
+	root, err := folder(ctx, "github.com/wharf-mcp/wharf")
+	if err != nil {
+		return "", err
+	}
+	return build(ctx, dir, root, "./cmd/wharf")
 }
 
 // folder returns the folder of a module of this build.
