@@ -56,6 +56,10 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 	s.saveInfo()
 	s.renew(configured, c)
 	s.usage.connected()
+	s.host.counts.connected.Add(1)
+	if s.connected.Swap(true) {
+		s.host.counts.reconnected.Add(1)
+	}
 	return c, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/catalogue"
@@ -192,6 +193,7 @@ type Host struct {
 	manager  *manager.Manager
 
 	approvals approvals
+	counts    struct{ connected, reconnected, stopped atomic.Uint64 }
 
 	open    context.Context // ends with Close; no wait for a connection outlasts it
 	shut    context.CancelCauseFunc

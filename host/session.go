@@ -30,6 +30,7 @@ type Session struct {
 	savedLists savedLists                    // the lists that it knows from earlier runs
 	renewals   renewals                      // of lists that changed
 	refused    atomic.Pointer[string]        // the method that needs a sign-in; nil for none
+	connected  atomic.Bool                   // there was a connection
 	usage      usage                         // decides when the server rests
 }
 

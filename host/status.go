@@ -41,3 +41,9 @@ func (w watch) Next(ctx context.Context) (status.Update, error) {
 	u.Status = explained(u.Status)
 	return u, err
 }
+
+// Counts returns how often the host has connected servers since [New].
+func (h *Host) Counts() status.Counts {
+	c := &h.counts
+	return status.Counts{Connected: c.connected.Load(), Reconnected: c.reconnected.Load(), Stopped: c.stopped.Load()}
+}

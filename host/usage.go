@@ -60,7 +60,12 @@ func (u *usage) watch(s *Session) {
 	u.limit = func() time.Duration { return s.entry.Load().IdleStop }
 	u.legacy = func() bool { return s.inner.Info().Era == mcp.Legacy }
 	u.watching = func() bool { return s.inner.Watching() }
-	u.rest = func() { s.driver.Rest() }
+	u.rest = func() {
+		if s.driver.Current() != nil {
+			s.host.counts.stopped.Add(1)
+		}
+		s.driver.Rest()
+	}
 }
 
 // begin says that a request begins. If it returns true, end must be called.

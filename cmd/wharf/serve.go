@@ -194,6 +194,7 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 			})
 		}
 		running.Wait()
+		a.tellMetrics(g.Metrics())
 		return context.Cause(ctx)
 	})
 }
@@ -225,6 +226,15 @@ func (at addresses) listen(ctx context.Context) (l listener.Set, err error) {
 		return l, exit.Usage(fmt.Errorf("--unix: %w", err), "")
 	}
 	return l, nil
+}
+
+// tellMetrics tells a person what was served.
+func (a *app) tellMetrics(m gateway.Metrics) {
+	if !a.forPeople() || a.Quiet {
+		return
+	}
+	a.Tell(term.Dim, "Served:", fmt.Sprintf("%d requests of %d clients, %d of them failed or were not valid; servers were connected %d times, and stopped %d times as they were not used",
+		m.Requests, m.LegacyClients+m.ModernClients, m.Failed+m.Invalid, m.Connections.Connected, m.Connections.Stopped), "")
 }
 
 // served is how the JSON output shows a server that clients reach. Without a name it is all servers

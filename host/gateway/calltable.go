@@ -229,6 +229,7 @@ func (t *callTable) park(c *parkableCall) (json.RawMessage, error) {
 	}
 	c.toAsk, c.request, c.token = nil, nil, nil
 	c.round++
+	t.client.gateway.counts.parked.Add(1)
 	round := c.round
 	c.expiry = time.AfterFunc(t.client.gateway.parkTime, func() { t.expire(c, round) })
 	return t.inputRequired(requestState{call: c.id, round: round, binding: c.binding}, asked), nil

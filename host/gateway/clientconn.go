@@ -120,6 +120,7 @@ func (c *clientConn) Admit(in *rpc.Incoming) {
 	defer c.mu.Unlock()
 	if c.client == nil && !c.left {
 		if era := eraOf(in.Method, in.Params); era != "" {
+			c.gateway.counts.addClient(era)
 			c.client = c.gateway.newClient(c.ctx, era, peerChannel{conn: c}, rand.Text(), c.serverName)
 		}
 	}
@@ -151,7 +152,7 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 	r := &request{id: in.ID(), method: in.Method, params: in.Params, channel: peerChannel{c, in.Exchange()}, turn: t}
 	var result json.RawMessage
 	if client := c.current(); client != nil {
-		result, err = client.serve(ctx, r)
+		result, err = c.gateway.counts.serve(ctx, client, r)
 	} else {
 		result, err = serveUndecided(r)
 	}

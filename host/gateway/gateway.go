@@ -51,6 +51,8 @@ type Gateway struct {
 	servers serverCache
 
 	lastCall atomic.Uint64 // numbers the calls that can be parked, of all clients: a requestState names one
+	counts   counts
+
 	parkTime time.Duration // how long a client may take to answer a question
 
 	ctx     context.Context // ends with Close

@@ -86,7 +86,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		result, err := c.client.serve(ctx, &request{
+		result, err := h.gateway.counts.serve(ctx, c.client, &request{
 			id: in.ID(), method: in.Method, params: in.Params, channel: box,
 			header: func(name string) (string, bool) {
 				values := x.r.Header.Values(name)
@@ -161,6 +161,7 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 		return nil, err.Error()
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(h.gateway.ctx))
+	h.gateway.counts.addClient(mcp.Modern)
 	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, key.principal, key.serverName)
 	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.keptClient) })
 	c.closeClient = func() {

@@ -91,6 +91,13 @@ func TestIdleServersAreStopped(t *testing.T) {
 					last = <-ended
 				}
 			}
+			m := s.gateway.Metrics()
+			if stopped := m.Connections.Stopped; stopped < 5 || m.Connections.Connected < 5 || m.Connections.Reconnected != m.Connections.Connected-1 {
+				t.Errorf("%+v", m.Connections)
+			}
+			if m.Requests != 6 || m.LegacyClients+m.ModernClients != 1 || m.Failed+m.Invalid+m.Cancelled != 0 || m.InFlight != 0 {
+				t.Errorf("%+v", m)
+			}
 		})
 	}
 }

@@ -272,10 +272,15 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 
 // awaitLists starts the servers of which a list is not known, and waits for them once.
 func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) error {
+	known := true
 	for _, s := range a.gateway.config.Servers {
 		if a.lacksList(s.Name, l) {
+			known = false
 			a.fetchList(s.Name, l, r.params)
 		}
+	}
+	if known {
+		a.gateway.counts.knownLists.Add(1)
 	}
 	for _, s := range a.gateway.config.Servers {
 		a.awaitList(ctx, s.Name, l)
