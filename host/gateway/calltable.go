@@ -57,7 +57,8 @@ type callTable struct {
 	waiting []*question     // that no call could take
 }
 
-// Why a question has no answer, or a call no result. The server is told as well as the client.
+// Errors of a question that has no answer, or of a call that has no result. Server and client both get
+// them.
 var (
 	errUnanswered = errors.New("the client did not answer in time")
 	errLeft       = errors.New("the client gave up its request")
@@ -74,7 +75,7 @@ func internalError(why error) *rpc.Error {
 func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
 	c := &parkableCall{
 		binding: bindingOf(t.client.principal, u.session.Name(), r.method, r.params), capabilities: m.capabilities,
-		request: r, token: m.token, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		request: r, token: m.token, level: m.wantedLevels(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	if sealed := member(r.params, memberState); sealed != nil {
 		st, err := t.client.gateway.sealer.unseal(unquote(sealed), c.binding, time.Now())
@@ -82,6 +83,9 @@ func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *moder
 		case err == nil:
 			c, err = t.resume(st, r, m)
 			r.turn.pass() // the server has the call already
+			if err == nil && u.session.Info().Era == mcp.Legacy {
+				t.client.logs.raise(ctx, u, m.wantedLevels())
+			}
 		case errors.Is(err, errForeignState), errors.Is(err, errOldState):
 			c.stateError, err = err, nil // which a modern server may have given out
 			err = t.startCall(u, c, m)
@@ -146,7 +150,7 @@ func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall,
 		if c.stateError != nil {
 			return nil, invalidParams("%v", c.stateError)
 		}
-		defer t.client.logs.begin(ctx, u, r, m.level)()
+		defer t.client.logs.begin(ctx, u, &logListener{func() (clientChannel, int) { return t.logTarget(c) }})()
 		out = host.Relay{Params: legacyParams(r.params), Fulfil: true}
 	}
 	if m.token != nil {
@@ -171,6 +175,17 @@ func (t *callTable) progress(ctx context.Context, c *parkableCall, params json.R
 	if r != nil && token != nil {
 		r.channel.notify(ctx, mcp.NotificationProgress, withToken(params, token))
 	}
+}
+
+// logTarget returns where the log messages of a call go: to the request that follows the call, if one
+// does and wants them.
+func (t *callTable) logTarget(c *parkableCall) (to clientChannel, wanted int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.request == nil {
+		return nil, 0
+	}
+	return c.request.channel, c.level
 }
 
 // awaitOutcome waits for the result of a call, or for a question, which parks the call. A client that
@@ -227,6 +242,9 @@ func (t *callTable) park(c *parkableCall) (json.RawMessage, error) {
 		c.askedByKey[key] = q
 		asked = append(asked, change{key, edit(nil, change{"method", quote(q.method)}, change{"params", q.params})})
 	}
+	if retain := c.request.retain; retain != nil { // before the response, after which a client may be evicted
+		c.release = retain()
+	}
 	c.toAsk, c.request, c.token = nil, nil, nil
 	c.round++
 	t.client.gateway.counts.parked.Add(1)
@@ -259,8 +277,8 @@ func (t *callTable) resume(st requestState, r *request, m *modernMeta) (*parkabl
 	case c.request != nil:
 		return nil, invalidParams("%v", errBusyState)
 	}
-	c.expiry.Stop()
-	c.request, c.token = r, m.token
+	c.unpark()
+	c.request, c.token, c.level = r, m.token, m.wantedLevels()
 	answers := members(member(r.params, memberResponses))
 	for key, q := range c.askedByKey {
 		if answer := answers[key]; answer != nil {
@@ -274,8 +292,9 @@ func (t *callTable) resume(st requestState, r *request, m *modernMeta) (*parkabl
 	return c, nil
 }
 
-// ask has a question answered: of the server or, about a call, of the host. A question of the server
-// waits for a call that can take it if there is none.
+// ask has the client answer a question in the result of a call, and waits for the answer. about is the
+// call that a question of the host belongs to. It is nil for a question of the server, which goes to any
+// call whose client offers to answer it, and waits if there is no such call.
 func (t *callTable) ask(ctx context.Context, about *parkableCall, method string, params json.RawMessage) (json.RawMessage, error) {
 	q := &question{method: method, params: params, answered: make(chan struct{})}
 	if meta(params, mcp.MetaProgressToken) != nil { // the client has no way to tell progress
@@ -380,8 +399,8 @@ func (t *callTable) cancelCall(c *parkableCall, why error) {
 	t.removeCall(c, why)
 }
 
-// removeCall removes a call, and cancels it if it has not ended. why is also the end of its
-// questions. The caller holds mu.
+// removeCall removes a call, and cancels it if it has not ended. Its questions end with why as their
+// error. The caller holds mu.
 func (t *callTable) removeCall(c *parkableCall, why error) {
 	t.calls = slices.DeleteFunc(t.calls, func(other *parkableCall) bool { return other == c })
 	for _, q := range c.toAsk {
@@ -391,9 +410,7 @@ func (t *callTable) removeCall(c *parkableCall, why error) {
 		q.settle(nil, internalError(why))
 	}
 	c.toAsk, c.askedByKey = nil, nil
-	if c.expiry != nil {
-		c.expiry.Stop()
-	}
+	c.unpark()
 	c.cancel(why) // no *rpc.Error, which would count as the server's answer
 }
 

@@ -35,6 +35,10 @@ type request struct {
 	// header returns the text of a header of a modern request over HTTP, named in lower case, and
 	// whether it is there; nil for other requests.
 	header func(name string) (text string, there bool)
+
+	// retain keeps the client of the request in use beyond the request, until release is called; nil
+	// for a client that is not kept between its requests.
+	retain func() (release func())
 }
 
 // client is a client of one era. It does not know how its messages travel.
@@ -112,7 +116,7 @@ func (c *clientConn) current() client {
 	return c.client
 }
 
-// Admit has a request decide the era, unless one before it has.
+// Admit takes a request in the order of arrival. The first that names an era decides that of the client.
 func (c *clientConn) Admit(in *rpc.Incoming) {
 	c.cancellations.admit(in.ID())
 	c.turns.take(in.Arrival())
@@ -206,8 +210,8 @@ func (c *clientConn) leave() {
 	}
 }
 
-// peerChannel leads to the client of a connection, for what belongs to the requests of one exchange,
-// or to none (0). A stream has no other exchange.
+// peerChannel sends messages to the client of a connection: those that belong to the requests of one
+// exchange or, with exchange 0, those that belong to no request. On a stream all have exchange 0.
 type peerChannel struct {
 	conn     *clientConn
 	exchange uint32

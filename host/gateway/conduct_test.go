@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -241,4 +242,35 @@ func TestParkedCallIsCancelled(t *testing.T) {
 	srv.want(`{"jsonrpc":"2.0","id":"q","result":{"role":"x"}}`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
 	srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$a,"reason":"context canceled: the client gave up its request"}}`)
+}
+
+// A call that was parked has the log messages that its newest request wants.
+func TestLogsOfAParkedCall(t *testing.T) {
+	s := newScene(t, legacy)
+	c, srv := parked(t, s)
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t",` + modernMeta(`{"sampling":{}}`, `,"io.modelcontextprotocol/logLevel":"warning"`) +
+		`,"inputResponses":{"$k":{}},"requestState":"$state"}}`)
+	srv.wantAny(`{"jsonrpc":"2.0","id":"q","result":{}}`, `{"jsonrpc":"2.0","id":$level,"method":"logging/setLevel","params":{"level":"warning"}}`)
+	srv.send(`{"jsonrpc":"2.0","id":$level,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`,
+		`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":2}}`, `{"jsonrpc":"2.0","id":$a,"result":{"content":[]}}`)
+	c.want(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":2}}`,
+		`{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}`)
+}
+
+// A legacy server that does not answer logging/setLevel costs the requests that want logs a few seconds,
+// once.
+func TestLevelIsNotAnswered(t *testing.T) { synctest.Test(t, levelIsNotAnswered) }
+
+func levelIsNotAnswered(t *testing.T) {
+	s := newScene(t, legacy)
+	c := s.client()
+	meta := modernMeta(`{}`, `,"io.modelcontextprotocol/logLevel":"warning"`)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`)
+	srv := s.server()
+	srv.greetAs(legacy)
+	srv.want(`{"jsonrpc":"2.0","id":$level,"method":"logging/setLevel","params":{"level":"warning"}}`)
+	srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$level,"reason":"context deadline exceeded"}}`,
+		`{"jsonrpc":"2.0","id":$one,"method":"tools/list","params":{}}`)
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + meta + `}}`)
+	srv.want(`{"jsonrpc":"2.0","id":$two,"method":"tools/list","params":{}}`)
 }

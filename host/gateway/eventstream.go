@@ -7,17 +7,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// eventStream is what goes out on one response, and on those that resume it. mu of the session guards
-// it.
+// eventStream is the messages that belong to one POST, or to no request. They go out on the response to
+// that POST, or to a GET, and on the responses by which the client resumes it. mu of the session guards
+// its fields.
 type eventStream struct {
 	number     uint32
-	seq        uint64  // of its newest event, from 1
-	handedSeq  uint64  // of the newest that was handed to an outbox
-	outbox     *outbox // nil while no response is open
-	isSSE      bool    // it has become a stream of events
-	unanswered int     // of the client in it that have no answer yet
-	batchOpen  bool    // more of them may come
-	serving    int     // requests in it that the peer serves
+	seq        uint64     // of its newest event, from 1
+	handedSeq  uint64     // of the newest that was handed to an outbox
+	outbox     *outbox    // nil while no response is open
+	isSSE      bool       // it has become a stream of events
+	unanswered int        // of the client in it that have no answer yet
+	batchOpen  bool       // more of them may come
+	serving    int        // requests in it that the peer serves
+	admission  *admission // of the POST; nil for what a GET listens to
 	ended      bool
 }
 
@@ -33,12 +35,12 @@ const (
 	maxKeptBytes = 1 << 20
 )
 
-// newStream returns a stream with an outbox, for a POST.
-func (s *httpSession) newStream() (*eventStream, *outbox) {
+// newStream returns a stream with an outbox, for a POST, whose admission each request in it holds.
+func (s *httpSession) newStream(a *admission) (*eventStream, *outbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	st := &eventStream{number: s.last, unanswered: 1}
+	st := &eventStream{number: s.last, unanswered: 1, admission: a}
 	s.attach(st, false, 0)
 	s.streams[st.number] = st
 	return st, st.outbox
@@ -161,7 +163,9 @@ func (s *httpSession) keepForResume(r resumableEvent) {
 func (s *httpSession) beginServing(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.streams[number].serving++
+	st := s.streams[number]
+	st.serving++
+	st.admission.hold()
 }
 
 // endServing says that the peer has done with a request in a stream.
@@ -170,6 +174,7 @@ func (s *httpSession) endServing(number uint32) {
 	defer s.mu.Unlock()
 	st := s.streams[number]
 	st.serving--
+	st.admission.release()
 	s.forget(st)
 }
 

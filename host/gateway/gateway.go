@@ -33,9 +33,8 @@ type Config struct {
 	// Framing is its setting of that name; "" has stdio follow the client.
 	Transport, Framing string
 
-	// Principal returns whose an HTTP request is; an error refuses the request with 401. Principals
-	// have nothing in common: each has sessions of its own. nil takes all requests for one
-	// principal's.
+	// Principal returns the name of the principal that sent the request. An error refuses it with
+	// 401. No two principals share a session. nil has one principal for all requests.
 	Principal func(*http.Request) (string, error)
 
 	// Hosts are names, without ports, by which clients reach [Gateway.Handler] beside those of this

@@ -42,11 +42,12 @@ type handler struct {
 	moderns  map[modernKey]*httpModern
 }
 
-// Handler returns a handler that serves clients over HTTP: all servers as one at /mcp, and each at
-// /mcp/NAME, as if the clients were connected to it. It serves only requests whose Host, and Origin
-// where there is one, is a name of this machine or one of Config.Hosts: else any web page could reach
-// the servers by a name of its own. Config.Principal says who the clients are. The sessions of the
-// handler end with the gateway.
+// Handler returns a handler that serves clients over HTTP. At /mcp they reach all servers as one, and at
+// /mcp/NAME the server of that name, as if they were connected to it. Config.Principal says who the
+// clients are. The sessions of the handler end with the gateway.
+//
+// The Host of a request has to be a name of this machine or one of Config.Hosts, and so has its Origin
+// if there is one. Otherwise any web page could reach the servers by a name of its own.
 func (g *Gateway) Handler() http.Handler {
 	return &handler{
 		gateway: g, idle: idleTime, usage: make(map[string]usage),
@@ -59,7 +60,8 @@ type httpExchange struct {
 	w          http.ResponseWriter
 	r          *http.Request
 	principal  string
-	serverName string // the name of the server that is reached bare; "" is all of them as one
+	serverName string     // the name of the server that is reached bare; "" is all of them as one
+	admission  *admission // of a POST
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -139,11 +141,11 @@ func (h *handler) post(x *httpExchange, modern bool) {
 	if size < 0 {
 		size = maxBody // it is not said
 	}
-	if !h.beginRequest(x.principal, size) {
+	if x.admission = h.admit(x.principal, size); x.admission == nil {
 		x.busy("too many requests of this client are being answered")
 		return
 	}
-	defer h.endRequest(x.principal, size)
+	defer x.admission.release()
 	body, err := readBody(x)
 	var tooBig *http.MaxBytesError
 	switch {

@@ -251,32 +251,63 @@ func TestGatewayEndsOverHTTP(t *testing.T) {
 	}
 }
 
+// discover has a modern client that offers so much find out about its server, which is started for it
+// if fresh says so. It returns the server.
+func (s *site) discover(offered string, fresh bool) (srv *end) {
+	s.t.Helper()
+	started := make(chan *end, 1)
+	if fresh {
+		go func() {
+			srv := newEnd(s.t, "server", <-s.servers, map[string]string{})
+			if got := srv.read(); !strings.Contains(got, `"capabilities":`+offered) {
+				s.t.Errorf("%s, want %s", got, offered)
+			}
+			srv.send(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+			started <- srv
+		}()
+	}
+	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+modernMeta(offered, "")+`}}`, modernHeaders("server/discover")...)
+	if body, _ := io.ReadAll(a.Body); a.StatusCode != 200 || !strings.Contains(string(body), `"result"`) {
+		s.t.Fatalf("%s: %d %s", offered, a.StatusCode, body)
+	}
+	if fresh {
+		srv = <-started
+	}
+	return srv
+}
+
+const maxModerns = 16 // of one principal
+
+func offering(n int) string { return fmt.Sprintf(`{"roots":{"n":%d}}`, n) }
+
 // A legacy server is told once what a client offers, so modern clients that offer something else are
 // other clients to it. They are few.
 func TestModernClientsByCapabilities(t *testing.T) {
 	s := newSite(t, legacy)
-	offers := []string{`{}`, `{"sampling":{}}`, `{"roots":{}}`, `{"elicitation":{}}`, `{"elicitation":{"form":{}}}`}
-	var first *end
-	for n, offered := range append(offers, offers[4], offers[0]) {
-		fresh := n != 5 // the one before it offered the same
-		if fresh {
-			go func() {
-				srv := s.server()
-				if n == 0 {
-					first = srv
-				}
-				if got := srv.read(); !strings.Contains(got, `"capabilities":`+offered) {
-					t.Errorf("%d: %s, want %s", n, got, offered)
-				}
-				srv.send(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
-			}()
-		}
-		a := s.post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+modernMeta(offered, "")+`}}`, modernHeaders("server/discover")...)
-		if body, _ := io.ReadAll(a.Body); a.StatusCode != 200 || !strings.Contains(string(body), `"result"`) {
-			t.Fatalf("%d: %d %s", n, a.StatusCode, body)
-		}
+	first := s.discover(offering(0), true)
+	for n := 1; n <= maxModerns; n++ {
+		s.discover(offering(n), true)
 	}
 	for range first.lines { // it has ended, and its place was taken
+	}
+	s.discover(offering(maxModerns), false)
+	s.discover(offering(0), true)
+}
+
+// A client that was asked is not forgotten before it has answered, whatever others come.
+func TestParkedClientIsKept(t *testing.T) {
+	s := newSite(t, legacy)
+	const offered = `{"sampling":{}}`
+	asked, _ := s.parked(offered)
+	for n := range 2 * maxModerns {
+		s.discover(offering(n), true)
+	}
+	state := requestState.FindStringSubmatch(asked)
+	if state == nil {
+		t.Fatal(asked)
+	}
+	if got := s.getPrompt(offered, `,"requestState":"`+state[1]+`"`); !strings.Contains(got, `"input_required"`) {
+		t.Errorf("it comes back and gets %s", got)
 	}
 }
 

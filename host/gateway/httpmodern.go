@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -24,6 +25,23 @@ import (
 type modernKey struct {
 	principal, serverName string
 	capabilities          [sha256.Size]byte // a hash of them
+}
+
+// maxCanonical is the size of capabilities above which the order of their members counts.
+const maxCanonical = 64 << 10
+
+// hashCapabilities returns a hash in which neither the order of members counts nor what stands between
+// values.
+func hashCapabilities(capabilities []byte) [sha256.Size]byte {
+	var all any
+	d := json.NewDecoder(bytes.NewReader(capabilities))
+	d.UseNumber()
+	if len(capabilities) <= maxCanonical && d.Decode(&all) == nil {
+		if sorted, err := json.Marshal(all); err == nil {
+			capabilities = sorted
+		}
+	}
+	return sha256.Sum256(capabilities)
 }
 
 // httpModern is a modern client over HTTP.
@@ -71,7 +89,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 		x.answer(http.StatusBadRequest, rpc.AppendReply(nil, in.ID(), nil, fault))
 		return
 	}
-	c, why := h.modern(modernKey{x.principal, x.serverName, sha256.Sum256(m.capabilities)})
+	c, why := h.modern(modernKey{x.principal, x.serverName, hashCapabilities(m.capabilities)})
 	if c == nil {
 		x.busy(why)
 		return
@@ -88,6 +106,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 		defer close(answered)
 		result, err := h.gateway.counts.serve(ctx, c.client, &request{
 			id: in.ID(), method: in.Method, params: in.Params, channel: box,
+			retain: func() (release func()) { return h.retainClient(&c.keptClient) },
 			header: func(name string) (string, bool) {
 				values := x.r.Header.Values(name)
 				if len(values) == 0 {
@@ -152,8 +171,8 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 		h.useClient(&c.keptClient)
 		return c, ""
 	}
-	if len(h.sessions)+len(h.moderns) >= maxSessions {
-		return nil, fmt.Sprintf("%d sessions are open, which is the most", maxSessions)
+	if why := h.full(key.principal); why != "" {
+		return nil, why
 	}
 	c = &httpModern{}
 	c.removeFromMaps = func() { delete(h.moderns, key) }
@@ -172,8 +191,8 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	return c, ""
 }
 
-// leastRecentlyUsed reports whether a principal has as many clients at a path as it may, and which of
-// them was not used for the longest time; nil if all are used. The caller holds mu.
+// leastRecentlyUsed returns full if a principal has as many clients at a path as it may. idle is then the
+// one of them that has been idle for the longest time; nil if all are in use. The caller holds mu.
 func (h *handler) leastRecentlyUsed(key modernKey) (idle *httpModern, full bool) {
 	n := 0
 	for other, c := range h.moderns {

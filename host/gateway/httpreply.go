@@ -19,15 +19,16 @@ const (
 
 // outbox has the messages that wait for one HTTP response.
 type outbox struct {
-	// onSSE is called, without mu, when the response becomes a stream of events. It returns the id of
-	// an event without data, from which the client can resume; "" has none.
+	// onSSE is called, without mu, when the response becomes a stream of events. The stream begins
+	// with an event that has no data and the id that onSSE returns, so that the client can resume
+	// before it has got any other event. With "" there is no such event.
 	onSSE func() (id string)
 
 	mu        sync.Mutex
 	queue     []event
 	size      int           // bytes in queue
 	ended     bool          // nothing more comes
-	gone      bool          // nobody writes what comes
+	gone      bool          // serve has returned: what comes is dropped
 	alwaysSSE bool          // the response is a stream even if it has only one message
 	wake      chan struct{} // has a token when queue or ended has changed
 	room      ctxcond.Cond  // size or gone has changed

@@ -43,7 +43,7 @@ func (h *handler) initialize(x *httpExchange, body []byte) {
 		return
 	}
 	defer h.releaseClient(&s.keptClient)
-	st, box := s.newStream()
+	st, box := s.newStream(x.admission)
 	s.peer.Deliver(st.number, body, true)
 	var answer []event
 	select {
@@ -79,10 +79,10 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 			own++
 		}
 	}
-	switch {
-	case len(h.sessions)+len(h.moderns) >= maxSessions:
-		return nil, fmt.Sprintf("%d sessions are open, which is the most", maxSessions)
-	case own >= maxSessionsOf:
+	if why := h.full(x.principal); why != "" {
+		return nil, why
+	}
+	if own >= maxSessionsOf {
 		return nil, fmt.Sprintf("this client has %d sessions here, which is the most: end one with DELETE", maxSessionsOf)
 	}
 	if err := h.addClient(&s.keptClient); err != nil {
@@ -162,9 +162,9 @@ func (s *httpSession) client() (open bool, version string) {
 	return c.legacyHandshake().agreed()
 }
 
-// post takes a message that is not the first.
+// post takes a message of a client whose session is open.
 func (s *httpSession) post(x *httpExchange, body []byte) {
-	st, box := s.newStream()
+	st, box := s.newStream(x.admission)
 	defer s.detach(st, box)
 	if start := strictjson.Start(body); start < len(body) && body[start] == '[' {
 		if _, version := s.client(); version == mcp.Version20250326 {

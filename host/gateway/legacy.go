@@ -129,7 +129,8 @@ func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *
 	return u, result, err
 }
 
-// checkInitialize returns an error for params of initialize that mean nothing.
+// checkInitialize returns an error for params of initialize that lack the revision, or have a member of
+// the wrong type.
 func checkInitialize(params json.RawMessage) error {
 	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
 	switch {

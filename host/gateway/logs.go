@@ -3,30 +3,30 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // logs brings the log messages of a legacy server to the requests of a modern client that want
 // them. Such a server has one level for the whole session, which is the lowest that was asked for.
 type logs struct {
-	setting sync.Mutex // held while the server is told
+	setting ctxmutex.Mutex // held while the server is told
 
-	mu       sync.Mutex
-	levelSet int              // the number of levels that the server logs, from the most severe down; 0 is what it chose
-	open     map[*request]int // the number of levels that each request wants
+	mu        sync.Mutex
+	levelSet  int // the number of levels that the server logs, from the most severe down; 0 is what it chose
+	listeners map[*logListener]bool
 }
 
-// readLevel returns the level in the params of logging/setLevel.
-func readLevel(params json.RawMessage) (mcp.Level, error) {
-	level := mcp.Level(text(params, "level"))
-	if !slices.Contains(mcp.Levels, level) {
-		return "", invalidParams("logging/setLevel: params.level is not one of %v", mcp.Levels)
-	}
-	return level, nil
+// logListener is a request, or a call over all requests that follow it. target returns where log
+// messages go at present and how many levels are wanted; 0 is none.
+type logListener struct {
+	target func() (to clientChannel, wanted int)
 }
 
 // severity returns how many levels are at least as severe as this one, itself included; 0 for a text
@@ -39,46 +39,78 @@ func severity(level string) int {
 	return len(mcp.Levels) - at
 }
 
-// begin has the log messages of at least a level go to a request, until end is called. level is JSON;
-// with nil, or what is no level, there are none. A server that does not log says so by its
-// capabilities; the request goes on without.
-func (l *logs) begin(ctx context.Context, u *upstream, r *request, level json.RawMessage) (end func()) {
-	wanted := severity(unquote(level))
-	if wanted == 0 {
-		return func() {}
+// readLevel returns the level in the params of logging/setLevel.
+func readLevel(params json.RawMessage) (mcp.Level, error) {
+	level := mcp.Level(text(params, "level"))
+	if !slices.Contains(mcp.Levels, level) {
+		return "", invalidParams("logging/setLevel: params.level is not one of %v", mcp.Levels)
 	}
-	l.mu.Lock()
-	if l.open == nil {
-		l.open = make(map[*request]int)
-	}
-	l.open[r] = wanted
-	l.mu.Unlock()
+	return level, nil
+}
 
-	l.setting.Lock()
-	defer l.setting.Unlock()
-	if l.levelSet < wanted {
-		if err := u.session.SetLevel(host.WithOptions(ctx, u.options), mcp.Levels[len(mcp.Levels)-wanted]); err == nil {
-			l.levelSet = wanted
-		}
+// wantedLevels returns how many levels a request wants to be told of.
+func (m *modernMeta) wantedLevels() int { return severity(unquote(m.level)) }
+
+// begin has log messages go to a listener, until end is called.
+func (l *logs) begin(ctx context.Context, u *upstream, listener *logListener) (end func()) {
+	l.mu.Lock()
+	if l.listeners == nil {
+		l.listeners = make(map[*logListener]bool)
 	}
+	l.listeners[listener] = true
+	l.mu.Unlock()
+	_, wanted := listener.target()
+	l.raise(ctx, u, wanted)
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.open, r)
+		delete(l.listeners, listener)
 	}
 }
 
-// tell sends a log message to the requests that want it, once over each channel.
+// levelWait is how long a request waits until a server has set the level that it wants.
+const levelWait = 5 * time.Second
+
+// raise has the server log so many levels, unless it logs more, and waits for that. A server that does
+// not log says so by its capabilities, and the request goes on without. So does one whose server does
+// not answer, which is not asked again for that level.
+func (l *logs) raise(ctx context.Context, u *upstream, wanted int) {
+	limited, cancel := context.WithTimeout(ctx, levelWait)
+	defer cancel()
+	if l.logged() >= wanted || l.setting.Lock(limited) != nil {
+		return
+	}
+	defer l.setting.Unlock()
+	if l.logged() >= wanted {
+		return
+	}
+	err := u.session.SetLevel(host.WithOptions(limited, u.options), mcp.Levels[len(mcp.Levels)-wanted])
+	if err == nil || limited.Err() != nil && ctx.Err() == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.levelSet = wanted
+	}
+}
+
+func (l *logs) logged() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.levelSet
+}
+
+// tell sends a log message to the listeners that want it, once over each channel.
 func (l *logs) tell(ctx context.Context, params json.RawMessage) {
 	level := severity(text(params, "level"))
 	l.mu.Lock()
+	listeners := slices.Collect(maps.Keys(l.listeners))
+	l.mu.Unlock()
 	var channels []clientChannel
-	for r, wanted := range l.open {
-		if level <= wanted && !slices.Contains(channels, r.channel) {
-			channels = append(channels, r.channel)
+	for _, listener := range listeners {
+		to, wanted := listener.target()
+		if wanted > 0 && level <= wanted && !slices.Contains(channels, to) {
+			channels = append(channels, to)
 		}
 	}
-	l.mu.Unlock()
 	for _, to := range channels {
 		to.notify(ctx, mcp.NotificationMessage, params)
 	}

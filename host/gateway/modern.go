@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -35,7 +36,7 @@ type modernClient struct {
 func newModernClient(ctx context.Context, g *Gateway, channel clientChannel, principal, serverName string) *modernClient {
 	c := &modernClient{gateway: g, channel: channel, principal: principal, serverName: serverName}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.calls.client = c
+	c.calls.client, c.logs.setting = c, ctxmutex.New()
 	c.streams.changed, c.streams.ending = make(chan struct{}), make(chan struct{})
 	return c
 }
@@ -99,7 +100,8 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	return result, nil
 }
 
-// discover returns what is known of a server that is not connected yet, and connects it.
+// discover returns what a server says of itself, and starts the server. It waits for it only if nothing
+// is known from an earlier run.
 func (c *modernClient) discover(ctx context.Context, u *upstream) (json.RawMessage, error) {
 	info, err := u.info(ctx)
 	switch {
@@ -143,7 +145,7 @@ func (c *modernClient) serveByLegacy(ctx context.Context, u *upstream, r *reques
 	case r.method == mcp.MethodUpdateTask || slices.Contains(taskMethods, r.method):
 		return nil, methodNotFound(r.method, u.session.Info().Protocol)
 	}
-	defer c.logs.begin(ctx, u, r, m.level)()
+	defer c.logs.begin(ctx, u, &logListener{func() (clientChannel, int) { return r.channel, m.wantedLevels() }})()
 	result, err := u.relay(ctx, r, host.Relay{Params: legacyParams(r.params), Progress: progress(ctx, r.channel, m.token)})
 	if err != nil {
 		return nil, c.gateway.eraError(err, r.method, mcp.Legacy, mcp.Modern)

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// cancellationOrder keeps a request behind the cancellations that came before it. Each request is
-// served on a goroutine of its own, so it could else reach the server before a cancellation does, and
-// a server that does one thing at a time would go on with what nobody wants.
+// cancellationOrder has a request wait for the cancellations that came before it. Without it the request
+// could reach the server first. A server that does one thing at a time would then finish the cancelled
+// work.
 type cancellationOrder struct {
 	mu        sync.Mutex
 	open      map[string]*orderedRequest // the requests that are served, by id

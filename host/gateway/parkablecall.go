@@ -22,10 +22,12 @@ type parkableCall struct {
 	// Guarded by the mu of the callTable:
 	request    *request        // of the client, which waits; nil while the call is parked
 	token      json.RawMessage // of that request, for progress
+	level      int             // the number of log levels that this request wants
 	round      uint32          // how often the client was asked
 	toAsk      []*question     // that the client was not asked yet
 	askedByKey map[string]*question
 	expiry     *time.Timer // of the call while it is parked
+	release    func()      // has the client not be in use any more; nil unless the call is parked
 }
 
 // question is a request of the server to the client.
@@ -35,6 +37,17 @@ type question struct {
 	answered chan struct{} // closed when answer or err is set
 	answer   json.RawMessage
 	err      error
+}
+
+// unpark ends the time for which the call is parked. The caller holds mu of the callTable.
+func (c *parkableCall) unpark() {
+	if c.expiry != nil {
+		c.expiry.Stop()
+	}
+	if c.release != nil {
+		c.release()
+		c.release = nil
+	}
 }
 
 // signal wakes the request that follows the call, if there is one. The caller holds mu.
