@@ -15,6 +15,7 @@ const modern = "2026-07-28"
 var (
 	framings  = []string{"ndjson", "content-length", "auto"}
 	protocols = []string{"auto", "legacy", modern}
+	shares    = []string{ShareAuto, ShareYes, ShareClient}
 
 	// strategies are the texts that the key strategy may have. mcp-remote made them known.
 	strategies = []string{"http-first", "sse-first", "http-only", "sse-only"}

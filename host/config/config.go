@@ -100,6 +100,12 @@ type Server struct {
 	// lists, are always sent once more.
 	Resend bool
 
+	// Share says whether clients of a gateway have one session with the server: [ShareAuto],
+	// [ShareYes] or [ShareClient]; "" is ShareAuto. Copies is how many sessions those of one user
+	// may have with it at once; 0 is the gateway's default.
+	Share  string
+	Copies int
+
 	// Registry is the version in a registry that an entry was made from, for its updates; it
 	// is zero for an entry that was written by hand.
 	Registry Registry
@@ -130,6 +136,13 @@ type Server struct {
 	lines   map[string]int // of its keys there, and of those below them, as in "env.NAME"
 	envFile string         // the key that EnvFile has there; "" is env_file
 }
+
+// The values of [Server.Share]. Clients of different users share nothing.
+const (
+	ShareAuto   = "auto"   // one session for all clients, until the server asks what only one of them can answer
+	ShareYes    = "yes"    // one session for all clients
+	ShareClient = "client" // a session for each client
+)
 
 // Permits reports whether a tool of the server may be called: EnabledTools names it or is
 // nil, and DisabledTools does not.

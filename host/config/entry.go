@@ -280,6 +280,23 @@ func (e *entry) duration(key string) time.Duration {
 	return d
 }
 
+// maxCopies bounds [Server.Copies].
+const maxCopies = 1000
+
+// count reads a whole number from 1 to a bound. It returns 0 if there is none.
+func (e *entry) count(key string, most int64) int {
+	value, found := e.values[key]
+	if !found {
+		return 0
+	}
+	n, whole := value.(int64)
+	if !whole || n < 1 || n > most {
+		e.fail(key, "expected a number from 1 to %d", most)
+		return 0
+	}
+	return int(n)
+}
+
 // units are the units of sizes, the longest spelling first.
 var units = []struct {
 	name  string

@@ -8,7 +8,7 @@ import (
 // needed is what each example needs beside it to make a whole table.
 var needed = map[string]string{
 	"args": "command", "env": "command", "env_file": "command", "dir": "command", "disabled": "command", "enabled_tools": "command",
-	"disabled_tools": "command", "sampler": "command", "timeout": "command", "start_timeout": "command", "max_timeout": "command", "ping": "command", "ping_timeout": "command", "idle_stop": "command", "resend": "command", "message_cap": "command",
+	"disabled_tools": "command", "sampler": "command", "timeout": "command", "start_timeout": "command", "max_timeout": "command", "ping": "command", "ping_timeout": "command", "idle_stop": "command", "resend": "command", "message_cap": "command", "share": "command", "copies": "command",
 	"protocol": "command", "framing": "command", "registry": "command", "settings": "command",
 	"headers": "url", "proxy": "url", "tls": "url", "auth": "url", "type": "url", "strategy": "url", "transport": "url", "address": "pigeon",
 }

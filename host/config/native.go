@@ -186,6 +186,8 @@ func (e *entry) server(name string) Server {
 		Disabled:     e.flag("disabled"),
 		EnabledTools: e.list("enabled_tools"), DisabledTools: e.list("disabled_tools"),
 		Sampler:  e.sampler(),
+		Share:    e.oneOf("share", shares...),
+		Copies:   e.count("copies", maxCopies),
 		Registry: e.registry(),
 		file:     e.doc.path,
 		line:     e.lineOf(""),

@@ -97,6 +97,7 @@ func (s *Server) refuse() []*Error {
 		{"tls", s.TLS != TLS{}, grantsNothing},
 		{"message_cap", s.MessageCap != 0, grantsNothing},
 		{"resend", s.Resend, "is for the user to decide, and not for a project file"},
+		{"share", s.Share != "" || s.Copies != 0, grantsNothing},
 		{"sampler", len(s.Sampler) > 0, grantsNothing},
 		{"auth.command", len(s.Auth.Command) > 0 || len(s.Auth.Env) > 0, grantsNothing},
 		{"auth.variables", len(s.Auth.Variables) > 0, grantsNothing},

@@ -41,6 +41,8 @@ func Server(s config.Server) Table {
 	add("enabled_tools", s.EnabledTools, s.EnabledTools != nil)
 	add("disabled_tools", s.DisabledTools, len(s.DisabledTools) > 0)
 	add("sampler", s.Sampler, len(s.Sampler) > 0)
+	text("share", s.Share)
+	add("copies", s.Copies, s.Copies > 0)
 	text("env_file", s.EnvFile)
 	add("tls", tls(s.TLS), s.TLS != config.TLS{})
 	add("headers", s.Headers, len(s.Headers) > 0)

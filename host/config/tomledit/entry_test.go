@@ -58,7 +58,7 @@ func said(s config.Server) config.Server {
 		URL: s.URL, Headers: s.Headers, Strategy: s.Strategy, Proxy: s.Proxy, TLS: s.TLS, Auth: s.Auth, Address: s.Address,
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, Resend: s.Resend, MessageCap: s.MessageCap, Framing: s.Framing,
 		Protocol: s.Protocol, Settings: s.Settings, Disabled: s.Disabled, Registry: s.Registry,
-		EnabledTools: s.EnabledTools, DisabledTools: s.DisabledTools,
+		EnabledTools: s.EnabledTools, DisabledTools: s.DisabledTools, Share: s.Share, Copies: s.Copies,
 	}
 	for _, table := range []*map[string]string{&out.Env, &out.Headers, &out.Settings} {
 		if len(*table) == 0 {
