@@ -331,6 +331,10 @@ func (h *Host) warn(server, text string) {
 	h.warnings.add(Event{Server: server, Warning: text})
 }
 
+// Warn has [Config.Event] hear a warning about a server, for the person whose host it is. It
+// returns at once. Of many at a time some are left out, and counted.
+func (h *Host) Warn(server, text string) { h.warn(server, text) }
+
 func (h *Host) hear(e Event) {
 	if h.config.Event != nil {
 		e.Warning = h.Redact(e.Warning) // a server or a plugin may quote what it was given

@@ -34,7 +34,7 @@ func (s *Session) Snapshot() *catalogue.Snapshot {
 	entry, snapshot := s.snapshot()
 	tools, listed := snapshot.Lists[catalogue.Tools]
 	switch {
-	case snapshot.Info.Era == "" && len(snapshot.Lists) == 0:
+	case snapshot.Info.Era == "" && len(snapshot.Lists) == 0 && snapshot.Divided == "":
 		return nil
 	case listed && filters(entry):
 		tools.Items = permittedItems(entry, tools.Items)
@@ -47,16 +47,26 @@ func (s *Session) Snapshot() *catalogue.Snapshot {
 func (s *Session) snapshot() (*Server, *catalogue.Snapshot) {
 	s.loadSaved()
 	s.savedLists.Lock()
-	entry, written, info := s.entry.Load(), s.inner.WrittenLists(), s.Info()
+	entry, written, info, divided := s.entry.Load(), s.inner.WrittenLists(), s.Info(), s.savedLists.divided
 	if info.Era == "" {
 		info = s.savedLists.info
 	}
 	s.savedLists.Unlock()
-	out := &catalogue.Snapshot{Name: entry.Name, Info: info, Lists: make(map[catalogue.Kind]catalogue.List)}
+	out := &catalogue.Snapshot{Name: entry.Name, Info: info, Lists: make(map[catalogue.Kind]catalogue.List), Divided: divided}
 	for method, l := range written {
 		out.Lists[kinds[method]] = catalogue.List{Items: l.Items, Listed: l.Listed, Until: l.Until}
 	}
 	return entry, out
+}
+
+// Divide keeps in mind that clients of a gateway do not share the server, and why: for
+// [Session.Snapshot], and for later runs with the same [Config.CatalogueDir].
+func (s *Session) Divide(why string) {
+	s.loadSaved()
+	s.savedLists.Lock()
+	s.savedLists.divided = why
+	s.savedLists.Unlock()
+	s.host.queueSave(s)
 }
 
 // savedLists notes from which server's catalogue the session was given lists of earlier runs. Its
@@ -64,8 +74,9 @@ func (s *Session) snapshot() (*Server, *catalogue.Snapshot) {
 // entry.
 type savedLists struct {
 	sync.Mutex
-	of   catalogue.Key // the server whose lists the session was given; "" is none
-	info status.Info   // what it said of itself; zero is not known
+	of      catalogue.Key // the server whose lists the session was given; "" is none
+	info    status.Info   // what it said of itself; zero is not known
+	divided string        // see [Session.Divide]
 }
 
 // kinds maps the methods that ask for lists to the kinds under which a catalogue keeps the lists.
@@ -87,7 +98,7 @@ func (s *Session) loadSaved() {
 	if s.savedLists.of == key {
 		return
 	}
-	s.savedLists.of, s.savedLists.info = key, status.Info{}
+	s.savedLists.of, s.savedLists.info, s.savedLists.divided = key, status.Info{}, ""
 	known, err := h.store.Load(key)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +111,7 @@ func (s *Session) loadSaved() {
 		l := known.Lists[kind]
 		lists[method] = session.WrittenList{Items: l.Items, Listed: l.Listed, Until: l.Until}
 	}
-	s.savedLists.info = known.Info
+	s.savedLists.info, s.savedLists.divided = known.Info, known.Divided
 	s.inner.LoadLists(lists)
 }
 

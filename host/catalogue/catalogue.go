@@ -46,6 +46,9 @@ type Snapshot struct {
 	Name  string      // of its entry
 	Info  status.Info // what the server said of itself
 	Lists map[Kind]List
+
+	// Divided says why clients of a gateway do not share the server; "" if they may.
+	Divided string
 }
 
 // List is a list as a server gave it.
@@ -86,6 +89,8 @@ type header struct {
 	Name    string      `json:"name"`
 	Info    status.Info `json:"info"`
 	Lists   []listEntry `json:"lists"`
+
+	Divided string `json:"divided,omitempty"`
 
 	Handshake part `json:"handshake,omitzero"` // where Info.Raw is, behind the lists; older programs do not read that far
 }
@@ -130,7 +135,7 @@ const version = 1
 
 // encode returns the file of a snapshot.
 func encode(s *Snapshot) ([]byte, error) {
-	h := header{Version: version, Name: s.Name, Info: s.Info, Lists: []listEntry{}}
+	h := header{Version: version, Name: s.Name, Info: s.Info, Lists: []listEntry{}, Divided: s.Divided}
 	var lists []byte
 	for _, kind := range kinds {
 		if l, ok := s.Lists[kind]; ok {
@@ -162,7 +167,7 @@ func decode(text []byte) (*Snapshot, error) {
 	if h.Version != version {
 		return nil, fmt.Errorf("it has version %d, this program reads %d", h.Version, version)
 	}
-	s := &Snapshot{Name: h.Name, Info: h.Info, Lists: make(map[Kind]List)}
+	s := &Snapshot{Name: h.Name, Info: h.Info, Lists: make(map[Kind]List), Divided: h.Divided}
 	for _, e := range h.Lists {
 		if _, twice := s.Lists[e.Kind]; twice || !slices.Contains(kinds, e.Kind) {
 			return nil, fmt.Errorf("it has a list of %q, or has it twice", e.Kind)

@@ -89,6 +89,7 @@ func TestSameSnapshotIsNotWrittenAgain(t *testing.T) {
 		{"a list less", func(n *Snapshot) { delete(n.Lists, Prompts) }, true},
 		{"a list of another kind", func(n *Snapshot) { n.Lists[Resources] = n.Lists[Prompts]; delete(n.Lists, Prompts) }, true},
 		{"the name", func(n *Snapshot) { n.Name = "g" }, true},
+		{"that it is divided", func(n *Snapshot) { n.Divided = "it asked for roots" }, true},
 	} {
 		if err := os.WriteFile(path, must(encode(sample(now)))(t), 0o600); err != nil {
 			t.Fatal(err)
@@ -109,6 +110,21 @@ func TestSameSnapshotIsNotWrittenAgain(t *testing.T) {
 		if written := !os.SameFile(before, after); written != c.written {
 			t.Errorf("%s: written is %t, want %t", c.name, written, c.written)
 		}
+	}
+}
+
+// That a server is divided stays when a session that does not know of it saves its lists.
+func TestDividedStays(t *testing.T) {
+	s, key := Open(filepath.Join(t.TempDir(), "c")), Key("k")
+	divided, later := sample(time.Now()), sample(time.Now().Add(2*time.Hour))
+	divided.Divided = "it asked for roots"
+	for _, snapshot := range []*Snapshot{divided, later} {
+		if err := s.Save(key, snapshot); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := s.Load(key); err != nil || got.Divided != divided.Divided || !got.Lists[Tools].Listed.Equal(later.Lists[Tools].Listed) {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,13 +60,18 @@ func (s *Store) Load(key Key) (*Snapshot, error) {
 
 // Save writes a snapshot in place of the last one. It writes nothing if that one says the same
 // and is less than an hour old, or if the folder may not be written to. The latter is no error,
-// because the server will say it all again.
+// because the server will say it all again. Divided stays as it was saved where the snapshot has
+// none: another session of the same server may not know of it.
 func (s *Store) Save(key Key, snapshot *Snapshot) error {
 	if s == nil {
 		return nil
 	}
-	if old, err := s.Load(key); err == nil && old.says(snapshot) {
-		return nil
+	if old, err := s.Load(key); err == nil {
+		merged := *snapshot
+		merged.Divided = cmp.Or(snapshot.Divided, old.Divided)
+		if snapshot = &merged; old.says(snapshot) {
+			return nil
+		}
 	}
 	text, err := encode(snapshot)
 	if err != nil {
@@ -100,7 +106,7 @@ func (s *Store) Remove(key Key) error {
 func (s *Snapshot) says(newer *Snapshot) bool {
 	said, err := json.Marshal(s.Info)
 	says, err2 := json.Marshal(newer.Info)
-	if err != nil || err2 != nil || s.Name != newer.Name || !bytes.Equal(said, says) || !bytes.Equal(s.Info.Raw, newer.Info.Raw) || len(s.Lists) != len(newer.Lists) {
+	if err != nil || err2 != nil || s.Name != newer.Name || s.Divided != newer.Divided || !bytes.Equal(said, says) || !bytes.Equal(s.Info.Raw, newer.Info.Raw) || len(s.Lists) != len(newer.Lists) {
 		return false
 	}
 	for kind, l := range newer.Lists {
