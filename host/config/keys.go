@@ -91,7 +91,7 @@ var serverKeys = keys{
 	{"disabled_tools", "list of texts", "none", "Tools that may not, whatever `enabled_tools` says; `*` in a name stands for any characters.", `disabled_tools = ["write_file", "delete_*"]`},
 	{"sampler", "list of texts", "none", "A program and its arguments that answers for a model where the server asks for one, as that of `--sampler`, which goes first. On a terminal you agree to each question and answer.", `sampler = ["ask-a-model", "--small"]`},
 	{"share", "text", "`auto`", "Whether clients of a gateway use one session with the server, for a command one process: `yes`, `client` for one each, or `auto`. That shares a command until the server asks what only one of the clients can answer, and has one each for all else. Clients of different users, or that offer different capabilities, share nothing.", `share = "client"`},
-	{"copies", "number", "`4` for a command, `64` for all else", "How many sessions with the server the clients of one user of a gateway may have at once, from 1 to 1000.", `copies = 8`},
+	{"copies", "number", "`8` for a command, `64` for all else", "How many sessions with the server the clients of one user of a gateway may have at once, from 1 to 1000.", `copies = 16`},
 	{"registry", "table", "none", "Where the entry was made from; see below.", `registry = { name = "io.github.example/weather", version = "1.2.0" }`},
 }
 

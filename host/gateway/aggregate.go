@@ -271,7 +271,7 @@ func (a *aggregate) setLevel(ctx context.Context, r *request) (json.RawMessage, 
 func (a *aggregate) listTasks(ctx context.Context, r *request) (json.RawMessage, error) {
 	var using []*backend
 	for _, b := range a.connectedBackends() {
-		if member(b.session.Info().Capabilities, "tasks", "list") != nil {
+		if member(b.upstream.serverInfo().Capabilities, "tasks", "list") != nil {
 			using = append(using, b)
 		}
 	}

@@ -17,9 +17,9 @@ type backend struct {
 	params    json.RawMessage // the _meta, in an object, of the request that needed it first
 	ready     chan struct{}   // closed when the fields below are set
 
-	client  client
-	session *host.Session
-	err     error
+	client   client
+	upstream *upstream
+	err      error
 
 	// Guarded by the mu of the aggregate:
 	watching chan struct{} // of the watch under way, see watch; nil without one
@@ -73,7 +73,7 @@ func (b *backend) begin(ctx context.Context) {
 		if u, b.err = c.connect(&m); b.err != nil {
 			b.err = a.gateway.clientError(b.err)
 		} else {
-			b.session = u.session
+			b.upstream = u
 		}
 	}
 	a.mu.Lock()
@@ -88,7 +88,7 @@ func (b *backend) begin(ctx context.Context) {
 		return
 	}
 	b.tellLevel() // which may be another by now
-	a.gateway.mergeSnapshot(b.server.Name, b.session.Snapshot())
+	a.gateway.mergeSnapshot(b.server.Name, b.upstream.session().Snapshot())
 	a.refreshLists(b)
 }
 
@@ -103,7 +103,7 @@ func (b *backend) initialize(ctx context.Context, c *legacyClient) error {
 	_, err := c.serve(ctx, &request{id: id, method: mcp.MethodInitialize, params: params, channel: c.channel})
 	c.handshake.finished(id)
 	if err == nil {
-		b.session = c.server.session
+		b.upstream = c.server
 	}
 	return err
 }
@@ -121,7 +121,7 @@ func (b *backend) tellLevel() {
 	for tried := b.told; tried != a.level; {
 		tried = a.level
 		a.mu.Unlock()
-		err := b.session.SetLevel(host.WithOptions(a.ctx, host.RequestOptions{Unattended: true}), tried)
+		err := b.upstream.setLevel(a.ctx, tried)
 		a.mu.Lock()
 		if err == nil {
 			b.told = tried
@@ -174,7 +174,7 @@ func (b *backend) watch() {
 // closes settled when there is one, or will be none.
 func (b *backend) followLists(settled chan struct{}) {
 	a, began := b.aggregate, time.Now()
-	s, err := b.session.Subscribe(a.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
+	s, err := b.upstream.subscribe(a.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
 	close(settled)
 	if err == nil && time.Since(began) >= heldUp {
 		a.refreshLists(b) // which were fetched without a watch
@@ -182,7 +182,7 @@ func (b *backend) followLists(settled chan struct{}) {
 	for err == nil {
 		var changed mcp.Change
 		changed, err = s.Next(a.ctx)
-		if changed.Kind != mcp.Missed && a.era == mcp.Legacy && b.session.Info().Era == mcp.Legacy {
+		if changed.Kind != mcp.Missed && a.era == mcp.Legacy && b.upstream.serverInfo().Era == mcp.Legacy {
 			continue // the server has told the client of the backend itself
 		}
 		for _, n := range notifications(changed, s.Honoured()) {

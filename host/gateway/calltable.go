@@ -74,7 +74,7 @@ func internalError(why error) *rpc.Error {
 // serve answers a request that may ask: it makes a call, or follows one that was parked.
 func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
 	c := &parkableCall{
-		binding: bindingOf(t.client.principal, u.session.Name(), r.method, r.params), capabilities: m.capabilities,
+		binding: bindingOf(t.client.binding, u.server.Name, r.method, r.params), capabilities: m.capabilities,
 		request: r, token: m.token, level: m.wantedLevels(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	if sealed := member(r.params, memberState); sealed != nil {
@@ -83,7 +83,7 @@ func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *moder
 		case err == nil:
 			c, err = t.resume(st, r, m)
 			r.turn.pass() // the server has the call already
-			if err == nil && u.session.Info().Era == mcp.Legacy {
+			if err == nil && u.serverInfo().Era == mcp.Legacy {
 				t.client.logs.raise(ctx, u, m.wantedLevels())
 			}
 		case errors.Is(err, errForeignState), errors.Is(err, errOldState):

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"sync"
 
@@ -60,14 +59,14 @@ type client interface {
 	leave()
 }
 
-// newClient returns a client of an era. serverName is that of the server that it reaches bare; without
+// newClient returns a client of an era. Clients of one principal may share sessions. serverName is that of the server that it reaches bare; without
 // one it reaches all servers as one.
 func (g *Gateway) newClient(ctx context.Context, era mcp.Era, channel clientChannel, principal, serverName string) client {
 	switch {
 	case serverName == "":
 		return newAggregate(ctx, g, era, channel, principal)
 	case era == mcp.Legacy:
-		return newLegacyClient(ctx, g, channel, serverName)
+		return newLegacyClient(ctx, g, channel, principal, serverName)
 	}
 	return newModernClient(ctx, g, channel, principal, serverName)
 }
@@ -77,6 +76,7 @@ func (g *Gateway) newClient(ctx context.Context, era mcp.Era, channel clientChan
 type clientConn struct {
 	ctx        context.Context // ends with ServeConn
 	gateway    *Gateway
+	principal  string        // whose it is
 	serverName string        // the name of the server that the client reaches bare; "" is all of them as one
 	ready      chan struct{} // closed when peer is set
 	peer       *rpc.Peer
@@ -89,8 +89,8 @@ type clientConn struct {
 	left   bool   // no client is made any more
 }
 
-func newClientConn(ctx context.Context, g *Gateway, serverName string) *clientConn {
-	return &clientConn{ctx: ctx, gateway: g, serverName: serverName, ready: make(chan struct{})}
+func newClientConn(ctx context.Context, g *Gateway, principal, serverName string) *clientConn {
+	return &clientConn{ctx: ctx, gateway: g, principal: principal, serverName: serverName, ready: make(chan struct{})}
 }
 
 // setPeer says that messages can be sent from now on.
@@ -125,7 +125,7 @@ func (c *clientConn) Admit(in *rpc.Incoming) {
 	if c.client == nil && !c.left {
 		if era := eraOf(in.Method, in.Params); era != "" {
 			c.gateway.counts.addClient(era)
-			c.client = c.gateway.newClient(c.ctx, era, peerChannel{conn: c}, rand.Text(), c.serverName)
+			c.client = c.gateway.newClient(c.ctx, era, peerChannel{conn: c}, c.principal, c.serverName)
 		}
 	}
 	if c.client != nil && c.client.legacyHandshake() != nil && in.Method == mcp.MethodInitialize {

@@ -6,6 +6,8 @@
 //	client ─► transport plugin, serving ─► rpc.Peer ─► clientConn ─► legacyClient or modernClient
 //	                                                                   │ upstream, one for each client and server
 //	                                                                   ▼
+//	                                             serverCopy, of one client or of several that share it
+//	                                                                   ▼
 //	                                           host.Session.Relay ─► session ─► rpc.Peer ─► transport plugin ─► server
 //
 // The result goes back the same way, as the bytes that the server wrote. A request of the server
@@ -32,6 +34,8 @@
 //     calltable.go and state.go.
 //   - Lists and resources that change: subscriptions.go for legacy clients, listen.go for modern ones. Both
 //     stand on host.Subscription, which subscribes again when the server was connected anew.
+//   - Several clients of one session: servercopy.go says whose a message of the server is, copies.go
+//     who shares, tenant.go what stays a client's own.
 //   - A sign-in within a call is shown by the client of the call, see [Person].
 //   - Log levels: logs.go. All else that differs between the eras: translate.go.
 //
@@ -41,6 +45,7 @@
 // cancellations that came before it (order.go), and is passed on after the messages that came before
 // it (turns.go). No lock is held while a server or a client is waited
 // for. A call of a modern client to a legacy server has another goroutine, because
-// it outlives the request that began it. When a client leaves, its sessions are closed, and what
-// waits for them ends.
+// it outlives the request that began it. When a client leaves, its calls are cancelled, and the
+// sessions that no other client uses are closed. Clients that share a session hear its notifications on
+// a goroutine each (eventqueue.go).
 package gateway

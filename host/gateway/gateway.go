@@ -48,6 +48,7 @@ type Gateway struct {
 	config  Config
 	sealer  *stateSealer
 	servers serverCache
+	copies  copies
 
 	lastCall atomic.Uint64 // numbers the calls that can be parked, of all clients: a requestState names one
 	counts   counts
@@ -81,6 +82,7 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	}
 	g := &Gateway{host: h, config: c, sealer: seal, parkTime: parkTime}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	g.copies.gateway = g
 	return g, nil
 }
 
@@ -95,8 +97,8 @@ func (g *Gateway) server(name string) (s host.Server, found bool) {
 
 // ServeConn serves one client over a stream, which it closes. It returns when the client has ended
 // its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. An
-// error says why the stream broke. The client has sessions of its own with the servers; none is left
-// when ServeConn returns.
+// error says why the stream broke. Nothing that the client has begun at the servers is left when
+// ServeConn returns. Clients on streams are one principal, and may share sessions as the entries say.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
 	g.mu.Lock()
 	if g.closed {
@@ -115,7 +117,7 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	if g.config.Bare {
 		serverName = g.config.Servers[0].Name
 	}
-	c := newClientConn(ctx, g, serverName)
+	c := newClientConn(ctx, g, streamPrincipal, serverName)
 	defer c.leave()
 	a, err := g.host.Accept(ctx, connect.Accept{
 		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: c,

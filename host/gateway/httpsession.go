@@ -89,7 +89,7 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 		return nil, err.Error()
 	}
 	s.ctx, s.cancel = context.WithCancelCause(h.gateway.ctx)
-	s.conn = newClientConn(s.ctx, h.gateway, s.serverName)
+	s.conn = newClientConn(s.ctx, h.gateway, httpPrincipal(s.principal), s.serverName)
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: sessionConn{s.conn, s}, Serving: true})
 	s.conn.setPeer(s.peer)
 	context.AfterFunc(s.ctx, func() { h.evict(&s.keptClient) })

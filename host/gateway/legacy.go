@@ -16,6 +16,7 @@ import (
 type legacyClient struct {
 	gateway       *Gateway
 	channel       clientChannel // for what belongs to no request
+	principal     string        // whose it is
 	serverName    string        // the name of the server that it reaches
 	ctx           context.Context
 	cancel        context.CancelFunc
@@ -27,8 +28,8 @@ type legacyClient struct {
 	server       *upstream
 }
 
-func newLegacyClient(ctx context.Context, g *Gateway, channel clientChannel, serverName string) *legacyClient {
-	c := &legacyClient{gateway: g, channel: channel, serverName: serverName, handshake: newHandshake()}
+func newLegacyClient(ctx context.Context, g *Gateway, channel clientChannel, principal, serverName string) *legacyClient {
+	c := &legacyClient{gateway: g, channel: channel, principal: principal, serverName: serverName, handshake: newHandshake()}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -103,11 +104,12 @@ func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMess
 	}
 	c.watchLists(ctx, u)
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.server = u
+	left := c.ctx.Err() != nil
+	c.mu.Unlock()
 	c.handshake.succeed(text(result, "protocolVersion"))
-	if c.ctx.Err() != nil {
-		u.session.Close() // leave did not see it
+	if left {
+		u.close() // leave did not see it
 	}
 	return result, nil
 }
@@ -120,11 +122,11 @@ func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *
 	}
 	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
 	server, _ := c.gateway.server(c.serverName)
-	if u, err = c.gateway.connect(c, server, info, capabilities); err != nil {
+	if u, err = c.gateway.connect(c, c.principal, server, info, capabilities); err != nil {
 		return nil, nil, err
 	}
 	if result, err = c.initializeResultOf(ctx, u, text(params, "protocolVersion")); err != nil {
-		u.session.Close()
+		u.close()
 	}
 	return u, result, err
 }
@@ -145,14 +147,14 @@ func checkInitialize(params json.RawMessage) error {
 // initializeResultOf returns the result of initialize. It starts the server, and waits for it only if
 // nothing is known of it.
 func (c *legacyClient) initializeResultOf(ctx context.Context, u *upstream, asked string) (json.RawMessage, error) {
-	info, err := u.info(ctx)
+	info, err := u.about(ctx)
 	if err != nil {
 		return nil, err
 	}
 	version := quote(negotiateVersion(asked, info.Protocol))
 	switch {
 	case info.Era == mcp.Modern:
-		return initializeResult(info.Raw, u.session.Name(), version), nil
+		return initializeResult(info.Raw, u.server.Name, version), nil
 	case bytes.Equal(member(info.Raw, "protocolVersion"), version):
 		return info.Raw, nil
 	}
@@ -183,7 +185,7 @@ func (c *legacyClient) setLevel(ctx context.Context, u *upstream, r *request) (j
 	if err != nil {
 		return nil, err
 	}
-	if err := u.session.SetLevel(host.WithOptions(ctx, u.options), level); err != nil {
+	if err := u.setLevel(ctx, level); err != nil {
 		return nil, c.gateway.clientError(err)
 	}
 	return empty, nil
@@ -248,7 +250,7 @@ func (c *legacyClient) leave() {
 	u := c.server
 	c.mu.Unlock()
 	if u != nil {
-		u.session.Close()
+		u.close()
 	}
 	c.subscriptions.close()
 }
@@ -259,14 +261,14 @@ func (c *legacyClient) leave() {
 func (c *legacyClient) watchLists(ctx context.Context, u *upstream) {
 	settled := make(chan struct{})
 	begun := c.subscriptions.begin(func() error {
-		s, err := u.session.Subscribe(c.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
+		s, err := u.subscribe(c.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
 		close(settled)
 		if err == nil {
 			c.follow(u, s)
 		}
 		return err
 	})
-	if begun && u.session.Info().Era == mcp.Legacy {
+	if begun && u.serverInfo().Era == mcp.Legacy {
 		select {
 		case <-settled:
 		case <-ctx.Done():
@@ -280,9 +282,9 @@ func (c *legacyClient) subscribe(ctx context.Context, u *upstream, r *request) (
 	if uri == "" {
 		return nil, invalidParams("resources/subscribe: params.uri is not a string, or empty")
 	}
-	s, err := u.session.Subscribe(host.WithOptions(ctx, u.options), mcp.Filter{URIs: []string{uri}})
+	s, err := u.subscribe(ctx, mcp.Filter{URIs: []string{uri}})
 	if err != nil {
-		return nil, c.gateway.eraError(err, mcp.MethodReadResource, u.session.Info().Era, mcp.Legacy)
+		return nil, c.gateway.eraError(err, mcp.MethodReadResource, u.serverInfo().Era, mcp.Legacy)
 	}
 	if err := c.subscriptions.add(uri, s, func() { c.follow(u, s) }); err != nil {
 		return nil, err
@@ -292,13 +294,13 @@ func (c *legacyClient) subscribe(ctx context.Context, u *upstream, r *request) (
 
 // follow tells the client of the changes of a subscription until that ends. A legacy server tells of
 // its changes itself, unless they were missed.
-func (c *legacyClient) follow(u *upstream, s *host.Subscription) {
+func (c *legacyClient) follow(u *upstream, s *subscription) {
 	for {
 		changed, err := s.Next(c.ctx)
 		if err != nil {
 			return
 		}
-		if changed.Kind != mcp.Missed && u.session.Info().Era == mcp.Legacy || c.awaitResultSent(c.ctx) != nil {
+		if changed.Kind != mcp.Missed && u.serverInfo().Era == mcp.Legacy || c.awaitResultSent(c.ctx) != nil {
 			continue
 		}
 		for _, n := range notifications(changed, s.Honoured()) {

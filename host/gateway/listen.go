@@ -26,7 +26,7 @@ type listenStreams struct {
 // listenStream is one stream: the request of the client, and the subscription that it became.
 type listenStream struct {
 	request      *request
-	subscription *host.Subscription
+	subscription *subscription
 }
 
 // withSubscriptionID returns params of a notification, or a result, with the id of the stream that it
@@ -100,7 +100,7 @@ func (all *listenStreams) reserve(more int) bool {
 
 // subscribe makes the subscription of a stream and acknowledges the stream. The subscription is nil
 // if the server reports none of what is wanted.
-func (all *listenStreams) subscribe(ctx context.Context, u *upstream, r *request, wanted mcp.Filter) (s *host.Subscription, err error) {
+func (all *listenStreams) subscribe(ctx context.Context, u *upstream, r *request, wanted mcp.Filter) (s *subscription, err error) {
 	all.change(func() { all.opening++ })
 	defer all.change(func() {
 		all.opening--
@@ -110,7 +110,7 @@ func (all *listenStreams) subscribe(ctx context.Context, u *upstream, r *request
 	})
 	var honoured mcp.Filter
 	if !wanted.Empty() {
-		s, err = u.session.Subscribe(host.WithOptions(ctx, u.options), wanted)
+		s, err = u.subscribe(ctx, wanted)
 		switch {
 		case err == nil:
 			honoured = s.Honoured()
@@ -130,7 +130,7 @@ func (all *listenStreams) subscribe(ctx context.Context, u *upstream, r *request
 	return s, err
 }
 
-func (all *listenStreams) remove(s *host.Subscription) {
+func (all *listenStreams) remove(s *subscription) {
 	all.change(func() {
 		for i, one := range all.open {
 			if one.subscription == s {
@@ -179,7 +179,7 @@ func (all *listenStreams) end() { all.endOnce.Do(func() { close(all.ending) }) }
 
 // follow tells a stream of the changes of a subscription until it or ctx ends. A modern server tells
 // of them itself, see tell, unless they were missed. s may be nil.
-func follow(ctx context.Context, u *upstream, s *host.Subscription, r *request) {
+func follow(ctx context.Context, u *upstream, s *subscription, r *request) {
 	if s == nil {
 		<-ctx.Done()
 		return
@@ -189,7 +189,7 @@ func follow(ctx context.Context, u *upstream, s *host.Subscription, r *request) 
 		if err != nil {
 			return
 		}
-		if changed.Kind != mcp.Missed && u.session.Info().Era == mcp.Modern {
+		if changed.Kind != mcp.Missed && u.serverInfo().Era == mcp.Modern {
 			continue
 		}
 		for _, n := range notifications(changed, s.Honoured()) {

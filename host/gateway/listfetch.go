@@ -70,10 +70,10 @@ func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage)
 		b, err := a.backend(a.ctx, server, params)
 		if err == nil {
 			b.watch() // first: else a change that comes behind the list is lost
-			if err = l.ask(a.ctx, b.session); errors.Is(err, host.ErrUnsupported) {
+			if err = b.upstream.call(a.ctx, l.ask); errors.Is(err, host.ErrUnsupported) {
 				err = nil
 			}
-			a.gateway.mergeSnapshot(server, b.session.Snapshot())
+			a.gateway.mergeSnapshot(server, b.upstream.session().Snapshot())
 		}
 		a.mu.Lock()
 		again := func() { a.fetchList(server, l, params) }

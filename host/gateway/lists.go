@@ -112,7 +112,7 @@ func (g *Gateway) mergeSnapshot(server string, s *catalogue.Snapshot) {
 	g.servers.mu.Lock()
 	defer g.servers.mu.Unlock()
 	old := g.snapshotLocked(server)
-	merged := &catalogue.Snapshot{Name: s.Name, Info: old.Info, Lists: make(map[catalogue.Kind]catalogue.List)}
+	merged := &catalogue.Snapshot{Name: s.Name, Info: old.Info, Lists: make(map[catalogue.Kind]catalogue.List), Divided: cmp.Or(s.Divided, old.Divided)}
 	if s.Info.Era != "" {
 		merged.Info = s.Info
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -84,7 +83,7 @@ func (l *logs) raise(ctx context.Context, u *upstream, wanted int) {
 	if l.logged() >= wanted {
 		return
 	}
-	err := u.session.SetLevel(host.WithOptions(limited, u.options), mcp.Levels[len(mcp.Levels)-wanted])
+	err := u.setLevel(limited, levelOf(wanted))
 	if err == nil || limited.Err() != nil && ctx.Err() == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -19,6 +20,7 @@ type modernClient struct {
 	gateway    *Gateway
 	channel    clientChannel // for what belongs to no request
 	principal  string        // whose the requests are
+	binding    string        // to which a requestState for its parked calls is bound
 	serverName string        // the name of the server that they reach
 	ctx        context.Context
 	cancel     context.CancelFunc
@@ -34,7 +36,10 @@ type modernClient struct {
 }
 
 func newModernClient(ctx context.Context, g *Gateway, channel clientChannel, principal, serverName string) *modernClient {
-	c := &modernClient{gateway: g, channel: channel, principal: principal, serverName: serverName}
+	c := &modernClient{gateway: g, channel: channel, principal: principal, binding: principal, serverName: serverName}
+	if principal == streamPrincipal {
+		c.binding = rand.Text() // each stream is a client of its own
+	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.calls.client, c.logs.setting = c, ctxmutex.New()
 	c.streams.changed, c.streams.ending = make(chan struct{}), make(chan struct{})
@@ -54,7 +59,7 @@ func (c *modernClient) connect(m *modernMeta) (*upstream, error) {
 	}
 	c.offered = bytes.Clone(m.capabilities) // the rest of the request is not kept
 	server, _ := c.gateway.server(c.serverName)
-	u, err := c.gateway.connect(c, server, bytes.Clone(m.info), c.offered)
+	u, err := c.gateway.connect(c, c.principal, server, bytes.Clone(m.info), c.offered)
 	c.server = u
 	return u, err
 }
@@ -71,12 +76,12 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	if err != nil {
 		return nil, c.gateway.clientError(err)
 	}
-	if r.method == mcp.MethodDiscover && u.session.Info().Era == "" {
+	if r.method == mcp.MethodDiscover && u.serverInfo().Era == "" {
 		r.turn.pass()
 		return c.discover(ctx, u)
 	}
 	showsPages := member(m.capabilities, "elicitation", mcp.ElicitURL) != nil
-	if mayAsk(r.method) && (showsPages || u.session.Info().Era != mcp.Modern) {
+	if mayAsk(r.method) && (showsPages || u.serverInfo().Era != mcp.Modern) {
 		return c.calls.serve(ctx, u, r, &m)
 	}
 	era, err := u.era(ctx)
@@ -103,7 +108,7 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 // discover returns what a server says of itself, and starts the server. It waits for it only if nothing
 // is known from an earlier run.
 func (c *modernClient) discover(ctx context.Context, u *upstream) (json.RawMessage, error) {
-	info, err := u.info(ctx)
+	info, err := u.about(ctx)
 	switch {
 	case err != nil:
 		return nil, c.gateway.clientError(err)
@@ -141,9 +146,9 @@ func withSpokenVersions(discovered json.RawMessage) json.RawMessage {
 func (c *modernClient) serveByLegacy(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
 	switch {
 	case r.method == mcp.MethodDiscover:
-		return discoverResult(u.session.Info().Raw), nil
+		return discoverResult(u.serverInfo().Raw), nil
 	case r.method == mcp.MethodUpdateTask || slices.Contains(taskMethods, r.method):
-		return nil, methodNotFound(r.method, u.session.Info().Protocol)
+		return nil, methodNotFound(r.method, u.serverInfo().Protocol)
 	}
 	defer c.logs.begin(ctx, u, &logListener{func() (clientChannel, int) { return r.channel, m.wantedLevels() }})()
 	result, err := u.relay(ctx, r, host.Relay{Params: legacyParams(r.params), Progress: progress(ctx, r.channel, m.token)})
@@ -179,7 +184,7 @@ func (c *modernClient) hear(method string, params json.RawMessage) {
 // of that stream, and a log message of a legacy server if a request under way wants it. Progress has
 // gone to the channel of its call.
 func (c *modernClient) onNotification(u *upstream, e host.Event) {
-	legacy := u.session.Info().Era == mcp.Legacy
+	legacy := u.serverInfo().Era == mcp.Legacy
 	switch {
 	case slices.Contains(ownNotifications, e.Method):
 	case e.Subscription != "":
@@ -206,7 +211,7 @@ func (c *modernClient) leave() {
 	u := c.server
 	c.mu.Unlock()
 	if u != nil {
-		u.session.Close()
+		u.close()
 	}
 	c.calls.close()
 }

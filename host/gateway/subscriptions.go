@@ -18,8 +18,8 @@ type legacySubscriptions struct {
 
 	mu        sync.Mutex
 	closed    bool
-	lists     bool                          // those to lists are followed, or the server has none that change
-	resources map[string]*host.Subscription // by URI
+	lists     bool                     // those to lists are followed, or the server has none that change
+	resources map[string]*subscription // by URI
 }
 
 // maxSubscriptions is how many resources a client may subscribe to at once.
@@ -52,7 +52,7 @@ func (l *legacySubscriptions) begin(do func() error) (begun bool) {
 // add keeps a subscription to a resource, until follow has returned, which tells the client of its
 // changes. It takes the place of an older one, which may have ended: a server can refuse to subscribe
 // again when it was connected anew.
-func (l *legacySubscriptions) add(uri string, s *host.Subscription, follow func()) error {
+func (l *legacySubscriptions) add(uri string, s *subscription, follow func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	older := l.resources[uri]
@@ -65,7 +65,7 @@ func (l *legacySubscriptions) add(uri string, s *host.Subscription, follow func(
 		s.Close()
 		return errSubscriptions
 	case l.resources == nil:
-		l.resources = make(map[string]*host.Subscription)
+		l.resources = make(map[string]*subscription)
 	}
 	l.resources[uri] = s
 	l.running.Go(func() {
@@ -89,7 +89,7 @@ func (l *legacySubscriptions) end(uri string) {
 	}
 }
 
-// close returns when no subscription is followed any more. The session is closed already, which ends them.
+// close returns when no subscription is followed any more. Their upstream has closed them already.
 func (l *legacySubscriptions) close() {
 	l.mu.Lock()
 	l.closed = true

@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// eventQueue has the notifications that wait for one of several clients of a session, so that a client
+// that reads slowly holds up no other. One goroutine, which exists while any wait, has the client hear
+// them, one after the other.
+type eventQueue struct {
+	hear func(host.Event)
+
+	mu      sync.Mutex
+	waiting []host.Event // oldest first
+	bytes   int          // of their params
+	running bool
+	closed  bool
+	added   uint64       // events that were added
+	heard   uint64       // of these, those that are done with
+	changed ctxcond.Cond // heard or running has changed
+}
+
+// Bounds of the events that wait.
+const (
+	maxEvents     = 1024
+	maxEventBytes = 4 << 20 // of their params; one event may have more
+)
+
+// add queues an event. One that says again what waits already is dropped; where there is no room, log
+// messages are, the oldest first, and if there are none, the event.
+func (q *eventQueue) add(e host.Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	again := func(w host.Event) bool { return w.Method == e.Method && bytes.Equal(w.Params, e.Params) }
+	if q.closed || repeatable(e.Method) && slices.ContainsFunc(q.waiting, again) {
+		return
+	}
+	for !q.fits(&e) {
+		at := slices.IndexFunc(q.waiting, func(w host.Event) bool { return w.Method == mcp.NotificationMessage })
+		if at < 0 || e.Method == mcp.NotificationMessage {
+			return
+		}
+		q.bytes -= len(q.waiting[at].Params)
+		q.waiting = slices.Delete(q.waiting, at, at+1)
+		q.heard++
+	}
+	q.waiting = append(q.waiting, e)
+	q.bytes += len(e.Params)
+	q.added++
+	if !q.running {
+		q.running = true
+		go q.run()
+	}
+}
+
+// repeatable reports whether a notification that comes twice says no more than one.
+func repeatable(method string) bool {
+	return method == mcp.NotificationResourceUpdated || strings.HasSuffix(method, "/list_changed")
+}
+
+func (q *eventQueue) fits(e *host.Event) bool {
+	n := len(q.waiting)
+	return n == 0 || n < maxEvents && q.bytes+len(e.Params) <= maxEventBytes
+}
+
+// run has the client hear all events, and ends when there are none.
+func (q *eventQueue) run() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) > 0 && !q.closed {
+		e := q.waiting[0]
+		q.waiting = slices.Delete(q.waiting, 0, 1)
+		q.bytes -= len(e.Params)
+		q.mu.Unlock()
+		q.hear(e)
+		q.mu.Lock()
+		q.heard++
+		q.changed.Broadcast()
+	}
+	q.running = false
+	q.changed.Broadcast()
+}
+
+// awaitHeard waits until the client has heard all that was added, or until ctx ends.
+func (q *eventQueue) awaitHeard(ctx context.Context) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for last := q.added; q.heard < last && !q.closed && q.changed.Await(ctx, &q.mu) == nil; {
+	}
+}
+
+// close drops what waits. When it returns, the client hears nothing more. It must not be called while
+// the client may wait for something else than its own end.
+func (q *eventQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed, q.waiting = true, nil
+	for q.running {
+		q.changed.Await(context.Background(), &q.mu)
+	}
+}

@@ -1,0 +1,178 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// subscription is one of a client. It goes on where the client gets a session of its own.
+type subscription struct {
+	upstream *upstream
+	filter   mcp.Filter
+
+	mu     sync.Mutex
+	closed bool
+	tenant *tenant // whose session reports the changes
+	inner  *host.Subscription
+}
+
+// subscriptionSet has the subscriptions of a client to a server.
+type subscriptionSet struct {
+	mu     sync.Mutex
+	closed bool
+	all    []*subscription
+}
+
+// subscribe asks the server to report changes to the client, until the subscription is closed or the
+// client leaves.
+func (u *upstream) subscribe(ctx context.Context, filter mcp.Filter) (*subscription, error) {
+	s := &subscription{upstream: u, filter: filter}
+	if !u.subscribed.add(s) { // first, so that nothing that the server says next is missed
+		return nil, host.ErrClosed
+	}
+	if err := s.begin(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin has the present session of the client report the changes.
+func (s *subscription) begin(ctx context.Context) error {
+	t, err := s.upstream.present()
+	if err != nil {
+		return err
+	}
+	inner, err := t.copy.session.Subscribe(host.WithOptions(ctx, t.options()), s.filter)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.tenant, s.inner = t, inner
+	closed := s.closed
+	s.mu.Unlock()
+	if closed || !s.upstream.isPresent(t) { // Close and restart did not see it
+		inner.Close()
+	}
+	return nil
+}
+
+// restartPause is the time between attempts to begin a subscription anew.
+const restartPause = 5 * time.Second
+
+// Next waits for a change that concerns the client. If changes were missed because the client got
+// another session, it says so.
+func (s *subscription) Next(ctx context.Context) (mcp.Change, error) {
+	for {
+		s.mu.Lock()
+		t, inner := s.tenant, s.inner
+		s.mu.Unlock()
+		change, err := inner.Next(ctx)
+		switch {
+		case err == nil && (change.Kind != mcp.ResourceUpdated || !t.copy.mixed.Load() || covers(&s.filter, change.URI)):
+			return change, nil
+		case err == nil:
+			continue
+		case s.upstream.isPresent(t) || ctx.Err() != nil:
+			return change, err
+		}
+		for s.begin(ctx) != nil {
+			select {
+			case <-time.After(restartPause):
+			case <-s.upstream.ctx.Done():
+				return change, context.Cause(s.upstream.ctx)
+			case <-ctx.Done():
+				return change, context.Cause(ctx)
+			}
+		}
+		return mcp.Change{Kind: mcp.Missed}, nil
+	}
+}
+
+// covers reports whether a filter names a resource, or one that it is a part of.
+func covers(f *mcp.Filter, uri string) bool {
+	return slices.ContainsFunc(f.URIs, func(named string) bool { return strings.HasPrefix(uri, named) })
+}
+
+// Honoured is that of [host.Subscription].
+func (s *subscription) Honoured() mcp.Filter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inner.Honoured()
+}
+
+// ID is that of [host.Subscription].
+func (s *subscription) ID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inner.ID()
+}
+
+// Close ends the subscription. It does not wait for the server to hear of that.
+func (s *subscription) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.restart()
+	s.upstream.subscribed.remove(s)
+	return nil
+}
+
+// restart has Next begin anew at the present session, or end if there is none.
+func (s *subscription) restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inner != nil {
+		s.inner.Close()
+	}
+}
+
+// add reports whether the set takes another one.
+func (set *subscriptionSet) add(s *subscription) bool {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if !set.closed {
+		set.all = append(set.all, s)
+	}
+	return !set.closed
+}
+
+func (set *subscriptionSet) remove(s *subscription) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.all = slices.DeleteFunc(set.all, func(other *subscription) bool { return other == s })
+}
+
+// has reports whether the client has subscribed to a resource, or to one that it is a part of.
+func (set *subscriptionSet) has(uri string) bool {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return slices.ContainsFunc(set.all, func(s *subscription) bool { return covers(&s.filter, uri) })
+}
+
+// restart restarts all.
+func (set *subscriptionSet) restart() {
+	set.mu.Lock()
+	all := slices.Clone(set.all)
+	set.mu.Unlock()
+	for _, s := range all {
+		s.restart()
+	}
+}
+
+// close ends all, and those to come.
+func (set *subscriptionSet) close() {
+	set.mu.Lock()
+	set.closed = true
+	all := slices.Clone(set.all)
+	set.mu.Unlock()
+	for _, s := range all {
+		s.Close()
+	}
+}
