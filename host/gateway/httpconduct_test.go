@@ -158,16 +158,33 @@ func TestSessionsAreBounded(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { close(s.servers) })
-	var last string
-	for n := range 64 {
+	var all []string
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	open := func() string {
 		a := s.post(initialize("0", legacy, `{}`), "User: a")
-		if last = a.Header.Get("Mcp-Session-Id"); a.StatusCode != 200 || len(last) < 26 {
-			t.Fatalf("%d: %d %q", n, a.StatusCode, last)
+		id := a.Header.Get("Mcp-Session-Id")
+		if a.StatusCode != 200 || len(id) < 26 {
+			t.Fatalf("%d: %d %q", len(all), a.StatusCode, id)
 		}
 		io.Copy(io.Discard, a.Body)
+		return id
+	}
+	for range 66 {
+		all = append(all, open())
+	}
+	for _, id := range all[:2] { // which were idle for the longest time
+		if a := s.post(initialized, "User: a", "Mcp-Session-Id: "+id); a.StatusCode != 404 {
+			t.Errorf("a session that has made room: %d", a.StatusCode)
+		}
+	}
+	all = all[2:]
+	last := all[len(all)-1]
+	for _, id := range all {
+		s.do(ctx, "GET", "", "User: a", "Mcp-Session-Id: "+id).event()
 	}
 	a := s.post(initialize("0", legacy, `{}`), "User: a")
-	if body, _ := io.ReadAll(a.Body); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" || !strings.Contains(string(body), "this client has 64 sessions here") {
+	if body, _ := io.ReadAll(a.Body); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" || !strings.Contains(string(body), "this client has 64 sessions here, all in use") {
 		t.Errorf("one more: %d %s", a.StatusCode, body)
 	}
 	if a := s.post(initialize("0", legacy, `{}`), "User: b"); a.StatusCode != 200 {

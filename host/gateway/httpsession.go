@@ -72,18 +72,17 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 	s.streams = map[uint32]*eventStream{0: {batchOpen: true, isSSE: true}}
 	s.keptClient.removeFromMaps, s.keptClient.closeClient = s.removeFromMaps, s.close
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	own := 0
-	for _, other := range h.sessions {
-		if other.principal == x.principal && other.serverName == x.serverName {
-			own++
-		}
+	for idle, full := h.longestIdle(x); full && idle != nil; idle, full = h.longestIdle(x) {
+		h.mu.Unlock()
+		h.evictIfIdle(&idle.keptClient)
+		h.mu.Lock()
 	}
+	defer h.mu.Unlock()
 	if why := h.full(x.principal); why != "" {
 		return nil, why
 	}
-	if own >= maxSessionsOf {
-		return nil, fmt.Sprintf("this client has %d sessions here, which is the most: end one with DELETE", maxSessionsOf)
+	if _, full := h.longestIdle(x); full {
+		return nil, fmt.Sprintf("this client has %d sessions here, all in use, which is the most: end one with DELETE", maxSessionsOf)
 	}
 	if err := h.addClient(&s.keptClient); err != nil {
 		return nil, err.Error()
@@ -95,6 +94,24 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 	context.AfterFunc(s.ctx, func() { h.evict(&s.keptClient) })
 	h.sessions[s.id] = s
 	return s, ""
+}
+
+// longestIdle returns full if the principal of a request has as many sessions at its path as it may.
+// idle is then the one of them that has been idle for the longest time; nil if all are in use. Most
+// programs that call once leave their session behind, and one that comes back begins another. The
+// caller holds mu.
+func (h *handler) longestIdle(x *httpExchange) (idle *httpSession, full bool) {
+	n := 0
+	for _, s := range h.sessions {
+		if s.principal != x.principal || s.serverName != x.serverName {
+			continue
+		}
+		n++
+		if s.users == 0 && (idle == nil || s.idleSince.Before(idle.idleSince)) {
+			idle = s
+		}
+	}
+	return idle, n >= maxSessionsOf
 }
 
 // removeFromMaps is called with mu of the handler held.
