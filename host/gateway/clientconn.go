@@ -133,10 +133,20 @@ func (c *clientConn) Admit(in *rpc.Incoming) {
 	}
 }
 
-// Over tells a legacy client that the answer to initialize is on its way.
+// handshake returns the handshake that an initialize belongs to, or nil for another request.
+func (c *clientConn) handshake(in *rpc.Incoming) *handshake {
+	if client := c.current(); client != nil && in.Method == mcp.MethodInitialize {
+		return client.legacyHandshake()
+	}
+	return nil
+}
+
+// Over tells a legacy client that the result of initialize is on its way.
 func (c *clientConn) Over(in *rpc.Incoming, _ bool) {
-	if client := c.current(); client != nil && client.legacyHandshake() != nil && in.Method == mcp.MethodInitialize {
-		client.legacyHandshake().finished(in.ID())
+	if h := c.handshake(in); h != nil {
+		if open, _ := h.agreed(); open {
+			h.finished(in.ID())
+		}
 	}
 }
 
@@ -161,6 +171,9 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 		result, err = serveUndecided(r)
 	}
 	if err != nil {
+		if h := c.handshake(in); h != nil {
+			h.finished(in.ID()) // before the client has the error, and sends another
+		}
 		return nil, err
 	}
 	if in.Method == mcp.MethodInitialize {

@@ -364,6 +364,9 @@ func TestCopiesAreBounded(t *testing.T) {
 	for {
 		c.send(initialize("2", legacy, `{}`)) // until the other is gone
 		if line := c.read(); !strings.Contains(line, "which is the most") {
+			if strings.Contains(line, `"error"`) {
+				t.Fatal(line)
+			}
 			break
 		}
 	}
