@@ -2,6 +2,7 @@ package host
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,15 +14,15 @@ import (
 type scene struct {
 	usage
 	rests           []time.Duration // since the beginning
-	idle            time.Duration
-	isLegacy, watch bool
+	idle            atomic.Int64    // a duration
+	isLegacy, watch atomic.Bool
 }
 
 func newScene() *scene {
 	s, began := new(scene), time.Now()
 	s.usage = usage{
-		stops: func() bool { return true }, limit: func() time.Duration { return s.idle },
-		legacy: func() bool { return s.isLegacy }, watching: func() bool { return s.watch },
+		stops: func() bool { return true }, limit: func() time.Duration { return time.Duration(s.idle.Load()) },
+		legacy: func() bool { return s.isLegacy.Load() }, watching: func() bool { return s.watch.Load() },
 		rest: func() { s.rests = append(s.rests, time.Since(began)) },
 	}
 	s.connected()
@@ -39,21 +40,28 @@ func TestWhenAServerRests(t *testing.T) {
 		do   func(*scene)
 		want []time.Duration // within two hours
 	}{
-		"without a request":     {func(*scene) {}, []time.Duration{coldTime}},
-		"after one":             {func(s *scene) { time.Sleep(30 * time.Second); s.request(mcp.MethodCallTool, "{}") }, []time.Duration{90 * time.Second}},
-		"after some":            {func(s *scene) { s.times(warmNumber + 1) }, []time.Duration{warmTime}},
-		"after many":            {func(s *scene) { s.times(hotNumber + 1) }, []time.Duration{hotTime}},
-		"as the entry says":     {func(s *scene) { s.idle = 7 * time.Minute }, []time.Duration{7 * time.Minute}},
-		"never by the entry":    {func(s *scene) { s.idle = -1 }, nil},
-		"after a long request":  {func(s *scene) { s.begin(); time.Sleep(20 * time.Minute); s.end(mcp.MethodCallTool) }, []time.Duration{21 * time.Minute}},
-		"with a task":           {func(s *scene) { s.request(mcp.MethodCallTool, `{"resultType":"task","taskId":"1"}`) }, nil},
-		"with a task, by entry": {func(s *scene) { s.idle = time.Minute; s.request(mcp.MethodCallTool, `{"task":{"taskId":"1"}}`) }, nil},
-		"after a question":      {func(s *scene) { s.request(mcp.MethodCallTool, `{"resultType":"input_required"}`) }, []time.Duration{questionTime}},
-		"with a subscription":   {func(s *scene) { s.watch = true; time.Sleep(10*time.Minute + time.Second); s.watch = false }, []time.Duration{11 * time.Minute}},
-		"legacy, read":          {func(s *scene) { s.isLegacy = true; s.request(mcp.MethodListTools, "{}") }, []time.Duration{coldTime}},
-		"legacy, called":        {func(s *scene) { s.isLegacy = true; s.request(mcp.MethodCallTool, "{}") }, nil},
-		"legacy, by entry":      {func(s *scene) { s.isLegacy, s.idle = true, 2*time.Minute; s.request(mcp.MethodCallTool, "{}") }, []time.Duration{2 * time.Minute}},
-		"closed":                {func(s *scene) { s.usage.close() }, nil},
+		"without a request":    {func(*scene) {}, []time.Duration{coldTime}},
+		"after one":            {func(s *scene) { time.Sleep(30 * time.Second); s.request(mcp.MethodCallTool, "{}") }, []time.Duration{90 * time.Second}},
+		"after some":           {func(s *scene) { s.times(warmNumber + 1) }, []time.Duration{warmTime}},
+		"after many":           {func(s *scene) { s.times(hotNumber + 1) }, []time.Duration{hotTime}},
+		"as the entry says":    {func(s *scene) { s.idle.Store(int64(7 * time.Minute)) }, []time.Duration{7 * time.Minute}},
+		"never by the entry":   {func(s *scene) { s.idle.Store(int64(-1)) }, nil},
+		"after a long request": {func(s *scene) { s.begin(); time.Sleep(20 * time.Minute); s.end(mcp.MethodCallTool) }, []time.Duration{21 * time.Minute}},
+		"with a task":          {func(s *scene) { s.request(mcp.MethodCallTool, `{"resultType":"task","taskId":"1"}`) }, nil},
+		"with a task, by entry": {func(s *scene) {
+			s.idle.Store(int64(time.Minute))
+			s.request(mcp.MethodCallTool, `{"task":{"taskId":"1"}}`)
+		}, nil},
+		"after a question":    {func(s *scene) { s.request(mcp.MethodCallTool, `{"resultType":"input_required"}`) }, []time.Duration{questionTime}},
+		"with a subscription": {func(s *scene) { s.watch.Store(true); time.Sleep(10*time.Minute + time.Second); s.watch.Store(false) }, []time.Duration{11 * time.Minute}},
+		"legacy, read":        {func(s *scene) { s.isLegacy.Store(true); s.request(mcp.MethodListTools, "{}") }, []time.Duration{coldTime}},
+		"legacy, called":      {func(s *scene) { s.isLegacy.Store(true); s.request(mcp.MethodCallTool, "{}") }, nil},
+		"legacy, by entry": {func(s *scene) {
+			s.isLegacy.Store(true)
+			s.idle.Store(int64(2 * time.Minute))
+			s.request(mcp.MethodCallTool, "{}")
+		}, []time.Duration{2 * time.Minute}},
+		"closed": {func(s *scene) { s.usage.close() }, nil},
 		"connected anew": {func(s *scene) {
 			s.request(mcp.MethodCallTool, `{"taskId":"1"}`)
 			time.Sleep(2 * time.Minute)
