@@ -53,7 +53,7 @@ func TestAggregateWatchesBeforeItLists(t *testing.T) {
 		c := p.speaker(era)
 		id := c.ask("tools/list", `{}`)
 		time.Sleep(500 * time.Millisecond)
-		files.setTools(toolTwo) // which nobody has asked to hear of
+		files.setTools(toolTwo) // which no client has asked to hear of
 		c.hears(id, `files__two`, `notes__one`)
 		c.listen()
 		notes.setTools(toolTwo)

@@ -17,7 +17,7 @@ import (
 )
 
 // serverCopy is one session with a server, for a command one process, and the clients that use it. It
-// says whose a message of the server is. Where that is not certain, the message is nobody's: a question
+// says whose a message of the server is. Where that is not certain, the message belongs to no client: a question
 // is refused, and a notification is dropped.
 type serverCopy struct {
 	copies  *copies
