@@ -31,7 +31,7 @@ type serverCopy struct {
 	mixed atomic.Bool
 
 	checked atomic.Bool // see checkTasks
-	divided atomic.Bool // nobody else joins, and tenants that are several leave for copies of their own
+	divided atomic.Bool // no other client joins, and tenants that are several leave for copies of their own
 
 	mu      sync.Mutex
 	closing bool
@@ -102,7 +102,7 @@ func (c *serverCopy) divide(why string) (divided bool) {
 // onRequest has the tenant whose call a question of the server belongs to answer it.
 func (c *serverCopy) onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	ofClient := method == mcp.MethodListRoots && c.session.Info().Era != mcp.Modern
-	if ofClient { // first, so that nobody joins who has other roots
+	if ofClient { // first, so that no client with other roots joins
 		c.divide("it asks for the roots of its client")
 	}
 	t := c.beginQuestion(ctx, ofClient)
@@ -123,7 +123,7 @@ func (c *serverCopy) onRequest(ctx context.Context, method string, params json.R
 var errNobodys = errors.New("it is not certain which of the clients that share this server is asked")
 
 // beginQuestion returns the tenant that a question is for, which stays until its end; nil if that is
-// not certain. One about the client, and not about its call, is nobody's where tenants are divided.
+// not certain. One about the client, and not about its call, belongs to no client where tenants are divided.
 func (c *serverCopy) beginQuestion(ctx context.Context, ofClient bool) (t *tenant) {
 	caller, certain := host.CallerOf(ctx)
 	c.mu.Lock()

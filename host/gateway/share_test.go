@@ -45,7 +45,7 @@ const (
 )
 
 // Clients that share a session hear of their own calls alone: of their progress, with the token that
-// each has chosen, of questions and of log messages. What is not certain to be one client's is nobody's.
+// each has chosen, of questions and of log messages. What is not certain to be one client's goes to none.
 func TestSharedSession(t *testing.T) {
 	s := newScene(t, legacy, shares(config.ShareYes))
 	a, b, srv := sharing(t, s, `{"sampling":{}}`)
