@@ -254,9 +254,11 @@ func TestGatewayEndsOverHTTP(t *testing.T) {
 	a, leave := s.begun(srv, session)
 	defer leave()
 	a.events("3-0", "3-1 "+progressed)
-	go func() { s.server().greet(legacy) }()
+	var greeting sync.WaitGroup
+	greeting.Go(func() { s.server().greet(legacy) })
 	m := s.post(`{"jsonrpc":"2.0","id":"li","method":"subscriptions/listen","params":{`+modernMeta(`{}`, "")+`,"notifications":{}}}`, modernHeaders("subscriptions/listen")...)
 	m.events(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":"li"}}}`)
+	greeting.Wait() // before Close, which takes what the server has not read
 	if err := s.gateway.Close(); err != nil {
 		t.Error(err)
 	}

@@ -177,7 +177,7 @@ type roundServer struct {
 	peer   atomic.Pointer[roundPeer]
 
 	mu      sync.Mutex
-	held    map[string]bool   // the calls and streams that wait to be cancelled, by id
+	held    map[string]bool   // whether a call or stream waits to be cancelled, by id; other requests are not in it
 	streams map[string]string // ids of subscriptions/listen, by URI
 
 	answered, refused, cancelled atomic.Int64
@@ -206,10 +206,13 @@ func (s *roundServer) handle(p *roundPeer, m *roundMessage) {
 		go s.finish(p, m)
 	case mcp.NotificationCancelled:
 		s.mu.Lock()
-		held := s.held[string(m.Params.RequestID)]
-		delete(s.held, string(m.Params.RequestID))
+		held, known := s.held[string(m.Params.RequestID)]
+		s.held[string(m.Params.RequestID)] = false
 		s.mu.Unlock()
-		if !held {
+		switch {
+		case !known: // a resources/unsubscribe that was under way when the last client left
+			return
+		case !held:
 			s.t.Errorf("call %s was cancelled, which its client did not want", m.Params.RequestID)
 			return
 		}
@@ -226,11 +229,9 @@ func (s *roundServer) handle(p *roundPeer, m *roundMessage) {
 func (s *roundServer) begin(p *roundPeer, m *roundMessage) {
 	c := m.Params.Arguments
 	again := m.Params.State != ""
-	if c.Hold {
-		s.mu.Lock()
-		s.held[string(m.ID)] = true
-		s.mu.Unlock()
-	}
+	s.mu.Lock()
+	s.held[string(m.ID)] = c.Hold
+	s.mu.Unlock()
 	if c.Progress && !again {
 		p.send(`"method":%q,"params":{"progressToken":%s,"progress":1,"message":%q}`, mcp.NotificationProgress, m.Params.Meta.Token, c.Of)
 	}
