@@ -91,7 +91,7 @@ func webs(p *places) []contestant {
 
 func all(config string) func(*places) []contestant {
 	return func(p *places) []contestant {
-		return []contestant{{name: "wharf serve", command: []string{p.wharf, "serve", "--config", p.config(config)}, env: p.env()}}
+		return []contestant{{name: "wharf serve", command: []string{p.wharf, "serve", "--search=off", "--config", p.config(config)}, env: p.env()}}
 	}
 }
 
