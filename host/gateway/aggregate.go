@@ -14,14 +14,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// aggregate is a client that reaches all servers as one. Behind it there is a backend for each server
-// that it uses: a client of the same era that reaches that server bare. So an aggregate translates
-// names, and all else is as for a client of one server.
+// aggregate is a client that reaches all servers as one. It has a backend for each server that it
+// uses. A backend is a client of the same era that reaches one server bare. So an aggregate only
+// translates names; its backends do the rest.
 type aggregate struct {
 	gateway   *Gateway
 	era       mcp.Era
 	channel   clientChannel // for what belongs to no request
-	principal string        // whose the requests are
+	principal string        // who sends the requests
 	ctx       context.Context
 	cancel    context.CancelFunc
 	handshake *handshake // nil for a modern client
@@ -35,8 +35,8 @@ type aggregate struct {
 	turns            map[string]*turns // of the requests to each server
 	fetches          map[listKey]*listFetch
 	listedKinds      map[catalogue.Kind]bool     // the lists that the client has asked for
-	searches         bool                        // the client was last listed the tools that search
-	lastListed       map[listKey]json.RawMessage // what these had of each server when the client was last told of them
+	searches         bool                        // the last tools/list of the client returned the tools that search
+	lastListed       map[listKey]json.RawMessage // each server's part of a list, as the client last saw it or was told of a change
 	streams          []*aggregateStream
 	inputDone        chan struct{} // closed when the client asks for nothing more
 }
@@ -107,8 +107,8 @@ func (a *aggregate) revision() string {
 	return mcp.LatestLegacy
 }
 
-// forward has the server that a request is about answer it. Requests to one server keep their order,
-// and wait for no request to another.
+// forward passes a request to the server that it is about, and returns that server's answer.
+// Requests to one server keep their order, and wait for no request to another.
 func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, error) {
 	if err := r.turn.await(ctx); err != nil {
 		return nil, err
@@ -133,7 +133,8 @@ func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, e
 	return b.renameResult(r.method, result), nil
 }
 
-// turn returns the place of a request among those to a server, for the place that it has among all.
+// turn returns the place of a request among the requests to one server. t is its place among all
+// requests. It returns nil for a nil t.
 func (a *aggregate) turn(server string, t *turn) *turn {
 	if t == nil {
 		return nil
@@ -147,8 +148,9 @@ func (a *aggregate) turn(server string, t *turn) *turn {
 	return q.take(t.arrival)
 }
 
-// withAsker has a legacy client asked in its request when its server wants a sign-in before it starts.
-// A modern client is asked by the backend.
+// withAsker returns a context in which a legacy client can be asked, over the channel of r, to sign in
+// to a server that wants a sign-in before it starts. For a modern client it returns ctx: there the
+// backend asks.
 func (a *aggregate) withAsker(ctx context.Context, r *request) context.Context {
 	if a.era == mcp.Modern {
 		return ctx
@@ -164,8 +166,8 @@ func (a *aggregate) withAsker(ctx context.Context, r *request) context.Context {
 	})
 }
 
-// routeRequest returns the name of the server that a request is about, and the params in the server's own
-// words.
+// routeRequest returns the name of the server that a request is about, and the params with the names that
+// this server uses.
 func (a *aggregate) routeRequest(ctx context.Context, r *request) (server string, params json.RawMessage, err error) {
 	switch r.method {
 	case mcp.MethodCallTool, mcp.MethodGetPrompt:
@@ -198,8 +200,8 @@ func (a *aggregate) routeRequest(ctx context.Context, r *request) (server string
 	return "", nil, &rpc.Error{Code: mcp.CodeMethodNotFound, Message: "Method not found: " + r.method}
 }
 
-// ownName returns whose a tool or a prompt is, and what its server calls it. A server whose list is
-// not known is asked for it only if the name may be of that list.
+// ownName returns the server that has a tool or a prompt, and the server's own name for it. ownName
+// asks a server whose list is not known for the list, but only if the name can be in it.
 func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind, name string) (server, own string, err error) {
 	if server, own, ok := splitName(name); ok {
 		if _, found := a.gateway.server(server); found {
@@ -233,7 +235,7 @@ func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind
 	return "", "", invalidParams("Unknown %s: %s", l.noun, name)
 }
 
-// ownURI returns the server that a URI is read from, and the URI that it has there.
+// ownURI returns the server that a URI is read from, and the server's own URI for it.
 func (a *aggregate) ownURI(uri string) (server, own string, err error) {
 	if server, own, ok := unqualify(uri); ok {
 		if _, found := a.gateway.server(server); found {
@@ -253,7 +255,8 @@ func (a *aggregate) ownURI(uri string) (server, own string, err error) {
 	return "", "", &rpc.Error{Code: code, Message: "Resource not found: no server lists " + uri, Data: edit(nil, change{"uri", quote(uri)})}
 }
 
-// setLevel tells the servers that are in use, and those that will be.
+// setLevel keeps the level that a client asks for, and tells it to the servers that are in use. Each
+// server that the client uses later is told it then.
 func (a *aggregate) setLevel(ctx context.Context, r *request) (json.RawMessage, error) {
 	level, err := readLevel(r.params)
 	if err != nil {
@@ -266,8 +269,8 @@ func (a *aggregate) setLevel(ctx context.Context, r *request) (json.RawMessage, 
 	return empty, nil
 }
 
-// listTasks returns the tasks of the servers that are in use, in one page each. A server without
-// tasks has none.
+// listTasks returns a page of the tasks of one server that is in use. Its cursor leads to the
+// server's next page, or to the first page of the next server that has tasks.
 func (a *aggregate) listTasks(ctx context.Context, r *request) (json.RawMessage, error) {
 	var using []*backend
 	for _, b := range a.connectedBackends() {
@@ -307,8 +310,9 @@ func (a *aggregate) listTasks(ctx context.Context, r *request) (json.RawMessage,
 	return edit(b.renameResult(r.method, result), next), nil
 }
 
-// hear passes on what concerns all servers, and progress to the server whose request it is about. What
-// else is about one request went with that request.
+// hear passes a change of the roots to all servers, and progress to the server whose request it is
+// about. It drops other notifications: they are about one request, and the backend that serves the
+// request has handled them.
 func (a *aggregate) hear(method string, params json.RawMessage) {
 	backends := a.connectedBackends()
 	switch method {
@@ -326,14 +330,15 @@ func (a *aggregate) hear(method string, params json.RawMessage) {
 	a.tellBackends(a.ctx, backends, func(b *backend) { b.client.hear(method, params) })
 }
 
-// heldUp is how long a client is held up by servers that do not answer what others have answered.
+// heldUp is how long a client waits for servers that do not answer.
 const heldUp = 2 * time.Second
 
-// tellBackends does the same for several backends at once. It does not wait for long.
+// tellBackends calls tell for several backends at once. It waits until all calls have returned, but
+// no longer than heldUp.
 func (a *aggregate) tellBackends(ctx context.Context, backends []*backend, tell func(*backend)) {
 	var all sync.WaitGroup
 	a.mu.Lock()
-	if !a.closed { // else nothing waits for running any more
+	if !a.closed { // after leave, no goroutine may be added to running
 		for _, b := range backends {
 			all.Add(1)
 			a.running.Go(func() {

@@ -7,7 +7,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// aggregateInfo is what the aggregate calls itself.
+// aggregateInfo is the serverInfo of the aggregate.
 var aggregateInfo = json.RawMessage(`{"name":"wharf","version":"0.1.0"}`)
 
 const (
@@ -15,7 +15,7 @@ const (
 	maxOfServer     = 2 << 10 // bytes, of one server
 )
 
-// initialize answers a legacy client. No server is started for that.
+// initialize answers the initialize of a legacy client. It starts no server.
 func (a *aggregate) initialize(r *request) (json.RawMessage, error) {
 	if err := a.handshake.check(r.id); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (a *aggregate) initialize(r *request) (json.RawMessage, error) {
 		change{"instructions", a.instructions()}), nil
 }
 
-// discover answers a modern client, as initialize does a legacy one.
+// discover answers the server/discover of a modern client. It starts no server.
 func (a *aggregate) discover() json.RawMessage {
 	return edit(nil, change{"resultType", quote(string(mcp.ResultComplete))},
 		change{"supportedVersions", supportedVersions},
@@ -44,8 +44,8 @@ func (a *aggregate) discover() json.RawMessage {
 		change{"_meta", edit(nil, change{mcp.MetaServerInfo, aggregateInfo})})
 }
 
-// capabilities returns what any of the servers offers. A server that is not known may offer all but
-// tasks.
+// capabilities returns every capability that a server offers. It assumes that a server of which
+// nothing is known offers all of them except tasks.
 func (a *aggregate) capabilities() json.RawMessage {
 	offers := func(path ...string) bool {
 		for _, s := range a.gateway.config.Servers {
@@ -74,8 +74,8 @@ func (a *aggregate) capabilities() json.RawMessage {
 	return edit(nil, all...)
 }
 
-// instructions joins those of the servers, each under the name by which its tools begin. It returns
-// nil if there are none.
+// instructions joins the instructions of the servers. Each has as its title the name that the
+// server's tools begin with. It returns nil if no server has instructions.
 func (a *aggregate) instructions() json.RawMessage {
 	var all strings.Builder
 	for _, s := range a.gateway.config.Servers {
@@ -98,8 +98,8 @@ func (a *aggregate) instructions() json.RawMessage {
 	return quote(strings.TrimSpace(all.String()))
 }
 
-// onlyServer returns the name of the one server that offers a capability, or may offer it; "" if
-// there are none or several.
+// onlyServer returns the name of the only server that offers a capability, or may offer it. It
+// returns "" if there is no such server, or more than one.
 func (g *Gateway) onlyServer(capability string) (only string) {
 	for _, s := range g.config.Servers {
 		info := g.snapshot(s.Name).Info

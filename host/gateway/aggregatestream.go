@@ -10,9 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// aggregateStream is a subscriptions/listen request of a modern client of the aggregate. What it wants
-// to hear of lists comes from all servers, and what it wants to hear of resources and tasks from their
-// servers: each of these has a stream of its own.
+// aggregateStream is a subscriptions/listen request of a modern client of the aggregate. Changes of
+// lists come from all servers. Changes of a resource or a task come from its server, over a stream to
+// that server alone.
 type aggregateStream struct {
 	aggregate *aggregate
 	request   *request
@@ -24,7 +24,8 @@ type aggregateStream struct {
 	missed       map[string]bool // notifications of lists that changed before that
 }
 
-// listen keeps a stream until the client cancels it or goes.
+// listen opens a stream, and returns its result when the client asks for nothing more. It returns an
+// error when the client cancels the stream or leaves.
 func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, error) {
 	wanted, err := readFilter(r)
 	if err != nil {
@@ -70,8 +71,8 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 	return r.withSubscriptionID(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
 }
 
-// acknowledge tells the client which changes it hears of: those of lists, and what servers agree to report
-// before firstListWait. A server that agrees later is not listened to.
+// acknowledge tells the client which changes the stream reports: those of lists, and those that servers
+// agree to report within firstListWait. It stops listening to a server that has not agreed by then.
 func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenChannel) error {
 	a, honoured := s.aggregate, s.wanted
 	late, expire := context.WithTimeout(ctx, firstListWait)
@@ -81,7 +82,7 @@ func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenCha
 		select {
 		case f = <-c.honoured:
 		case <-c.over:
-		case <-late.Done(): // which may have come while another was waited for
+		case <-late.Done(): // c may have agreed while the loop waited for another channel
 			select {
 			case f = <-c.honoured:
 			default:
@@ -118,8 +119,8 @@ func (s *aggregateStream) notify(ctx context.Context, method string, params json
 	return s.request.channel.notify(ctx, method, s.request.withSubscriptionID(params))
 }
 
-// split returns which resources and tasks are heard of from which server, in the words of that
-// server. Those of no server are left out.
+// split returns, by server, the resources and tasks that the server has to report, in the
+// server's own names. It leaves out those that no server has.
 func (a *aggregate) split(wanted mcp.Filter) map[string]mcp.Filter {
 	all := make(map[string]mcp.Filter)
 	for _, uri := range wanted.URIs {
@@ -140,22 +141,23 @@ func (a *aggregate) split(wanted mcp.Filter) map[string]mcp.Filter {
 	return all
 }
 
-// listenChannel is the channel of a backend, for its share of a stream.
+// listenChannel is the channel of the request by which a backend listens to one server, on behalf of
+// a stream.
 type listenChannel struct {
 	stream   *aggregateStream
 	server   string
-	honoured chan mcp.Filter // has what the server reports, as soon as that is known
+	honoured chan mcp.Filter // gets what the server reports, as soon as that is known
 	over     chan struct{}   // closed when the server reports no more
 	cancel   context.CancelFunc
 	backend  *backend
 }
 
-// listen has a server report changes, which are in its own words, until ctx ends.
+// listen asks a server to report changes, until ctx ends. wanted has the server's own names.
 func (c *listenChannel) listen(ctx context.Context, wanted mcp.Filter) {
 	forwarded := *c.stream.request
 	var err error
 	if c.backend, err = c.stream.aggregate.backend(ctx, c.server, forwarded.params); err != nil {
-		return // it is not honoured
+		return // acknowledge sees that over is closed, and leaves it out
 	}
 	filter, _ := json.Marshal(wanted)
 	forwarded.params, forwarded.channel = edit(forwarded.params, change{"notifications", filter}), c
@@ -172,11 +174,11 @@ func (c *listenChannel) notify(ctx context.Context, method string, params json.R
 		if err := json.Unmarshal(member(params, "notifications"), &f); err != nil {
 			return err
 		}
-		c.honoured <- f // there is room for the one that comes
+		c.honoured <- f // does not wait: a stream is acknowledged once
 		return nil
 	}
 	if slices.ContainsFunc(listings, func(l listing) bool { return l.changed == method }) {
-		return nil // which notifyListChanged tells of
+		return nil // notifyListChanged tells the client
 	}
 	select {
 	case <-c.stream.open:

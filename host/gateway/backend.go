@@ -10,11 +10,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// backend is what a client of the aggregate has of one server.
+// backend is the connection of a client of the aggregate to one server: a client of its own there.
 type backend struct {
 	aggregate *aggregate
 	server    host.Server
-	params    json.RawMessage // the _meta, in an object, of the request that needed it first
+	params    json.RawMessage // of the first request to the server, see onlyMeta
 	ready     chan struct{}   // closed when the fields below are set
 
 	client   client
@@ -22,18 +22,19 @@ type backend struct {
 	err      error
 
 	// Guarded by the mu of the aggregate:
-	watching chan struct{} // of the watch under way, see watch; nil without one
+	watching chan struct{} // closed when the watch under way is settled, see watch; nil without one
 	telling  bool          // the server is being told a level
-	told     mcp.Level     // the newest that it has taken
+	told     mcp.Level     // the last level that the server has accepted
 }
 
-// onlyMeta returns params of which a request of many megabytes keeps nothing else in memory.
+// onlyMeta returns new params that have only the _meta of these, so that the rest of a large request
+// can be freed.
 func onlyMeta(params json.RawMessage) json.RawMessage {
 	return edit(nil, change{"_meta", member(params, "_meta")})
 }
 
-// backend returns what the client has of a server. The request that needs it first brings it about: its
-// params say of which modern client the server is told, and its asker asks for a sign-in.
+// backend returns the backend for a server, once it is connected. The first request to the server makes
+// it: params say which modern client the server is told of, and the asker of ctx asks for a sign-in.
 func (a *aggregate) backend(ctx context.Context, server string, params json.RawMessage) (*backend, error) {
 	a.mu.Lock()
 	b := a.backends[server]
@@ -63,7 +64,7 @@ func (b *backend) begin(ctx context.Context) {
 	b.client = a.gateway.newClient(a.ctx, a.era, backendChannel{b, a.channel}, a.principal, b.server.Name)
 	switch c := b.client.(type) {
 	case *legacyClient:
-		c.subscriptions.lists = true // those to lists are the backend's, see watch
+		c.subscriptions.lists = true // the backend subscribes to lists itself, see watch
 		if b.err = b.initialize(ctx, c); b.err == nil {
 			a.tellBackends(ctx, []*backend{b}, (*backend).tellLevel)
 		}
@@ -81,18 +82,18 @@ func (b *backend) begin(ctx context.Context) {
 		delete(a.backends, b.server.Name)
 	}
 	left := a.closed
-	close(b.ready) // with mu held: leave and setLevel see the backend, or the backend sees what they have done
+	close(b.ready) // with mu held: either leave and setLevel see the backend, or the backend sees their changes
 	a.mu.Unlock()
 	if b.err != nil || left {
 		b.client.leave()
 		return
 	}
-	b.tellLevel() // which may be another by now
+	b.tellLevel() // the level may have changed meanwhile
 	a.gateway.mergeSnapshot(b.server.Name, b.upstream.session().Snapshot())
 	a.refreshLists(b)
 }
 
-// initialize introduces the client to a server.
+// initialize sends the client's initialize to the server, and sets upstream.
 func (b *backend) initialize(ctx context.Context, c *legacyClient) error {
 	a := b.aggregate
 	a.mu.Lock()
@@ -108,14 +109,14 @@ func (b *backend) initialize(ctx context.Context, c *legacyClient) error {
 	return err
 }
 
-// tellLevel has the server log at the level that the client asked for last, if that is news. A server
-// that does not log says so by its capabilities.
+// tellLevel tells the server the level that the client asked for last, unless the server has it
+// already. It ignores a refusal: a server that does not log says so in its capabilities.
 func (b *backend) tellLevel() {
 	a := b.aggregate
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if b.telling {
-		return // what runs tells the newest
+		return // the call that runs tells the newest level
 	}
 	b.telling = true
 	for tried := b.told; tried != a.level; {
@@ -151,8 +152,9 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// watch has the client hear of the lists of the server that change. It returns when the server has
-// agreed to report them, or has failed: then the next call tries again. It does not wait for long.
+// watch subscribes to changes of the server's lists, for as long as the client stays. It returns
+// when the server has agreed to report them or has refused, but waits no longer than heldUp. After
+// a failure, the next call tries again.
 func (b *backend) watch() {
 	a := b.aggregate
 	a.mu.Lock()
@@ -170,20 +172,20 @@ func (b *backend) watch() {
 	}
 }
 
-// followLists fetches the lists of the server that change, until the subscription to them ends. It
-// closes settled when there is one, or will be none.
+// followLists subscribes to the lists of the server, and fetches each list that changes until the
+// subscription ends. It closes settled when the server has agreed or refused.
 func (b *backend) followLists(settled chan struct{}) {
 	a, began := b.aggregate, time.Now()
 	s, err := b.upstream.subscribe(a.ctx, mcp.Filter{Tools: true, Prompts: true, Resources: true})
 	close(settled)
 	if err == nil && time.Since(began) >= heldUp {
-		a.refreshLists(b) // which were fetched without a watch
+		a.refreshLists(b) // the lists were fetched before the watch began
 	}
 	for err == nil {
 		var changed mcp.Change
 		changed, err = s.Next(a.ctx)
 		if changed.Kind != mcp.Missed && a.era == mcp.Legacy && b.upstream.serverInfo().Era == mcp.Legacy {
-			continue // the server has told the client of the backend itself
+			continue // a legacy server has notified the backend's client already
 		}
 		for _, n := range notifications(changed, s.Honoured()) {
 			b.listChanged(n.method)
@@ -196,8 +198,8 @@ func (b *backend) followLists(settled chan struct{}) {
 	}
 }
 
-// listChanged fetches the lists that a notification is about: the client hears of those that are another
-// than before. It reports whether there are any.
+// listChanged fetches the lists that a notification is about, and reports whether there are any.
+// fetchList tells the client of a list that differs from before.
 func (b *backend) listChanged(method string) (any bool) {
 	for i := range listings {
 		if listings[i].changed == method {
@@ -208,7 +210,7 @@ func (b *backend) listChanged(method string) (any bool) {
 	return any
 }
 
-// backendChannel leads from a server to the client, in the names of the aggregate.
+// backendChannel sends messages of one server to the client, in the names of the aggregate.
 type backendChannel struct {
 	*backend
 	over clientChannel

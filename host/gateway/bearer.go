@@ -18,9 +18,9 @@ const (
 	tokenSize = 2 * 26 // of rand.Text, 130 bits each
 )
 
-// Bearer returns what [Config].Principal has to be for clients that send a bearer token, all of which
-// are one principal. The token is in a file of the folder, which only the user can read; it is made
-// at the first use. Bearer returns the path of the file.
+// Bearer returns a [Config].Principal that accepts requests with a bearer token, and the path of the
+// file that has the token. All clients that send the token are one principal. The file is in dir, and
+// only the user can read it. The first use makes it.
 func Bearer(dir string) (principal func(*http.Request) (string, error), file string, err error) {
 	folder := securedir.In(dir)
 	file = folder.Path(tokenFile)
@@ -38,12 +38,12 @@ func Bearer(dir string) (principal func(*http.Request) (string, error), file str
 	}, file, nil
 }
 
-// ownToken reads the token, or makes one.
+// ownToken reads the token. If there is no token, it makes one.
 func ownToken(folder *securedir.Folder) (string, error) {
 	if err := folder.Claim(); err != nil {
 		return "", err
 	}
-	lock := folder.Flock(tokenLock) // of two programs that start at once, one makes it
+	lock := folder.Flock(tokenLock) // so that two programs that start at once make one token
 	if err := lock.Lock(); err != nil {
 		return "", err
 	}

@@ -29,7 +29,7 @@ const (
 	memberState     = "requestState"
 )
 
-// mayAsk reports whether results of a method may ask.
+// mayAsk reports whether the result of a method may ask the client for input.
 func mayAsk(method string) bool {
 	switch method {
 	case mcp.MethodCallTool, mcp.MethodGetPrompt, mcp.MethodReadResource:
@@ -44,17 +44,17 @@ const (
 	maxWaiting = 32              // questions of a server that wait for a call
 )
 
-// callTable has the calls of one modern client that may ask, and the questions of a legacy server. A call
-// to a modern server is among them only if the client can be asked to sign in.
+// callTable has the calls of one modern client whose results may ask for input, and the questions of a
+// legacy server. It has a call to a modern server only if the client can be asked to sign in.
 type callTable struct {
 	client  *modernClient
 	running sync.WaitGroup // of calls
 
 	mu      sync.Mutex
 	closed  bool
-	lastKey uint64          // of a question, among those that the client is asked
+	lastKey uint64          // the key of the newest question that the client was asked
 	calls   []*parkableCall // oldest first
-	waiting []*question     // that no call could take
+	waiting []*question     // questions that no call could take
 }
 
 // Errors of a question that has no answer, or of a call that has no result. Server and client both get
@@ -71,7 +71,8 @@ func internalError(why error) *rpc.Error {
 	return &rpc.Error{Code: mcp.CodeInternalError, Message: why.Error()}
 }
 
-// serve answers a request that may ask: it makes a call, or follows one that was parked.
+// serve answers a request whose result may ask for input. It makes a call, or goes on with the
+// parked call that the request names.
 func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
 	c := &parkableCall{
 		binding: bindingOf(t.client.binding, u.server.Name, r.method, r.params), capabilities: m.capabilities,
@@ -87,7 +88,7 @@ func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *moder
 				t.client.logs.raise(ctx, u, m.wantedLevels())
 			}
 		case errors.Is(err, errForeignState), errors.Is(err, errOldState):
-			c.stateError, err = err, nil // which a modern server may have given out
+			c.stateError, err = err, nil // a modern server may have given out this requestState
 			err = t.startCall(u, c, m)
 		default:
 			err = invalidParams("%v", err)
@@ -101,7 +102,8 @@ func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *moder
 	return t.awaitOutcome(ctx, c, r)
 }
 
-// startCall makes a call.
+// startCall begins a call, and gives it the questions that wait for one. It does not wait for the
+// call.
 func (t *callTable) startCall(u *upstream, c *parkableCall, m *modernMeta) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,14 +128,14 @@ func (t *callTable) startCall(u *upstream, c *parkableCall, m *modernMeta) error
 		close(c.ended)
 		pending := c.toAsk
 		c.toAsk = nil
-		for _, q := range pending { // they were about something else
+		for _, q := range pending { // the call has ended without them, so they belong to another
 			t.assign(q)
 		}
 	})
 	return nil
 }
 
-// relayCall makes the call at the server, and returns what the client gets of it.
+// relayCall sends the call to the server, and returns the result that the client gets.
 func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall, r *request, m *modernMeta) (json.RawMessage, error) {
 	ctx = withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		return t.ask(ctx, c, method, params)
@@ -166,8 +168,8 @@ func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall,
 	return result, nil
 }
 
-// progress passes a notification of a call's progress to the request that follows the call, if one
-// does and wants it.
+// progress passes a notification of a call's progress to the request that waits for the call, if
+// there is one and it wants progress.
 func (t *callTable) progress(ctx context.Context, c *parkableCall, params json.RawMessage) {
 	t.mu.Lock()
 	r, token := c.request, c.token
@@ -177,8 +179,8 @@ func (t *callTable) progress(ctx context.Context, c *parkableCall, params json.R
 	}
 }
 
-// logTarget returns where the log messages of a call go: to the request that follows the call, if one
-// does and wants them.
+// logTarget returns the channel of the request that waits for the call, and how many log levels the
+// request wants. It returns 0 if no request waits.
 func (t *callTable) logTarget(c *parkableCall) (to clientChannel, wanted int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,8 +190,8 @@ func (t *callTable) logTarget(c *parkableCall) (to clientChannel, wanted int) {
 	return c.request.channel, c.level
 }
 
-// awaitOutcome waits for the result of a call, or for a question, which parks the call. A client that
-// gives up its request gives up the call.
+// awaitOutcome waits for the result of a call, or until a question parks the call. If the client
+// gives up the request, the call is cancelled.
 func (t *callTable) awaitOutcome(ctx context.Context, c *parkableCall, r *request) (json.RawMessage, error) {
 	for {
 		select {
@@ -209,8 +211,8 @@ func (t *callTable) awaitOutcome(ctx context.Context, c *parkableCall, r *reques
 	}
 }
 
-// park has the client asked all pending questions of a call. It returns nothing if there are none
-// any more.
+// park parks a call, and returns the result that asks the client all pending questions of the
+// call. It returns nil and does not park if there are no such questions any more.
 func (t *callTable) park(c *parkableCall) (json.RawMessage, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,7 +244,7 @@ func (t *callTable) park(c *parkableCall) (json.RawMessage, error) {
 		c.askedByKey[key] = q
 		asked = append(asked, change{key, edit(nil, change{"method", quote(q.method)}, change{"params", q.params})})
 	}
-	if retain := c.request.retain; retain != nil { // before the response, after which a client may be evicted
+	if retain := c.request.retain; retain != nil { // before the response: after it, the client may be evicted
 		c.release = retain()
 	}
 	c.toAsk, c.request, c.token = nil, nil, nil
@@ -253,7 +255,7 @@ func (t *callTable) park(c *parkableCall) (json.RawMessage, error) {
 	return t.inputRequired(requestState{call: c.id, round: round, binding: c.binding}, asked), nil
 }
 
-// inputRequired returns the result that asks the client.
+// inputRequired returns a result that asks the client for input. st identifies the parked call.
 func (t *callTable) inputRequired(st requestState, asked []change) json.RawMessage {
 	g := t.client.gateway
 	st.expires = time.Now().Add(g.parkTime)
@@ -261,8 +263,8 @@ func (t *callTable) inputRequired(st requestState, asked []change) json.RawMessa
 		change{memberRequests, edit(nil, asked...)}, change{memberState, quote(g.sealer.seal(st))})
 }
 
-// resume brings the answers of a client to a parked call, which from then on is followed by r. What
-// the client has not answered, it is asked again.
+// resume passes the answers of a client to its parked call. From then on r waits for the call.
+// Questions that r does not answer are asked again.
 func (t *callTable) resume(st requestState, r *request, m *modernMeta) (*parkableCall, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -292,12 +294,12 @@ func (t *callTable) resume(st requestState, r *request, m *modernMeta) (*parkabl
 	return c, nil
 }
 
-// ask has the client answer a question in the result of a call, and waits for the answer. about is the
-// call that a question of the host belongs to. It is nil for a question of the server, which goes to any
-// call whose client offers to answer it, and waits if there is no such call.
+// ask asks the client a question in the result of a call, and waits for the answer. For a question of
+// the host, about is the call that it belongs to. For a question of the server, about is nil: the
+// question goes to any call whose client offers to answer it, and waits for one if there is none.
 func (t *callTable) ask(ctx context.Context, about *parkableCall, method string, params json.RawMessage) (json.RawMessage, error) {
 	q := &question{method: method, params: params, answered: make(chan struct{})}
-	if meta(params, mcp.MetaProgressToken) != nil { // the client has no way to tell progress
+	if meta(params, mcp.MetaProgressToken) != nil { // the client cannot report progress
 		q.params = editMeta(params, change{mcp.MetaProgressToken, nil})
 	}
 	offered := t.client.offered
@@ -326,9 +328,9 @@ func (t *callTable) ask(ctx context.Context, about *parkableCall, method string,
 	}
 }
 
-// assign gives a question to a call of a client that offers to answer it: to the newest that the
-// client waits for, else to the newest that is parked. Without any the question waits for the next
-// call. The caller holds mu.
+// assign gives a question to a call whose client offers to answer it: to the newest call that a
+// request waits for, else to the newest parked call. If there is no call, the question waits for
+// the next one. The caller holds mu.
 func (t *callTable) assign(q *question) {
 	var best *parkableCall
 	refusal := error(internalError(errNoCall))
@@ -356,7 +358,7 @@ func (t *callTable) assign(q *question) {
 	}
 }
 
-// withdrawIfWaiting takes back a question that waits for a call.
+// withdrawIfWaiting ends a question with err if it still waits for a call.
 func (t *callTable) withdrawIfWaiting(q *question, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -366,7 +368,7 @@ func (t *callTable) withdrawIfWaiting(q *question, err error) {
 	}
 }
 
-// withdraw takes back a question, wherever it is.
+// withdraw ends a question with err, and removes it from all calls.
 func (t *callTable) withdraw(q *question, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -383,7 +385,7 @@ func (t *callTable) withdraw(q *question, err error) {
 	q.settle(nil, err)
 }
 
-// expire ends a call whose client has not come back.
+// expire ends a call if it is still parked in this round, because the client has not answered.
 func (t *callTable) expire(c *parkableCall, round uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -392,7 +394,7 @@ func (t *callTable) expire(c *parkableCall, round uint32) {
 	}
 }
 
-// cancelCall ends a call that the client follows no more.
+// cancelCall removes a call for which no request waits any more.
 func (t *callTable) cancelCall(c *parkableCall, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -411,7 +413,7 @@ func (t *callTable) removeCall(c *parkableCall, why error) {
 	}
 	c.toAsk, c.askedByKey = nil, nil
 	c.unpark()
-	c.cancel(why) // no *rpc.Error, which would count as the server's answer
+	c.cancel(why) // why must not be an *rpc.Error: that would count as the server's answer
 }
 
 // close ends all calls, and returns when nothing of them is left.

@@ -27,8 +27,8 @@ type request struct {
 	params  json.RawMessage
 	channel clientChannel // for what belongs to the request
 
-	// turn is its place among the messages to its server. A client passes it at once if it answers
-	// the request by itself or asks the server in another way.
+	// turn is the place of the request among the messages to its server. A client passes it at
+	// once if it does not forward the request as one message.
 	turn *turn
 
 	// header returns the text of a header of a modern request over HTTP, named in lower case, and
@@ -46,7 +46,8 @@ type client interface {
 	// [*rpc.Error], or the cause of ctx.
 	serve(ctx context.Context, r *request) (json.RawMessage, error)
 
-	// hear takes a notification of the client. It is called for one after the other.
+	// hear takes a notification of the client. Calls come one after the other, in the order of
+	// arrival.
 	hear(method string, params json.RawMessage)
 
 	// legacyHandshake returns the handshake of a legacy client, and nil for a modern one.
@@ -55,12 +56,12 @@ type client interface {
 	// inputEnded says that the client asks for nothing more.
 	inputEnded()
 
-	// leave ends what the client has begun.
+	// leave ends the client's requests and subscriptions, and gives up its sessions.
 	leave()
 }
 
-// newClient returns a client of an era. Clients of one principal may share sessions. serverName is that of the server that it reaches bare; without
-// one it reaches all servers as one.
+// newClient returns a client of an era. Clients of one principal may share sessions. serverName names the
+// server that the client reaches bare. If it is "", the client reaches all servers as one.
 func (g *Gateway) newClient(ctx context.Context, era mcp.Era, channel clientChannel, principal, serverName string) client {
 	switch {
 	case serverName == "":
@@ -76,13 +77,13 @@ func (g *Gateway) newClient(ctx context.Context, era mcp.Era, channel clientChan
 type clientConn struct {
 	ctx        context.Context // ends with ServeConn
 	gateway    *Gateway
-	principal  string        // whose it is
-	serverName string        // the name of the server that the client reaches bare; "" is all of them as one
+	principal  string        // the principal that the client belongs to
+	serverName string        // the server that the client reaches bare; "" for all servers as one
 	ready      chan struct{} // closed when peer is set
 	peer       *rpc.Peer
 
 	cancellations cancellationOrder
-	turns         turns // of its requests and notifications
+	turns         turns // the order of its requests and notifications
 
 	mu     sync.Mutex
 	client client // nil while the era is open
@@ -99,7 +100,7 @@ func (c *clientConn) setPeer(peer *rpc.Peer) {
 	close(c.ready)
 }
 
-// awaitPeer waits until messages can be sent. A client may be faster than that.
+// awaitPeer waits for setPeer: the first message of a client may come earlier.
 func (c *clientConn) awaitPeer(ctx context.Context) error {
 	select {
 	case <-c.ready:
@@ -116,7 +117,8 @@ func (c *clientConn) current() client {
 	return c.client
 }
 
-// Admit takes a request in the order of arrival. The first that names an era decides that of the client.
+// Admit takes a request in the order of arrival. The first request that names an era decides the era
+// of the client.
 func (c *clientConn) Admit(in *rpc.Incoming) {
 	c.cancellations.admit(in.ID())
 	c.turns.take(in.Arrival())
@@ -141,7 +143,8 @@ func (c *clientConn) handshake(in *rpc.Incoming) *handshake {
 	return nil
 }
 
-// Over tells a legacy client that the result of initialize is on its way.
+// Over notes that a request is answered. After an initialize it lets the messages go that wait for
+// the answer.
 func (c *clientConn) Over(in *rpc.Incoming, _ bool) {
 	if h := c.handshake(in); h != nil {
 		if open, _ := h.agreed(); open {
@@ -172,7 +175,7 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 	}
 	if err != nil {
 		if h := c.handshake(in); h != nil {
-			h.finished(in.ID()) // before the client has the error, and sends another
+			h.finished(in.ID()) // before the error is sent: the client may then send another initialize
 		}
 		return nil, err
 	}
@@ -183,8 +186,8 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 	return rpc.Raw(result), nil
 }
 
-// Notify takes a notification of the client. Cancellations have reached the peer already, and one
-// that comes before the era is decided means nothing.
+// Notify takes a notification of the client. It does nothing for a cancellation, which has
+// reached the peer already, and drops what comes before the era is decided.
 func (c *clientConn) Notify(in *rpc.Incoming) {
 	if c.awaitPeer(c.ctx) != nil {
 		return
@@ -212,7 +215,8 @@ func (c *clientConn) inputEnded() {
 	}
 }
 
-// leave ends what the client has begun. It waits for the sessions of the client to close.
+// leave ends the client's requests and subscriptions. It waits until the client has given up its
+// sessions.
 func (c *clientConn) leave() {
 	c.mu.Lock()
 	c.left = true
@@ -223,8 +227,8 @@ func (c *clientConn) leave() {
 	}
 }
 
-// peerChannel sends messages to the client of a connection: those that belong to the requests of one
-// exchange or, with exchange 0, those that belong to no request. On a stream all have exchange 0.
+// peerChannel sends messages to the client of a connection. They belong to the requests of one
+// exchange. With exchange 0 they belong to no request. On a stream, all messages have exchange 0.
 type peerChannel struct {
 	conn     *clientConn
 	exchange uint32
@@ -238,7 +242,7 @@ func (c peerChannel) notify(ctx context.Context, method string, params json.RawM
 	return c.conn.peer.NotifyAbout(ctx, c.exchange, method, appender(params))
 }
 
-// appender writes params; nil writes none.
+// appender returns an appender that appends params, or nil for nil params.
 func appender(params json.RawMessage) rpc.Appender {
 	if params == nil {
 		return nil

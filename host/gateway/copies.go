@@ -11,41 +11,41 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// copies are the sessions of a gateway with its servers, and decide which clients share one. They are
-// the one place that knows how many clients use a server.
+// copies owns the sessions of a gateway with its servers, and decides which clients share one. Only
+// copies knows how many clients use a server.
 type copies struct {
 	gateway *Gateway
 
 	mu      sync.Mutex
 	last    uint64                   // the newest number of a tenant
 	servers map[string][]*serverCopy // by the name of the server, oldest first
-	divided map[string]bool          // which servers have divided their clients, in this run or an earlier one
+	divided map[string]bool          // whether a server's clients were divided, in this run or an earlier one
 }
 
-// streamPrincipal is whose the clients on streams are: the one who runs the program. It is no
-// httpPrincipal.
+// streamPrincipal is the principal of all clients on streams: the user who runs the program.
+// No httpPrincipal equals it.
 const streamPrincipal = "stream"
 
 func httpPrincipal(principal string) string { return "http:" + principal }
 
-// copyKey says which clients may share a copy: those of one principal that offer the same. A server is
-// told once what its client offers, and asks for nothing else.
+// copyKey says which clients may share a copy: clients of one principal with the same capabilities.
+// The capabilities are part of the key because a server is told them once, and asks for nothing else.
 type copyKey struct {
 	principal    string
 	capabilities [sha256.Size]byte // a hash of them
 }
 
-// Bounds of the copies of one server, unless its entry says otherwise. Those that clients leave because
-// they were divided do not count. A client over HTTP that has gone without a word keeps its copy for
-// a while, so there is room for a few more than anyone uses.
+// Bounds of the copies of one server, unless its entry says otherwise. A divided copy, which its
+// clients are leaving, does not count. A client over HTTP that left without a DELETE keeps its copy for
+// a while, so the bounds are higher than what is in use.
 const (
 	maxProcesses  = 8  // of one principal, of a server that is a command
 	maxElsewhere  = 64 // of one principal, of any other server
 	maxPrincipals = 16 // times that: of all principals
 )
 
-// join gives a client a place in a copy of its server: in one that it may share, or else in a copy of
-// its own. Nothing is started.
+// join makes a client a tenant of a copy of its server: of a copy that it may share, or else of a new
+// one. It starts no server.
 func (all *copies) join(u *upstream) (*tenant, error) {
 	key := copyKey{u.principal, sha256.Sum256(u.capabilities)}
 	all.mu.Lock()
@@ -86,9 +86,10 @@ func (all *copies) join(u *upstream) (*tenant, error) {
 	return c.admit(u, key, all.last), nil
 }
 
-// sharedLocked reports whether clients of a server share copies of it. Without a word of the user they
-// share a command, which would else be a process for each of them, until that turns out to need a
-// client of its own. Elsewhere a session costs this machine next to nothing. The caller holds mu.
+// sharedLocked reports whether clients of a server share copies of it. If the entry does not say, they
+// share a command, to avoid a process for each client, until the clients of that server are divided.
+// They do not share any other server: there a session costs this machine next to nothing. The caller
+// holds mu.
 func (all *copies) sharedLocked(s *host.Server) bool {
 	if cmp.Or(s.Share, config.ShareAuto) != config.ShareAuto {
 		return s.Share == config.ShareYes
@@ -111,7 +112,8 @@ func (all *copies) setDividedLocked(server string, divided bool) {
 	all.divided[server] = divided
 }
 
-// divide has each client of a server have a copy of its own from now on.
+// divide gives each client of a server a copy of its own from now on. It keeps that for later runs,
+// and warns the user with why.
 func (all *copies) divide(c *serverCopy, why string) {
 	all.mu.Lock()
 	all.setDividedLocked(c.server.Name, true)
@@ -130,8 +132,9 @@ func mostCopies(s *host.Server) int {
 	return maxElsewhere
 }
 
-// tooManyCopies says what to do about a bound. Of all principals it is reached by other people, who
-// have to be waited for.
+// tooManyCopies returns the error for a bound on copies. own says that the principal's own bound is
+// reached. Otherwise it is the bound on all principals, and the user may have to wait for other
+// people.
 func tooManyCopies(s *host.Server, most int, own bool) error {
 	if !own {
 		return fmt.Errorf("%s runs %d times for all users of this gateway, which is the most: write copies = %d in its entry in wharf.toml, or wait until others have left", s.Name, most*maxPrincipals, most+1)
@@ -139,7 +142,7 @@ func tooManyCopies(s *host.Server, most int, own bool) error {
 	return fmt.Errorf("%s runs %d times for clients that cannot share it, which is the most: end one of them, or write copies = %d in its entry in wharf.toml", s.Name, most, most+1)
 }
 
-// remove takes out a copy that no client uses any more.
+// remove removes a copy that no client uses any more.
 func (all *copies) remove(c *serverCopy) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -26,26 +26,25 @@
 //
 // # What is told apart
 //
-//   - Within one era params, results and errors pass byte for byte, except line breaks and the
-//     members of _meta that are the protocol's own.
+//   - Within one era, params, results and errors pass byte for byte, except line breaks and the
+//     members of _meta that the protocol defines.
 //   - A legacy client of a modern server: the session fulfils what the results of the server ask for
 //     (host.Relay.Fulfil), by requests to the client.
 //   - A modern client of a legacy server: a request of the server parks a call of the client, see
 //     calltable.go and state.go.
-//   - Lists and resources that change: subscriptions.go for legacy clients, listen.go for modern ones. Both
-//     stand on host.Subscription, which subscribes again when the server was connected anew.
-//   - Several clients of one session: servercopy.go says whose a message of the server is, copies.go
-//     who shares, tenant.go what stays a client's own.
-//   - A sign-in within a call is shown by the client of the call, see [Person].
-//   - Log levels: logs.go. All else that differs between the eras: translate.go.
+//   - Changes of lists and resources: subscriptions.go for legacy clients, listen.go for modern ones.
+//     Both use host.Subscription, which subscribes again after a reconnect.
+//   - Several clients of one session: servercopy.go finds the client that a message of the server is
+//     for, copies.go decides which clients share, and tenant.go holds what each client keeps for itself.
+//   - A sign-in within a call: the client of the call shows the page, see [Person].
+//   - Log levels: logs.go. Other differences between the eras: translate.go.
 //
 // # What runs where
 //
 // Each request of a client runs on a goroutine of its own. It waits for an initialize and for
-// cancellations that came before it (order.go), and is passed on after the messages that came before
-// it (turns.go). No lock is held while a server or a client is waited
-// for. A call of a modern client to a legacy server has another goroutine, because
-// it outlives the request that began it. When a client leaves, its calls are cancelled, and the
-// sessions that no other client uses are closed. Clients that share a session hear its notifications on
-// a goroutine each (eventqueue.go).
+// cancellations that came before it (order.go), and is passed on after the messages that came before it
+// (turns.go). No goroutine holds a lock while it waits for a server or a client. A call of a modern
+// client to a legacy server has another goroutine, because it outlives the request that began it. When
+// a client leaves, its calls are cancelled, and the sessions that no other client uses are closed.
+// Clients that share a session hear its notifications on a goroutine each (eventqueue.go).
 package gateway

@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// eraOf returns the era in which a client begins with this request. It is "" for a request that
-// leaves the era open: a ping, or a request that is refused
+// eraOf returns the era of a client whose first request this is. It returns "" for a request
+// that leaves the era open: a ping, or a request that is refused
 // (2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions).
 func eraOf(method string, params []byte) mcp.Era {
 	if method == mcp.MethodInitialize {
@@ -22,7 +22,8 @@ func eraOf(method string, params []byte) mcp.Era {
 	return ""
 }
 
-// serveUndecided answers a request of a client whose era is open.
+// serveUndecided answers a request that leaves the era of its client open: a ping with a result, any
+// other request with an error.
 func serveUndecided(r *request) (json.RawMessage, error) {
 	if r.method == mcp.MethodPing {
 		return empty, nil
@@ -39,8 +40,8 @@ func serveUndecided(r *request) (json.RawMessage, error) {
 
 var empty = json.RawMessage("{}")
 
-// unsupportedVersion refuses a request in a revision that no modern client can be served in. requested is
-// its protocolVersion as it is written.
+// unsupportedVersion returns the error for a modern request in a revision that the gateway does not
+// speak. requested is the JSON text of its protocolVersion.
 func unsupportedVersion(requested json.RawMessage) *rpc.Error {
 	return &rpc.Error{
 		Code: mcp.CodeUnsupportedVersion, Message: "Unsupported protocol version",
@@ -48,7 +49,7 @@ func unsupportedVersion(requested json.RawMessage) *rpc.Error {
 	}
 }
 
-// methodNotFound refuses a method that the revision of the client does not have.
+// methodNotFound returns the error for a method that the revision of the client does not have.
 func methodNotFound(method, revision string) *rpc.Error {
 	return &rpc.Error{Code: mcp.CodeMethodNotFound, Message: fmt.Sprintf("Method not found: %s is not in protocol %s", method, revision)}
 }
@@ -66,16 +67,17 @@ var (
 	}
 	modernOnly = []string{mcp.MethodDiscover, mcp.MethodListen, mcp.MethodUpdateTask}
 
-	// taskMethods have the same names in both eras and mean different things.
+	// taskMethods have the same names in both eras, but different meanings.
 	taskMethods = []string{mcp.MethodGetTask, mcp.MethodCancelTask}
 )
 
 // legacyVersions are the revisions in which legacy clients are served, oldest first.
 var legacyVersions = []string{mcp.Version20241105, mcp.Version20250326, mcp.Version20250618, mcp.Version20251125}
 
-// negotiateVersion returns the revision of a legacy client that asked for one: that one, unless the
-// server speaks an older one. spoken is the server's. A client that asks for an unknown revision is
-// offered the newest (2025-11-25/basic/lifecycle#version-negotiation).
+// negotiateVersion returns the revision for a legacy client: the revision that it asked for, unless
+// the server speaks an older one. asked is the client's revision and spoken the server's. A client
+// that asks for an unknown revision gets the newest
+// (2025-11-25/basic/lifecycle#version-negotiation).
 func negotiateVersion(asked, spoken string) string {
 	if !slices.Contains(legacyVersions, asked) {
 		asked = mcp.LatestLegacy
@@ -86,12 +88,13 @@ func negotiateVersion(asked, spoken string) string {
 	return asked
 }
 
-// modernMeta is what a modern request says of its client.
+// modernMeta is what the _meta of a modern request says about its client.
 type modernMeta struct {
 	info, capabilities, level, token json.RawMessage
 }
 
-// readMeta reads the _meta of a modern request (2026-07-28/basic/index#meta).
+// readMeta reads the _meta of a modern request (2026-07-28/basic/index#meta). refusal is the answer
+// to a request whose _meta is not valid.
 func readMeta(params []byte) (m modernMeta, refusal *rpc.Error) {
 	own := member(params, "_meta")
 	version := member(own, mcp.MetaProtocolVersion)

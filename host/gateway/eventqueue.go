@@ -12,9 +12,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// eventQueue has the notifications that wait for one of several clients of a session, so that a client
-// that reads slowly holds up no other. One goroutine, which exists while any wait, has the client hear
-// them, one after the other.
+// eventQueue has the notifications that wait for one client of a shared session, so that a client that
+// reads slowly does not hold up the others. While any wait, one goroutine passes them to the client in
+// order.
 type eventQueue struct {
 	hear func(host.Event)
 
@@ -24,7 +24,7 @@ type eventQueue struct {
 	running bool
 	closed  bool
 	added   uint64       // events that were added
-	heard   uint64       // of these, those that are done with
+	heard   uint64       // how many of these were passed on or dropped
 	changed ctxcond.Cond // heard or running has changed
 }
 
@@ -34,8 +34,9 @@ const (
 	maxEventBytes = 4 << 20 // of their params; one event may have more
 )
 
-// add queues an event. One that says again what waits already is dropped; where there is no room, log
-// messages are, the oldest first, and if there are none, the event.
+// add queues an event. It drops the event if it only repeats one that waits. If there is no room, add
+// drops waiting log messages, the oldest first. If that is not enough, or if the event is a log
+// message itself, it drops the event.
 func (q *eventQueue) add(e host.Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,7 +62,7 @@ func (q *eventQueue) add(e host.Event) {
 	}
 }
 
-// repeatable reports whether a notification that comes twice says no more than one.
+// repeatable reports whether two equal notifications say no more than one.
 func repeatable(method string) bool {
 	return method == mcp.NotificationResourceUpdated || strings.HasSuffix(method, "/list_changed")
 }
@@ -71,7 +72,7 @@ func (q *eventQueue) fits(e *host.Event) bool {
 	return n == 0 || n < maxEvents && q.bytes+len(e.Params) <= maxEventBytes
 }
 
-// run has the client hear all events, and ends when there are none.
+// run passes all events to the client, and returns when none wait.
 func (q *eventQueue) run() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,7 +90,8 @@ func (q *eventQueue) run() {
 	q.changed.Broadcast()
 }
 
-// awaitHeard waits until the client has heard all that was added, or until ctx ends.
+// awaitHeard waits until all events that were added before this call have been passed to the client,
+// or until ctx ends.
 func (q *eventQueue) awaitHeard(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,8 +99,8 @@ func (q *eventQueue) awaitHeard(ctx context.Context) {
 	}
 }
 
-// close drops what waits. When it returns, the client hears nothing more. It must not be called while
-// the client may wait for something else than its own end.
+// close drops the events that wait. After it returns, hear is not called any more. The caller must
+// have ended the client's context, because close waits for a call of hear that is under way.
 func (q *eventQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

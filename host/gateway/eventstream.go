@@ -8,18 +8,18 @@ import (
 )
 
 // eventStream is the messages that belong to one POST, or to no request. They go out on the response to
-// that POST, or to a GET, and on the responses by which the client resumes it. mu of the session guards
-// its fields.
+// that POST, or to a GET, and on the responses to requests that resume it. mu of the session guards its
+// fields.
 type eventStream struct {
 	number     uint32
-	seq        uint64     // of its newest event, from 1
-	handedSeq  uint64     // of the newest that was handed to an outbox
+	seq        uint64     // the number of its newest event, from 1
+	handedSeq  uint64     // the number of the newest event that an outbox has got
 	outbox     *outbox    // nil while no response is open
 	isSSE      bool       // it has become a stream of events
-	unanswered int        // of the client in it that have no answer yet
-	batchOpen  bool       // more of them may come
+	unanswered int        // requests of the client in it that have no answer yet
+	batchOpen  bool       // more requests of its batch may come
 	serving    int        // requests in it that the peer serves
-	admission  *admission // of the POST; nil for what a GET listens to
+	admission  *admission // that of the POST; nil for the stream of a GET
 	ended      bool
 }
 
@@ -29,13 +29,15 @@ type resumableEvent struct {
 	event  event
 }
 
-// Bounds of the events that are kept for a client that resumes. One is kept whatever its size.
+// Bounds of the events that are kept for a client that resumes. One event is always kept, of any
+// size.
 const (
 	maxKept      = 1000
 	maxKeptBytes = 1 << 20
 )
 
-// newStream returns a stream with an outbox, for a POST, whose admission each request in it holds.
+// newStream returns a stream with an outbox, for a POST. Each request in the stream holds the
+// admission of the POST.
 func (s *httpSession) newStream(a *admission) (*eventStream, *outbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +48,8 @@ func (s *httpSession) newStream(a *admission) (*eventStream, *outbox) {
 	return st, st.outbox
 }
 
-// attach gives a stream another outbox, for a client that has got its events up to seq. The caller
-// holds mu.
+// attach gives a stream a new outbox, for a client that has the events up to seq. The caller holds
+// mu.
 func (s *httpSession) attach(st *eventStream, stream bool, seq uint64) {
 	if st.outbox != nil {
 		st.outbox.put(true)
@@ -66,9 +68,9 @@ func (s *httpSession) attach(st *eventStream, stream bool, seq uint64) {
 
 func eventID(st *eventStream, seq uint64) string { return fmt.Sprintf("%d-%d", st.number, seq) }
 
-// resume gives an outbox to the stream of which the client has got the events up to this one; with ""
-// to what a GET listens to. It returns nil if events after it are missing. A response that is still
-// batchOpen ends: the client has left it.
+// resume gives a new outbox to the stream that the event with the id last is of. The client has the
+// events up to that one. With "" the stream is the one for a GET. resume returns nil if later events
+// are not kept any more. It ends a response of the stream that is still open: the client has left it.
 func (s *httpSession) resume(last string) (*eventStream, *outbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +101,7 @@ func (s *httpSession) resume(last string) (*eventStream, *outbox) {
 	return st, st.outbox
 }
 
-// detach says that the response of an outbox has ended.
+// detach takes an outbox from its stream, because the response has ended.
 func (s *httpSession) detach(st *eventStream, box *outbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,16 +110,17 @@ func (s *httpSession) detach(st *eventStream, box *outbox) {
 	}
 }
 
-// drop forgets a stream on which nothing comes.
+// drop forgets a stream that gets no events.
 func (s *httpSession) drop(st *eventStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.streams, st.number)
 }
 
-// newest returns the newest stream of a request that is being served and whose response is open: what
-// comes now is likely to be about that. Without one it is what a GET listens to. A POST that has no
-// request in it is no candidate: nothing can be sent on its response. The caller holds mu.
+// newest returns the newest stream that has a request under way and an open response: a message that
+// names no request is likely to be about that request. If there is none, newest returns the stream
+// for a GET. A POST without a request does not count, because its response can carry no messages. The
+// caller holds mu.
 func (s *httpSession) newest() *eventStream {
 	newest := s.streams[0]
 	for n, st := range s.streams {
@@ -131,7 +134,7 @@ func (s *httpSession) newest() *eventStream {
 // addEvent adds an event to a stream. The caller holds mu.
 func (s *httpSession) addEvent(st *eventStream, e event, answer bool) {
 	last := answer && st.unanswered == 1 && !st.batchOpen
-	if !last || st.isSSE || st.seq > 0 { // else it is the whole response, and no event
+	if !last || st.isSSE || st.seq > 0 { // else it is the whole response, and needs no id
 		st.seq++
 		e.id = eventID(st, st.seq)
 		s.keepForResume(resumableEvent{st, st.seq, e})
@@ -159,7 +162,7 @@ func (s *httpSession) keepForResume(r resumableEvent) {
 	}
 }
 
-// beginServing says that the peer serves a request in a stream.
+// beginServing counts a request in a stream that the peer serves.
 func (s *httpSession) beginServing(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +171,7 @@ func (s *httpSession) beginServing(number uint32) {
 	st.admission.hold()
 }
 
-// endServing says that the peer has done with a request in a stream.
+// endServing ends what beginServing began: the peer has served the request.
 func (s *httpSession) endServing(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +181,7 @@ func (s *httpSession) endServing(number uint32) {
 	s.forget(st)
 }
 
-// endWithoutAnswer says that a message in a stream has no answer, and gets none.
+// endWithoutAnswer notes that a message in a stream gets no answer.
 func (s *httpSession) endWithoutAnswer(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +191,7 @@ func (s *httpSession) endWithoutAnswer(number uint32) {
 	}
 }
 
-// finish ends a stream in which all requests have their answers. The caller holds mu.
+// finish ends a stream if all requests in it have their answers. The caller holds mu.
 func (s *httpSession) finish(st *eventStream) {
 	if st.unanswered > 0 || st.batchOpen {
 		return

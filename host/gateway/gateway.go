@@ -17,28 +17,30 @@ import (
 
 // Config says what a gateway serves.
 type Config struct {
-	// Servers are the entries of the servers that clients reach, each under a name of its own. Their
-	// order is that of lists. Over HTTP each also has a path of its own.
+	// Servers are the entries of the servers that clients reach. No two have the same name.
+	// Lists of all servers have their order. Over HTTP each also has a path of its own.
 	Servers []host.Server
 
-	// Bare has a client on a stream reach the only server as if it were connected to it. Without it
-	// such a client reaches all servers as one.
+	// Bare connects a client on a stream directly to the only server, without changed names. If
+	// Bare is false, a client on a stream reaches all servers as one.
 	Bare bool
 
-	// Search has clients of all servers as one search for tools: "on" always, "auto" where a list of
-	// them all would be long. "" and "off" list them.
+	// Search says whether clients of all servers as one search for tools in place of a full
+	// list: "on" always, "auto" if the list would be long, "off" or "" never.
 	Search Search
 
 	// Transport is the plugin that frames the messages of clients on streams; "" is stdio.
-	// Framing is its setting of that name; "" has stdio follow the client.
+	// Framing is the plugin's setting of that name; with "", stdio uses the framing of the
+	// client.
 	Transport, Framing string
 
-	// Principal returns the name of the principal that sent the request. An error refuses it with
-	// 401. No two principals share a session. nil has one principal for all requests.
+	// Principal returns the name of the principal that sent a request. If it returns an
+	// error, the request is answered with 401. Two principals never share a session. If
+	// Principal is nil, all requests have the same principal.
 	Principal func(*http.Request) (string, error)
 
-	// Hosts are names, without ports, by which clients reach [Gateway.Handler] beside those of this
-	// machine's loopback interface.
+	// Hosts are further host names, without ports, by which clients may reach
+	// [Gateway.Handler]. The names of the loopback interface are always allowed.
 	Hosts []string
 }
 
@@ -62,11 +64,11 @@ type Gateway struct {
 	clients sync.WaitGroup
 }
 
-// ErrClosed is why clients of a closed gateway are served no more.
+// ErrClosed is the error of calls to a closed gateway.
 var ErrClosed = errors.New("the gateway is closed")
 
-// New returns a gateway to servers. It starts nothing: a client that needs a server has it started.
-// The caller closes the gateway before it closes the host.
+// New returns a gateway to servers. It starts no server: a server starts when a client needs it.
+// The caller closes the gateway before the host.
 func New(h *host.Host, c Config) (*Gateway, error) {
 	if c.Bare && len(c.Servers) != 1 {
 		return nil, fmt.Errorf("gateway: Config.Servers has %d entries, and a bare client reaches one", len(c.Servers))
@@ -86,7 +88,7 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// server returns the entry of that name.
+// server returns the entry of the server with a name.
 func (g *Gateway) server(name string) (s host.Server, found bool) {
 	at := slices.IndexFunc(g.config.Servers, func(s host.Server) bool { return s.Name == name })
 	if at < 0 {
@@ -95,10 +97,11 @@ func (g *Gateway) server(name string) (s host.Server, found bool) {
 	return g.config.Servers[at], true
 }
 
-// ServeConn serves one client over a stream, which it closes. It returns when the client has ended
-// its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. An
-// error says why the stream broke. Nothing that the client has begun at the servers is left when
-// ServeConn returns. Clients on streams are one principal, and may share sessions as the entries say.
+// ServeConn serves one client over a stream, and closes the stream. It returns when the client has
+// ended its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. An
+// error says why the stream broke. When ServeConn returns, all calls and subscriptions of the client
+// have ended. All clients on streams are one principal; the entries of servers say whether they share
+// sessions.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
 	g.mu.Lock()
 	if g.closed {
@@ -140,7 +143,7 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	return a.Err()
 }
 
-// Close ends all clients. When it returns, nothing of them is left.
+// Close ends all clients. It returns when their calls, subscriptions and sessions have ended.
 func (g *Gateway) Close() error {
 	g.mu.Lock()
 	g.closed = true

@@ -9,22 +9,22 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// handshake is the initialize of a legacy client. What the client sends behind it waits for its
-// answer, and what is sent to the client comes behind that answer.
+// handshake is the initialize of a legacy client. Later messages of the client wait for the
+// answer to initialize. Messages to the client are sent after that answer.
 type handshake struct {
 	resultSent chan struct{} // closed when the result is on its way
 
 	mu         sync.Mutex
 	inProgress chan struct{} // closed when the initialize under way is answered; nil if there is none
 	id         string        // of that initialize
-	succeeded  bool          // there is a result
-	version    string        // the revision that it names
+	succeeded  bool          // an initialize has had a result
+	version    string        // the revision in that result
 }
 
 func newHandshake() *handshake { return &handshake{resultSent: make(chan struct{})} }
 
-// arrived says that an initialize has arrived. The requests behind it wait for its answer, even if
-// they are served first.
+// arrived notes that an initialize has arrived. Later requests wait for its answer, even if their
+// goroutines run first.
 func (h *handshake) arrived(id json.RawMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -33,7 +33,7 @@ func (h *handshake) arrived(id json.RawMessage) {
 	}
 }
 
-// check returns an error for an initialize that is not the one that arrived was told of.
+// check returns an error for an initialize that is not the one under way.
 func (h *handshake) check(id json.RawMessage) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,22 +43,22 @@ func (h *handshake) check(id json.RawMessage) error {
 	return nil
 }
 
-// succeed says that there is a result, and the revision that it names.
+// succeed notes that initialize has a result, and its revision.
 func (h *handshake) succeed(version string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.succeeded, h.version = true, version
 }
 
-// agreed reports whether there is a result, and the revision that it names.
+// agreed reports whether an initialize has had a result, and returns its revision.
 func (h *handshake) agreed() (open bool, version string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.succeeded, h.version
 }
 
-// finished says that an initialize is answered, and that what is sent from now on comes behind the
-// answer. A client whose initialize has failed may send another.
+// finished notes that the answer to an initialize is on its way, so that messages sent from now on
+// come after it. A client whose initialize has failed may send another.
 func (h *handshake) finished(id json.RawMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,8 +71,8 @@ func (h *handshake) finished(id json.RawMessage) {
 	}
 }
 
-// await waits for an initialize that is under way. It refuses a message of that method if there is
-// none, or if it fails.
+// await waits for an initialize that is under way. If there has been none, or if it fails, await
+// returns the error that refuses the message. method is the method of the message.
 func (h *handshake) await(ctx context.Context, method string) error {
 	h.mu.Lock()
 	inProgress := h.inProgress

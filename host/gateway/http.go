@@ -34,7 +34,7 @@ const (
 // handler serves clients over HTTP.
 type handler struct {
 	gateway *Gateway
-	idle    time.Duration // after which a client that sends nothing is forgotten
+	idle    time.Duration // how long a client that sends nothing is kept
 
 	mu       sync.Mutex              // guards what is below, and the clients that are kept
 	usage    map[string]usage        // by principal
@@ -43,11 +43,12 @@ type handler struct {
 }
 
 // Handler returns a handler that serves clients over HTTP. At /mcp they reach all servers as one, and at
-// /mcp/NAME the server of that name, as if they were connected to it. Config.Principal says who the
-// clients are. The sessions of the handler end with the gateway.
+// /mcp/NAME the server of that name, without changed names. Config.Principal identifies the clients. The
+// sessions of the handler end with the gateway.
 //
-// The Host of a request has to be a name of this machine or one of Config.Hosts, and so has its Origin
-// if there is one. Otherwise any web page could reach the servers by a name of its own.
+// The Host of a request must be a name of this machine or one of Config.Hosts. So must its Origin, if
+// it has one. Otherwise any web page could reach the servers by giving its own name the address of
+// this machine.
 func (g *Gateway) Handler() http.Handler {
 	return &handler{
 		gateway: g, idle: idleTime, usage: make(map[string]usage),
@@ -60,7 +61,7 @@ type httpExchange struct {
 	w          http.ResponseWriter
 	r          *http.Request
 	principal  string
-	serverName string     // the name of the server that is reached bare; "" is all of them as one
+	serverName string     // the server that is reached bare; "" for all servers as one
 	admission  *admission // of a POST
 }
 
@@ -118,7 +119,8 @@ func (g *Gateway) isOwnHost(host string) bool {
 
 var ownHosts = []string{"localhost", "127.0.0.1", "::1"}
 
-// isOwnOrigin reports whether a page with such a header may reach the handler. Programs send none.
+// isOwnOrigin reports whether a page may reach the handler. values are the Origin headers of the
+// request; programs send none.
 func (g *Gateway) isOwnOrigin(values []string) bool {
 	if len(values) == 0 {
 		return true
@@ -127,7 +129,8 @@ func (g *Gateway) isOwnOrigin(values []string) bool {
 	return len(values) == 1 && err == nil && (u.Scheme == "http" || u.Scheme == "https") && g.isOwnHost(u.Host)
 }
 
-// post takes a message of a client.
+// post answers a POST, which has a message or a batch of a client. modern says that its headers name
+// a modern revision.
 func (h *handler) post(x *httpExchange, modern bool) {
 	if media, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || media != mediaJSON {
 		x.refuse(http.StatusUnsupportedMediaType, "Content-Type is not "+mediaJSON)
@@ -139,7 +142,7 @@ func (h *handler) post(x *httpExchange, modern bool) {
 	}
 	size := min(x.r.ContentLength, maxBody)
 	if size < 0 {
-		size = maxBody // it is not said
+		size = maxBody // the length is not given
 	}
 	if x.admission = h.admit(x.principal, size); x.admission == nil {
 		x.busy("too many requests of this client are being answered")
@@ -194,10 +197,11 @@ func accepts(r *http.Request, media string) bool {
 	return false
 }
 
-// readBody returns the body of a request, which is at most maxBody long.
+// readBody returns the body of a request. It is an error if the body is longer than maxBody, or does
+// not come in time.
 func readBody(x *httpExchange) ([]byte, error) {
 	control := http.NewResponseController(x.w)
-	control.SetReadDeadline(time.Now().Add(bodyTime)) // where the server has such
+	control.SetReadDeadline(time.Now().Add(bodyTime)) // fails if the server has no deadlines, which does no harm
 	defer control.SetReadDeadline(time.Time{})
 	limited := http.MaxBytesReader(x.w, x.r.Body, maxBody)
 	size := x.r.ContentLength
@@ -209,12 +213,13 @@ func readBody(x *httpExchange) ([]byte, error) {
 	return body, err
 }
 
-// refuse answers a request that no client gets to see, with a JSON-RPC error that has no id.
+// refuse answers a request with a JSON-RPC error without an id. No client of the gateway has seen
+// the request.
 func (x *httpExchange) refuse(status int, why string) {
 	x.answer(status, rpc.AppendReply(nil, nil, nil, &rpc.Error{Code: mcp.CodeInvalidRequest, Message: why}))
 }
 
-// busy refuses a request that may be sent again later.
+// busy refuses a request, and tells its sender that it may try again later.
 func (x *httpExchange) busy(why string) {
 	x.w.Header().Set("Retry-After", "1")
 	x.refuse(http.StatusServiceUnavailable, why)

@@ -13,7 +13,7 @@ const (
 	maxModernsOf  = 16               // modern clients of one principal at one path, by capabilities
 	maxRequestsOf = 256              // HTTP requests of one principal, at once, with a message
 	maxBytesOf    = 128 << 20        // of their bodies
-	idleTime      = 30 * time.Minute // a client that sends nothing is kept
+	idleTime      = 30 * time.Minute // how long a client that sends nothing is kept
 )
 
 // usage is the requests of one principal that are being answered.
@@ -22,9 +22,9 @@ type usage struct {
 	bytes    int64
 }
 
-// admission is what one HTTP request takes of the bounds of its principal. It is given back when all
-// who hold it have released it: the handler, and each request of the message that is being served, whose
-// params are kept even if the client hangs up.
+// admission is the share of its principal's bounds that one HTTP request uses. The handler holds it, and
+// so does each request of the message that is being served: the params stay in memory even if the client
+// hangs up. The share is given back when all of them have released it.
 type admission struct {
 	handler   *handler
 	principal string
@@ -32,8 +32,8 @@ type admission struct {
 	holders   int   // guarded by mu of the handler
 }
 
-// admit takes in a request with a body of so many bytes, which the caller releases. It returns nil if
-// the principal has as many as it may.
+// admit returns the admission of a request with a body of size bytes. The caller releases it. admit
+// returns nil if the principal is at its bounds.
 func (h *handler) admit(principal string, size int64) *admission {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,18 +64,18 @@ func (a *admission) release() {
 	}
 }
 
-// keptClient is a client that is kept between its requests, while it is used or not idle for long. Its
-// fields are guarded by mu of the handler.
+// keptClient is a client that is kept between its requests, until it has been idle for too long. mu of
+// the handler guards its fields.
 type keptClient struct {
-	removeFromMaps func() // takes it out of the maps of the handler; called once, with mu held
+	removeFromMaps func() // removes it from the maps of the handler; called once, with mu held
 	closeClient    func() // ends it; called once, after removeFromMaps
-	users          int    // requests that it is in
+	users          int    // the requests that use it
 	evicted        bool
 	idleSince      time.Time   // when users fell to 0
 	timer          *time.Timer // runs while users is 0
 }
 
-// full returns why a principal may have no more clients; "" if it may. The caller holds mu.
+// full returns why a principal may not have another client, or "" if it may. The caller holds mu.
 func (h *handler) full(principal string) (why string) {
 	own := 0
 	for _, s := range h.sessions {
@@ -97,8 +97,8 @@ func (h *handler) full(principal string) (why string) {
 	return ""
 }
 
-// addClient keeps a client, which one request uses. It fails if the gateway is closed. The caller holds
-// mu.
+// addClient keeps a new client that one request uses. It returns an error if the gateway is closed. The
+// caller holds mu.
 func (h *handler) addClient(c *keptClient) error {
 	g := h.gateway
 	g.mu.Lock()
@@ -113,13 +113,14 @@ func (h *handler) addClient(c *keptClient) error {
 	return nil
 }
 
-// useClient has a client be used by another request. The caller holds mu, and has found it in a map.
+// useClient counts another request that uses a client. The caller holds mu, and has found the client
+// in a map.
 func (h *handler) useClient(c *keptClient) {
 	c.users++
 	c.timer.Stop()
 }
 
-// retainClient keeps a client in use beyond a request that it is in, until release is called.
+// retainClient keeps a client in use beyond the request that uses it, until release is called.
 func (h *handler) retainClient(c *keptClient) (release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -127,7 +128,7 @@ func (h *handler) retainClient(c *keptClient) (release func()) {
 	return func() { h.releaseClient(c) }
 }
 
-// releaseClient says that a request has ended for which addClient or useClient was called.
+// releaseClient ends one use of a client, which addClient or useClient began.
 func (h *handler) releaseClient(c *keptClient) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,7 +148,7 @@ func (h *handler) evict(c *keptClient) {
 	}
 }
 
-// evictIfIdle ends a client that is not used.
+// evictIfIdle ends a client unless a request uses it.
 func (h *handler) evictIfIdle(c *keptClient) {
 	h.mu.Lock()
 	removed := c.users == 0 && c.remove()
@@ -157,8 +158,8 @@ func (h *handler) evictIfIdle(c *keptClient) {
 	}
 }
 
-// remove takes a client out of the maps. It reports false if that was done before. The caller holds
-// mu, and calls end without it.
+// remove removes a client from the maps. It returns false if that was done before. The caller holds
+// mu. If remove returns true, the caller must call end after it has released mu.
 func (c *keptClient) remove() bool {
 	if c.evicted {
 		return false
@@ -169,7 +170,8 @@ func (c *keptClient) remove() bool {
 	return true
 }
 
-// end closes a client that was removed.
+// end closes a client for which remove has returned true. It waits until the client has left its
+// servers.
 func (h *handler) end(c *keptClient) {
 	c.closeClient()
 	h.gateway.clients.Done()

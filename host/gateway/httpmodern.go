@@ -19,19 +19,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// modernKey names a modern client: all requests of one principal at one path with the same
-// capabilities are one client to a legacy server, which has no other way to know whose they are and is
-// told of the capabilities once.
+// modernKey identifies a modern client. All requests of one principal, at one path and with the same
+// capabilities, are one client: a legacy server learns the capabilities once, and nothing else tells
+// the requests of two programs apart.
 type modernKey struct {
 	principal, serverName string
 	capabilities          [sha256.Size]byte // a hash of them
 }
 
-// maxCanonical is the size of capabilities above which the order of their members counts.
+// maxCanonical is the most bytes of capabilities that hashCapabilities sorts.
 const maxCanonical = 64 << 10
 
-// hashCapabilities returns a hash in which neither the order of members counts nor what stands between
-// values.
+// hashCapabilities returns a hash of capabilities. The order of members and white space do not change
+// it, unless the text has more than maxCanonical bytes.
 func hashCapabilities(capabilities []byte) [sha256.Size]byte {
 	var all any
 	d := json.NewDecoder(bytes.NewReader(capabilities))
@@ -52,15 +52,16 @@ type httpModern struct {
 	cancel context.CancelFunc
 
 	mu        sync.Mutex
-	responses []*outbox    // of its requests but for those that listen
-	listening int          // how many of these there are
+	responses []*outbox    // those of its requests, without those that listen
+	listening int          // how many requests listen
 	changed   ctxcond.Cond // listening has changed
 }
 
 // closeTime is how long a gateway that ends waits for the last message of subscriptions.
 const closeTime = 5 * time.Second
 
-// close ends the client: first its subscriptions, which are told, and then the rest.
+// close ends the client. It first ends the subscriptions, so that each can send its last message,
+// and then the rest.
 func (c *httpModern) close() {
 	c.client.inputEnded()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
@@ -76,7 +77,7 @@ func (c *httpModern) close() {
 // postModern answers a request of a modern client, or takes a notification. A client that leaves
 // before the answer cancels its request.
 func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
-	if in.ID() == nil { // no revision has one that means something here
+	if in.ID() == nil { // no revision has a notification that the gateway could use here
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -112,7 +113,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 				if len(values) == 0 {
 					return "", false
 				}
-				text, _ := headerText(values[0]) // which checkHeaders has seen
+				text, _ := headerText(values[0]) // checkHeaders has refused the other values
 				return text, true
 			},
 		})
@@ -125,7 +126,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 	<-answered
 }
 
-// reply returns the answer to a modern request.
+// reply returns the answer to a modern request: a result, or the error and its HTTP status.
 func reply(id, result json.RawMessage, err error) event {
 	if err == nil {
 		return event{text: rpc.AppendReply(nil, id, rpc.Raw(result), nil)}
@@ -135,9 +136,9 @@ func reply(id, result json.RawMessage, err error) event {
 	return event{text: rpc.AppendReply(nil, id, nil, fault), status: statusOf(fault)}
 }
 
-// statusOf returns the HTTP status of a response that is an error of a modern request
-// (2026-07-28/basic/index#error-codes). Other errors have the one that they came with, if that says
-// that the request was at fault.
+// statusOf returns the HTTP status for an error that answers a modern request
+// (2026-07-28/basic/index#error-codes). For a code without a status of its own, it is 400 if the
+// error came with that status, and 200 otherwise.
 func statusOf(fault *rpc.Error) int {
 	switch fault.Code {
 	case mcp.CodeMethodNotFound:
@@ -151,10 +152,11 @@ func statusOf(fault *rpc.Error) int {
 	return http.StatusOK
 }
 
-// modern returns a modern client, which is in one more request, or why there is none.
+// modern returns the modern client for a key, and counts one more request that uses it. The caller
+// calls releaseClient. If there can be no client, modern returns nil and why.
 func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	h.mu.Lock()
-	for h.moderns[key] == nil { // which others may make meanwhile
+	for h.moderns[key] == nil { // another request may make the client while mu is free
 		idle, full := h.leastRecentlyUsed(key)
 		if !full {
 			break
@@ -191,8 +193,9 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	return c, ""
 }
 
-// leastRecentlyUsed returns full if a principal has as many clients at a path as it may. idle is then the
-// one of them that has been idle for the longest time; nil if all are in use. The caller holds mu.
+// leastRecentlyUsed reports whether a principal has as many clients at a path as it may. idle is the
+// client among them that has been idle for the longest time, or nil if all are in use. The caller holds
+// mu.
 func (h *handler) leastRecentlyUsed(key modernKey) (idle *httpModern, full bool) {
 	n := 0
 	for other, c := range h.moderns {
@@ -228,13 +231,14 @@ func (c *httpModern) removeResponse(box *outbox, listens bool) {
 	}
 }
 
-// ask refuses: a modern client is asked in the results of its requests.
+// ask returns an error: a modern client can be asked only in the results of its requests.
 func (c *httpModern) ask(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return nil, internalError(errNoCall)
 }
 
-// notify sends what a server says without naming a request. It is about the only request that is
-// under way, and lost if there are others: they may come from other programs.
+// notify sends a notification that names no request on the response to the only request that is
+// under way. If there are several, notify drops it, because they may come from different
+// programs.
 func (c *httpModern) notify(ctx context.Context, method string, params json.RawMessage) error {
 	c.mu.Lock()
 	var box *outbox
@@ -248,12 +252,12 @@ func (c *httpModern) notify(ctx context.Context, method string, params json.RawM
 	return box.notify(ctx, method, params)
 }
 
-// ask is like that of httpModern.
+// ask returns an error, as httpModern.ask does.
 func (o *outbox) ask(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return nil, internalError(errNoCall)
 }
 
-// notify sends a notification about the request whose response the outbox has.
+// notify sends a notification on the response of the outbox.
 func (o *outbox) notify(ctx context.Context, method string, params json.RawMessage) error {
 	text, err := rpc.AppendNotification(nil, method, appender(params))
 	if err != nil {
@@ -263,7 +267,8 @@ func (o *outbox) notify(ctx context.Context, method string, params json.RawMessa
 	return o.awaitRoom(ctx)
 }
 
-// checkHeaders compares the headers of a modern request with what they repeat of it
+// checkHeaders returns an error if a header of a modern request differs from the part of
+// the message that it repeats
 // (2026-07-28/basic/transports/streamable-http#server-validation).
 func checkHeaders(h http.Header, in *rpc.Incoming) *rpc.Error {
 	type mirror struct{ header, value string }
@@ -311,7 +316,7 @@ func mismatch(format string, args ...any) *rpc.Error {
 	return &rpc.Error{Code: mcp.CodeHeaderMismatch, Message: "Header mismatch: " + fmt.Sprintf(format, args...)}
 }
 
-// headerText returns the text that the value of a header stands for; false for none
+// headerText decodes the value of a header. ok is false if the value is not valid
 // (2026-07-28/basic/transports/streamable-http#value-encoding).
 func headerText(value string) (text string, ok bool) {
 	if encoded, found := strings.CutPrefix(value, "=?base64?"); found {

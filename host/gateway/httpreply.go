@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	writeTime = 30 * time.Second // that a client may take for each part of a response
-	writePart = 256 << 10        // bytes of such a part
-	quietTime = 15 * time.Second // without an event, after which a comment shows that the stream lives
-	maxQueued = 256 << 10        // bytes that wait for a client, after which notifications wait too
+	writeTime = 30 * time.Second // how long a client may take for each part of a response
+	writePart = 256 << 10        // bytes of a part
+	quietTime = 15 * time.Second // after so long without an event, a comment shows that the stream lives
+	maxQueued = 256 << 10        // bytes in an outbox; where there are more, awaitRoom waits
 )
 
 // outbox has the messages that wait for one HTTP response.
 type outbox struct {
-	// onSSE is called, without mu, when the response becomes a stream of events. The stream begins
-	// with an event that has no data and the id that onSSE returns, so that the client can resume
-	// before it has got any other event. With "" there is no such event.
+	// onSSE is called, without mu, when the response becomes a stream of events. If it returns
+	// an id, the stream begins with an event that has this id and no data, so that the client
+	// can resume before it has got any other event.
 	onSSE func() (id string)
 
 	mu        sync.Mutex
@@ -38,14 +38,14 @@ type outbox struct {
 type event struct {
 	id     string // "" has none
 	text   []byte
-	status int // of the HTTP response if it has no other message; 0 is 200
+	status int // of the HTTP response if this is its only message; 0 is 200
 }
 
 func newOutbox(stream bool) *outbox {
 	return &outbox{alwaysSSE: stream, wake: make(chan struct{}, 1)}
 }
 
-// put adds events; with end they are the last. It does not wait.
+// put adds events. If end is true, no others follow. It does not wait.
 func (o *outbox) put(end bool, events ...event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -62,8 +62,8 @@ func (o *outbox) put(end bool, events ...event) {
 	}
 }
 
-// awaitRoom waits while much waits for the client, until ctx ends. A client that takes nothing for
-// writeTime has left.
+// awaitRoom waits while more than maxQueued bytes wait for the client, until ctx ends. If the
+// client takes nothing for writeTime, awaitRoom returns an error.
 func (o *outbox) awaitRoom(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,8 +90,9 @@ func (o *outbox) abandon() {
 	o.room.Broadcast()
 }
 
-// serve writes what comes until the last of it, or until ctx ends: as JSON if one message is all, and
-// else as a stream of events. An error says that the client has not got all.
+// serve writes the events of the outbox to the response, until the last event or the end of ctx. A
+// single message is written as JSON, several as a stream of events. An error means that the client
+// has not got all of them.
 func (o *outbox) serve(ctx context.Context, w http.ResponseWriter) error {
 	defer o.abandon()
 	to := newClientWriter(w)
@@ -132,7 +133,7 @@ func (o *outbox) serve(ctx context.Context, w http.ResponseWriter) error {
 	}
 }
 
-// clientWriter writes a response, each part within writeTime. After an error it writes nothing.
+// clientWriter writes a response. Each part has writeTime. After an error it writes nothing more.
 type clientWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -154,7 +155,7 @@ func (c *clientWriter) writeMessage(status int, message []byte) error {
 	return c.end()
 }
 
-// begin begins a stream of events.
+// begin writes the head of a stream of events.
 func (c *clientWriter) begin() {
 	h := c.w.Header()
 	h.Set("Content-Type", mediaEvents)
@@ -184,7 +185,7 @@ func (c *clientWriter) write(p []byte) {
 	for len(p) > 0 && c.err == nil {
 		part := p[:min(len(p), writePart)]
 		p = p[len(part):]
-		c.control.SetWriteDeadline(time.Now().Add(writeTime)) // where the server has such
+		c.control.SetWriteDeadline(time.Now().Add(writeTime)) // fails if the server has no deadlines, which does no harm
 		_, c.err = c.w.Write(part)
 	}
 }
@@ -192,11 +193,11 @@ func (c *clientWriter) write(p []byte) {
 func (c *clientWriter) flush() {
 	if c.err == nil {
 		c.control.SetWriteDeadline(time.Now().Add(writeTime))
-		c.control.Flush() // what a failed one leaves, the next write finds
+		c.control.Flush() // the next write reports a failure of this
 	}
 }
 
-// end leaves the connection as it was found.
+// end takes the write deadline off the connection, and returns the first error.
 func (c *clientWriter) end() error {
 	c.flush()
 	c.control.SetWriteDeadline(time.Time{})

@@ -15,9 +15,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// httpSession is a legacy client over HTTP. It is the link of the client's peer. What belongs to a
-// request goes out on the response to its POST, all else on the response to a GET. A response that
-// breaks off cancels nothing: the client resumes it with the id of the last event that it got.
+// httpSession is a legacy client over HTTP, and the link of the client's peer. Messages that
+// belong to a request go out on the response to its POST, and all others on the response to a GET.
+// If a response breaks off, the request goes on: the client can resume the response with the id of
+// the last event that it got.
 type httpSession struct {
 	keptClient
 	handler               *handler
@@ -35,7 +36,8 @@ type httpSession struct {
 	keptBytes int
 }
 
-// initialize opens a session for a client that asks for one.
+// initialize answers an initialize. It opens a session, and ends the session again if the server
+// refuses or the client hangs up.
 func (h *handler) initialize(x *httpExchange, body []byte) {
 	s, why := h.openSession(x)
 	if s == nil {
@@ -48,7 +50,7 @@ func (h *handler) initialize(x *httpExchange, body []byte) {
 	var answer []event
 	select {
 	case <-box.wake:
-		answer, _ = box.take() // of one message: before the answer nothing is sent to a client
+		answer, _ = box.take() // has one message: nothing is sent to a client before this answer
 	case <-x.r.Context().Done():
 	case <-s.ctx.Done():
 	}
@@ -61,12 +63,13 @@ func (h *handler) initialize(x *httpExchange, body []byte) {
 		}
 		open = newClientWriter(x.w).writeMessage(http.StatusOK, answer[0].text) == nil && open
 	}
-	if !open { // the client does not know of it
+	if !open { // the client does not know the session
 		h.evict(&s.keptClient)
 	}
 }
 
-// openSession returns a session that is in one request, or why there is none.
+// openSession returns a new session that one request uses. If there can be none, it returns nil and
+// why.
 func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 	s = &httpSession{handler: h, id: rand.Text(), principal: x.principal, serverName: x.serverName}
 	s.streams = map[uint32]*eventStream{0: {batchOpen: true, isSSE: true}}
@@ -96,9 +99,9 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 	return s, ""
 }
 
-// longestIdle returns full if the principal of a request has as many sessions at its path as it may.
-// idle is then the one of them that has been idle for the longest time; nil if all are in use. Most
-// programs that call once leave their session behind, and one that comes back begins another. The
+// longestIdle reports whether the principal of a request has as many sessions at its path as it may.
+// idle is the session among them that has been idle for the longest time, or nil if all are in use.
+// Many programs call once and never end their session; if one comes back, it begins another. The
 // caller holds mu.
 func (h *handler) longestIdle(x *httpExchange) (idle *httpSession, full bool) {
 	n := 0
@@ -131,8 +134,9 @@ func (s *httpSession) close() {
 	s.kept = nil
 }
 
-// session returns the session of a request, which uses it until releaseClient. If there is none, it
-// answers the request. Sessions of other principals, and at other paths, are as unknown as any.
+// session returns the session with an id, which the request uses until releaseClient. If there is
+// none, session answers the request and returns nil. It does not find sessions of other principals
+// or at other paths.
 func (h *handler) session(x *httpExchange, id string) *httpSession {
 	h.mu.Lock()
 	s := h.sessions[id]
@@ -156,7 +160,7 @@ func (h *handler) session(x *httpExchange, id string) *httpSession {
 	return nil
 }
 
-// delete ends a session.
+// delete answers a DELETE: it ends the session that the request names.
 func (h *handler) delete(x *httpExchange) {
 	id := x.r.Header.Get(headerSessionID)
 	if id == "" {
@@ -170,7 +174,7 @@ func (h *handler) delete(x *httpExchange) {
 	}
 }
 
-// client reports whether initialize has succeeded, and the revision agreed on.
+// client reports whether initialize has succeeded, and returns the revision agreed on.
 func (s *httpSession) client() (open bool, version string) {
 	c := s.conn.current()
 	if c == nil || c.legacyHandshake() == nil {
@@ -179,7 +183,7 @@ func (s *httpSession) client() (open bool, version string) {
 	return c.legacyHandshake().agreed()
 }
 
-// post takes a message of a client whose session is open.
+// post answers a POST in an open session.
 func (s *httpSession) post(x *httpExchange, body []byte) {
 	st, box := s.newStream(x.admission)
 	defer s.detach(st, box)
@@ -204,8 +208,8 @@ func (s *httpSession) post(x *httpExchange, body []byte) {
 // maxBatch is how many messages an array may have.
 const maxBatch = 100
 
-// postBatch takes an array of messages, as one revision has them. All answers are events of the
-// response.
+// postBatch answers a POST that has an array of messages, which only revision 2025-03-26
+// allows. All answers are events of the response.
 func (s *httpSession) postBatch(x *httpExchange, st *eventStream, box *outbox, body []byte) {
 	var messages [][]byte
 	w := strictjson.Open(body, strictjson.DefaultDepth+1)
@@ -249,7 +253,8 @@ func (s *httpSession) postBatch(x *httpExchange, st *eventStream, box *outbox, b
 	box.serve(x.r.Context(), x.w)
 }
 
-// listen has a client hear of what belongs to none of its requests, or resume a response.
+// listen answers a GET: with the messages that belong to no request, or with the rest of a response
+// that the client resumes.
 func (h *handler) listen(x *httpExchange) {
 	id := x.r.Header.Get(headerSessionID)
 	switch {
@@ -274,7 +279,7 @@ func (h *handler) listen(x *httpExchange) {
 	box.serve(x.r.Context(), x.w)
 }
 
-// Send brings a message of the peer to its stream. It is called by the peer.
+// Send adds a message of the peer to the stream that it belongs to. Only the peer calls it.
 func (s *httpSession) Send(ctx context.Context, m *rpc.Message) error {
 	defer m.Free()
 	s.mu.Lock()
@@ -282,7 +287,7 @@ func (s *httpSession) Send(ctx context.Context, m *rpc.Message) error {
 	switch {
 	case m.Kind == abi.Request && (m.About() == 0 || st == nil || st.ended), m.About() == 0 && m.Method == mcp.NotificationMessage:
 		st = s.newest()
-	case st == nil || st.ended: // a notification that comes too late
+	case st == nil || st.ended: // a notification that is too late for its response
 		s.mu.Unlock()
 		return nil
 	}
@@ -295,7 +300,7 @@ func (s *httpSession) Send(ctx context.Context, m *rpc.Message) error {
 	return box.awaitRoom(ctx)
 }
 
-// Cancel is called by the peer. What was sent has left.
+// Cancel returns false: a message that was sent cannot be taken back. Only the peer calls it.
 func (s *httpSession) Cancel(uint32) (unsent bool) { return false }
 
 // sessionConn is the handler of the peer of a session.
@@ -304,14 +309,15 @@ type sessionConn struct {
 	session *httpSession
 }
 
-// Admit has questions of the server go out on the response to a request, from before the server can
-// know of the request.
+// Admit takes a request. Its response can carry questions of the server from now on, which is
+// before the server can have the request.
 func (c sessionConn) Admit(in *rpc.Incoming) {
 	c.session.beginServing(in.Exchange())
 	c.clientConn.Admit(in)
 }
 
-// Over ends the response to a request that gets no answer, because the client has cancelled it.
+// Over notes that a request is over. If it gets no answer, because the client has cancelled it, Over
+// ends its response.
 func (c sessionConn) Over(in *rpc.Incoming, answered bool) {
 	c.clientConn.Over(in, answered)
 	if !answered {

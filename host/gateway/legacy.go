@@ -16,7 +16,7 @@ import (
 type legacyClient struct {
 	gateway       *Gateway
 	channel       clientChannel // for what belongs to no request
-	principal     string        // whose it is
+	principal     string        // the principal that the client belongs to
 	serverName    string        // the name of the server that it reaches
 	ctx           context.Context
 	cancel        context.CancelFunc
@@ -55,7 +55,7 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 		if err := r.turn.await(ctx); err != nil {
 			return nil, err
 		}
-		r.turn.pass() // the session says more than one message for it, or none
+		r.turn.pass() // for this request, the session sends more than one message, or none
 	}
 	switch r.method {
 	case mcp.MethodSetLevel:
@@ -114,8 +114,8 @@ func (c *legacyClient) initialize(ctx context.Context, r *request) (json.RawMess
 	return result, nil
 }
 
-// connect makes the session that the params of initialize ask for, and returns the result of
-// initialize.
+// connect makes an upstream for a client whose initialize has these params, and returns the
+// result of initialize. On an error there is no upstream.
 func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *upstream, result json.RawMessage, err error) {
 	if err := checkInitialize(params); err != nil {
 		return nil, nil, err
@@ -144,8 +144,8 @@ func checkInitialize(params json.RawMessage) error {
 	return nil
 }
 
-// initializeResultOf returns the result of initialize. It starts the server, and waits for it only if
-// nothing is known of it.
+// initializeResultOf returns the result of initialize for a client that asked for a revision. It
+// starts the server. It waits for the server only if nothing is known from an earlier run.
 func (c *legacyClient) initializeResultOf(ctx context.Context, u *upstream, asked string) (json.RawMessage, error) {
 	info, err := u.about(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *legacyClient) relay(ctx context.Context, u *upstream, r *request) (json
 	if err != nil {
 		return nil, c.gateway.eraError(err, r.method, era, mcp.Legacy)
 	}
-	c.watchLists(ctx, u) // if that did not succeed before
+	c.watchLists(ctx, u) // tries again if that has failed before
 	return result, nil
 }
 
@@ -196,7 +196,8 @@ func (c *legacyClient) onRequest(ctx context.Context, method string, params json
 	return c.ask(ctx, c.channel, method, params)
 }
 
-// ask has the client answer a request, over one of its channels, if it offers to.
+// ask sends a request to the client over one of its channels, and returns the answer. It returns an
+// error if the client does not offer to answer such requests.
 func (c *legacyClient) ask(ctx context.Context, over clientChannel, method string, params json.RawMessage) (json.RawMessage, error) {
 	c.mu.Lock()
 	capabilities := c.capabilities
@@ -210,8 +211,8 @@ func (c *legacyClient) ask(ctx context.Context, over clientChannel, method strin
 	return over.ask(ctx, method, withElicitationID(method, params))
 }
 
-// withElicitationID returns the params of a request to a legacy client, which alone wants pages to have
-// an id.
+// withElicitationID returns params of a request to the client in which an elicitation of a page has an
+// id, which only the legacy era wants.
 func withElicitationID(method string, params json.RawMessage) json.RawMessage {
 	if method == mcp.MethodElicit && text(params, "mode") == mcp.ElicitURL && member(params, memberElicitation) == nil {
 		return edit(params, change{memberElicitation, quote(rand.Text())})
@@ -219,8 +220,8 @@ func withElicitationID(method string, params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// hear passes a notification of the client on to the server, unless it is about the connection of
-// the client or unknown to the server's era.
+// hear passes a notification of the client on to the server. It drops one that is about the
+// client's own connection, or that the server's era does not have.
 func (c *legacyClient) hear(method string, params json.RawMessage) {
 	u, err := c.awaitUpstream(c.ctx, method)
 	if err != nil || method == mcp.NotificationInitialized {
@@ -232,9 +233,10 @@ func (c *legacyClient) hear(method string, params json.RawMessage) {
 	u.notify(c.ctx, method, params)
 }
 
-// onNotification passes a notification of the server on to the client. Progress has gone to the
-// channel of its call, the cancellation of a question is that of its context, and subscriptions tell
-// of the changes that a modern server reports on streams of its own.
+// onNotification passes a notification of the server on to the client. It drops three kinds that
+// reach the client in another way: progress, which goes to the channel of its call; the cancellation
+// of a question, which ends the question's context; and changes that a modern server reports, which
+// follow passes on.
 func (c *legacyClient) onNotification(u *upstream, e host.Event) {
 	if slices.Contains(ownNotifications, e.Method) || e.Subscription != "" || c.awaitResultSent(c.ctx) != nil {
 		return
@@ -255,9 +257,9 @@ func (c *legacyClient) leave() {
 	c.subscriptions.close()
 }
 
-// watchLists has the client hear of lists that change: those of a modern server, and those of a
-// server that was connected anew. It does nothing if that is under way. For a legacy server, to which
-// nothing is sent for that, it holds when watchLists returns.
+// watchLists begins to tell the client of changed lists: of a modern server's, and of any server's
+// after a reconnect. It does nothing if that has begun already. For a legacy server it has begun when
+// watchLists returns, because nothing has to be sent to the server.
 func (c *legacyClient) watchLists(ctx context.Context, u *upstream) {
 	settled := make(chan struct{})
 	begun := c.subscriptions.begin(func() error {
@@ -276,7 +278,8 @@ func (c *legacyClient) watchLists(ctx context.Context, u *upstream) {
 	}
 }
 
-// subscribe has the client hear of a resource that changes, until it unsubscribes.
+// subscribe answers resources/subscribe. From then on the client is told of changes of the resource,
+// until it unsubscribes.
 func (c *legacyClient) subscribe(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
 	uri := text(r.params, "uri")
 	if uri == "" {
@@ -292,8 +295,8 @@ func (c *legacyClient) subscribe(ctx context.Context, u *upstream, r *request) (
 	return empty, nil
 }
 
-// follow tells the client of the changes of a subscription until that ends. A legacy server tells of
-// its changes itself, unless they were missed.
+// follow tells the client of the changes of a subscription, until the subscription ends. For a
+// legacy server it tells only of changes that were missed: onNotification passes on the others.
 func (c *legacyClient) follow(u *upstream, s *subscription) {
 	for {
 		changed, err := s.Next(c.ctx)

@@ -18,9 +18,9 @@ type listenStreams struct {
 
 	mu      sync.Mutex
 	opening int             // how many are not acknowledged yet
-	open    []*listenStream // those that are
-	changed chan struct{}   // closed, and replaced, when one of these changes
-	named   int             // resources and tasks that all streams name
+	open    []*listenStream // streams that are acknowledged
+	changed chan struct{}   // closed, and replaced, when opening or open changes
+	named   int             // how many resources and tasks all streams name
 }
 
 // listenStream is one stream: the request of the client, and the subscription that it became.
@@ -29,13 +29,13 @@ type listenStream struct {
 	subscription *subscription
 }
 
-// withSubscriptionID returns params of a notification, or a result, with the id of the stream that it
-// belongs to.
+// withSubscriptionID returns params or a result with the id of r, which names the stream that they
+// belong to.
 func (r *request) withSubscriptionID(params json.RawMessage) json.RawMessage {
 	return editMeta(params, change{mcp.MetaSubscriptionID, r.id})
 }
 
-// readFilter returns what a stream is to report.
+// readFilter returns the changes that a subscriptions/listen request asks for.
 func readFilter(r *request) (f mcp.Filter, err error) {
 	wanted := member(r.params, "notifications")
 	if !isObject(wanted) || json.Unmarshal(wanted, &f) != nil {
@@ -44,7 +44,8 @@ func readFilter(r *request) (f mcp.Filter, err error) {
 	return f, err
 }
 
-// listen keeps a stream until the client cancels it or goes, or the server takes it back.
+// listen opens a stream, and returns its result when the server ends it or the client asks for
+// nothing more. It returns an error when the client cancels the stream or leaves.
 func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
 	filter, err := readFilter(r)
 	if err == nil {
@@ -86,8 +87,8 @@ func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (jso
 	return r.withSubscriptionID(edit(nil, change{"resultType", quote(string(mcp.ResultComplete))})), nil
 }
 
-// reserve counts the resources and tasks that another stream names. It reports false, and counts none,
-// if there would be more than a client may name.
+// reserve counts the resources and tasks that one more stream names. If a client may not name so many,
+// reserve counts none of them and returns false. A negative number gives back.
 func (all *listenStreams) reserve(more int) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -98,8 +99,8 @@ func (all *listenStreams) reserve(more int) bool {
 	return true
 }
 
-// subscribe makes the subscription of a stream and acknowledges the stream. The subscription is nil
-// if the server reports none of what is wanted.
+// subscribe makes the subscription for a stream, and then acknowledges the stream to the client.
+// The subscription is nil if the server reports none of the wanted changes.
 func (all *listenStreams) subscribe(ctx context.Context, u *upstream, r *request, wanted mcp.Filter) (s *subscription, err error) {
 	all.change(func() { all.opening++ })
 	defer all.change(func() {
@@ -150,8 +151,9 @@ func (all *listenStreams) change(do func()) {
 	all.changed = make(chan struct{})
 }
 
-// tell passes a notification of a modern server on to its stream. One that comes before its stream
-// is acknowledged to the client waits for that.
+// tell passes a notification of a modern server on to the stream that it belongs to. If the client
+// has no acknowledgement of the stream yet, tell waits for that. It drops a notification the
+// stream has ended.
 func (all *listenStreams) tell(ctx context.Context, e host.Event) {
 	for {
 		all.mu.Lock()
@@ -174,11 +176,12 @@ func (all *listenStreams) tell(ctx context.Context, e host.Event) {
 	}
 }
 
-// end ends all streams, those to come included.
+// end ends all streams, and any that begin later.
 func (all *listenStreams) end() { all.endOnce.Do(func() { close(all.ending) }) }
 
-// follow tells a stream of the changes of a subscription until it or ctx ends. A modern server tells
-// of them itself, see tell, unless they were missed. s may be nil.
+// follow sends the changes of a subscription on the stream of r, until the subscription or ctx ends.
+// For a modern server it sends only changes that were missed: tell sends the others. If s is nil,
+// follow waits for ctx.
 func follow(ctx context.Context, u *upstream, s *subscription, r *request) {
 	if s == nil {
 		<-ctx.Done()

@@ -23,26 +23,26 @@ const (
 // listFetch is one request to a server for a list.
 type listFetch struct {
 	neededSince time.Time     // when the client needed the list first
-	done        chan struct{} // closed when it is over, whether or not the list is known then
+	done        chan struct{} // closed when the fetch is over, whether it has succeeded or not
 
 	// Its goroutine alone uses these until done is closed:
 	askedAt  time.Time   // when the server was asked last
-	failures int         // how often in a row the list was not known then
-	next     *time.Timer // begins the fetch that follows; nil for none
+	failures int         // how many fetches in a row have failed
+	next     *time.Timer // begins the next fetch; nil for none
 
-	repeat bool // another one has to follow; guarded by the mu of the aggregate
+	repeat bool // another fetch must follow; guarded by the mu of the aggregate
 }
 
-// stop has no other fetch follow. The caller holds mu of the aggregate.
+// stop cancels the fetch that would follow. The caller holds mu of the aggregate.
 func (f *listFetch) stop() {
 	if isClosed(f.done) && f.next != nil {
 		f.next.Stop()
 	}
 }
 
-// fetchList asks a server for a list, and tells the client if that is not what it was told before. It
-// starts the server. params are those of the request that needs the list. The server is asked again until
-// it has listed what it has.
+// fetchList begins to fetch a list of a server, and does not wait. It starts the server. After a failure
+// it asks again, after growing pauses. If the list differs from what the client was told before, it tells
+// the client. params are those of the request that needs the list.
 func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,7 +69,7 @@ func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage)
 		f.askedAt = time.Now()
 		b, err := a.backend(a.ctx, server, params)
 		if err == nil {
-			b.watch() // first: else a change that comes behind the list is lost
+			b.watch() // first, so that no change after the list is missed
 			if err = b.upstream.call(a.ctx, l.ask); errors.Is(err, host.ErrUnsupported) {
 				err = nil
 			}
@@ -79,7 +79,7 @@ func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage)
 		again := func() { a.fetchList(server, l, params) }
 		switch {
 		case a.closed:
-		case err != nil: // status has it
+		case err != nil: // the status of the server has the error
 			f.next = time.AfterFunc(min(relistWait<<min(f.failures, 8), maxRelistWait), again)
 			f.failures++
 		case f.repeat:
@@ -93,8 +93,8 @@ func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage)
 	})
 }
 
-// awaitList waits until a list is known or was asked for, and only as long as the client has waited for
-// it less than firstListWait in all.
+// awaitList waits for the fetch of a list that is under way. It does not wait beyond firstListWait
+// after the client first needed the list.
 func (a *aggregate) awaitList(ctx context.Context, server string, l *listing) {
 	a.mu.Lock()
 	f := a.fetches[listKey{server, l.kind}]
@@ -109,7 +109,8 @@ func (a *aggregate) awaitList(ctx context.Context, server string, l *listing) {
 	}
 }
 
-// announceIfChanged tells the client that a list has changed, if it is not what it was told before.
+// announceIfChanged tells the client that a list has changed, if the list differs from what the
+// client was told before.
 func (a *aggregate) announceIfChanged(key listKey, l *listing) {
 	a.mu.Lock()
 	items := a.gateway.snapshot(key.server).Lists[l.kind].Items
@@ -124,8 +125,8 @@ func (a *aggregate) announceIfChanged(key listKey, l *listing) {
 	}
 }
 
-// refreshLists asks a server that the client has begun to use for the lists that the client knows of an
-// earlier run.
+// refreshLists fetches anew the lists of a server that the client has seen. It is called when the
+// client begins to use the server, because the lists may come from an earlier run.
 func (a *aggregate) refreshLists(b *backend) {
 	a.mu.Lock()
 	listed := maps.Clone(a.listedKinds)

@@ -22,7 +22,7 @@ import (
 type listing struct {
 	kind                        catalogue.Kind // also the member of the result
 	method, capability, changed string
-	noun                        string // of an element that is called by its name; "" for those of resources
+	noun                        string // what an element is called in errors; "" for resources and templates, which have URIs and keep their names
 	ask                         func(ctx context.Context, s *host.Session) error
 	element                     func() any // what an element decodes to
 	wanted                      func(f *mcp.Filter) bool
@@ -69,16 +69,16 @@ type listKey struct {
 	kind   catalogue.Kind
 }
 
-// serverCache is what a gateway knows of its servers, whether they are started or not.
+// serverCache has what a gateway knows of its servers, whether they are started or not.
 type serverCache struct {
 	mu           sync.Mutex
 	snapshots    map[string]*catalogue.Snapshot // by server; never changed, only replaced
 	renamedLists map[listKey]*renamedList
-	owners       *owners // nil when it has to be made anew
+	owners       *owners // nil after a change, until it is made again
 }
 
-// snapshot returns what is known of a server: from one of the sessions with it, or from an earlier
-// run. It is empty if nothing is known.
+// snapshot returns what is known of a server, from sessions of this run or from an earlier run. It
+// returns an empty snapshot if nothing is known.
 func (g *Gateway) snapshot(server string) *catalogue.Snapshot {
 	g.servers.mu.Lock()
 	defer g.servers.mu.Unlock()
@@ -91,7 +91,7 @@ func (g *Gateway) snapshotLocked(server string) *catalogue.Snapshot {
 	}
 	found := &catalogue.Snapshot{}
 	entry, _ := g.server(server)
-	if session, err := g.host.AddClient(entry, host.Client{}); err == nil { // which is never started
+	if session, err := g.host.AddClient(entry, host.Client{}); err == nil { // only to read the snapshot: the server is not started
 		if s := session.Snapshot(); s != nil {
 			found = s
 		}
@@ -104,7 +104,7 @@ func (g *Gateway) snapshotLocked(server string) *catalogue.Snapshot {
 	return found
 }
 
-// mergeSnapshot takes what a session knows of a server, where that is newer. s may be nil.
+// mergeSnapshot adds to the cache the parts of s that are newer. s may be nil.
 func (g *Gateway) mergeSnapshot(server string, s *catalogue.Snapshot) {
 	if s == nil {
 		return
@@ -125,7 +125,7 @@ func (g *Gateway) mergeSnapshot(server string, s *catalogue.Snapshot) {
 	g.servers.snapshots[server], g.servers.owners = merged, nil
 }
 
-// owners returns which servers list which resources, as far as that is known.
+// owners returns which servers list which resources. It uses the lists that are known.
 func (g *Gateway) owners() *owners {
 	g.servers.mu.Lock()
 	defer g.servers.mu.Unlock()
@@ -150,7 +150,7 @@ func (g *Gateway) owners() *owners {
 // uriMembers are the members that have the URI, or the template, of an element of a list.
 var uriMembers = map[catalogue.Kind]string{catalogue.Resources: "uri", catalogue.Templates: "uriTemplate"}
 
-// elements returns the elements of an array as they are written.
+// elements returns the JSON texts of the elements of an array, or nil for another value.
 func elements(array []byte) (all []json.RawMessage) {
 	r := strictjson.Read(array)
 	if r.Kind() != '[' {
@@ -162,9 +162,9 @@ func elements(array []byte) (all []json.RawMessage) {
 	return all
 }
 
-// fitting returns an element of a list as it stands in a list of many servers: nil if it has no key, or
-// is of another type than the protocol has. A strict client refuses a list for one such element, and
-// would lose the elements of all other servers with it.
+// fitting returns an element in the form for a list of many servers. It returns nil if the element has
+// no key, or a member of a wrong type: a strict client would refuse the whole list for that, and lose
+// the elements of all other servers.
 func (l *listing) fitting(item json.RawMessage) json.RawMessage {
 	key := cmp.Or(uriMembers[l.kind], "name")
 	if text(item, key) == "" || text(item, "name") == "" || json.Unmarshal(item, l.element()) != nil {
@@ -180,20 +180,21 @@ func (l *listing) fitting(item json.RawMessage) json.RawMessage {
 	switch given := member(schema, "type"); {
 	case !isObject(schema), given != nil && unquote(given) != "object":
 		return nil
-	case given == nil: // arguments are an object all the same
+	case given == nil: // a missing type means object here
 		return edit(item, change{"inputSchema", edit(schema, change{"type", quote("object")})})
 	}
 	return item
 }
 
-// renamedList is a list of a server with the names that it has on the aggregate.
+// renamedList is a list of one server with the names of the aggregate.
 type renamedList struct {
-	source json.RawMessage // what it was made of
+	source json.RawMessage // the server's own list that it was made from
 	items  []json.RawMessage
-	own    map[string]string // what the server calls a thing, by its name on the aggregate
+	own    map[string]string // the server's own names, by the names of the aggregate
 }
 
-// renamedList returns a list as far as it is known. Resources have the server's own URIs.
+// renamedList returns a list with the names of the aggregate. It is empty if the list is not known.
+// Resources keep the server's own URIs.
 func (g *Gateway) renamedList(server string, l *listing) *renamedList {
 	g.servers.mu.Lock()
 	defer g.servers.mu.Unlock()
@@ -234,12 +235,13 @@ func (a *aggregate) lacksList(server string, l *listing) bool {
 }
 
 const (
-	firstListWait = 8 * time.Second // a list waits so long for servers that are not known
+	firstListWait = 8 * time.Second // how long a list waits for servers whose lists are not known
 	maxPage       = 1 << 20         // bytes of a page, unless one element has more
 )
 
-// list returns a page of a list of all servers. It starts those of which the list is not known, and
-// waits for them once; what they list later, the client is told of.
+// list returns a page of a list of all servers. It starts the servers whose list is not known, and
+// waits for them, but no longer than firstListWait. If a server lists its elements later, the
+// client is told that the list has changed.
 func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawMessage, error) {
 	if err := a.awaitLists(ctx, r, l); err != nil {
 		return nil, err
@@ -270,7 +272,8 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 	return edit(nil, changes...), nil
 }
 
-// awaitLists starts the servers of which a list is not known, and waits for them once.
+// awaitLists starts the servers whose list is not known, and waits for them, but no longer than
+// firstListWait after the client first needed the list.
 func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) error {
 	known := true
 	for _, s := range a.gateway.config.Servers {
@@ -289,7 +292,8 @@ func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) erro
 }
 
 // merged returns the elements of a list of all servers, in the order of the servers and of each
-// server's list, and how long they are fresh. From then on the client is told of changes.
+// server's list, and how long they are fresh. It notes what the client has been told, so that
+// the client is told of later changes.
 func (a *aggregate) merged(l *listing) (items [][]byte, fresh time.Duration) {
 	now := time.Now()
 	fresh = 24 * time.Hour
@@ -305,7 +309,7 @@ func (a *aggregate) merged(l *listing) (items [][]byte, fresh time.Duration) {
 	return a.items(l), fresh
 }
 
-// items returns the elements of a list of all servers, as far as they are known.
+// items returns the known elements of a list of all servers, in the order of the servers.
 func (a *aggregate) items(l *listing) (items [][]byte) {
 	o := a.gateway.owners()
 	for _, s := range a.gateway.config.Servers {
@@ -316,8 +320,8 @@ func (a *aggregate) items(l *listing) (items [][]byte) {
 	return items
 }
 
-// page returns which elements are on the page of a cursor, and the cursor of the next one. A cursor
-// is good only for the list that it was given out for.
+// page returns the range of the elements on the page of a cursor, and the cursor of the next page.
+// A cursor is valid only for the list that it was made for.
 func page(items [][]byte, cursor string) (at, end int, next string, err error) {
 	total := 0
 	for _, item := range items {

@@ -12,24 +12,26 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// logs brings the log messages of a legacy server to the requests of a modern client that want
-// them. Such a server has one level for the whole session, which is the lowest that was asked for.
+// logs passes the log messages of a legacy server to those requests of a modern client that want
+// them. A legacy server has one level for the whole session: logs sets the lowest level that any
+// request has asked for.
 type logs struct {
-	setting ctxmutex.Mutex // held while the server is told
+	setting ctxmutex.Mutex // held while the level is set at the server
 
 	mu        sync.Mutex
 	levelSet  int // the number of levels that the server logs, from the most severe down; 0 is what it chose
 	listeners map[*logListener]bool
 }
 
-// logListener is a request, or a call over all requests that follow it. target returns where log
-// messages go at present and how many levels are wanted; 0 is none.
+// logListener is a request that wants log messages, or a call that several requests wait for in
+// turn. target returns the channel that messages go to now, and how many levels are wanted; 0
+// means none.
 type logListener struct {
 	target func() (to clientChannel, wanted int)
 }
 
-// severity returns how many levels are at least as severe as this one, itself included; 0 for a text
-// that is no level.
+// severity returns how many levels are at least as severe as level, which counts too. It returns 0
+// for a text that is no level.
 func severity(level string) int {
 	at := slices.Index(mcp.Levels, mcp.Level(level))
 	if at < 0 {
@@ -47,10 +49,11 @@ func readLevel(params json.RawMessage) (mcp.Level, error) {
 	return level, nil
 }
 
-// wantedLevels returns how many levels a request wants to be told of.
+// wantedLevels returns how many log levels a request wants to hear, from the most severe down.
 func (m *modernMeta) wantedLevels() int { return severity(unquote(m.level)) }
 
-// begin has log messages go to a listener, until end is called.
+// begin sends log messages to a listener, until end is called. It first makes the server log at the
+// level that the listener wants, see raise.
 func (l *logs) begin(ctx context.Context, u *upstream, listener *logListener) (end func()) {
 	l.mu.Lock()
 	if l.listeners == nil {
@@ -70,9 +73,9 @@ func (l *logs) begin(ctx context.Context, u *upstream, listener *logListener) (e
 // levelWait is how long a request waits until a server has set the level that it wants.
 const levelWait = 5 * time.Second
 
-// raise has the server log so many levels, unless it logs more, and waits for that. A server that does
-// not log says so by its capabilities, and the request goes on without. So does one whose server does
-// not answer, which is not asked again for that level.
+// raise makes the server log the wanted number of levels, unless it logs as many already. It waits for
+// the server no longer than levelWait. A request goes on without log messages if its server refuses or
+// does not answer. A server that did not answer is not asked again for that level.
 func (l *logs) raise(ctx context.Context, u *upstream, wanted int) {
 	limited, cancel := context.WithTimeout(ctx, levelWait)
 	defer cancel()

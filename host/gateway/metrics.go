@@ -11,23 +11,25 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// Metrics count what a gateway has done since [New].
+// Metrics are the counts of a gateway since [New].
 type Metrics struct {
-	LegacyClients, ModernClients uint64 // that sent a request
+	LegacyClients, ModernClients uint64 // clients that have sent a request
 	Requests                     uint64 // of clients
 	InFlight                     int64  // requests that have no answer yet
-	Invalid                      uint64 // requests that were answered with an error of the client's making
-	Failed                       uint64 // with any other error
+	Invalid                      uint64 // requests that were answered with an error because they were not valid
+	Failed                       uint64 // requests that were answered with another error
 	Cancelled                    uint64 // requests that the client gave up, or that ended with it
 	BytesIn, BytesOut            uint64 // of the params of requests, and of the results
 	Parked                       uint64 // calls that were parked until the client had answered a question
-	KnownLists                   uint64 // lists of all servers that no server had to be asked for
+	KnownLists                   uint64 // lists of all servers that were returned without asking a server
 
-	// Connections are those of the host to its servers, also of sessions that are not of the gateway.
+	// Connections are the connections of the host to its servers. They include those of sessions
+	// that the gateway has not made.
 	Connections status.Counts
 }
 
-// Metrics returns the counts. Those of one moment need not agree with each other.
+// Metrics returns the counts. They are not read at one moment, so they may not agree with each
+// other.
 func (g *Gateway) Metrics() Metrics {
 	c := &g.counts
 	return Metrics{
@@ -55,7 +57,7 @@ func (c *counts) addClient(era mcp.Era) {
 	}
 }
 
-// serve has a client answer a request, and counts it.
+// serve passes a request to a client, returns its answer, and counts both.
 func (c *counts) serve(ctx context.Context, to client, r *request) (json.RawMessage, error) {
 	c.requests.Add(1)
 	c.bytesIn.Add(uint64(len(r.params)))

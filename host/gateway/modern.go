@@ -15,13 +15,13 @@ import (
 )
 
 // modernClient is a client that says its revision in every request. All its requests to a server
-// go over one session: a legacy server takes it for one client.
+// go over one session, so a legacy server sees one client.
 type modernClient struct {
 	gateway    *Gateway
 	channel    clientChannel // for what belongs to no request
-	principal  string        // whose the requests are
-	binding    string        // to which a requestState for its parked calls is bound
-	serverName string        // the name of the server that they reach
+	principal  string        // who sends the requests
+	binding    string        // what a requestState of its parked calls is bound to
+	serverName string        // the server that the requests reach
 	ctx        context.Context
 	cancel     context.CancelFunc
 	calls      callTable
@@ -32,13 +32,13 @@ type modernClient struct {
 	closed bool
 	server *upstream
 
-	offered json.RawMessage // the capabilities that a legacy server was told of; set before server is
+	offered json.RawMessage // the capabilities that a legacy server was told; set before server
 }
 
 func newModernClient(ctx context.Context, g *Gateway, channel clientChannel, principal, serverName string) *modernClient {
 	c := &modernClient{gateway: g, channel: channel, principal: principal, binding: principal, serverName: serverName}
 	if principal == streamPrincipal {
-		c.binding = rand.Text() // each stream is a client of its own
+		c.binding = rand.Text() // the client of a stream shares its parked calls with no other
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.calls.client, c.logs.setting = c, ctxmutex.New()
@@ -46,8 +46,9 @@ func newModernClient(ctx context.Context, g *Gateway, channel clientChannel, pri
 	return c
 }
 
-// connect returns the session with the server. The request that needs it first says of which client
-// a legacy server is told; a modern one is told with every request.
+// connect returns the upstream of the client, and makes it for the first request. A legacy server
+// is told the client that m, the _meta of the first request, describes. A modern server is told
+// with every request.
 func (c *modernClient) connect(m *modernMeta) (*upstream, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +58,7 @@ func (c *modernClient) connect(m *modernMeta) (*upstream, error) {
 	case c.server != nil:
 		return c.server, nil
 	}
-	c.offered = bytes.Clone(m.capabilities) // the rest of the request is not kept
+	c.offered = bytes.Clone(m.capabilities) // so that the rest of the request can be freed
 	server, _ := c.gateway.server(c.serverName)
 	u, err := c.gateway.connect(c, c.principal, server, bytes.Clone(m.info), c.offered)
 	c.server = u
@@ -105,8 +106,8 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	return result, nil
 }
 
-// discover returns what a server says of itself, and starts the server. It waits for it only if nothing
-// is known from an earlier run.
+// discover returns the server's DiscoverResult, and starts the server. It waits for the server only if
+// nothing is known from an earlier run.
 func (c *modernClient) discover(ctx context.Context, u *upstream) (json.RawMessage, error) {
 	info, err := u.about(ctx)
 	switch {
@@ -142,7 +143,8 @@ func withSpokenVersions(discovered json.RawMessage) json.RawMessage {
 	return edit(discovered, change{"supportedVersions", append(versions, ']')})
 }
 
-// serveByLegacy answers a request that a legacy server has to answer.
+// serveByLegacy passes a request to a legacy server, and returns the result in the modern form. It
+// answers server/discover itself, and refuses methods that the legacy era lacks.
 func (c *modernClient) serveByLegacy(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
 	switch {
 	case r.method == mcp.MethodDiscover:
@@ -158,19 +160,20 @@ func (c *modernClient) serveByLegacy(ctx context.Context, u *upstream, r *reques
 	return toModernResult(r.method, result), nil
 }
 
-// legacyParams returns params without what only the modern era has.
+// legacyParams returns params without the members that only the modern era has.
 func legacyParams(params json.RawMessage) json.RawMessage {
 	params = editMeta(params, change{mcp.MetaProtocolVersion, nil}, change{mcp.MetaClientInfo, nil},
 		change{mcp.MetaClientCapabilities, nil}, change{mcp.MetaLogLevel, nil})
 	return edit(params, change{memberResponses, nil}, change{memberState, nil})
 }
 
-// onRequest has a request of a legacy server answered by the client, within the result of a call.
+// onRequest asks the client the question of a legacy server, in the result of one of its calls.
 func (c *modernClient) onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	return c.calls.ask(ctx, nil, method, params)
 }
 
-// hear passes a notification of the client on, unless the server's era does not know it.
+// hear passes a notification of the client on to its server. It drops one that only the legacy era
+// has.
 func (c *modernClient) hear(method string, params json.RawMessage) {
 	c.mu.Lock()
 	u := c.server
@@ -180,9 +183,9 @@ func (c *modernClient) hear(method string, params json.RawMessage) {
 	}
 }
 
-// onNotification passes a notification of the server on to the client: one of a stream under the id
-// of that stream, and a log message of a legacy server if a request under way wants it. Progress has
-// gone to the channel of its call.
+// onNotification passes a notification of the server on to the client. One of a stream goes out with
+// the id of that stream. A log message of a legacy server goes to the requests that want it.
+// Progress is dropped here, because it goes to the channel of its call.
 func (c *modernClient) onNotification(u *upstream, e host.Event) {
 	legacy := u.serverInfo().Era == mcp.Legacy
 	switch {
@@ -196,7 +199,7 @@ func (c *modernClient) onNotification(u *upstream, e host.Event) {
 	}
 }
 
-// ownNotifications are about messages between the host and the server.
+// ownNotifications are about messages between the host and the server, and are not passed on.
 var ownNotifications = []string{mcp.NotificationProgress, mcp.NotificationCancelled, mcp.NotificationAcknowledged}
 
 // legacyHandshake returns nil: a modern client has no handshake.

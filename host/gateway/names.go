@@ -10,23 +10,24 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// What the tools, prompts, tasks and resources of many servers are called on the aggregate. Each name
-// is a function of the server and the server's own name for the thing, so it stays the same whatever
-// else the gateway serves, and no server can take the name of another one's tool.
+// The names of tools, prompts, tasks and resources on the aggregate. A name is made from the server's
+// name and the server's own name for the thing alone. So it does not depend on the other servers, and
+// no server can take the name of another server's tool.
 
 const (
 	separator = "__"
 	maxName   = 64 // letters of a name; models take no more
 	maxPrefix = 20 // letters of a server's name in a name that has a hash
 
-	// hashDigits are hexadecimal. Two servers whose names begin alike differ by the hash alone, and a
-	// server chooses what its tools are called: it must not find one with the hash of another's.
+	// hashDigits is the number of hexadecimal digits. Where the names of two servers begin alike,
+	// only the hash tells their tools apart. A server chooses the names of its tools, so there
+	// must be enough digits that it cannot find a name with the hash of another server's tool.
 	hashDigits = 16
 )
 
-// aggregateName returns what a tool or a prompt is called: SERVER__TOOL, of letters, digits, '_' and
-// '-'. A name that would be longer than maxName, would have other letters, or could be read as that
-// of another server has hashDigits hexadecimal digits of a hash in it.
+// aggregateName returns the name of a tool or a prompt on the aggregate: SERVER__TOOL, of letters,
+// digits, '_' and '-'. A name that would be longer than maxName, would have other letters, or could
+// be read as the name of another server's tool gets hashDigits digits of a hash.
 func aggregateName(server, tool string) string {
 	plain := server + separator + tool
 	before, _, _ := strings.Cut(plain, separator)
@@ -38,7 +39,7 @@ func aggregateName(server, tool string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// hashedPrefix returns what stands before the hash in the names of a server that have one.
+// hashedPrefix returns the text before the hash in the names of a server.
 func hashedPrefix(server string) string {
 	prefix := replaceLetters(server)
 	for strings.Contains(prefix, separator) {
@@ -47,10 +48,10 @@ func hashedPrefix(server string) string {
 	return prefix[:min(len(prefix), maxPrefix)] + "-"
 }
 
-// hashedServer matches what stands before the separator in a name that has a hash.
+// hashedServer matches the text before the separator if the name has a hash.
 var hashedServer = lazyregexp.New(`-[0-9a-f]{16}$`)
 
-// replaceLetters replaces each letter that a name cannot have.
+// replaceLetters replaces each letter that a name cannot have by '_'.
 func replaceLetters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' {
@@ -60,13 +61,15 @@ func replaceLetters(s string) string {
 	}, s)
 }
 
-// splitName splits a name that has no hash. ok is false for any other.
+// splitName splits a name without a hash into the server and its own name. ok is false for any other
+// name.
 func splitName(name string) (server, tool string, ok bool) {
 	server, tool, ok = strings.Cut(name, separator)
 	return server, tool, ok && aggregateName(server, tool) == name
 }
 
-// taskEscapes keep the first '.' of the id of a task behind the name of its server.
+// taskEscape replaces each '.' in the name of a server, so that the first '.' of the id of a task
+// ends that name.
 var (
 	taskEscape   = strings.NewReplacer("~", "~0", ".", "~1")
 	taskUnescape = strings.NewReplacer("~1", ".", "~0", "~")
@@ -79,13 +82,13 @@ func ownTaskID(id string) (server, own string, ok bool) {
 	return taskUnescape.Replace(server), own, ok
 }
 
-// Resources keep their URIs, unless several servers list one: then it is qualified by the name of the
-// server. ui:// stays the scheme of pages that a client shows, so there the name goes into the
-// authority.
+// A resource keeps its URI, unless several servers list the URI. Then the name of the server
+// qualifies it: as a prefix, or for ui:// in the authority, because the scheme of pages that a client
+// shows must stay.
 const (
 	qualifier = "wharf+"
 	pages     = "ui://"
-	tilde     = "~" // which no escaped name has
+	tilde     = "~" // no escaped name has one
 )
 
 func qualify(server, uri string) string {
@@ -96,7 +99,8 @@ func qualify(server, uri string) string {
 	return qualifier + strings.ReplaceAll(server, ":", "%3A") + ":" + uri
 }
 
-// unqualify returns what qualify was given. ok is false for any other URI.
+// unqualify returns the server and the URI from which qualify made the text. ok is false for a text
+// that qualify has not made.
 func unqualify(qualified string) (server, uri string, ok bool) {
 	scheme, end := "", ":"
 	rest, ok := strings.CutPrefix(qualified, qualifier)
@@ -118,13 +122,13 @@ func unqualify(qualified string) (server, uri string, ok bool) {
 // owners says which servers list which URIs and templates.
 type owners struct {
 	servers    map[string][]string // servers, by URI or template, in their order
-	sharedURIs int                 // those that several servers list
+	sharedURIs int                 // how many URIs several servers list
 	templates  []template          // in the order of the servers
 }
 
 type template struct{ server, text string }
 
-// add says that a server lists a URI or a template.
+// add notes that a server lists a URI or a template.
 func (o *owners) add(server, uri string, isTemplate bool) {
 	if o.servers == nil {
 		o.servers = make(map[string][]string)
@@ -143,7 +147,7 @@ func (o *owners) add(server, uri string, isTemplate bool) {
 // shared reports whether several servers list a URI.
 func (o *owners) shared(uri string) bool { return len(o.servers[uri]) > 1 }
 
-// aggregateURI returns what a URI of a server is called.
+// aggregateURI returns the URI of a server's resource on the aggregate.
 func (o *owners) aggregateURI(server, uri string) string {
 	if o.shared(uri) {
 		return qualify(server, uri)
@@ -151,8 +155,8 @@ func (o *owners) aggregateURI(server, uri string) string {
 	return uri
 }
 
-// serverOf returns the server that a URI is read from: the one that lists it, or else the first with a
-// template that expands to it.
+// serverOf returns the server that a URI is read from: the first that lists it, or else the first with
+// a template that expands to it.
 func (o *owners) serverOf(uri string) (server string, ok bool) {
 	if of := o.servers[uri]; len(of) > 0 {
 		return of[0], true

@@ -8,8 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// member returns the value of a member of an object as it is written, or nil. object may be
-// anything that has been checked as JSON, or nil.
+// member returns the JSON text of a member of an object, or nil if there is none. path
+// leads through nested objects. object may be any checked JSON, or nil.
 func member(object []byte, path ...string) json.RawMessage {
 	for _, name := range path {
 		r := strictjson.Read(object)
@@ -23,12 +23,12 @@ func member(object []byte, path ...string) json.RawMessage {
 	return object
 }
 
-// text returns the value of a member that is a string; "" if there is none.
+// text returns the value of a member that is a string, or "" if there is none.
 func text(object []byte, path ...string) string {
 	return unquote(member(object, path...))
 }
 
-// unquote returns the text of a JSON string; "" for anything else.
+// unquote returns the text of a JSON string, or "" for another value.
 func unquote(value json.RawMessage) string {
 	if len(value) == 0 || value[0] != '"' {
 		return ""
@@ -41,14 +41,14 @@ func meta(params []byte, name string) json.RawMessage { return member(params, "_
 
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
-// change is another value for a member of an object; nil removes the member.
+// change gives a member of an object a new value; nil removes the member.
 type change struct {
 	name  string
 	value json.RawMessage
 }
 
-// edit returns a copy of an object with the changes made. Members that stay keep their bytes and
-// their order, and members that are new come last. nil counts as an empty object.
+// edit returns a copy of an object with the changes made. Unchanged members keep their bytes and
+// their order. New members come last. A nil object counts as empty.
 func edit(object []byte, changes ...change) json.RawMessage {
 	out := make([]byte, 1, len(object)+64)
 	out[0] = '{'
@@ -85,8 +85,8 @@ func edit(object []byte, changes ...change) json.RawMessage {
 	return append(out, '}')
 }
 
-// editMeta returns a copy of params with changes made in their _meta. A _meta of which nothing is
-// left is removed.
+// editMeta returns a copy of params with the changes made in their _meta. It removes a _meta that
+// becomes empty.
 func editMeta(params []byte, changes ...change) json.RawMessage {
 	changed := edit(member(params, "_meta"), changes...)
 	if bytes.Equal(changed, []byte("{}")) {
@@ -110,8 +110,8 @@ func members(object []byte) map[string]json.RawMessage {
 	return all
 }
 
-// implementation reads what a client calls itself, for display. Members of other types than the
-// protocol has are left out.
+// implementation reads the name and version of a client, for display. It leaves out members of
+// a wrong type.
 func implementation(raw []byte) (i mcp.Implementation) {
 	i.Name, i.Title, i.Version = text(raw, "name"), text(raw, "title"), text(raw, "version")
 	i.Description, i.WebsiteURL, i.Icons = text(raw, "description"), text(raw, "websiteUrl"), member(raw, "icons")

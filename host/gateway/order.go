@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// cancellationOrder has a request wait for the cancellations that came before it. Without it the request
-// could reach the server first. A server that does one thing at a time would then finish the cancelled
-// work.
+// cancellationOrder makes a request wait until the cancellations that came before it are passed on.
+// Otherwise the request could reach the server first, and a server that does one thing at a time would
+// finish the cancelled work.
 type cancellationOrder struct {
 	mu        sync.Mutex
 	open      map[string]*orderedRequest // the requests that are served, by id
@@ -18,11 +18,11 @@ type cancellationOrder struct {
 
 // orderedRequest is one request.
 type orderedRequest struct {
-	after []*orderedRequest // that were cancelled before it came
+	after []*orderedRequest // requests that were cancelled before it came
 	over  chan struct{}     // closed when the request is over; nil unless it was cancelled
 }
 
-// admit takes a request, in the order of arrival.
+// admit adds a request. The caller calls it in the order of arrival.
 func (o *cancellationOrder) admit(id []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -32,7 +32,8 @@ func (o *cancellationOrder) admit(id []byte) {
 	o.open[string(id)] = &orderedRequest{after: slices.Clone(o.cancelled)}
 }
 
-// cancel takes the params of a cancellation, in the order of arrival.
+// cancel marks the request that a cancellation names. params are those of the cancellation. The
+// caller calls it in the order of arrival.
 func (o *cancellationOrder) cancel(params json.RawMessage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,7 +58,7 @@ func (o *cancellationOrder) await(ctx context.Context, id []byte) error {
 	return nil
 }
 
-// end says that a request is over: if it was cancelled, the server has been told.
+// end removes a request that is over. If it was cancelled, the server has been told of that.
 func (o *cancellationOrder) end(id []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

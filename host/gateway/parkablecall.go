@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// parkableCall is one call to a server. It lasts from its first request to its result or its end,
-// over all requests by which the client follows it.
+// parkableCall is one call to a server. Several requests of the client may wait for it, one after
+// the other: each but the last has got questions. It ends with a result or an error.
 type parkableCall struct {
 	id           uint64
 	binding      [32]byte
 	capabilities json.RawMessage // of the client
 	cancel       context.CancelCauseFunc
-	stateError   error         // why the requestState that it came with was not ours; nil if it had none
+	stateError   error         // why the requestState of its first request is not one of this gateway; nil if there was none
 	wake         chan struct{} // has a token when there are pending questions
 	ended        chan struct{} // closed when result and err are set
 	result       json.RawMessage
 	err          error
 
 	// Guarded by the mu of the callTable:
-	request    *request        // of the client, which waits; nil while the call is parked
-	token      json.RawMessage // of that request, for progress
+	request    *request        // the request that waits for the call; nil while the call is parked
+	token      json.RawMessage // the progress token of that request
 	level      int             // the number of log levels that this request wants
 	round      uint32          // how often the client was asked
-	toAsk      []*question     // that the client was not asked yet
+	toAsk      []*question     // questions that the client was not asked yet
 	askedByKey map[string]*question
-	expiry     *time.Timer // of the call while it is parked
-	release    func()      // has the client not be in use any more; nil unless the call is parked
+	expiry     *time.Timer // ends the call if it stays parked
+	release    func()      // ends the use of the client by the parked call; nil for none
 }
 
 // question is a request of the server to the client.
@@ -39,7 +39,8 @@ type question struct {
 	err      error
 }
 
-// unpark ends the time for which the call is parked. The caller holds mu of the callTable.
+// unpark undoes the parts of park that last: it stops expiry and calls release. The caller holds mu
+// of the callTable.
 func (c *parkableCall) unpark() {
 	if c.expiry != nil {
 		c.expiry.Stop()
@@ -50,7 +51,8 @@ func (c *parkableCall) unpark() {
 	}
 }
 
-// signal wakes the request that follows the call, if there is one. The caller holds mu.
+// signal wakes the request that waits for the call, if there are questions to ask. The caller holds
+// mu.
 func (c *parkableCall) signal() {
 	select {
 	case c.wake <- struct{}{}:
@@ -58,7 +60,8 @@ func (c *parkableCall) signal() {
 	}
 }
 
-// settle ends a question. The caller holds mu of the callTable.
+// settle ends a question with an answer or an error. A second call does nothing. The caller holds mu
+// of the callTable.
 func (q *question) settle(answer json.RawMessage, err error) {
 	select {
 	case <-q.answered:

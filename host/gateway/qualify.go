@@ -16,7 +16,7 @@ import (
 // metaRelatedTask names the task that a result is about (2025-11-25/basic/utilities/tasks).
 const metaRelatedTask = "io.modelcontextprotocol/related-task"
 
-// renameResult returns a result in the names of the aggregate.
+// renameResult returns a result of the server with the names of the aggregate.
 func (b *backend) renameResult(method string, result json.RawMessage) json.RawMessage {
 	if bytes.Contains(result, []byte(`"taskId"`)) {
 		result = b.withTaskIDs(result)
@@ -55,7 +55,7 @@ func (b *backend) withTaskIDs(object json.RawMessage) json.RawMessage {
 	return eachOf(object, "tasks", rename)
 }
 
-// renameParams returns the params of a notification in the names of the aggregate.
+// renameParams returns the params of a server's notification with the names of the aggregate.
 func (b *backend) renameParams(method string, params json.RawMessage) json.RawMessage {
 	if method == mcp.NotificationResourceUpdated {
 		params = b.aggregate.gateway.owners().qualifyMember(b.server.Name, params, "uri")
@@ -66,9 +66,9 @@ func (b *backend) renameParams(method string, params json.RawMessage) json.RawMe
 	return params
 }
 
-// renameQuestion returns the params of a request of the server in the names of the aggregate: the id of
-// the task that it is about, and its token for progress, which is another server's as well. All else that
-// may be an id is the client's own.
+// renameQuestion returns the params of a server's request with the names of the aggregate: the id of the
+// task that it is about, and its progress token, because another server may use the same one. Other ids
+// in params are the client's own.
 func (b *backend) renameQuestion(params json.RawMessage) json.RawMessage {
 	if token := meta(params, mcp.MetaProgressToken); token != nil {
 		params = editMeta(params, change{mcp.MetaProgressToken, quote(taskID(b.server.Name, string(token)))})
@@ -76,7 +76,8 @@ func (b *backend) renameQuestion(params json.RawMessage) json.RawMessage {
 	return editRelatedTask(params, func(id string) string { return taskID(b.server.Name, id) })
 }
 
-// ownAnswer returns what a client has answered to renameQuestion, in the server's own words.
+// ownAnswer undoes renameQuestion in the client's answer: it returns the result with the server's
+// own names.
 func (b *backend) ownAnswer(result json.RawMessage) json.RawMessage {
 	return editRelatedTask(result, func(id string) string {
 		if server, own, ok := ownTaskID(id); ok && server == b.server.Name {
@@ -86,7 +87,8 @@ func (b *backend) ownAnswer(result json.RawMessage) json.RawMessage {
 	})
 }
 
-// editRelatedTask returns an object with another id of the task that it is about, if it is about one.
+// editRelatedTask returns an object in which rename has changed the id of the task that the object
+// is about, if there is one.
 func editRelatedTask(object json.RawMessage, rename func(string) string) json.RawMessage {
 	related := meta(object, metaRelatedTask)
 	id := text(related, "taskId")
@@ -96,15 +98,15 @@ func editRelatedTask(object json.RawMessage, rename func(string) string) json.Ra
 	return editMeta(object, change{metaRelatedTask, edit(related, change{"taskId", quote(rename(id))})})
 }
 
-// splitToken splits the token that renameQuestion has given to a client, in the params of its progress. ok
-// is false for any other.
+// splitToken returns the server and its own progress token from params of a client's progress. ok is false
+// if renameQuestion has not made the token.
 func splitToken(params json.RawMessage) (server string, token json.RawMessage, ok bool) {
 	server, own, ok := ownTaskID(text(params, "progressToken"))
 	token = json.RawMessage(own)
 	return server, token, ok && json.Valid(token)
 }
 
-// anyShared reports whether several servers list any one URI.
+// anyShared reports whether there is a URI that several servers list.
 func (o *owners) anyShared() bool { return o.sharedURIs > 0 }
 
 // eachOf returns an object in which do has changed each element of an array.
@@ -124,8 +126,8 @@ func eachOf(object json.RawMessage, array string, do func(json.RawMessage) json.
 	return edit(object, change{array, append(all, ']')})
 }
 
-// qualifyMember returns an object in which a member that is a URI of a server has its name on the
-// aggregate.
+// qualifyMember returns an object in which the member called name, a URI of the server, is the
+// URI on the aggregate.
 func (o *owners) qualifyMember(server string, object json.RawMessage, name string) json.RawMessage {
 	if uri := text(object, name); o.shared(uri) {
 		return edit(object, change{name, quote(qualify(server, uri))})

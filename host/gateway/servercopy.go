@@ -16,9 +16,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// serverCopy is one session with a server, for a command one process, and the clients that use it. It
-// says whose a message of the server is. Where that is not certain, the message belongs to no client: a question
-// is refused, and a notification is dropped.
+// serverCopy is one session with a server, and the clients that use it. For a command, it is one process.
+// It finds the client that a message of the server is for. If that is not certain, it refuses a question
+// and drops a notification.
 type serverCopy struct {
 	copies  *copies
 	key     copyKey
@@ -26,19 +26,19 @@ type serverCopy struct {
 	shared  bool // others may join
 	session *host.Session
 
-	// mixed is set once it has had several tenants. From then on a message that names no call may
-	// be about what any of them did, present or not.
+	// mixed is set once the copy has had several tenants. From then on a message that names
+	// no call may be about any of them, even one that has left.
 	mixed atomic.Bool
 
 	checked atomic.Bool // see checkTasks
-	divided atomic.Bool // no other client joins, and tenants that are several leave for copies of their own
+	divided atomic.Bool // no other client may join, and if there have been several tenants, each leaves for a copy of its own
 
 	mu      sync.Mutex
 	closing bool
-	joined  int                // tenants, those that have left included
+	joined  int                // how many tenants there have been
 	tenants map[uint64]*tenant // by their numbers
 	pages   []shownPage        // the newest
-	warned  bool               // that a question was refused
+	warned  bool               // the user was told that a question was refused
 }
 
 // shownPage is the page of an elicitation that the server has told one tenant of.
@@ -47,10 +47,10 @@ type shownPage struct {
 	of *tenant
 }
 
-const maxPages = 256 // that are remembered for each copy
+const maxPages = 256 // how many pages a copy remembers
 
-// newServerCopy makes the copy that a client needs. The server is told what that client offers, and its
-// name. Nothing is started.
+// newServerCopy makes a copy for a client. The server is told the name and the capabilities of that
+// client. newServerCopy does not start the server.
 func newServerCopy(all *copies, u *upstream, key copyKey, shared bool) (*serverCopy, error) {
 	c := &serverCopy{copies: all, key: key, server: u.server, shared: shared, tenants: make(map[uint64]*tenant)}
 	offer := host.Client{
@@ -68,7 +68,7 @@ func newServerCopy(all *copies, u *upstream, key copyKey, shared bool) (*serverC
 	return c, err
 }
 
-// admit makes a client a tenant, unless it may not share the copy.
+// admit makes a client a tenant. It returns nil if the client may not share the copy.
 func (c *serverCopy) admit(u *upstream, key copyKey, number uint64) *tenant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +88,8 @@ func (c *serverCopy) admit(u *upstream, key copyKey, number uint64) *tenant {
 // isDivided reports whether tenants have to leave for copies of their own.
 func (c *serverCopy) isDivided() bool { return c.divided.Load() && c.mixed.Load() }
 
-// divide divides the tenants, if the entry leaves that to us, and remembers why.
+// divide makes each tenant use a copy of its own from now on, and keeps why. It does nothing and
+// returns false if the entry says whether clients share the server.
 func (c *serverCopy) divide(why string) (divided bool) {
 	if cmp.Or(c.server.Share, config.ShareAuto) != config.ShareAuto || !c.shared {
 		return false
@@ -99,10 +100,11 @@ func (c *serverCopy) divide(why string) (divided bool) {
 	return true
 }
 
-// onRequest has the tenant whose call a question of the server belongs to answer it.
+// onRequest passes a question of the server to the tenant whose call it belongs to, and returns the
+// answer.
 func (c *serverCopy) onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	ofClient := method == mcp.MethodListRoots && c.session.Info().Era != mcp.Modern
-	if ofClient { // first, so that no client with other roots joins
+	if ofClient { // first, so that no client with different roots joins
 		c.divide("it asks for the roots of its client")
 	}
 	t := c.beginQuestion(ctx, ofClient)
@@ -122,18 +124,19 @@ func (c *serverCopy) onRequest(ctx context.Context, method string, params json.R
 
 var errNobodys = errors.New("it is not certain which of the clients that share this server is asked")
 
-// beginQuestion returns the tenant that a question is for, which stays until its end; nil if that is
-// not certain. One about the client, and not about its call, belongs to no client where tenants are divided.
+// beginQuestion returns the tenant that a question is for, or nil if that is not certain. The tenant stays
+// until its end method is called. ofClient says that the question is about the client and not about a
+// call. If the copy is divided, such a question is for no tenant.
 func (c *serverCopy) beginQuestion(ctx context.Context, ofClient bool) (t *tenant) {
 	caller, certain := host.CallerOf(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case !c.mixed.Load():
-		for _, t = range c.tenants { // the only one
+		for _, t = range c.tenants { // there is only one
 		}
 	case certain && !(ofClient && c.divided.Load()):
-		t = c.tenants[caller] // none has the number 0
+		t = c.tenants[caller] // the number 0 is no tenant's
 	}
 	if t != nil {
 		t.busy++
@@ -141,7 +144,8 @@ func (c *serverCopy) beginQuestion(ctx context.Context, ofClient bool) (t *tenan
 	return t
 }
 
-// refused divides the tenants because a question was refused, or else tells once that it was.
+// refused handles a question that was refused: it divides the tenants or, if the entry does not
+// allow that, warns the user once.
 func (c *serverCopy) refused(method string) {
 	if c.divide(fmt.Sprintf("its question %s was refused, because it is not certain which of the clients that share it is asked", method)) {
 		return
@@ -156,14 +160,15 @@ func (c *serverCopy) refused(method string) {
 	}
 }
 
-// checkTasks divides tenants of a legacy server that has tasks, which are those of a whole session.
+// checkTasks divides the tenants of a legacy server that has tasks: such a server shows the tasks of
+// a session to every client of it.
 func (c *serverCopy) checkTasks() {
 	if !c.shared || c.checked.Load() {
 		return
 	}
 	info := c.session.Info()
 	if info.Era == "" {
-		return // it is asked again before the first call goes out
+		return // checkTasks is called again before the first call is sent
 	}
 	c.checked.Store(true)
 	if info.Era == mcp.Legacy && member(info.Capabilities, "tasks") != nil {
@@ -171,8 +176,8 @@ func (c *serverCopy) checkTasks() {
 	}
 }
 
-// onNotification has the tenants hear a notification that concerns them. It is called for one after
-// the other.
+// onNotification passes a notification of the server to the tenants that it concerns. Calls come
+// one after the other.
 func (c *serverCopy) onNotification(e host.Event) {
 	for _, t := range c.audience(&e) {
 		t.tell(e)
@@ -184,7 +189,7 @@ func (c *serverCopy) audience(e *host.Event) (all []*tenant) {
 	concerns := func(t *tenant) bool { return t.number == e.Caller }
 	switch {
 	case !c.mixed.Load(), e.Subscription != "", strings.HasSuffix(e.Method, "/list_changed"):
-		concerns = func(*tenant) bool { return true } // a tenant knows its own streams
+		concerns = func(*tenant) bool { return true } // a tenant drops what is not of its streams
 	case e.Method == mcp.NotificationResourceUpdated:
 		uri := text(e.Params, "uri")
 		concerns = func(t *tenant) bool { return t.upstream.subscribed.has(uri) }
@@ -205,8 +210,8 @@ func (c *serverCopy) audience(e *host.Event) (all []*tenant) {
 	return all
 }
 
-// remember keeps whose the pages are that the error of a call names
-// (2025-11-25/client/elicitation#url-elicitation-required-error).
+// remember notes that the pages in the error of a call belong to the tenant that made the
+// call (2025-11-25/client/elicitation#url-elicitation-required-error).
 func (c *serverCopy) remember(t *tenant, err error) {
 	var fault *rpc.Error
 	if !errors.As(err, &fault) || fault.Code != mcp.CodeURLElicitationRequired {
@@ -229,7 +234,7 @@ func (c *serverCopy) rememberPage(t *tenant, id string) {
 	c.pages = append(c.pages, shownPage{id, t})
 }
 
-// pageOwner returns the tenant that was told of a page first; nil for none.
+// pageOwner returns the tenant that was told of a page first, or nil if there is none.
 func (c *serverCopy) pageOwner(id string) *tenant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,8 +246,8 @@ func (c *serverCopy) pageOwner(id string) *tenant {
 	return nil
 }
 
-// lowestLevelLocked returns the lowest level that a tenant asked for, as the number of levels that the
-// server logs; 0 if none did. The caller holds mu.
+// lowestLevelLocked returns the lowest level that a tenant asked for, as a number of levels, see
+// severity. It returns 0 if no tenant asked for one. The caller holds mu.
 func (c *serverCopy) lowestLevelLocked() (lowest int) {
 	for _, t := range c.tenants {
 		lowest = max(lowest, t.level)

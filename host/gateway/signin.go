@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// asker asks the client in whose request something happens.
+// asker sends a request to the client whose request is being served, and returns its answer.
 type asker func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
 type askerKey struct{} // holds the asker of a request
@@ -21,7 +21,7 @@ func withAsker(ctx context.Context, ask asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, ask)
 }
 
-// askerOf returns the asker of a request; nil without one.
+// askerOf returns the asker of a request, or nil if it has none.
 func askerOf(ctx context.Context) asker {
 	ask, _ := ctx.Value(askerKey{}).(asker)
 	return ask
@@ -31,9 +31,9 @@ func askerOf(ctx context.Context) asker {
 // (2025-11-25/client/elicitation#url-mode-elicitation-requests).
 const memberElicitation = "elicitationId"
 
-// Person returns the person at the clients of gateways, for [host.Config].Person. A page is shown by
-// the client whose call needs the sign-in, if it can show pages (URL mode of elicitation), and
-// otherwise by p. All else is left to p, which may be nil.
+// Person returns a [host.Config].Person that shows a sign-in page at the client whose call needs it,
+// if the client can show pages (URL mode of elicitation). Otherwise p shows the page, and p asks all
+// other questions. p may be nil.
 func Person(p *signin.Person) *signin.Person {
 	var all signin.Person
 	if p != nil {
@@ -53,9 +53,9 @@ func Person(p *signin.Person) *signin.Person {
 	return &all
 }
 
-// showPage has the client of a call show a page. It reports false and no error if there is no client,
-// or one that shows no pages. A client that was asked and left is an error: the person is not asked
-// elsewhere.
+// showPage asks the client of a call to show a page. It returns false and no error if there is no
+// client, or if the client cannot show pages. If the client leaves before it answers, showPage
+// returns an error, so that the person is not asked in another place.
 func showPage(ctx context.Context, page signin.Page) (shown bool, err error) {
 	ask := askerOf(ctx)
 	if ask == nil {

@@ -13,11 +13,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
-// ListenUnix listens on a unix socket for clients of this user, each of which [Gateway.ServeConn] can
-// serve. Its folder is made if it is missing, and refused if another user can reach it. Connections of
-// other users are closed and never returned. A socket that an earlier program left there is replaced,
-// and one at which a program listens is refused. The caller closes the listener, which removes the
-// socket. It is there on Linux and macOS.
+// ListenUnix listens on a unix socket for clients of this user. [Gateway.ServeConn] can serve each
+// connection. ListenUnix makes the folder of the socket if it is missing, and returns an error if
+// another user can reach the folder. It replaces a socket that an earlier program left, and returns an
+// error if a program listens there. The listener closes connections of other users and does not return
+// them. The caller closes the listener, which removes the socket. There are such sockets on Linux and
+// macOS only.
 func ListenUnix(path string) (net.Listener, error) {
 	path, err := filepath.Abs(path)
 	switch {
@@ -48,7 +49,8 @@ func ListenUnix(path string) (net.Listener, error) {
 	return &socket{l, lock}, nil
 }
 
-// listenLocked listens in place of a socket at which no program listens any more.
+// listenLocked removes a socket at which no program listens any more, and listens there. The caller
+// has the lock of the socket.
 func listenLocked(path string) (*net.UnixListener, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -77,7 +79,7 @@ func listenLocked(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// socket is a listener that returns connections of this user alone.
+// socket is a listener that returns only connections of this user.
 type socket struct {
 	*net.UnixListener
 	lock *flock.Flock
@@ -97,7 +99,8 @@ func (s *socket) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements [net.Listener]. The lock goes last: the program that has it may replace the socket.
+// Close implements [net.Listener]. It releases the lock last, because a program that has the lock
+// may replace the socket.
 func (s *socket) Close() error {
 	return errors.Join(s.UnixListener.Close(), s.lock.Unlock())
 }

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// maxSocketPath is 0: no socket is served.
+// maxSocketPath is 0: there are no sockets on this system.
 const maxSocketPath = 0
 
 func peerUser(*net.UnixConn) (int, error) { return 0, errors.ErrUnsupported }

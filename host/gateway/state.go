@@ -16,9 +16,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// A modern client is given a requestState with each question, and sends it back with its answers
-// (2026-07-28/basic/patterns/mrtr). It is sealed: a client can neither read nor change it, and it
-// opens only in the run of the program that gave it out.
+// A modern client gets a requestState with each question, and sends it back with its answers
+// (2026-07-28/basic/patterns/mrtr). The state is sealed: a client can neither read nor change it.
+// Only the run of the program that sealed a state can open it.
 
 // stateSealer seals and opens states.
 type stateSealer struct {
@@ -26,7 +26,7 @@ type stateSealer struct {
 	aead  cipher.AEAD
 }
 
-// newStateSealer returns a sealer with a key of its own.
+// newStateSealer returns a sealer with a new random key.
 func newStateSealer() (*stateSealer, error) {
 	var key [32]byte
 	s := &stateSealer{}
@@ -39,15 +39,15 @@ func newStateSealer() (*stateSealer, error) {
 	return s, err
 }
 
-// requestState is what a requestState says.
+// requestState is the content of a sealed requestState.
 type requestState struct {
 	call    uint64    // the parked call
-	round   uint32    // how often the call has asked
+	round   uint32    // how often the client was asked for this call
 	expires time.Time // in whole seconds
 	binding [32]byte  // the request that it belongs to, see bindingOf
 }
 
-// Why a state is refused. Each text is for the developer of a client, or its user.
+// The reasons why a state is refused. The developer or the user of a client reads them.
 var (
 	errForeignState = errors.New("requestState was not given out by this server")
 	errOldState     = errors.New("requestState is from before this server was restarted: make the request anew, without it")
@@ -71,8 +71,8 @@ func (s *stateSealer) seal(st requestState) string {
 	return stateVersion + stateEncoding.EncodeToString(sealed)
 }
 
-// unseal reads a text that a client sent, and checks that it belongs to a request and has not
-// expired.
+// unseal opens a state that a client sent. It returns an error if the state does not belong
+// to the request with this binding, or has expired.
 func (s *stateSealer) unseal(text string, binding [32]byte, now time.Time) (st requestState, err error) {
 	encoded, ours := strings.CutPrefix(text, stateVersion)
 	sealed, err := stateEncoding.DecodeString(encoded)
@@ -98,8 +98,8 @@ func (s *stateSealer) unseal(text string, binding [32]byte, now time.Time) (st r
 	return st, nil
 }
 
-// bindingOf returns a hash of what a request asks of whom, and for whom. The order of the members
-// of its params does not count, nor do those that differ from round to round.
+// bindingOf returns a hash of a request: its principal, server, method and params. The order of
+// members does not change it, and neither do the members that differ from round to round.
 func bindingOf(principal, server, method string, params []byte) [32]byte {
 	type member struct {
 		name  string

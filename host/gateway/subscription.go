@@ -11,14 +11,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// subscription is one of a client. It goes on where the client gets a session of its own.
+// subscription is one subscription of a client. It continues when the client moves to a session of
+// its own.
 type subscription struct {
 	upstream *upstream
 	filter   mcp.Filter
 
 	mu     sync.Mutex
 	closed bool
-	tenant *tenant // whose session reports the changes
+	tenant *tenant // its session reports the changes
 	inner  *host.Subscription
 }
 
@@ -29,11 +30,11 @@ type subscriptionSet struct {
 	all    []*subscription
 }
 
-// subscribe asks the server to report changes to the client, until the subscription is closed or the
-// client leaves.
+// subscribe asks the server to report changes, until the subscription is closed or the client
+// leaves.
 func (u *upstream) subscribe(ctx context.Context, filter mcp.Filter) (*subscription, error) {
 	s := &subscription{upstream: u, filter: filter}
-	if !u.subscribed.add(s) { // first, so that nothing that the server says next is missed
+	if !u.subscribed.add(s) { // first, so that no change is missed
 		return nil, host.ErrClosed
 	}
 	if err := s.begin(ctx); err != nil {
@@ -43,7 +44,7 @@ func (u *upstream) subscribe(ctx context.Context, filter mcp.Filter) (*subscript
 	return s, nil
 }
 
-// begin has the present session of the client report the changes.
+// begin subscribes at the client's present session.
 func (s *subscription) begin(ctx context.Context) error {
 	t, err := s.upstream.present()
 	if err != nil {
@@ -66,8 +67,8 @@ func (s *subscription) begin(ctx context.Context) error {
 // restartPause is the time between attempts to begin a subscription anew.
 const restartPause = 5 * time.Second
 
-// Next waits for a change that concerns the client. If changes were missed because the client got
-// another session, it says so.
+// Next waits for a change that concerns the client, and returns it. If changes may have been
+// missed because the client moved to another session, Next returns a change of the kind Missed.
 func (s *subscription) Next(ctx context.Context) (mcp.Change, error) {
 	for {
 		s.mu.Lock()
@@ -95,19 +96,19 @@ func (s *subscription) Next(ctx context.Context) (mcp.Change, error) {
 	}
 }
 
-// covers reports whether a filter names a resource, or one that it is a part of.
+// covers reports whether a filter names a resource, or another resource that it is a part of.
 func covers(f *mcp.Filter, uri string) bool {
 	return slices.ContainsFunc(f.URIs, func(named string) bool { return strings.HasPrefix(uri, named) })
 }
 
-// Honoured is that of [host.Subscription].
+// Honoured returns the changes that the server has agreed to report, see [host.Subscription].
 func (s *subscription) Honoured() mcp.Filter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.inner.Honoured()
 }
 
-// ID is that of [host.Subscription].
+// ID returns the id of the subscription at the server, see [host.Subscription].
 func (s *subscription) ID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +125,8 @@ func (s *subscription) Close() error {
 	return nil
 }
 
-// restart has Next begin anew at the present session, or end if there is none.
+// restart ends the subscription at its session. Next then subscribes at the client's present
+// session, or returns an error if there is none.
 func (s *subscription) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +135,7 @@ func (s *subscription) restart() {
 	}
 }
 
-// add reports whether the set takes another one.
+// add adds a subscription. It returns false if the set is closed.
 func (set *subscriptionSet) add(s *subscription) bool {
 	set.mu.Lock()
 	defer set.mu.Unlock()
@@ -149,14 +151,15 @@ func (set *subscriptionSet) remove(s *subscription) {
 	set.all = slices.DeleteFunc(set.all, func(other *subscription) bool { return other == s })
 }
 
-// has reports whether the client has subscribed to a resource, or to one that it is a part of.
+// has reports whether the client has subscribed to a resource, or to another resource that it is a
+// part of.
 func (set *subscriptionSet) has(uri string) bool {
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	return slices.ContainsFunc(set.all, func(s *subscription) bool { return covers(&s.filter, uri) })
 }
 
-// restart restarts all.
+// restart restarts all subscriptions.
 func (set *subscriptionSet) restart() {
 	set.mu.Lock()
 	all := slices.Clone(set.all)
@@ -166,7 +169,7 @@ func (set *subscriptionSet) restart() {
 	}
 }
 
-// close ends all, and those to come.
+// close ends all subscriptions. The set takes no more.
 func (set *subscriptionSet) close() {
 	set.mu.Lock()
 	set.closed = true

@@ -11,14 +11,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// legacySubscriptions are the subscriptions of a legacy client: to lists, which it need not ask for,
-// and to the resources that it names.
+// legacySubscriptions are the subscriptions of a legacy client: to lists, without being asked, and
+// to the resources that it names.
 type legacySubscriptions struct {
 	running sync.WaitGroup
 
 	mu        sync.Mutex
 	closed    bool
-	lists     bool                     // those to lists are followed, or the server has none that change
+	lists     bool                     // lists are being followed, or the server does not report changes of lists
 	resources map[string]*subscription // by URI
 }
 
@@ -30,8 +30,8 @@ var errSubscriptions = &rpc.Error{
 	Message: fmt.Sprintf("the client has subscribed to %d resources, which is the most", maxSubscriptions),
 }
 
-// begin runs do, which follows the lists, unless it runs already, or has found that the server has none
-// that change.
+// begin runs do, which follows the lists, and returns true. If do runs already, or has found that the
+// server does not report changes of lists, begin returns false.
 func (l *legacySubscriptions) begin(do func() error) (begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,9 +49,9 @@ func (l *legacySubscriptions) begin(do func() error) (begun bool) {
 	return true
 }
 
-// add keeps a subscription to a resource, until follow has returned, which tells the client of its
-// changes. It takes the place of an older one, which may have ended: a server can refuse to subscribe
-// again when it was connected anew.
+// add keeps a subscription to a resource, and runs follow, which tells the client of the changes.
+// When follow returns, the subscription is forgotten. A new subscription replaces an older one to the
+// same resource, which may have ended: a server can refuse to subscribe again after a reconnect.
 func (l *legacySubscriptions) add(uri string, s *subscription, follow func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +89,8 @@ func (l *legacySubscriptions) end(uri string) {
 	}
 }
 
-// close returns when no subscription is followed any more. Their upstream has closed them already.
+// close waits until no subscription is followed any more. The upstream has closed the subscriptions
+// before.
 func (l *legacySubscriptions) close() {
 	l.mu.Lock()
 	l.closed = true
@@ -103,8 +104,8 @@ type notification struct {
 	params json.RawMessage
 }
 
-// notifications returns what tells a client of a change. If changes were missed, it tells that all
-// that was honoured may have changed.
+// notifications returns the notifications of a change for a client. If changes were missed, it
+// returns those of every change that could have been reported.
 func notifications(c mcp.Change, honoured mcp.Filter) (all []notification) {
 	missed := c.Kind == mcp.Missed
 	for _, l := range []struct {

@@ -2,21 +2,21 @@ package gateway
 
 import "strings"
 
-// Bounds of what is matched. A template that has more, or a URI that is longer, matches nothing.
+// Bounds of a match. A template or a URI that exceeds them matches nothing.
 const (
 	maxTemplate    = 2000 // letters of a template
 	maxExpressions = 16   // of a template
 	maxExpansion   = 4096 // letters of a URI
 )
 
-// expands reports whether a URI looks like an expansion of a template (RFC 6570). It takes values that
-// the RFC would encode, as many servers do: only the server knows what it reads. Its time is bounded,
-// because both are strangers' words.
+// expands reports whether a URI looks like an expansion of a template (RFC 6570). It also accepts
+// characters that the RFC would encode, because many servers do. Template and URI are foreign text, so
+// its time is bounded.
 func expands(template, uri string) bool {
 	if len(template) > maxTemplate || strings.Count(template, "{") > maxExpressions || len(uri) > maxExpansion {
 		return false
 	}
-	ends := make([]bool, len(uri)+1) // where in the URI an expansion of what was read of the template may end
+	ends := make([]bool, len(uri)+1) // the places in the URI at which an expansion of the template read so far may end
 	ends[0] = true
 	for literal, rest := "", template; ; {
 		var expression string
@@ -33,7 +33,8 @@ func expands(template, uri string) bool {
 	return ends != nil && ends[len(uri)]
 }
 
-// endsOfLiteral returns where a literal ends that begins at any of the starts; nil is nowhere.
+// endsOfLiteral returns the places at which a literal ends if it begins at one of the starts, or nil
+// if there are none.
 func endsOfLiteral(starts []bool, uri, literal string) (ends []bool) {
 	for at, start := range starts {
 		if !start || !strings.HasPrefix(uri[at:], literal) {
@@ -47,9 +48,9 @@ func endsOfLiteral(starts []bool, uri, literal string) (ends []bool) {
 	return ends
 }
 
-// endsOfExpression returns where the value of an expression ends that begins at any of the starts.
-// Every value may be empty. With the operators ./;?&# another one begins with that letter, and one
-// without an operator has no slash.
+// endsOfExpression returns the places at which the value of an expression can end if it begins at
+// one of the starts. Every value may be empty. With an operator of ./;?&# a value that is not
+// empty begins with that letter. Without an operator it has no slash.
 func endsOfExpression(starts []bool, uri, expression string) []bool {
 	first, slashes := byte(0), strings.HasSuffix(expression, "*")
 	if expression != "" {
@@ -63,7 +64,7 @@ func endsOfExpression(starts []bool, uri, expression string) []bool {
 		}
 	}
 	ends := make([]bool, len(starts))
-	within := false // a value that has begun can have the letter before
+	within := false // a value that has begun can include the letter before
 	for at := range starts {
 		ends[at] = starts[at] || within
 		if at == len(uri) {

@@ -11,26 +11,27 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// tenant is the place that a client has in a copy of a server. Requests and notifications of the server
-// that belong to its calls are tied to it by its number, see [host.CallerOf].
+// tenant is the use of a server copy by one client. A request or notification of the server that
+// belongs to one of its calls carries its number, see [host.CallerOf].
 type tenant struct {
 	copy     *serverCopy
 	upstream *upstream
 	number   uint64 // not 0
 
-	inherited int // the level of the place that the client had before; 0 is none
+	inherited int // the level of the client's former tenant; 0 is none
 	restored  sync.Once
 
 	// Guarded by mu of the copy:
-	left   bool           // it begins no more calls
+	left   bool           // no more calls may begin
 	busy   int            // its calls, and questions to it
 	quiet  ctxcond.Cond   // busy has become 0
-	level  int            // the number of levels that it hears, from the most severe down; 0 is what the server chose
-	tokens map[string]int // of progress that questions to it want
+	level  int            // how many log levels it hears, from the most severe down; 0 is the server's choice
+	tokens map[string]int // the progress tokens of open questions to it, with how many have each
 }
 
-// begin lets in a call of the client, of which end is to be called. ctx ends with stop, and when the
-// client leaves a session that others use; its own ends its calls.
+// begin admits a call of the client. If err is nil, the caller must call stop and then end. In a
+// shared copy, bounded also ends when the client leaves. In a copy of its own, closing the session
+// ends the calls.
 func (t *tenant) begin(ctx context.Context) (bounded context.Context, stop func(), err error) {
 	t.copy.mu.Lock()
 	if t.left {
@@ -62,14 +63,14 @@ func (t *tenant) within(ctx context.Context) (bounded context.Context, over func
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// leave gives up the place when the calls under way are over. The last tenant ends the session.
+// leave removes the tenant once its calls have ended. The last tenant closes the session.
 func (t *tenant) leave() {
 	c := t.copy
 	c.mu.Lock()
 	t.left = true
 	if !c.shared {
 		c.mu.Unlock()
-		c.session.Close() // which ends the calls
+		c.session.Close() // this ends the calls
 		c.mu.Lock()
 	}
 	for t.busy > 0 {
@@ -85,7 +86,7 @@ func (t *tenant) leave() {
 	}
 }
 
-// options are those of the requests of the client.
+// options returns the options for requests of the client.
 func (t *tenant) options() host.RequestOptions {
 	o := host.RequestOptions{Caller: t.number}
 	if t.upstream.server.Timeout == 0 {
@@ -102,8 +103,9 @@ func (t *tenant) options() host.RequestOptions {
 	return o
 }
 
-// setLevel has the client hear log messages from a level up. A legacy server logs at the lowest level
-// that any tenant asked for; a modern one that is shared is told with each request.
+// setLevel sets the least severe level that the client hears. It makes a legacy server log at the
+// lowest level that any tenant has asked for. A modern server that is shared gets the level with each
+// request.
 func (t *tenant) setLevel(ctx context.Context, level mcp.Level) error {
 	c := t.copy
 	info := c.session.Info()
@@ -137,10 +139,10 @@ func (t *tenant) setLevel(ctx context.Context, level mcp.Level) error {
 	}
 }
 
-// levelOf returns the level of a severity, which is not 0.
+// levelOf returns the level with a severity that is not 0. It is the reverse of severity.
 func levelOf(severity int) mcp.Level { return mcp.Levels[len(mcp.Levels)-severity] }
 
-// inherit takes the level from the place that the client had before.
+// inherit takes over the level of the client's former tenant.
 func (t *tenant) inherit(before *tenant) {
 	before.copy.mu.Lock()
 	level := before.level
@@ -150,17 +152,17 @@ func (t *tenant) inherit(before *tenant) {
 	t.inherited, t.level = level, level
 }
 
-// restoreLevel tells the server of a level that was inherited. If it refuses, the client hears what the
-// server sends by itself.
+// restoreLevel tells the server an inherited level, once. If the server refuses, the client hears what
+// the server logs by default.
 func (t *tenant) restoreLevel(ctx context.Context) {
 	if t.inherited > 0 {
 		t.restored.Do(func() { t.copy.session.SetLevel(host.WithOptions(ctx, t.options()), levelOf(t.inherited)) })
 	}
 }
 
-// hearsLocked reports whether the client wants a log message of a level. One that has asked for no
-// level hears what the server sends by itself, and what others have asked for from info up. The
-// caller holds mu of the copy.
+// hearsLocked reports whether the client wants a log message of a level. A client that has asked
+// for no level hears all messages while no other client has asked for one, and then those of level
+// info and above. The caller holds mu of the copy.
 func (t *tenant) hearsLocked(level int) bool {
 	if t.level > 0 {
 		return level <= t.level
@@ -168,8 +170,8 @@ func (t *tenant) hearsLocked(level int) bool {
 	return level <= severity(string(mcp.LevelInfo)) || t.copy.lowestLevelLocked() == 0
 }
 
-// mayNotify reports whether a notification of the client is for the server. The progress of a question
-// is that of the client which was asked.
+// mayNotify reports whether a notification of the client may go to the server. Only the client that
+// was asked a question may report progress of it.
 func (t *tenant) mayNotify(method string, params json.RawMessage) bool {
 	if method != mcp.NotificationProgress || !t.copy.mixed.Load() {
 		return true
@@ -199,7 +201,7 @@ func (t *tenant) expectProgress(question json.RawMessage) (over func()) {
 	return func() { add(-1) }
 }
 
-// tell has the client hear a notification.
+// tell passes a notification to the client: at once, or by its queue if the session is shared.
 func (t *tenant) tell(e host.Event) {
 	if t.upstream.events != nil {
 		t.upstream.events.add(e)

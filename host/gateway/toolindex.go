@@ -8,21 +8,21 @@ import (
 	"unicode"
 )
 
-// toolIndex finds tools by words: BM25 over their names, titles, descriptions and the names of their
-// arguments.
+// toolIndex finds tools by words. It ranks them by BM25 over their names, titles, descriptions and
+// argument names.
 type toolIndex struct {
 	tools   []toolWords
-	holders map[string]int // how many tools have a word
-	average float64        // words of a tool, by their weights
+	holders map[string]int // by word: how many tools have it
+	average float64        // average sum of weights of a tool
 }
 
-// toolWords are the words of one tool with their weights, and the sum of these.
+// toolWords are the words of one tool with their weights, and the sum of the weights.
 type toolWords struct {
 	weights map[string]float64
 	length  float64
 }
 
-// The weights of a word by where it stands, and the constants of BM25 as they are usual.
+// The weights of a word by the place where it stands, and the usual constants of BM25.
 const (
 	weightName, weightTitle, weightOther = 3, 2, 1
 
@@ -58,8 +58,8 @@ func (w *toolWords) add(text string, weight float64) {
 	}
 }
 
-// find returns the places of the tools that answer a query best, best first. Of two that answer it
-// equally well the first in the list comes first.
+// find returns the indexes of the tools that match a query best, best first. Of two tools that
+// match equally well, the first in the list comes first.
 func (x *toolIndex) find(query string, limit int) (places []int) {
 	scores := make([]float64, len(x.tools))
 	for _, word := range words(query) {
@@ -80,8 +80,8 @@ func (x *toolIndex) find(query string, limit int) (places []int) {
 	return places[:min(len(places), limit)]
 }
 
-// words returns the words of a text in small letters without their endings. A capital letter within a
-// word begins another: readFile has two.
+// words returns the words of a text, in lower case and without their endings. A capital letter within
+// a word begins another word: readFile has two.
 func words(text string) (all []string) {
 	var word strings.Builder
 	end := func() {
@@ -90,7 +90,7 @@ func words(text string) (all []string) {
 		}
 		word.Reset()
 	}
-	small := false // the letter before was one
+	small := false // the letter before was lower case
 	for _, r := range text {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r), unicode.IsUpper(r) && small:
@@ -105,8 +105,8 @@ func words(text string) (all []string) {
 	return all
 }
 
-// stem removes the endings of English words that tell forms of one word apart, roughly: what matters
-// is that the forms of one word become the same.
+// stem removes the ending of an English word, so that most forms of a word become equal. The result
+// need not be a word.
 func stem(word string) string {
 	for _, ending := range []string{"ies", "ing", "ed", "es", "s", "e", "y"} {
 		if rest, ok := strings.CutSuffix(word, ending); ok && len(rest) > 2 && !strings.HasSuffix(word, "ss") {
@@ -116,7 +116,7 @@ func stem(word string) string {
 	return word
 }
 
-// emptyWords say nothing of what a tool does.
+// emptyWords are left out, because they do not tell tools apart.
 var emptyWords = func() map[string]bool {
 	set := make(map[string]bool)
 	for _, word := range strings.Fields("a an and are as at be by can do for from has have how i if in into is it its me my of on or our so some that the their them then there these this to us was we what when where which with you your") {

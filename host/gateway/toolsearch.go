@@ -20,7 +20,7 @@ const (
 	toolCall     = "call_tool"
 )
 
-// Search says when the aggregate has tools searched for, and does not list them.
+// Search says when the aggregate lists three tools for searching in place of all tools.
 type Search string
 
 // The values of [Config].Search.
@@ -31,20 +31,20 @@ const (
 )
 
 const (
-	searchBytes   = 40_000 // of a list with 10,000 tokens, at four bytes each
+	searchBytes   = 40_000 // a list of 10,000 tokens, at four bytes each
 	maxFound      = 20     // tools of one result
 	foundDefault  = 5
 	foundTextSize = 300 // bytes of a description in a result
 )
 
-// searchTools are what is listed.
+// searchTools are the three tools that are listed.
 var searchTools = [][]byte{
 	[]byte(`{"name":"search_tools","title":"Search tools","description":"Finds tools of all servers by what they do. Search before you say that something cannot be done; then read a tool with describe_tool, and call it with call_tool.","inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"What the tool has to do, in a few words, such as: create an issue"},"limit":{"type":"integer","minimum":1,"maximum":20,"description":"How many tools to return; 5 if absent"}},"required":["query"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`),
 	[]byte(`{"name":"describe_tool","title":"Describe a tool","description":"Returns the whole definition of a tool that search_tools has found, with the schema of its arguments.","inputSchema":{"type":"object","properties":{"name":{"type":"string","description":"The name, as search_tools returned it"}},"required":["name"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`),
 	[]byte(`{"name":"call_tool","title":"Call a tool","description":"Calls a tool that search_tools has found, and returns its result.","inputSchema":{"type":"object","properties":{"name":{"type":"string","description":"The name, as search_tools returned it"},"arguments":{"type":"object","description":"The arguments, as describe_tool shows them"}},"required":["name"]}}`),
 }
 
-// searches reports whether these tools are searched for, and not listed.
+// searches reports whether the aggregate lists searchTools in place of these tools.
 func (g *Gateway) searches(tools [][]byte) bool {
 	size := 0
 	for _, tool := range tools {
@@ -53,8 +53,8 @@ func (g *Gateway) searches(tools [][]byte) bool {
 	return g.config.Search == SearchOn || g.config.Search == SearchAuto && size > searchBytes
 }
 
-// callOfTools returns what a call of one of the three tools comes to: a result, or the call of the tool
-// that it names. For any other request it returns that.
+// callOfTools handles a call of one of the three tools. It returns the result or, for call_tool, the
+// call of the tool that the arguments name. Any other request it returns unchanged as call.
 func (a *aggregate) callOfTools(ctx context.Context, r *request) (result json.RawMessage, call *request, err error) {
 	if s := a.gateway.config.Search; s != SearchAuto && s != SearchOn || r.method != mcp.MethodCallTool {
 		return nil, r, nil
@@ -80,7 +80,7 @@ func (a *aggregate) callOfTools(ctx context.Context, r *request) (result json.Ra
 	return nil, r, nil
 }
 
-// findTools returns the tools that answer a query best.
+// findTools returns the result of search_tools: the tools that match a query best.
 func (a *aggregate) findTools(ctx context.Context, r *request, given json.RawMessage) (json.RawMessage, error) {
 	query, limit := text(given, "query"), foundDefault
 	if wanted := member(given, "limit"); wanted != nil {
@@ -113,7 +113,8 @@ func (a *aggregate) findTools(ctx context.Context, r *request, given json.RawMes
 	return a.toolResult(fmt.Appendf(nil, `{"tools":[%s],"of":%d}`, found, len(tools))), nil
 }
 
-// describeTool returns the definition of a tool, as it would be listed.
+// describeTool returns the result of describe_tool: the definition of a tool, as a full list would
+// have it.
 func (a *aggregate) describeTool(ctx context.Context, r *request, name string) (json.RawMessage, error) {
 	tools, err := a.allTools(ctx, r)
 	if err != nil {
@@ -127,7 +128,7 @@ func (a *aggregate) describeTool(ctx context.Context, r *request, name string) (
 	return nil, invalidParams("Unknown tool: %s: %s finds the names", name, toolSearch)
 }
 
-// allTools returns the tools of all servers, as far as they are known soon.
+// allTools returns the tools of all servers. It waits for lists that are not known, see awaitLists.
 func (a *aggregate) allTools(ctx context.Context, r *request) ([][]byte, error) {
 	l := listingOf(catalogue.Tools)
 	if err := a.awaitLists(ctx, r, l); err != nil {
@@ -136,7 +137,8 @@ func (a *aggregate) allTools(ctx context.Context, r *request) ([][]byte, error) 
 	return a.items(l), nil
 }
 
-// toolResult returns the result of a tool that is the gateway's own.
+// toolResult returns the result of one of the three tools, with object as its structured content and
+// as text.
 func (a *aggregate) toolResult(object json.RawMessage) json.RawMessage {
 	block := edit(nil, change{"type", quote("text")}, change{"text", quote(string(object))})
 	changes := []change{{"content", append(append([]byte{'['}, block...), ']')}, {"structuredContent", object}}

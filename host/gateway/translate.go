@@ -9,11 +9,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// What a client of one era is told of a server of the other. Everything that this file leaves alone
-// reaches the other era byte for byte.
+// What differs between the eras in results and errors. What this file does not change reaches a
+// client of the other era byte for byte.
 
-// initializeResult returns what a modern server says of itself, its DiscoverResult, to a legacy
-// client. name is used for a server that does not say its own.
+// initializeResult translates the DiscoverResult of a modern server into an InitializeResult
+// for a legacy client. If the server has not given its name, name is used.
 func initializeResult(discovered json.RawMessage, name string, version json.RawMessage) json.RawMessage {
 	info := member(discovered, "_meta", mcp.MetaServerInfo)
 	if !isObject(info) {
@@ -25,8 +25,8 @@ func initializeResult(discovered json.RawMessage, name string, version json.RawM
 		change{"instructions", member(discovered, "instructions")})
 }
 
-// discoverResult returns what a legacy server says of itself, its InitializeResult, to a modern
-// client.
+// discoverResult translates the InitializeResult of a legacy server into a DiscoverResult for a
+// modern client.
 func discoverResult(initialized json.RawMessage) json.RawMessage {
 	var about json.RawMessage
 	if info := member(initialized, "serverInfo"); info != nil {
@@ -42,7 +42,8 @@ func discoverResult(initialized json.RawMessage) json.RawMessage {
 
 var supportedVersions = json.RawMessage(`["` + mcp.LatestModern + `"]`)
 
-// withoutTasks returns capabilities without tasks, which each era has in its own way.
+// withoutTasks returns capabilities without tasks, because the tasks of one era do not work in the
+// other.
 func withoutTasks(capabilities json.RawMessage) json.RawMessage {
 	if !isObject(capabilities) {
 		return empty
@@ -54,13 +55,13 @@ func withoutTasks(capabilities json.RawMessage) json.RawMessage {
 	return edit(capabilities, change{"tasks", nil})
 }
 
-// cacheable are the methods whose modern results say how long they are fresh.
+// cacheable are the methods whose results in the modern era say how long they are fresh.
 var cacheable = []string{
 	mcp.MethodListTools, mcp.MethodListPrompts, mcp.MethodListResources, mcp.MethodListTemplates, mcp.MethodReadResource,
 }
 
-// toModernResult returns the result of a legacy server as a modern client wants it. Nothing is known
-// about how long it is fresh.
+// toModernResult adds to the result of a legacy server the members that a modern client needs. It
+// says that the result is not fresh, because a legacy server does not say how long it is.
 func toModernResult(method string, result json.RawMessage) json.RawMessage {
 	changes := []change{{"resultType", quote(string(mcp.ResultComplete))}}
 	if slices.Contains(cacheable, method) {
@@ -80,8 +81,9 @@ func toModernResult(method string, result json.RawMessage) json.RawMessage {
 	return added
 }
 
-// eraError returns the error that a client of one era gets for err, the outcome of a request to a
-// server of another. A resource that is not there has a code of its own in the legacy era only.
+// eraError returns the error that a client of one era gets for err, the error of a request to a
+// server of another era. Only the legacy era has a code of its own for a resource that does not
+// exist.
 func (g *Gateway) eraError(err error, method string, server, client mcp.Era) error {
 	var no *rpc.Error
 	if !errors.As(err, &no) || server == client || method != mcp.MethodReadResource {

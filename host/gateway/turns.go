@@ -6,15 +6,16 @@ import (
 	"sync"
 )
 
-// turns has the messages of a client go on to a server one after the other, in the order of arrival.
-// Each request is served on a goroutine of its own, and would else overtake others.
+// turns makes the messages of a client go on to a server one after the other, in the order of
+// arrival. Without turns a request could overtake another, because each is served on a goroutine of
+// its own.
 type turns struct {
 	mu    sync.Mutex
 	queue []*turn // in the order of arrival; the first one may go on
 }
 
-// turn is the place of one message. A nil turn is that of a message without an order, as of a modern
-// client over HTTP: it waits for nothing.
+// turn is the place of one message in the order. A message without an order has a nil turn and waits
+// for nothing, as those of a modern client over HTTP.
 type turn struct {
 	all     *turns
 	arrival uint64
@@ -24,13 +25,13 @@ type turn struct {
 	passed  bool                  // it has gone on
 }
 
-// take returns the place of the message that arrived as number arrival.
+// take adds the place of a message. arrival is its number in the order of arrival.
 func (q *turns) take(arrival uint64) *turn {
 	t := &turn{all: q, arrival: arrival, first: make(chan struct{})}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := len(q.queue)
-	for at > 0 && q.queue[at-1].arrival > arrival { // notifications take theirs late
+	for at > 0 && q.queue[at-1].arrival > arrival { // a notification takes its place late
 		at--
 	}
 	q.queue = slices.Insert(q.queue, at, t)
@@ -38,7 +39,8 @@ func (q *turns) take(arrival uint64) *turn {
 	return t
 }
 
-// of returns the place of a message that has taken one and has not gone on.
+// of returns the place of the message with this arrival. The message must have taken a place, and
+// must not have gone on.
 func (q *turns) of(arrival uint64) *turn {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -46,8 +48,8 @@ func (q *turns) of(arrival uint64) *turn {
 	return q.queue[at]
 }
 
-// advance removes those that have gone on from the front, and lets the next one go. The caller holds
-// mu.
+// advance removes the messages at the front that have gone on, and lets the next one go. The caller
+// holds mu.
 func (q *turns) advance() {
 	for len(q.queue) > 0 {
 		t := q.queue[0]
@@ -62,7 +64,7 @@ func (q *turns) advance() {
 	}
 }
 
-// await waits until all messages before it have gone on.
+// await waits until all messages before this one have gone on, or until ctx ends.
 func (t *turn) await(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -78,7 +80,8 @@ func (t *turn) await(ctx context.Context) error {
 	}
 }
 
-// pass says that the message has gone on, or never will. It may be called several times.
+// pass lets the next message go, because this one has gone on or never will. It may be called
+// several times.
 func (t *turn) pass() {
 	if t == nil {
 		return

@@ -12,39 +12,39 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// upstream is what one client has of a server: its place in a session, which it may share with other
-// clients, and what stays its own there.
+// upstream is the use of a server by one client: its tenant in a session, which other clients may
+// share, and its own subscriptions and events.
 type upstream struct {
 	gateway      *Gateway
 	client       counterpart
 	server       host.Server
 	principal    string
-	info         json.RawMessage // of the client, in its words
+	info         json.RawMessage // of the client, as it sent them
 	capabilities json.RawMessage
 	ctx          context.Context // ends when the client leaves
 	cancel       context.CancelCauseFunc
 	subscribed   subscriptionSet
-	events       *eventQueue // nil where the client alone uses the session, and hears its events at once
+	events       *eventQueue // nil if the client alone uses the session, and gets its events at once
 
-	moving sync.WaitGroup // of tenants before the present one
+	moving sync.WaitGroup // waits for former tenants to leave
 
 	mu     sync.Mutex
 	closed bool
 	tenant *tenant     // the present one
-	known  status.Info // of the server, from the tenant before
+	known  status.Info // what the server said to the former tenant
 }
 
-// counterpart is the client of an upstream, as the server sees it.
+// counterpart is the client of an upstream: it gets the messages of the server.
 type counterpart interface {
 	// onRequest answers a request of the server.
 	onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
-	// onNotification takes a notification of the server. It is called for one after the other.
+	// onNotification takes a notification of the server. Calls come one after the other.
 	onNotification(u *upstream, e host.Event)
 }
 
-// connect gives a client a session with a server: one that it may share, or one of its own. info and
-// capabilities are JSON objects in the words of the client. Nothing is started.
+// connect returns an upstream for a client, in a session that it may share or in one of its own.
+// info and capabilities are JSON objects as the client sent them. connect does not start the server.
 func (g *Gateway) connect(c counterpart, principal string, server host.Server, info, capabilities json.RawMessage) (*upstream, error) {
 	u := &upstream{gateway: g, client: c, server: server, principal: principal, info: info, capabilities: capabilities}
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
@@ -56,8 +56,9 @@ func (g *Gateway) connect(c counterpart, principal string, server host.Server, i
 	return u, nil
 }
 
-// present returns the client's tenant for what comes next. Where its copy was divided, that is one of
-// a copy of its own from now on: calls under way end where they began, and subscriptions begin anew.
+// present returns the client's tenant for the next request. If its copy was divided, present first
+// moves the client to a copy of its own: calls under way end in the old copy, and subscriptions begin
+// anew.
 func (u *upstream) present() (*tenant, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -80,7 +81,7 @@ func (u *upstream) present() (*tenant, error) {
 	return next, nil
 }
 
-// isPresent reports whether the client still uses that tenant.
+// isPresent reports whether t is still the client's tenant.
 func (u *upstream) isPresent(t *tenant) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -94,7 +95,8 @@ func (u *upstream) session() *host.Session {
 	return u.tenant.copy.session
 }
 
-// serverInfo returns what the server says of itself, as far as it is known in this run.
+// serverInfo returns what the server has said of itself in this run. It is empty before the server
+// has been connected.
 func (u *upstream) serverInfo() status.Info {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -104,7 +106,7 @@ func (u *upstream) serverInfo() status.Info {
 	return u.known
 }
 
-// era returns the era of the server. It starts the server if that is not known.
+// era returns the era of the server. If it is not known, era starts the server and waits for it.
 func (u *upstream) era(ctx context.Context) (mcp.Era, error) {
 	t, err := u.present()
 	if err != nil {
@@ -117,8 +119,8 @@ func (u *upstream) era(ctx context.Context) (mcp.Era, error) {
 	return t.copy.session.Info().Era, err
 }
 
-// about returns what the server says of itself. It starts the server, and waits for it only if
-// nothing is known from an earlier run.
+// about returns what the server says of itself, and starts the server. It waits for the server
+// only if nothing is known from an earlier run.
 func (u *upstream) about(ctx context.Context) (status.Info, error) {
 	session := u.session()
 	if s := session.Snapshot(); s != nil && s.Info.Raw != nil {
@@ -129,8 +131,8 @@ func (u *upstream) about(ctx context.Context) (status.Info, error) {
 	return u.serverInfo(), err
 }
 
-// relay passes a request on, when its turn has come. It returns after the client has heard what the
-// server said before.
+// relay sends a request to the server when its turn has come, and returns the result. Before it
+// returns, it waits until the client has got the notifications that came before the result.
 func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (result json.RawMessage, err error) {
 	if err := r.turn.await(ctx); err != nil {
 		return nil, err
@@ -150,7 +152,7 @@ func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (resul
 	return result, err
 }
 
-// begin lets in a call, see [tenant.begin].
+// begin admits a call of the client's present tenant, see [tenant.begin].
 func (u *upstream) begin(ctx context.Context) (t *tenant, bounded context.Context, stop func(), err error) {
 	if t, err = u.present(); err != nil {
 		return nil, nil, nil, err
@@ -161,15 +163,15 @@ func (u *upstream) begin(ctx context.Context) (t *tenant, bounded context.Contex
 	return t, bounded, stop, err
 }
 
-// awaitHeard waits until the client has heard what the server has said, or until ctx ends.
+// awaitHeard waits until the client has got all notifications that have come, or until ctx ends.
 func (u *upstream) awaitHeard(ctx context.Context) {
 	if u.events != nil {
 		u.events.awaitHeard(ctx)
 	}
 }
 
-// call has do use the session for the client. ctx of do has its options, and ends when the client
-// leaves.
+// call calls do with the client's session. The ctx of do has the client's options, and ends when
+// the client leaves.
 func (u *upstream) call(ctx context.Context, do func(context.Context, *host.Session) error) error {
 	t, ctx, stop, err := u.begin(ctx)
 	if err != nil {
@@ -180,7 +182,8 @@ func (u *upstream) call(ctx context.Context, do func(context.Context, *host.Sess
 	return do(host.WithOptions(ctx, t.options()), t.copy.session)
 }
 
-// setLevel has the client hear the log messages of the server from a level up.
+// setLevel sets the least severe level of the log messages that the client hears. It starts the
+// server if its era is not known.
 func (u *upstream) setLevel(ctx context.Context, level mcp.Level) error {
 	if _, err := u.era(ctx); err != nil {
 		return err
@@ -192,7 +195,8 @@ func (u *upstream) setLevel(ctx context.Context, level mcp.Level) error {
 	return t.setLevel(ctx, level)
 }
 
-// notify passes a notification on. One that cannot be delivered is lost, as on any connection.
+// notify sends a notification to the server. If that fails, the notification is lost without an
+// error.
 func (u *upstream) notify(ctx context.Context, method string, params json.RawMessage) {
 	t, err := u.present()
 	if err != nil || !t.mayNotify(method, params) {
@@ -205,8 +209,8 @@ func (u *upstream) notify(ctx context.Context, method string, params json.RawMes
 	t.copy.session.Notify(host.WithOptions(ctx, t.options()), method, given)
 }
 
-// close ends what the client has of the server: its calls and subscriptions, and the session if it
-// was the last that used it. Nothing of them is left when close returns.
+// close ends the client's calls and subscriptions at the server, and closes the session if no
+// other client uses it. It returns when all of them have ended.
 func (u *upstream) close() {
 	u.mu.Lock()
 	u.closed = true
@@ -221,8 +225,8 @@ func (u *upstream) close() {
 	}
 }
 
-// progress returns what passes the notifications of progress to a client, with the token that the
-// client has chosen. It is nil for a request without a token.
+// progress returns a function that sends a notification of progress to a client, with the
+// client's own token. It returns nil if token is nil.
 func progress(ctx context.Context, to clientChannel, token json.RawMessage) func(json.RawMessage) {
 	if token == nil {
 		return nil
@@ -234,7 +238,8 @@ func withToken(params, token json.RawMessage) json.RawMessage {
 	return edit(params, change{"progressToken", token}, change{"token", nil})
 }
 
-// clientError returns the error that a client gets for err: the server's own, or why there is none.
+// clientError returns the error that a client gets for err. An error of the server stays as it is.
+// Any other becomes an internal error whose text says whether the server may have acted.
 func (g *Gateway) clientError(err error) error {
 	var no *rpc.Error
 	if errors.As(err, &no) {
@@ -250,9 +255,8 @@ func (g *Gateway) clientError(err error) error {
 	return &rpc.Error{Code: mcp.CodeInternalError, Message: g.host.Redact(text)}
 }
 
-// checkOffered reports whether a client with these capabilities answers a request of a server, and if
-// not, with which error it is refused. It leaves methods that are not the protocol's own to the
-// client.
+// checkOffered returns an error if a client with these capabilities has not offered to answer a
+// server's request. It allows all methods that the protocol does not define.
 func checkOffered(capabilities json.RawMessage, method string, params json.RawMessage) error {
 	name := map[string]string{
 		mcp.MethodListRoots: "roots", mcp.MethodCreateMessage: "sampling", mcp.MethodElicit: "elicitation",
