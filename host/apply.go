@@ -13,11 +13,11 @@ import (
 )
 
 // Apply gives the host the servers and the plugin files of a configuration. It adds a new server
-// without connecting it, closes a server that is no longer there, and reloads a server whose
-// entry or plugin changed, see [Session.Reload]. Where only the transport changed, the new
+// without connecting it, closes a server that the configuration no longer has, and reloads a server
+// whose entry or plugin changed, see [Session.Reload]. If only the transport changed, the new
 // transport continues the session that the server keeps, if it can. All other servers keep their
-// connections and their calls in flight, even if their Ping, PingTimeout or IdleStop changed. So does
-// every session that was made by [Host.Add] or [Host.Connect].
+// connections and their calls in flight, even if their Ping, PingTimeout or IdleStop changed. So do
+// all sessions that [Host.Add] or [Host.Connect] has made.
 //
 // reconnect takes the place of [Config.Reconnect] for all sessions of the host. A wait that has
 // begun keeps its length.
@@ -27,7 +27,8 @@ import (
 // that changed are loaded again from the vault.
 //
 // A configuration that names a server twice is an error and changes nothing. Apply returns when
-// the connections that it ended are gone. Callbacks may call it.
+// the connections of closed servers are gone. It does not wait for those of reloaded servers.
+// Callbacks may call it.
 func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect config.Reconnect) error {
 	h.applying.Lock()
 	defer h.applying.Unlock()

@@ -106,9 +106,9 @@ func (a *Account) finish(f *run, o *result, err error) {
 	}
 }
 
-// Login asks the person to sign in, also if there are saved credentials. The provider
-// learns what the server wants from its last refusal of a request. No other method asks the
-// person. Concurrent logins share one flow and its error, and the person is asked with the values of the first one's context; when the last of them stops
+// Login asks the person to sign in, also if there are saved credentials. The provider learns what the
+// server wants from its last refusal of a request. No other method asks the person. Concurrent logins
+// share one flow, its error, and the values of the first caller's context. When the last of them stops
 // waiting, the question to the person ends.
 func (a *Account) Login(ctx context.Context) error {
 	if a.config.Person == nil {

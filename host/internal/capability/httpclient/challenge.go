@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// challenge passes a 401 or 403 to the credentials. Without an error the request must be sent
-// again.
+// challenge passes a 401 or 403 to the credentials. If it returns nil, the caller sends the
+// request again.
 func (c *transaction) challenge(ctx context.Context, resp *http.Response) error {
 	c.await(forBody)
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeld))
@@ -45,8 +45,9 @@ func (c *transaction) noteNonce(resp *http.Response) {
 	}
 }
 
-// refusal returns the error of a challenge that the credentials did not answer. It removes the credentials from the server's text, because some servers repeat what they
-// refuse and the error is logged.
+// refusal returns the error of a challenge that the credentials did not answer. It removes the credentials
+// from the server's text, because some servers repeat the credentials that they refuse, and the error is
+// logged.
 func (c *transaction) refusal(resp *http.Response, body []byte) *Refusal {
 	const most = 4 // challenges
 	var secrets redact.Set
