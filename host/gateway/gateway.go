@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
 )
 
@@ -85,6 +86,7 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	g := &Gateway{host: h, config: c, sealer: seal, parkTime: parkTime}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.copies.gateway = g
+	g.servers.snapshots, g.servers.renamedLists = make(map[string]*catalogue.Snapshot), make(map[listKey]*renamedList)
 	return g, nil
 }
 

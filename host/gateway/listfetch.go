@@ -120,7 +120,7 @@ func (a *aggregate) announceIfChanged(key listKey, l *listing) {
 	}
 	searched := l.kind == catalogue.Tools && a.searches
 	a.mu.Unlock()
-	if changed && !(searched && a.gateway.searches(a.items(l))) { // else the same three tools are listed
+	if changed && !(searched && a.gateway.searches(a.gateway.merged(l))) { // else the same three tools are listed
 		a.notifyListChanged(l)
 	}
 }

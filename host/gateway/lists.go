@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"strconv"
@@ -78,30 +77,34 @@ type serverCache struct {
 }
 
 // snapshot returns what is known of a server, from sessions of this run or from an earlier run. It
-// returns an empty snapshot if nothing is known.
+// returns an empty snapshot if nothing is known. The first call reads the disk.
 func (g *Gateway) snapshot(server string) *catalogue.Snapshot {
 	g.servers.mu.Lock()
+	known := g.servers.snapshots[server]
+	g.servers.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	found := g.readSnapshot(server)
+	g.servers.mu.Lock()
 	defer g.servers.mu.Unlock()
-	return g.snapshotLocked(server)
-}
-
-func (g *Gateway) snapshotLocked(server string) *catalogue.Snapshot {
-	if s := g.servers.snapshots[server]; s != nil {
-		return s
-	}
-	found := &catalogue.Snapshot{}
-	entry, _ := g.server(server)
-	if session, err := g.host.AddClient(entry, host.Client{}); err == nil { // only to read the snapshot: the server is not started
-		if s := session.Snapshot(); s != nil {
-			found = s
-		}
-		session.Close()
-	}
-	if g.servers.snapshots == nil {
-		g.servers.snapshots = make(map[string]*catalogue.Snapshot)
+	if known := g.servers.snapshots[server]; known != nil { // of a caller that was faster
+		return known
 	}
 	g.servers.snapshots[server] = found
 	return found
+}
+
+// readSnapshot returns what an earlier run has saved of a server.
+func (g *Gateway) readSnapshot(server string) *catalogue.Snapshot {
+	entry, _ := g.server(server)
+	if session, err := g.host.AddClient(entry, host.Client{}); err == nil { // only to read the snapshot: the server is not started
+		defer session.Close()
+		if s := session.Snapshot(); s != nil {
+			return s
+		}
+	}
+	return &catalogue.Snapshot{}
 }
 
 // mergeSnapshot adds to the cache the parts of s that are newer. s may be nil.
@@ -109,9 +112,10 @@ func (g *Gateway) mergeSnapshot(server string, s *catalogue.Snapshot) {
 	if s == nil {
 		return
 	}
+	g.snapshot(server) // is there from now on
 	g.servers.mu.Lock()
 	defer g.servers.mu.Unlock()
-	old := g.snapshotLocked(server)
+	old := g.servers.snapshots[server]
 	merged := &catalogue.Snapshot{Name: s.Name, Info: old.Info, Lists: make(map[catalogue.Kind]catalogue.List), Divided: cmp.Or(s.Divided, old.Divided)}
 	if s.Info.Era != "" {
 		merged.Info = s.Info
@@ -127,6 +131,9 @@ func (g *Gateway) mergeSnapshot(server string, s *catalogue.Snapshot) {
 
 // owners returns which servers list which resources. It uses the lists that are known.
 func (g *Gateway) owners() *owners {
+	for _, s := range g.config.Servers {
+		g.snapshot(s.Name) // is there from now on
+	}
 	g.servers.mu.Lock()
 	defer g.servers.mu.Unlock()
 	if g.servers.owners != nil {
@@ -134,7 +141,7 @@ func (g *Gateway) owners() *owners {
 	}
 	o := &owners{}
 	for _, s := range g.config.Servers {
-		lists := g.snapshotLocked(s.Name).Lists
+		lists := g.servers.snapshots[s.Name].Lists
 		for kind, name := range uriMembers {
 			for _, item := range elements(lists[kind].Items) {
 				if uri := text(item, name); uri != "" {
@@ -188,27 +195,31 @@ func (l *listing) fitting(item json.RawMessage) json.RawMessage {
 
 // renamedList is a list of one server with the names of the aggregate.
 type renamedList struct {
-	source json.RawMessage // the server's own list that it was made from
+	server string
+	source json.RawMessage   // the server's own list that it was made from
+	mark   [sha256.Size]byte // a hash of source
 	items  []json.RawMessage
+	size   int               // bytes of items
 	own    map[string]string // the server's own names, by the names of the aggregate
 }
 
 // renamedList returns a list with the names of the aggregate. It is empty if the list is not known.
 // Resources keep the server's own URIs.
 func (g *Gateway) renamedList(server string, l *listing) *renamedList {
+	g.snapshot(server) // is there from now on
 	g.servers.mu.Lock()
 	defer g.servers.mu.Unlock()
-	key, source := listKey{server, l.kind}, g.snapshotLocked(server).Lists[l.kind].Items
+	key, source := listKey{server, l.kind}, g.servers.snapshots[server].Lists[l.kind].Items
 	if r := g.servers.renamedLists[key]; r != nil && bytes.Equal(r.source, source) {
 		return r
 	}
-	r := &renamedList{source: source, own: make(map[string]string)}
+	r := &renamedList{server: server, source: source, mark: sha256.Sum256(source), own: make(map[string]string)}
 	for _, item := range elements(source) {
 		if item = l.fitting(item); item == nil {
 			continue
 		}
 		if l.noun == "" {
-			r.items = append(r.items, item)
+			r.add(item)
 			continue
 		}
 		own := text(item, "name")
@@ -218,13 +229,24 @@ func (g *Gateway) renamedList(server string, l *listing) *renamedList {
 		}
 		r.own[name] = own
 		about := edit(member(item, "_meta"), change{"wharf/server", quote(server)}, change{"wharf/" + l.noun, quote(own)})
-		r.items = append(r.items, edit(item, change{"name", quote(name)}, change{"_meta", about}))
-	}
-	if g.servers.renamedLists == nil {
-		g.servers.renamedLists = make(map[listKey]*renamedList)
+		r.add(edit(item, change{"name", quote(name)}, change{"_meta", about}))
 	}
 	g.servers.renamedLists[key] = r
 	return r
+}
+
+func (r *renamedList) add(item json.RawMessage) {
+	r.items = append(r.items, item)
+	r.size += len(item)
+}
+
+// merged returns a list of all servers, in their order, as far as it is known.
+func (g *Gateway) merged(l *listing) mergedList {
+	all := make(mergedList, len(g.config.Servers))
+	for i, s := range g.config.Servers {
+		all[i] = g.renamedList(s.Name, l)
+	}
+	return all
 }
 
 // lacksList reports whether a server may have a list that is not known.
@@ -246,22 +268,21 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 	if err := a.awaitLists(ctx, r, l); err != nil {
 		return nil, err
 	}
-	items, fresh := a.merged(l)
+	lists, fresh := a.lastLists(l)
 	if l.kind == catalogue.Tools {
-		searches := a.gateway.searches(items)
+		searches := a.gateway.searches(lists)
 		if searches {
-			items = searchTools
+			lists = searchTools
 		}
 		a.mu.Lock()
 		a.searches = searches
 		a.mu.Unlock()
 	}
-	at, end, next, err := page(items, text(r.params, "cursor"))
+	items, next, err := lists.page(a.gateway.owners(), l.kind, text(r.params, "cursor"))
 	if err != nil {
 		return nil, err
 	}
-	all := append([]byte{'['}, bytes.Join(items[at:end], []byte{','})...)
-	changes := []change{{string(l.kind), append(all, ']')}}
+	changes := []change{{string(l.kind), items}}
 	if next != "" {
 		changes = append(changes, change{"nextCursor", quote(next)})
 	}
@@ -291,63 +312,20 @@ func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) erro
 	return context.Cause(ctx)
 }
 
-// merged returns the elements of a list of all servers, in the order of the servers and of each
-// server's list, and how long they are fresh. It notes what the client has been told, so that
-// the client is told of later changes.
-func (a *aggregate) merged(l *listing) (items [][]byte, fresh time.Duration) {
+// lastLists returns a list of all servers, and how long it is fresh. It notes what the client has been
+// told, so that the client is told of later changes.
+func (a *aggregate) lastLists(l *listing) (all mergedList, fresh time.Duration) {
 	now := time.Now()
 	fresh = 24 * time.Hour
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.listedKinds[l.kind] = true
-	for _, s := range a.gateway.config.Servers {
-		a.lastListed[listKey{s.Name, l.kind}] = a.gateway.renamedList(s.Name, l).source
-		if list, listed := a.gateway.snapshot(s.Name).Lists[l.kind]; listed || a.lacksList(s.Name, l) {
+	all = a.gateway.merged(l)
+	for _, r := range all {
+		a.lastListed[listKey{r.server, l.kind}] = r.source
+		if list, listed := a.gateway.snapshot(r.server).Lists[l.kind]; listed || a.lacksList(r.server, l) {
 			fresh = max(0, min(fresh, list.Until.Sub(now)))
 		}
 	}
-	a.mu.Unlock()
-	return a.items(l), fresh
-}
-
-// items returns the known elements of a list of all servers, in the order of the servers.
-func (a *aggregate) items(l *listing) (items [][]byte) {
-	o := a.gateway.owners()
-	for _, s := range a.gateway.config.Servers {
-		for _, item := range a.gateway.renamedList(s.Name, l).items {
-			items = append(items, o.qualifyElement(s.Name, l.kind, item))
-		}
-	}
-	return items
-}
-
-// page returns the range of the elements on the page of a cursor, and the cursor of the next page.
-// A cursor is valid only for the list that it was made for.
-func page(items [][]byte, cursor string) (at, end int, next string, err error) {
-	total := 0
-	for _, item := range items {
-		total += len(item)
-	}
-	if cursor == "" && total <= maxPage {
-		return 0, len(items), "", nil
-	}
-	h := sha256.New()
-	for _, item := range items {
-		h.Write(item)
-		h.Write([]byte{','})
-	}
-	mark := "." + hex.EncodeToString(h.Sum(nil)[:8])
-	if cursor != "" {
-		first, ours := bytes.CutSuffix([]byte(cursor), []byte(mark))
-		if at, err = strconv.Atoi(string(first)); !ours || err != nil || at < 0 || at >= len(items) {
-			return 0, 0, "", invalidParams("params.cursor was not given out by this server, or its list has changed: begin again without it")
-		}
-	}
-	size := 0
-	for end = at; end < len(items) && (end == at || size+len(items[end]) <= maxPage); end++ {
-		size += len(items[end])
-	}
-	if end < len(items) {
-		next = strconv.Itoa(end) + mark
-	}
-	return at, end, next, nil
+	return all, fresh
 }

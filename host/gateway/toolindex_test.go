@@ -71,7 +71,7 @@ func TestSearchListsLittle(t *testing.T) {
 	for i := range 300 {
 		all += len(real[i%len(real)])
 	}
-	for _, tool := range searchTools {
+	for _, tool := range searchTools[0].items {
 		few += len(tool)
 		if !json.Valid(tool) {
 			t.Errorf("%s", tool)

@@ -38,19 +38,15 @@ const (
 )
 
 // searchTools are the three tools that are listed.
-var searchTools = [][]byte{
+var searchTools = mergedList{{items: []json.RawMessage{
 	[]byte(`{"name":"search_tools","title":"Search tools","description":"Finds tools of all servers by what they do. Search before you say that something cannot be done; then read a tool with describe_tool, and call it with call_tool.","inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"What the tool has to do, in a few words, such as: create an issue"},"limit":{"type":"integer","minimum":1,"maximum":20,"description":"How many tools to return; 5 if absent"}},"required":["query"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`),
 	[]byte(`{"name":"describe_tool","title":"Describe a tool","description":"Returns the whole definition of a tool that search_tools has found, with the schema of its arguments.","inputSchema":{"type":"object","properties":{"name":{"type":"string","description":"The name, as search_tools returned it"}},"required":["name"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`),
 	[]byte(`{"name":"call_tool","title":"Call a tool","description":"Calls a tool that search_tools has found, and returns its result.","inputSchema":{"type":"object","properties":{"name":{"type":"string","description":"The name, as search_tools returned it"},"arguments":{"type":"object","description":"The arguments, as describe_tool shows them"}},"required":["name"]}}`),
-}
+}}}
 
 // searches reports whether the aggregate lists searchTools in place of these tools.
-func (g *Gateway) searches(tools [][]byte) bool {
-	size := 0
-	for _, tool := range tools {
-		size += len(tool)
-	}
-	return g.config.Search == SearchOn || g.config.Search == SearchAuto && size > searchBytes
+func (g *Gateway) searches(tools mergedList) bool {
+	return g.config.Search == SearchOn || g.config.Search == SearchAuto && tools.size() > searchBytes
 }
 
 // callOfTools handles a call of one of the three tools. It returns the result or, for call_tool, the
@@ -134,7 +130,7 @@ func (a *aggregate) allTools(ctx context.Context, r *request) ([][]byte, error) 
 	if err := a.awaitLists(ctx, r, l); err != nil {
 		return nil, err
 	}
-	return a.items(l), nil
+	return a.gateway.merged(l).items(a.gateway.owners(), l.kind), nil
 }
 
 // toolResult returns the result of one of the three tools, with object as its structured content and
