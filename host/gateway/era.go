@@ -45,7 +45,7 @@ var empty = json.RawMessage("{}")
 func unsupportedVersion(requested json.RawMessage) *rpc.Error {
 	return &rpc.Error{
 		Code: mcp.CodeUnsupportedVersion, Message: "Unsupported protocol version",
-		Data: edit(nil, change{"supported", json.RawMessage(`["` + mcp.LatestModern + `"]`)}, change{"requested", requested}),
+		Data: edit(nil, change{"supported", supportedVersions}, change{"requested", requested}),
 	}
 }
 
@@ -70,6 +70,9 @@ var (
 	// taskMethods have the same names in both eras, but different meanings.
 	taskMethods = []string{mcp.MethodGetTask, mcp.MethodCancelTask}
 )
+
+// supportedVersions are the modern ones, as JSON.
+var supportedVersions = json.RawMessage(`["` + mcp.LatestModern + `"]`)
 
 // legacyVersions are the revisions in which legacy clients are served, oldest first.
 var legacyVersions = []string{mcp.Version20241105, mcp.Version20250326, mcp.Version20250618, mcp.Version20251125}

@@ -40,8 +40,6 @@ func discoverResult(initialized json.RawMessage) json.RawMessage {
 		change{"_meta", about})
 }
 
-var supportedVersions = json.RawMessage(`["` + mcp.LatestModern + `"]`)
-
 // withoutTasks returns capabilities without tasks, because the tasks of one era do not work in the
 // other.
 func withoutTasks(capabilities json.RawMessage) json.RawMessage {
