@@ -18,10 +18,10 @@ import (
 // uses. A backend is a client of the same era that reaches one server bare. So an aggregate only
 // translates names; its backends do the rest.
 type aggregate struct {
+	origin
 	gateway   *Gateway
 	era       mcp.Era
 	channel   clientChannel // for what belongs to no request
-	principal string        // who sends the requests
 	ctx       context.Context
 	cancel    context.CancelFunc
 	handshake *handshake // nil for a modern client
@@ -41,9 +41,9 @@ type aggregate struct {
 	inputDone        chan struct{} // closed when the client asks for nothing more
 }
 
-func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, channel clientChannel, principal string) *aggregate {
+func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, channel clientChannel, o origin) *aggregate {
 	a := &aggregate{
-		gateway: g, era: era, channel: channel, principal: principal, inputDone: make(chan struct{}),
+		gateway: g, era: era, channel: channel, origin: o, inputDone: make(chan struct{}),
 		backends: make(map[string]*backend), turns: make(map[string]*turns), fetches: make(map[listKey]*listFetch), lastListed: make(map[listKey]json.RawMessage), listedKinds: make(map[catalogue.Kind]bool),
 	}
 	a.ctx, a.cancel = context.WithCancel(ctx)

@@ -32,7 +32,7 @@ func (c *recordingChannel) notify(_ context.Context, method string, params json.
 
 // A list that changes while a stream is acknowledged is told after that.
 func TestAggregateStreamMissesNothing(t *testing.T) {
-	a := newAggregate(t.Context(), &Gateway{}, mcp.Modern, nil, "")
+	a := newAggregate(t.Context(), &Gateway{}, mcp.Modern, nil, origin{})
 	c := &recordingChannel{aggregate: a}
 	a.inputEnded()
 	r := &request{id: quote("s"), params: json.RawMessage(`{"notifications":{"toolsListChanged":true}}`), channel: c}

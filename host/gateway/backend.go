@@ -61,7 +61,7 @@ func (a *aggregate) backend(ctx context.Context, server string, params json.RawM
 // begin connects a backend. If that fails, the next request tries again.
 func (b *backend) begin(ctx context.Context) {
 	a := b.aggregate
-	b.client = a.gateway.newClient(a.ctx, a.era, backendChannel{b, a.channel}, a.principal, b.server.Name)
+	b.client = a.gateway.newClient(a.ctx, a.era, backendChannel{b, a.channel}, a.origin, b.server.Name)
 	switch c := b.client.(type) {
 	case *legacyClient:
 		c.subscriptions.lists = true // the backend subscribes to lists itself, see watch

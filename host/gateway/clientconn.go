@@ -60,24 +60,24 @@ type client interface {
 	leave()
 }
 
-// newClient returns a client of an era. Clients of one principal may share sessions. serverName names the
-// server that the client reaches bare. If it is "", the client reaches all servers as one.
-func (g *Gateway) newClient(ctx context.Context, era mcp.Era, channel clientChannel, principal, serverName string) client {
+// newClient returns a client of an era. serverName names the server that the client reaches bare. If it is
+// "", the client reaches all servers as one.
+func (g *Gateway) newClient(ctx context.Context, era mcp.Era, channel clientChannel, o origin, serverName string) client {
 	switch {
 	case serverName == "":
-		return newAggregate(ctx, g, era, channel, principal)
+		return newAggregate(ctx, g, era, channel, o)
 	case era == mcp.Legacy:
-		return newLegacyClient(ctx, g, channel, principal, serverName)
+		return newLegacyClient(ctx, g, channel, o, serverName)
 	}
-	return newModernClient(ctx, g, channel, principal, serverName)
+	return newModernClient(ctx, g, channel, o, serverName)
 }
 
 // clientConn is a client with a peer of its own: one on a stream, or a session over HTTP. Its first
 // request that is served decides its era.
 type clientConn struct {
+	origin
 	ctx        context.Context // ends with ServeConn
 	gateway    *Gateway
-	principal  string        // the principal that the client belongs to
 	serverName string        // the server that the client reaches bare; "" for all servers as one
 	ready      chan struct{} // closed when peer is set
 	peer       *rpc.Peer
@@ -90,8 +90,8 @@ type clientConn struct {
 	left   bool   // no client is made any more
 }
 
-func newClientConn(ctx context.Context, g *Gateway, principal, serverName string) *clientConn {
-	return &clientConn{ctx: ctx, gateway: g, principal: principal, serverName: serverName, ready: make(chan struct{})}
+func newClientConn(ctx context.Context, g *Gateway, o origin, serverName string) *clientConn {
+	return &clientConn{ctx: ctx, gateway: g, origin: o, serverName: serverName, ready: make(chan struct{})}
 }
 
 // setPeer says that messages can be sent from now on.
@@ -127,7 +127,7 @@ func (c *clientConn) Admit(in *rpc.Incoming) {
 	if c.client == nil && !c.left {
 		if era := eraOf(in.Method, in.Params); era != "" {
 			c.gateway.counts.addClient(era)
-			c.client = c.gateway.newClient(c.ctx, era, peerChannel{conn: c}, c.principal, c.serverName)
+			c.client = c.gateway.newClient(c.ctx, era, peerChannel{conn: c}, c.origin, c.serverName)
 		}
 	}
 	if c.client != nil && c.client.legacyHandshake() != nil && in.Method == mcp.MethodInitialize {

@@ -3,9 +3,11 @@ package gateway
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -15,6 +17,8 @@ import (
 // copies knows how many clients use a server.
 type copies struct {
 	gateway *Gateway
+
+	evicting sync.Mutex // see removeClients
 
 	mu      sync.Mutex
 	last    uint64                   // the newest number of a tenant
@@ -27,6 +31,17 @@ type copies struct {
 const streamPrincipal = "stream"
 
 func httpPrincipal(principal string) string { return "http:" + principal }
+
+// isOwner reports whether a principal is the user who runs the program.
+func isOwner(principal string) bool {
+	return principal == streamPrincipal || principal == httpPrincipal("")
+}
+
+// origin says which principal a client belongs to, and whether it can be ended to make room.
+type origin struct {
+	principal string
+	kept      *keptClient // nil for a client on a stream, which cannot be ended
+}
 
 // copyKey says which clients may share a copy: clients of one principal with the same capabilities.
 // The capabilities are part of the key because a server is told them once, and asks for nothing else.
@@ -45,19 +60,29 @@ const (
 )
 
 // join makes a client a tenant of a copy of its server: of a copy that it may share, or else of a new
-// one. It starts no server.
+// one. It starts no server. If the server has as many copies as it may have, join first ends the
+// clients of the copy that has been idle for the longest time.
 func (all *copies) join(u *upstream) (*tenant, error) {
+	for {
+		t, err := all.tryJoin(u)
+		var full *tooManyCopies
+		if !errors.As(err, &full) || !all.makeRoom(u, full.own) {
+			return t, err
+		}
+	}
+}
+
+// tryJoin is join without that. It returns a *tooManyCopies if no copy is free.
+func (all *copies) tryJoin(u *upstream) (*tenant, error) {
 	key := copyKey{u.principal, sha256.Sum256(u.capabilities)}
-	all.mu.Lock()
-	present := slices.Clone(all.servers[u.server.Name])
-	all.mu.Unlock()
-	for _, c := range present {
+	for _, c := range all.of(u.server.Name) {
 		c.checkTasks()
 	}
+	dividedBefore := sharesUntilDivided(&u.server) && all.gateway.snapshot(u.server.Name).Divided != ""
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.last++
-	shared := all.sharedLocked(&u.server)
+	shared := all.sharedLocked(&u.server, dividedBefore)
 	own, total := 0, 0
 	for _, c := range all.servers[u.server.Name] {
 		if shared {
@@ -73,7 +98,7 @@ func (all *copies) join(u *upstream) (*tenant, error) {
 		}
 	}
 	if most := mostCopies(&u.server); own >= most || total >= most*maxPrincipals {
-		return nil, tooManyCopies(&u.server, most, own >= most)
+		return nil, &tooManyCopies{u.server.Name, most, own >= most}
 	}
 	c, err := newServerCopy(all, u, key, shared)
 	if err != nil {
@@ -86,20 +111,76 @@ func (all *copies) join(u *upstream) (*tenant, error) {
 	return c.admit(u, key, all.last), nil
 }
 
-// sharedLocked reports whether clients of a server share copies of it. If the entry does not say, they
-// share a command, to avoid a process for each client, until the clients of that server are divided.
-// They do not share any other server: there a session costs this machine next to nothing. The caller
-// holds mu.
-func (all *copies) sharedLocked(s *host.Server) bool {
-	if cmp.Or(s.Share, config.ShareAuto) != config.ShareAuto {
+// of returns the copies of a server, oldest first.
+func (all *copies) of(server string) []*serverCopy {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return slices.Clone(all.servers[server])
+}
+
+// makeRoom ends the clients of the copy that has been idle for the longest time. If own is set, it looks
+// only at copies of the principal of u. It waits until the clients have ended. It returns false if all
+// copies are in use.
+func (all *copies) makeRoom(u *upstream, own bool) bool {
+	type idleCopy struct {
+		clients []*keptClient
+		since   time.Time
+	}
+	var idle []idleCopy
+	for _, c := range all.of(u.server.Name) {
+		if own && c.key.principal != u.principal || c.isDivided() {
+			continue
+		}
+		if clients, since := c.idle(); len(clients) > 0 && !slices.Contains(clients, u.kept) {
+			idle = append(idle, idleCopy{clients, since})
+		}
+	}
+	slices.SortStableFunc(idle, func(a, b idleCopy) int { return a.since.Compare(b.since) })
+	for _, c := range idle {
+		removed := all.removeClients(u, c.clients)
+		for _, kept := range removed {
+			kept.handler.end(kept)
+		}
+		if len(removed) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// removeClients removes those of the clients that are still idle, and returns them. The caller must end
+// them. It removes none if the client of u has been removed itself: two clients that wait for each
+// other's end would wait for ever.
+func (all *copies) removeClients(u *upstream, clients []*keptClient) (removed []*keptClient) {
+	all.evicting.Lock()
+	defer all.evicting.Unlock()
+	if u.kept != nil && u.kept.isEvicted() {
+		return nil
+	}
+	for _, kept := range clients {
+		if kept.handler.removeIfIdle(kept) {
+			removed = append(removed, kept)
+		}
+	}
+	return removed
+}
+
+// sharesUntilDivided reports whether clients of a server share copies of it until they are divided. They
+// do if the entry does not say and the server is a command, to avoid a process for each client. Any
+// other server costs this machine next to nothing for one session more.
+func sharesUntilDivided(s *host.Server) bool {
+	return cmp.Or(s.Share, config.ShareAuto) == config.ShareAuto && s.Command != ""
+}
+
+// sharedLocked reports whether clients of a server share copies of it. dividedBefore says that an earlier
+// run has divided them. The caller holds mu.
+func (all *copies) sharedLocked(s *host.Server, dividedBefore bool) bool {
+	if !sharesUntilDivided(s) {
 		return s.Share == config.ShareYes
 	}
-	if s.Command == "" {
-		return false
-	}
-	divided, asked := all.divided[s.Name]
-	if !asked {
-		divided = all.gateway.snapshot(s.Name).Divided != ""
+	divided, known := all.divided[s.Name]
+	if !known {
+		divided = dividedBefore
 		all.setDividedLocked(s.Name, divided)
 	}
 	return !divided
@@ -132,14 +213,18 @@ func mostCopies(s *host.Server) int {
 	return maxElsewhere
 }
 
-// tooManyCopies returns the error for a bound on copies. own says that the principal's own bound is
-// reached. Otherwise it is the bound on all principals, and the user may have to wait for other
-// people.
-func tooManyCopies(s *host.Server, most int, own bool) error {
-	if !own {
-		return fmt.Errorf("%s runs %d times for all users of this gateway, which is the most: write copies = %d in its entry in wharf.toml, or wait until others have left", s.Name, most*maxPrincipals, most+1)
+// tooManyCopies is the error for a bound on copies.
+type tooManyCopies struct {
+	server string
+	most   int
+	own    bool // the principal's own bound is reached, not that of all, for which others must leave
+}
+
+func (e *tooManyCopies) Error() string {
+	if !e.own {
+		return fmt.Sprintf("%s runs %d times for all users of this gateway, all in use, which is the most: write copies = %d in its entry in wharf.toml, or wait until others have left", e.server, e.most*maxPrincipals, e.most+1)
 	}
-	return fmt.Errorf("%s runs %d times for clients that cannot share it, which is the most: end one of them, or write copies = %d in its entry in wharf.toml", s.Name, most, most+1)
+	return fmt.Sprintf("%s runs %d times for clients that cannot share it, all in use, which is the most: end one of them, or write copies = %d in its entry in wharf.toml", e.server, e.most, e.most+1)
 }
 
 // remove removes a copy that no client uses any more.

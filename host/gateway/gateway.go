@@ -122,7 +122,7 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	if g.config.Bare {
 		serverName = g.config.Servers[0].Name
 	}
-	c := newClientConn(ctx, g, streamPrincipal, serverName)
+	c := newClientConn(ctx, g, origin{principal: streamPrincipal}, serverName)
 	defer c.leave()
 	a, err := g.host.Accept(ctx, connect.Accept{
 		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: c,

@@ -67,6 +67,7 @@ func (a *admission) release() {
 // keptClient is a client that is kept between its requests, until it has been idle for too long. mu of
 // the handler guards its fields.
 type keptClient struct {
+	handler        *handler
 	removeFromMaps func() // removes it from the maps of the handler; called once, with mu held
 	closeClient    func() // ends it; called once, after removeFromMaps
 	users          int    // the requests that use it
@@ -107,7 +108,7 @@ func (h *handler) addClient(c *keptClient) error {
 		return ErrClosed
 	}
 	g.clients.Add(1)
-	c.users = 1
+	c.handler, c.users = h, 1
 	c.timer = time.AfterFunc(h.idle, func() { h.evictIfIdle(c) })
 	c.timer.Stop()
 	return nil
@@ -150,12 +151,30 @@ func (h *handler) evict(c *keptClient) {
 
 // evictIfIdle ends a client unless a request uses it.
 func (h *handler) evictIfIdle(c *keptClient) {
-	h.mu.Lock()
-	removed := c.users == 0 && c.remove()
-	h.mu.Unlock()
-	if removed {
+	if h.removeIfIdle(c) {
 		h.end(c)
 	}
+}
+
+// removeIfIdle removes a client unless a request uses it. If it returns true, the caller must call end.
+func (h *handler) removeIfIdle(c *keptClient) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return c.users == 0 && c.remove()
+}
+
+// idle reports whether no request uses a client, and since when.
+func (c *keptClient) idle() (since time.Time, idle bool) {
+	c.handler.mu.Lock()
+	defer c.handler.mu.Unlock()
+	return c.idleSince, c.users == 0
+}
+
+// isEvicted reports whether a client has been removed.
+func (c *keptClient) isEvicted() bool {
+	c.handler.mu.Lock()
+	defer c.handler.mu.Unlock()
+	return c.evicted
 }
 
 // remove removes a client from the maps. It returns false if that was done before. The caller holds

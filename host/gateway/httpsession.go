@@ -21,7 +21,6 @@ import (
 // the last event that it got.
 type httpSession struct {
 	keptClient
-	handler               *handler
 	id                    string
 	principal, serverName string
 	conn                  *clientConn
@@ -71,7 +70,7 @@ func (h *handler) initialize(x *httpExchange, body []byte) {
 // openSession returns a new session that one request uses. If there can be none, it returns nil and
 // why.
 func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
-	s = &httpSession{handler: h, id: rand.Text(), principal: x.principal, serverName: x.serverName}
+	s = &httpSession{id: rand.Text(), principal: x.principal, serverName: x.serverName}
 	s.streams = map[uint32]*eventStream{0: {batchOpen: true, isSSE: true}}
 	s.keptClient.removeFromMaps, s.keptClient.closeClient = s.removeFromMaps, s.close
 	h.mu.Lock()
@@ -91,7 +90,7 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 		return nil, err.Error()
 	}
 	s.ctx, s.cancel = context.WithCancelCause(h.gateway.ctx)
-	s.conn = newClientConn(s.ctx, h.gateway, httpPrincipal(s.principal), s.serverName)
+	s.conn = newClientConn(s.ctx, h.gateway, origin{httpPrincipal(s.principal), &s.keptClient}, s.serverName)
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: sessionConn{s.conn, s}, Serving: true})
 	s.conn.setPeer(s.peer)
 	context.AfterFunc(s.ctx, func() { h.evict(&s.keptClient) })

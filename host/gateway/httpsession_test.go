@@ -18,8 +18,8 @@ import (
 // notification of the client is delivered.
 func newTestSession(t *testing.T, asking func(s *httpSession)) *httpSession {
 	t.Helper()
-	s := &httpSession{handler: &handler{usage: make(map[string]usage)}, streams: map[uint32]*eventStream{0: {batchOpen: true, isSSE: true}}}
-	s.conn = newClientConn(t.Context(), nil, "", "files")
+	s := &httpSession{keptClient: keptClient{handler: &handler{usage: make(map[string]usage)}}, streams: map[uint32]*eventStream{0: {batchOpen: true, isSSE: true}}}
+	s.conn = newClientConn(t.Context(), nil, origin{}, "files")
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: askingConn{sessionConn{s.conn, s}, asking}, Serving: true})
 	s.conn.setPeer(s.peer)
 	t.Cleanup(func() { s.peer.Close(nil) })

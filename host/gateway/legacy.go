@@ -14,9 +14,9 @@ import (
 
 // legacyClient is a client that begins with initialize.
 type legacyClient struct {
+	origin
 	gateway       *Gateway
 	channel       clientChannel // for what belongs to no request
-	principal     string        // the principal that the client belongs to
 	serverName    string        // the name of the server that it reaches
 	ctx           context.Context
 	cancel        context.CancelFunc
@@ -28,8 +28,8 @@ type legacyClient struct {
 	server       *upstream
 }
 
-func newLegacyClient(ctx context.Context, g *Gateway, channel clientChannel, principal, serverName string) *legacyClient {
-	c := &legacyClient{gateway: g, channel: channel, principal: principal, serverName: serverName, handshake: newHandshake()}
+func newLegacyClient(ctx context.Context, g *Gateway, channel clientChannel, o origin, serverName string) *legacyClient {
+	c := &legacyClient{gateway: g, channel: channel, origin: o, serverName: serverName, handshake: newHandshake()}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -122,7 +122,7 @@ func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *
 	}
 	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
 	server, _ := c.gateway.server(c.serverName)
-	if u, err = c.gateway.connect(c, c.principal, server, info, capabilities); err != nil {
+	if u, err = c.gateway.connect(c, c.origin, server, info, capabilities); err != nil {
 		return nil, nil, err
 	}
 	if result, err = c.initializeResultOf(ctx, u, text(params, "protocolVersion")); err != nil {

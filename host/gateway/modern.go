@@ -17,9 +17,9 @@ import (
 // modernClient is a client that says its revision in every request. All its requests to a server
 // go over one session, so a legacy server sees one client.
 type modernClient struct {
+	origin
 	gateway    *Gateway
 	channel    clientChannel // for what belongs to no request
-	principal  string        // who sends the requests
 	binding    string        // what a requestState of its parked calls is bound to
 	serverName string        // the server that the requests reach
 	ctx        context.Context
@@ -35,9 +35,9 @@ type modernClient struct {
 	offered json.RawMessage // the capabilities that a legacy server was told; set before server
 }
 
-func newModernClient(ctx context.Context, g *Gateway, channel clientChannel, principal, serverName string) *modernClient {
-	c := &modernClient{gateway: g, channel: channel, principal: principal, binding: principal, serverName: serverName}
-	if principal == streamPrincipal {
+func newModernClient(ctx context.Context, g *Gateway, channel clientChannel, o origin, serverName string) *modernClient {
+	c := &modernClient{gateway: g, channel: channel, origin: o, binding: o.principal, serverName: serverName}
+	if o.principal == streamPrincipal {
 		c.binding = rand.Text() // the client of a stream shares its parked calls with no other
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -60,7 +60,7 @@ func (c *modernClient) connect(m *modernMeta) (*upstream, error) {
 	}
 	c.offered = bytes.Clone(m.capabilities) // so that the rest of the request can be freed
 	server, _ := c.gateway.server(c.serverName)
-	u, err := c.gateway.connect(c, c.principal, server, bytes.Clone(m.info), c.offered)
+	u, err := c.gateway.connect(c, c.origin, server, bytes.Clone(m.info), c.offered)
 	c.server = u
 	return u, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -30,6 +31,7 @@ type serverCopy struct {
 	// no call may be about any of them, even one that has left.
 	mixed atomic.Bool
 
+	tasks   atomic.Bool // it may run one for a client, see idle
 	checked atomic.Bool // see checkTasks
 	divided atomic.Bool // no other client may join, and if there have been several tenants, each leaves for a copy of its own
 
@@ -83,6 +85,31 @@ func (c *serverCopy) admit(u *upstream, key copyKey, number uint64) *tenant {
 	c.joined++
 	c.mixed.Store(c.joined > 1)
 	return t
+}
+
+// idle returns the clients of a copy that is idle, and since when it is. It returns none if a client
+// has a request open or is on a stream, or if the server may run a task for one.
+func (c *serverCopy) idle() (clients []*keptClient, since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tasks.Load() {
+		return nil, since
+	}
+	for _, t := range c.tenants {
+		kept := t.upstream.kept
+		if kept == nil || t.busy > 0 {
+			return nil, since
+		}
+		last, idle := kept.idle()
+		if !idle {
+			return nil, since
+		}
+		clients = append(clients, kept)
+		if last.After(since) {
+			since = last
+		}
+	}
+	return clients, since
 }
 
 // isDivided reports whether tenants have to leave for copies of their own.

@@ -354,7 +354,7 @@ func TestCopiesAreBounded(t *testing.T) {
 	}
 	c := s.client()
 	c.send(initialize("1", legacy, `{}`))
-	c.want(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"files runs 2 times for clients that cannot share it, which is the most: end one of them, or write copies = 3 in its entry in wharf.toml"}}`)
+	c.want(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"files runs 2 times for clients that cannot share it, all in use, which is the most: end one of them, or write copies = 3 in its entry in wharf.toml"}}`)
 	last.conn.Close()
 	greeted := make(chan struct{})
 	go func() {

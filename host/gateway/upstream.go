@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,10 +16,10 @@ import (
 // upstream is the use of a server by one client: its tenant in a session, which other clients may
 // share, and its own subscriptions and events.
 type upstream struct {
+	origin
 	gateway      *Gateway
 	client       counterpart
 	server       host.Server
-	principal    string
 	info         json.RawMessage // of the client, as it sent them
 	capabilities json.RawMessage
 	ctx          context.Context // ends when the client leaves
@@ -45,8 +46,8 @@ type counterpart interface {
 
 // connect returns an upstream for a client, in a session that it may share or in one of its own.
 // info and capabilities are JSON objects as the client sent them. connect does not start the server.
-func (g *Gateway) connect(c counterpart, principal string, server host.Server, info, capabilities json.RawMessage) (*upstream, error) {
-	u := &upstream{gateway: g, client: c, server: server, principal: principal, info: info, capabilities: capabilities}
+func (g *Gateway) connect(c counterpart, o origin, server host.Server, info, capabilities json.RawMessage) (*upstream, error) {
+	u := &upstream{gateway: g, client: c, server: server, origin: o, info: info, capabilities: capabilities}
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
 	var err error
 	if u.tenant, err = g.copies.join(u); err != nil {
@@ -146,8 +147,11 @@ func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (resul
 	out.Method, out.Header, out.Placed = r.method, r.header, r.turn.pass
 	result, err = t.copy.session.Relay(host.WithOptions(ctx, t.options()), out)
 	u.awaitHeard(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		t.copy.remember(t, err)
+	case u.kept != nil && bytes.Contains(result, []byte(`"taskId"`)):
+		t.copy.tasks.Store(true)
 	}
 	return result, err
 }
