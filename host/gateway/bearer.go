@@ -19,8 +19,8 @@ const (
 )
 
 // Bearer returns a [Config].Principal that accepts requests with a bearer token, and the path of the
-// file that has the token. All clients that send the token are one principal. The file is in dir, and
-// only the user can read it. The first use makes it.
+// file that has the token. All clients that send the token are the user who runs the program. The file
+// is in dir, and only the user can read it. The first use makes it.
 func Bearer(dir string) (principal func(*http.Request) (string, error), file string, err error) {
 	folder := securedir.In(dir)
 	file = folder.Path(tokenFile)
@@ -34,7 +34,7 @@ func Bearer(dir string) (principal func(*http.Request) (string, error), file str
 		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(strings.TrimSpace(sent)), []byte(token)) != 1 {
 			return "", refused
 		}
-		return "bearer", nil
+		return "", nil
 	}, file, nil
 }
 

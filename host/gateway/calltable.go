@@ -158,12 +158,17 @@ func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall,
 	if m.token != nil {
 		out.Progress = func(params json.RawMessage) { t.progress(ctx, c, params) }
 	}
-	result, err := u.relay(ctx, r, out)
-	if err != nil {
-		return nil, t.client.gateway.eraError(err, r.method, era, mcp.Modern)
-	}
+	var result json.RawMessage
 	if era == mcp.Legacy {
-		result = toModernResult(r.method, result)
+		result, err = u.relay(ctx, r, out)
+	} else {
+		result, err = t.client.relayModern(ctx, u, r, out)
+	}
+	switch {
+	case err != nil:
+		return nil, t.client.gateway.eraError(err, r.method, era, mcp.Modern)
+	case era == mcp.Legacy:
+		return toModernResult(r.method, result), nil
 	}
 	return result, nil
 }

@@ -36,8 +36,19 @@ type Config struct {
 	Transport, Framing string
 
 	// Principal returns the name of the principal that sent a request. If it returns an
-	// error, the request is answered with 401. Two principals never share a session. If
-	// Principal is nil, all requests have the same principal.
+	// error, the request is answered with 401. The name "" is the user who runs the
+	// program; if Principal is nil, all requests come from that user.
+	//
+	// Two principals never share a session. Questions and answers, progress, log messages,
+	// parked calls and a requestState reach no other principal than the one whose request
+	// they belong to.
+	//
+	// A server sees all principals as one account, that of its entry. So principals share
+	// what it keeps for an account: its resources, and its tasks, for each that knows the id
+	// of one. They also share what the gateway knows of a server from any session or run:
+	// what it says of itself and, for clients that reach all servers as one, its lists. If
+	// the server lists different things for different clients, such a client gets the
+	// newest list of any client. A client that reaches a server bare gets its own list.
 	Principal func(*http.Request) (string, error)
 
 	// Hosts are further host names, without ports, by which clients may reach

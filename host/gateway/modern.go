@@ -94,7 +94,7 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	case era == mcp.Legacy:
 		return c.serveByLegacy(ctx, u, r, &m)
 	}
-	result, err := u.relay(ctx, r, host.Relay{
+	result, err := c.relayModern(ctx, u, r, host.Relay{
 		Params: r.params, ClientInfo: m.info, ClientCapabilities: m.capabilities, Progress: progress(ctx, r.channel, m.token),
 	})
 	if err != nil {
@@ -102,6 +102,31 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	}
 	if r.method == mcp.MethodDiscover {
 		return withSpokenVersions(result), nil
+	}
+	return result, nil
+}
+
+// relayModern passes a request on to a modern server. The server tells by the account whose a requestState
+// is, and sees all principals of a gateway as one account. So a principal with a name gets the state
+// sealed, and no other principal can use it. The user who runs the program gets it byte for byte.
+func (c *modernClient) relayModern(ctx context.Context, u *upstream, r *request, out host.Relay) (json.RawMessage, error) {
+	if isOwner(c.principal) {
+		return u.relay(ctx, r, out)
+	}
+	binding := bindingOf(c.principal, c.serverName, "", nil)
+	if sealed := member(out.Params, memberState); sealed != nil {
+		own, err := c.gateway.sealer.open(serverVersion, unquote(sealed), binding[:])
+		if err != nil {
+			return nil, invalidParams("%v", err)
+		}
+		out.Params = edit(out.Params, change{memberState, own})
+	}
+	result, err := u.relay(ctx, r, out)
+	if err != nil || !bytes.Contains(result, []byte(memberState)) {
+		return result, err
+	}
+	if own := member(result, memberState); own != nil {
+		result = edit(result, change{memberState, quote(c.gateway.sealer.close(serverVersion, own, binding[:]))})
 	}
 	return result, nil
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -18,7 +19,8 @@ import (
 
 // A modern client gets a requestState with each question, and sends it back with its answers
 // (2026-07-28/basic/patterns/mrtr). The state is sealed: a client can neither read nor change it.
-// Only the run of the program that sealed a state can open it.
+// Only the run of the program that sealed a state can open it. A sealed state names a parked call, or
+// has the state of a modern server in it, see [modernClient.relayModern].
 
 // stateSealer seals and opens states.
 type stateSealer struct {
@@ -56,7 +58,8 @@ var (
 	errUsedState    = errors.New("requestState was used before")
 	errBusyState    = errors.New("requestState: a request with it is being answered")
 	stateEncoding   = base64.RawURLEncoding.Strict()
-	stateVersion    = "w1."
+	stateVersion    = "w1." // of a state of our own
+	serverVersion   = "w2." // of one that a modern server has given out
 	stateBytes      = 8 + 4 + 8 + 32
 )
 
@@ -67,24 +70,38 @@ func (s *stateSealer) seal(st requestState) string {
 	plain = binary.BigEndian.AppendUint32(plain, st.round)
 	plain = binary.BigEndian.AppendUint64(plain, uint64(st.expires.Unix()))
 	plain = append(plain, st.binding[:]...)
-	sealed := s.aead.Seal(s.runID[:len(s.runID):len(s.runID)], nil, plain, s.runID[:])
-	return stateVersion + stateEncoding.EncodeToString(sealed)
+	return s.close(stateVersion, plain, nil)
+}
+
+// close seals plain, and returns the text of it. open needs the same version and binding.
+func (s *stateSealer) close(version string, plain, binding []byte) string {
+	id := s.runID[:len(s.runID):len(s.runID)]
+	return version + stateEncoding.EncodeToString(s.aead.Seal(id, nil, plain, append(id, binding...)))
+}
+
+// open returns what close has sealed with this version and binding.
+func (s *stateSealer) open(version, text string, binding []byte) (plain []byte, err error) {
+	encoded, ours := strings.CutPrefix(text, version)
+	sealed, err := stateEncoding.DecodeString(encoded)
+	id := s.runID[:len(s.runID):len(s.runID)]
+	if !ours || err != nil || len(sealed) < len(id)+s.aead.Overhead() {
+		return nil, errForeignState
+	}
+	if !bytes.HasPrefix(sealed, id) {
+		return nil, errOldState
+	}
+	if plain, err = s.aead.Open(nil, nil, sealed[len(id):], append(id, binding...)); err != nil {
+		return nil, errForeignState
+	}
+	return plain, nil
 }
 
 // unseal opens a state that a client sent. It returns an error if the state does not belong
 // to the request with this binding, or has expired.
 func (s *stateSealer) unseal(text string, binding [32]byte, now time.Time) (st requestState, err error) {
-	encoded, ours := strings.CutPrefix(text, stateVersion)
-	sealed, err := stateEncoding.DecodeString(encoded)
-	if !ours || err != nil || len(sealed) != len(s.runID)+stateBytes+s.aead.Overhead() {
-		return st, errForeignState
-	}
-	if [8]byte(sealed) != s.runID {
-		return st, errOldState
-	}
-	plain, err := s.aead.Open(nil, nil, sealed[len(s.runID):], s.runID[:])
+	plain, err := s.open(stateVersion, text, nil)
 	if err != nil {
-		return st, errForeignState
+		return st, err
 	}
 	st.call, st.round = binary.BigEndian.Uint64(plain), binary.BigEndian.Uint32(plain[8:])
 	st.expires = time.Unix(int64(binary.BigEndian.Uint64(plain[12:])), 0)
