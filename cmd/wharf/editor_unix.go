@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // parentCheck is how often the id of the parent is compared.
@@ -29,10 +31,31 @@ func awaitOrphaned(ctx context.Context) {
 }
 
 // standardStream returns stdin and stdout as a stream. Stdin is made non-blocking: else its Close
-// would not end a Read that waits.
+// would not end a Read that waits. So is stdout, to save a switch of goroutines for each message,
+// unless stderr leads to the same file: what other packages write to stderr has to block.
 func standardStream() (clientStream, error) {
 	if err := syscall.SetNonblock(syscall.Stdin, true); err != nil {
 		return clientStream{}, fmt.Errorf("stdin: %w", err)
 	}
-	return clientStream{os.NewFile(uintptr(syscall.Stdin), "stdin"), os.Stdout}, nil
+	s := clientStream{os.NewFile(uintptr(syscall.Stdin), "stdin"), os.Stdout}
+	if !isStream(os.Stdout) || sameFile(os.Stdout, os.Stderr) || syscall.SetNonblock(syscall.Stdout, true) != nil {
+		return s, nil
+	}
+	// A descriptor of its own, because os.Stdout keeps that it blocks.
+	if fd, err := unix.FcntlInt(uintptr(syscall.Stdout), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+		s.out = os.NewFile(uintptr(fd), "stdout")
+	}
+	return s, nil
+}
+
+// isStream reports whether a file is a pipe or a socket.
+func isStream(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+}
+
+func sameFile(a, b *os.File) bool {
+	one, err := a.Stat()
+	other, err2 := b.Stat()
+	return err == nil && err2 == nil && os.SameFile(one, other)
 }

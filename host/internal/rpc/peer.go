@@ -98,7 +98,7 @@ func NewPeer(c Config) *Peer {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p.serving.ctx, p.serving.cancel, p.sender.ctx = ctx, cancel, ctx
-	p.serving.most = maxServing
+	p.serving.most, p.serving.next = maxServing, make(chan *served)
 	p.serving.order, _ = c.Handler.(Admitter)
 	if c.Serving {
 		p.serving.most, p.sender.keepAll = maxServed, true

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,6 +84,43 @@ func TestRequestsWithoutAHandler(t *testing.T) {
 		serverAsks(`7`, "ping"), sends(`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"method not found"}}`),
 		delivers(0, `{"jsonrpc":"2.0","method":"x"}`, abi.VerdictNote),
 		counts(Counters{Requests: 1, Refused: 1, Notifications: 1}))
+}
+
+// A goroutine that has served a request serves the next one, with the stack that it has. So many as
+// maxWaiting wait for one.
+func TestGoroutinesServeAgain(t *testing.T) {
+	goroutines := make(map[string]bool)
+	h := &script{request: func(context.Context, *Incoming) (Appender, error) {
+		var stack [64]byte
+		name, _, _ := strings.Cut(string(stack[:runtime.Stack(stack[:], false)]), " [")
+		goroutines[name] = true
+		return raw(`{}`), nil
+	}}
+	play(t, Config{Handler: h},
+		serverAsks(`1`, "x"), sends(`{"jsonrpc":"2.0","id":1,"result":{}}`),
+		serverAsks(`2`, "x"), sends(`{"jsonrpc":"2.0","id":2,"result":{}}`),
+		does(func(s *scene) {
+			if len(goroutines) != 1 {
+				s.t.Errorf("%d goroutines served two requests, one after the other", len(goroutines))
+			}
+		}))
+
+	var leave chan struct{}
+	h.request = func(context.Context, *Incoming) (Appender, error) {
+		<-leave
+		return raw(`{}`), nil
+	}
+	steps := []step{does(func(*scene) { leave = make(chan struct{}) })} // a channel of the scene
+	for id := range 2 * maxWaiting {
+		steps = append(steps, serverAsks(strconv.Itoa(id), "x"))
+	}
+	play(t, Config{Handler: h}, append(steps, does(func(s *scene) {
+		close(leave)
+		synctest.Wait()
+		if n := s.peer.serving.waiting.Load(); n != maxWaiting {
+			s.t.Errorf("%d goroutines wait for the next request", n)
+		}
+	}))...)
 }
 
 // TestServerTakesBack: a request that the server cancels ends its context and

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
@@ -87,28 +89,43 @@ func (a *Accepted) serve(h *Duplex) {
 	<-read
 }
 
-// ends returns the two sides of the stream. Sockets are read and written without another goroutine.
+// FilePair is a stream that consists of two files, as the standard streams of a process. Its CloseWrite
+// closes out.
+type FilePair interface {
+	Files() (in, out *os.File)
+}
+
+// ends returns the two sides of the stream. Sockets, and files that the runtime polls, are read and
+// written without another goroutine.
 func (a *Accepted) ends() (io.Reader, Output, error) {
-	var c halfConn
+	shut := func() error { return nil }
+	if half, ok := a.Stream.(interface{ CloseWrite() error }); ok {
+		shut = half.CloseWrite
+	}
+	var from, to FDConn
 	switch s := a.Stream.(type) {
 	case *net.UnixConn:
-		c = s
+		from, to = s, s
 	case *net.TCPConn:
-		c = s
-	default:
-		shut := func() error { return nil }
-		if half, ok := s.(interface{ CloseWrite() error }); ok {
-			shut = half.CloseWrite
+		from, to = s, s
+	case FilePair:
+		if in, out := s.Files(); polled(in) && polled(out) {
+			from, to = in, out
 		}
-		return s, NewBlockingOutput(s, shut, s.Close), nil
 	}
-	in, err := NewReader(c)
+	if from == nil {
+		return a.Stream, NewBlockingOutput(a.Stream, shut, a.Stream.Close), nil
+	}
+	in, err := NewReader(from)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := NewFDOutput(c, c.CloseWrite, c.Close)
+	out, err := NewFDOutput(to, shut, a.Stream.Close)
 	return in, out, err
 }
+
+// polled reports whether the runtime waits for a file without a thread.
+func polled(f *os.File) bool { return f.SetDeadline(time.Time{}) == nil }
 
 // read passes on what the client sends. A line break is put behind a last line that has none: the
 // guest does not hear of the end, and would wait for it.

@@ -1,10 +1,14 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"os"
+	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -81,6 +85,45 @@ func TestAcceptedWaitsForRoom(t *testing.T) {
 		t.Errorf("%d bytes were read, %v", n, err)
 	}
 	if len(r.Bytes)+len(ended) > 0 {
+		t.Errorf("the guest got %q", r.Bytes)
+	}
+}
+
+// files is a stream of two pipes.
+type files struct{ in, out *os.File }
+
+func (f files) Read(p []byte) (int, error)  { return f.in.Read(p) }
+func (f files) Write(p []byte) (int, error) { return f.out.Write(p) }
+func (f files) Files() (in, out *os.File)   { return f.in, f.out }
+func (f files) CloseWrite() error           { return f.out.Close() }
+func (f files) Close() error                { f.out.Close(); return f.in.Close() }
+
+// A client on two pipes gets more than a pipe holds, without a goroutine that writes while it reads
+// on, and the end after the last byte.
+func TestAcceptedFiles(t *testing.T) {
+	in, toHost, err := os.Pipe()
+	fromHost, out, err2 := os.Pipe()
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	ended := make(chan bool, 1)
+	a := &Accepted{As: abi.OpenStream, Name: "editor", Stream: files{in, out}, AwaitRoom: always, InputEnded: func() { ended <- true }}
+	if _, to, err := a.ends(); err != nil || runtime.GOOS == "linux" && reflect.TypeOf(to) != reflect.TypeFor[*FDOutput]() {
+		t.Errorf("%T, %v", to, err)
+	}
+	r := captest.NewRecorder()
+	s := captest.Open(t, captest.NewTable(t, captest.Patient(capability.Grant{Name: "main", To: a})), abi.OpenStream, r)
+	io.WriteString(toHost, "one\n")
+	toHost.Close()
+	<-ended
+	long := bytes.Repeat([]byte("0123456789abcdef"), 3<<16)
+	s.Write(long, false)
+	s.Flush()
+	s.Close()
+	if got, err := io.ReadAll(fromHost); !bytes.Equal(got, long) || err != nil {
+		t.Errorf("the client got %d bytes, %v", len(got), err)
+	}
+	if string(r.Bytes) != "one\n" {
 		t.Errorf("the guest got %q", r.Bytes)
 	}
 }
