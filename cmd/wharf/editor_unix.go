@@ -8,8 +8,6 @@ import (
 	"os"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // parentCheck is how often the id of the parent is compared.
@@ -42,7 +40,10 @@ func standardStream() (clientStream, error) {
 		return s, nil
 	}
 	// A descriptor of its own, because os.Stdout keeps that it blocks.
-	if fd, err := unix.FcntlInt(uintptr(syscall.Stdout), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+	syscall.ForkLock.RLock() // so that no child inherits it
+	defer syscall.ForkLock.RUnlock()
+	if fd, err := syscall.Dup(syscall.Stdout); err == nil {
+		syscall.CloseOnExec(fd)
 		s.out = os.NewFile(uintptr(fd), "stdout")
 	}
 	return s, nil
