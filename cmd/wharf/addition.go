@@ -18,8 +18,8 @@ type addition struct {
 	cautions []string // of the registry's option
 }
 
-// additionSummary returns what the person is shown before an entry is written, and the question to
-// them. If the entry replaces another, that one is shown too.
+// additionSummary returns the text that the person sees before an entry is written, and the
+// question to them. If the entry replaces another, the text shows that one too.
 func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree string, err error) {
 	s := add.server
 	rows, err := a.entryRows(s)
@@ -54,7 +54,7 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 
 // writeAddition writes the secrets of an entry into the vault, and the configuration with the
 // entry. again is as for writeOwn. If the entry replaces another, the bundles and secrets of that
-// one are removed. The returned state is that of [changed].
+// one are removed. state is the state for [changed].
 func (a *app) writeAddition(ctx context.Context, f *tomledit.File, add *addition, text []byte, again func() ([]byte, error)) (state string, err error) {
 	before, replaces := among(f.Read.Servers, add.server.Name)
 	undo, err := a.storeInputs(ctx, add.inputs)

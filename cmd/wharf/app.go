@@ -49,13 +49,13 @@ func (a *app) hurried() context.Context {
 	return a.interrupt.Hurried()
 }
 
-// kept is a session of a shell. It outlives each command that uses it.
+// kept is the session of a shell. It lasts longer than each command that uses it.
 type kept struct {
 	app     *app // of the shell, which hears the events of the host
 	host    *host.Host
 	session *host.Session
 	entry   host.Server
-	note    func() // tells of a new connection, before the answer that came over it is printed
+	note    func() // reports a new connection, before the answer that came over it is printed
 }
 
 // printList prints a list: a table for people, else JSON.

@@ -69,7 +69,8 @@ func newCall(a *app) *cobra.Command {
 	return cmd
 }
 
-// runCall reads the whole command line before it starts a server.
+// runCall runs `wharf call`. It reads the whole command line before it starts a server, so that a
+// mistake starts nothing.
 func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	ctx := cmd.Context()
 	server, words, err := a.target(cmd, argv)

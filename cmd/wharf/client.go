@@ -57,7 +57,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch name := a.nameBehind(); name { // of which servers have few
+	switch name := a.nameBehind(); name { // only few of these are flags of servers
 	case "--timeout", "--json", "--output", "-o", "--no-validate":
 		a.Warn("%s comes after --, so it is for %s; %s", name, plain.Word(server.Name), a.lineBefore())
 	}
@@ -113,8 +113,8 @@ func (e *signInNeeded) Error() string {
 
 func (e *signInNeeded) Unwrap() error { return e.err }
 
-// logAfter is the time after which a server that still starts has its stderr shown: it may say
-// there what it waits for.
+// logAfter is how long a server may start before its stderr is shown: the server may say there
+// what it waits for.
 const logAfter = 5 * time.Second
 
 // withTimeout gives an entry the timeout of the flag, which overrides its own. The
@@ -167,16 +167,17 @@ func (c *client) close() {
 	c.host.Close()
 }
 
-// awaitEvents returns when all that the server has said so far is printed. Its log and its
-// warnings come beside the result, and could be printed after it otherwise.
+// awaitEvents waits until the events that have come from the server so far are printed.
+// Without that, a log message or a warning from before the result could be printed after
+// it.
 func (c *client) awaitEvents() {
 	ctx, cancel := context.WithTimeout(c.app.hurried(), lastWords)
 	defer cancel()
 	c.host.AwaitEvents(ctx)
 }
 
-// lastWords is how long the command goes on printing what a server has said, before it prints the
-// result or ends. A whole queue takes less, unless the reader of a pipe is slow.
+// lastWords bounds awaitEvents. A full queue is printed in less time, unless the reader of a pipe
+// is slow.
 const lastWords = 2 * time.Second
 
 // cancelGrace is how long a server may take to notice a cancellation.
@@ -209,9 +210,9 @@ func (c *client) tools(ctx context.Context) ([]mcp.Tool, error) {
 	return tools, c.ended(err)
 }
 
-// withServer is what most commands do: it finds the server that the command line is
-// about, connects, calls use with the words that are left, and closes the session.
-// check checks the number of those words.
+// withServer returns a command that uses one server. The command finds the server that the
+// command line is about, connects, calls use with the words that are left, and closes the
+// session. check checks the number of those words.
 func (a *app) withServer(check cobra.PositionalArgs, use func(ctx context.Context, c *client, words []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		server, words, err := a.target(cmd, args)

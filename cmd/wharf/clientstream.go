@@ -19,7 +19,7 @@ func (s clientStream) CloseWrite() error {
 	return s.out.Close()
 }
 
-// Close may follow a CloseWrite.
+// Close closes both directions. It may be called after CloseWrite.
 func (s clientStream) Close() error {
 	s.CloseWrite()
 	letBlock(s.in)

@@ -11,7 +11,7 @@ import (
 // is gone, and ends the program.
 type configWatcher struct {
 	hangup chan struct{}
-	ignore func()       // leaves a SIGHUP to the program again
+	ignore func()       // ends the handling of SIGHUP as a change
 	files  *watch.Files // nil: they cannot be followed
 	warn   func(format string, args ...any)
 }

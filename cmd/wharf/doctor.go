@@ -222,8 +222,8 @@ var runsFirst = map[string][]string{
 	"node": {".js", ".mjs", ".cjs"}, "bun": {".ts", ".js"}, "python": {".py"}, "python3": {".py"}, "ruby": {".rb"}, "sh": {".sh"}, "bash": {".sh"},
 }
 
-// scriptOf returns the file that an entry has an interpreter run, or "" if none is certain. A
-// relative path counts from the folder in which the process starts.
+// scriptOf returns the script that the interpreter of an entry runs, or "" if that is not
+// certain. A relative path counts from the folder in which the process starts.
 func scriptOf(server host.Server) string {
 	endings := runsFirst[strings.TrimSuffix(filepath.Base(server.Command), ".exe")]
 	if len(server.Args) == 0 || strings.HasPrefix(server.Args[0], "-") || !slices.Contains(endings, filepath.Ext(server.Args[0])) {

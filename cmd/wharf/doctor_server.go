@@ -38,7 +38,8 @@ const (
 	stepSkipped = "not reached"
 )
 
-// The steps. Those between the plugin and the framing are of processes, or of addresses.
+// The steps. Each step between the plugin and the framing is for a process only, or for an address
+// only.
 const (
 	stepEntry        = "entry"        // it is found, and its variables are set
 	stepApproval     = "approval"     // of a server that came with a project
@@ -83,8 +84,8 @@ type diagnosis struct {
 	err     error // why it ended; nil for a server that is well
 }
 
-// diagnose connects to a server as every command does, and lists its tools. It has the person sign
-// in to nothing: that a sign-in is needed is a finding.
+// diagnose connects to a server as every command does, and lists its tools. It does not ask the
+// person to sign in: the need for a sign-in is a finding.
 func (a *app) diagnose(ctx context.Context, server host.Server) *diagnosis {
 	d := &diagnosis{server: server}
 	var log traceLog
@@ -147,7 +148,7 @@ func (d *diagnosis) answer() *trace.Record {
 	})
 }
 
-// noise returns the first thing from the server that is no message, or nil.
+// noise returns the first record from the server that is not a valid message, or nil.
 func (d *diagnosis) noise() *trace.Record {
 	return d.saw(func(r *trace.Record) bool { return r.Kind == trace.Malformed })
 }

@@ -56,18 +56,18 @@ func (a *app) hearLog(e host.Event) {
 	a.Print(line)
 }
 
-// tellEvent prints what a server says of its own accord while a shell is open.
+// tellEvent prints a notification of a server for the person at an open shell.
 func (a *app) tellEvent(e host.Event) {
 	if text := eventText(e); text != "" {
 		a.Tell(term.Bold, plain.Line(e.Server)+":", plain.Clip(plain.Line(a.redacted(text)), mostOfEvent), "")
 	}
 }
 
-// mostOfEvent is how much is shown in a shell of what a server says, in letters.
+// mostOfEvent is how many letters of a notification a shell shows.
 const mostOfEvent = 400
 
-// eventText returns what a notification says to a person at a shell. It returns "" for a
-// notification that is not for people.
+// eventText returns the text of a notification for a person at a shell. It returns "" for
+// a notification that is not for people.
 func eventText(e host.Event) string {
 	switch e.Method {
 	case "", mcp.NotificationProgress, mcp.NotificationCancelled, mcp.NotificationAcknowledged, mcp.NotificationElicitationComplete,

@@ -81,7 +81,8 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	return h, nil
 }
 
-// catalogueDir is where hosts keep what servers have listed; "" is nowhere.
+// catalogueDir returns the folder in which hosts keep the lists of servers, or "" if there is no
+// cache folder.
 func catalogueDir() string {
 	dir, err := host.DefaultCacheDir()
 	if err != nil {

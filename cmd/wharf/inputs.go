@@ -105,7 +105,8 @@ func (a *app) completeInputs(ctx context.Context, n *inputs, wanted []registry.I
 	return nil
 }
 
-// askInput asks for one input, and again until the answer fits.
+// askInput asks the person for one input, and asks again until the answer is valid. For a repeated
+// input it asks until the person leaves the line empty.
 func (a *app) askInput(ctx context.Context, n *inputs, in registry.Input, number, of int) error {
 	above := "\n" + a.Own("%d/%d: %s is needed.", number, of, cleantext.Visible(in.Of))
 	for _, text := range []string{in.Description, in.Placeholder, strings.Join(in.Choices, ", ")} {

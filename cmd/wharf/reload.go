@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/watch"
 )
 
-// watchConfig begins to watch the configuration. The caller calls run, which also ends
-// it.
+// watchConfig begins to watch the configuration. The caller must call run, which also ends
+// the watching.
 func (a *app) watchConfig() *configWatcher {
 	w := &configWatcher{hangup: make(chan struct{}, 1), ignore: func() {}, warn: a.Warn}
 	a.watcher = w

@@ -33,7 +33,7 @@ always a string, key:=JSON is any other value, and nothing is checked.`,
 	return cmd
 }
 
-// methods are those that a server may know.
+// methods are the methods of the protocol that a server may know, for completion.
 var methods = []string{
 	mcp.MethodListTools, mcp.MethodCallTool, mcp.MethodListPrompts, mcp.MethodGetPrompt, mcp.MethodListResources, mcp.MethodListTemplates,
 	mcp.MethodReadResource, mcp.MethodComplete, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodListTasks,

@@ -86,5 +86,5 @@ func about(description, title string) string {
 	return plain.Clip(plain.Line(text), aboutLetters)
 }
 
-// aboutLetters is what is shown of a description in a list: three lines of a terminal.
+// aboutLetters is how many letters of a description a list shows: three lines of a terminal.
 const aboutLetters = 220

@@ -25,7 +25,7 @@ import (
 // maxClients is how many clients the socket serves at once.
 const maxClients = 64
 
-// addresses are where clients reach the servers; "" is nowhere.
+// addresses are the addresses to serve clients at; "" means that there is none of that kind.
 type addresses struct{ http, socket string }
 
 func newServe(a *app) *cobra.Command {
@@ -228,7 +228,7 @@ func (at addresses) listen(ctx context.Context) (l listener.Set, err error) {
 	return l, nil
 }
 
-// tellMetrics tells a person what was served.
+// tellMetrics prints the counts of a gateway that has ended, if a person reads stderr.
 func (a *app) tellMetrics(m gateway.Metrics) {
 	if !a.forPeople() || a.Quiet {
 		return
@@ -246,7 +246,7 @@ type served struct {
 	Socket string `json:"socket,omitempty"`
 }
 
-// tellServed prints where clients reach what.
+// tellServed prints the address of each server that clients can reach.
 func (a *app) tellServed(l listener.Set, file string, servers []host.Server) error {
 	const all = "(all as one)"
 	var list []served

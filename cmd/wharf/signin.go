@@ -127,7 +127,7 @@ func (a *app) askText(ctx context.Context, q signin.Question) (string, error) {
 	return text, err
 }
 
-// refusesSaved returns the sentence that a server refuses what was saved of a sign-in to it.
+// refusesSaved returns a sentence that says that a server refuses the saved sign-in.
 func refusesSaved(server string) string {
 	return plain.Name(server, plain.NameColumns) + " refuses the API key or token that is saved for it."
 }

@@ -82,9 +82,9 @@ func (a *app) writeProperties(out *strings.Builder, heading string, schema *args
 	}
 }
 
-// writeMembers writes the members of an object: that which the last property of path may be, or
-// which its items may be. It counts them in members. A property that refers to the definition of
-// another one on the path has the same members, which are not repeated.
+// writeMembers writes the members of the object that the last property of path has as its value,
+// or as the items of its value. It counts them in members. A property that refers to the
+// definition of another one on the path has the same members, which are not repeated.
 func (a *app) writeMembers(out *strings.Builder, schema *args.Schema, path []args.Property, indent int, members *int) {
 	p := path[len(path)-1]
 	forms := schema.Forms(p)

@@ -75,10 +75,10 @@ func (c *client) listTools(ctx context.Context, search string) error {
 // noneFound is printed if --search finds no tool.
 const noneFound = "no tool has all of these words in its name or description"
 
-// mostInstructions is how much is shown of what a server says of its use, in bytes.
+// mostInstructions is how many bytes of a server's instructions are shown.
 const mostInstructions = 8 << 10
 
-// clipped returns the beginning of text, and how much of it is missing.
+// clipped returns text up to mostInstructions, and below it how many bytes are missing.
 func clipped(text string) string {
 	shown := plain.CutBytes(text, mostInstructions)
 	if more := len(text) - len(shown); more > 0 {

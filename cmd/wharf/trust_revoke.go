@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// runTrustRevoke also works for projects that no longer exist: a path selects the
-// decisions about it.
+// runTrustRevoke removes decisions. It also works for a project that no longer exists: a
+// path selects the decisions about it.
 func (a *app) runTrustRevoke(ctx context.Context, t *trust.Store, args []string) error {
 	word := args[0]
 	here, err := filepath.Abs(".")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The values of the key auth that have a meaning of their own.
+// The values of the key auth that this package treats in a way of its own.
 const (
 	AuthNone = "none"  // requests go as they are, and a 401 is an error
 	oauth    = "oauth" // what a table without a provider means

@@ -17,7 +17,7 @@ var (
 	protocols = []string{"auto", "legacy", modern}
 	shares    = []string{ShareAuto, ShareYes, ShareClient}
 
-	// strategies are the texts that the key strategy may have. mcp-remote made them known.
+	// strategies are the texts that the key strategy may have. mcp-remote introduced them.
 	strategies = []string{"http-first", "sse-first", "http-only", "sse-only"}
 )
 

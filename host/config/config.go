@@ -40,7 +40,7 @@ type File struct {
 	Plugins map[string]Plugin
 
 	Reconnect  Reconnect     // when a server that failed is tried again
-	MaxTimeout time.Duration // of a request that tells its progress; 0 is the host's default, below zero is none
+	MaxTimeout time.Duration // of a request that reports its progress; 0 is the host's default, below zero is none
 
 	Warnings []string         // for people; a line each, with file and line number
 	LeftOut  map[string]error // what is wrong with entries that are not among Servers, by their names
@@ -84,10 +84,10 @@ type Server struct {
 
 	Timeout      time.Duration     // of a request; 0 is the host's default, below zero is none
 	StartTimeout time.Duration     // until it is ready for requests; as Timeout
-	MaxTimeout   time.Duration     // of a request that tells its progress, in all; as Timeout
-	Ping         time.Duration     // how long it may be silent before it is asked for a sign of life; as Timeout
-	PingTimeout  time.Duration     // of the answer to that; 0 is the host's default
-	IdleStop     time.Duration     // after how long without a request a process may be ended; 0 is by its use, below zero is never
+	MaxTimeout   time.Duration     // of a request that reports its progress, in all; as Timeout
+	Ping         time.Duration     // how long it may be silent before it gets a ping; as Timeout
+	PingTimeout  time.Duration     // of the answer to a ping; 0 is the host's default
+	IdleStop     time.Duration     // how long a process may be unused before it is ended; 0 lets the host decide by its use, below zero is never
 	MessageCap   int               // bytes of the longest inbound message; 0 is the host's default
 	Framing      string            // "ndjson", "content-length", "auto"; "" is the plugin's default
 	Protocol     string            // "auto", "legacy", "2026-07-28"; "" is auto
@@ -100,9 +100,9 @@ type Server struct {
 	// lists, are always sent once more.
 	Resend bool
 
-	// Share says whether clients of a gateway have one session with the server: [ShareAuto],
-	// [ShareYes] or [ShareClient]; "" is ShareAuto. Copies is how many sessions those of one user
-	// may have with it at once; 0 is the gateway's default.
+	// Share says whether clients of a gateway share one session with the server: [ShareAuto],
+	// [ShareYes] or [ShareClient]; "" is ShareAuto. Copies is how many sessions the clients
+	// of one user may have with the server at once; 0 is the gateway's default.
 	Share  string
 	Copies int
 
@@ -116,8 +116,9 @@ type Server struct {
 	EnabledTools  []string
 	DisabledTools []string
 
-	// Sampler is a program with its arguments that answers for a model where the server
-	// asks for one. It is for the program that has the host: see Client.Sample of that.
+	// Sampler is a program with its arguments. It answers in place of a model if the
+	// server asks for one. The host does not run it: the program that uses the host does,
+	// in host.Client.Sample.
 	Sampler []string
 
 	// Project is the origin of an entry that the user did not write; nil is an entry of their

@@ -53,8 +53,8 @@ type Discovery struct {
 	skipped int // files that would have been too many bytes
 }
 
-// errSkipped says that a file was not read because the files before it have used up the bytes for
-// all.
+// errSkipped says that a file was not read, because the files before it have as many bytes as all
+// may have together.
 var errSkipped = errors.New("too much was read before")
 
 // Discover reads the project files that concern a working folder: those in the folder and, if it

@@ -220,7 +220,8 @@ func (e *entry) list(key string) []string {
 	return texts
 }
 
-// listInList is what YAML makes of two dashes.
+// listInList is a kind of value for an error, with its remedy: YAML makes a list in a list of two
+// dashes.
 const listInList = "a list in the list; leave one dash out, or write the text in quotes"
 
 // texts reads a table of texts. It also takes numbers, true and false, which have only one form

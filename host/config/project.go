@@ -38,8 +38,8 @@ func (s Server) Release(names []string, lookup func(string) (string, bool)) (Ser
 	return out, err
 }
 
-// Claim returns the project's entry from which [Server.Release] made s. released is false if s was
-// not made so.
+// Claim returns the project's entry from which [Server.Release] made s. released is false if
+// Release has not made s.
 func (s Server) Claim() (claim Server, released bool) {
 	if s.claim == nil {
 		return Server{}, false

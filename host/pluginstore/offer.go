@@ -144,7 +144,7 @@ func (s *Store) Update(ctx context.Context, name string, r Request) (*Offer, err
 	return o, s.compare(o)
 }
 
-// Install installs what was offered. The caller has the user's consent.
+// Install installs the plugin of an offer. The user must have agreed to it.
 func (s *Store) Install(ctx context.Context, o *Offer) error {
 	if o.Was != nil {
 		return s.replace(ctx, *o.Was, o.Plugin, o.binary)

@@ -74,8 +74,9 @@ func (f *flow) fetch(ctx context.Context, a *step.Action) (*step.Event, error) {
 	}
 }
 
-// lacksNonce reads the answer of a token endpoint (section 8), or of any other
-// that is protected (section 9).
+// lacksNonce reports whether an answer refuses a request only because it lacked a nonce:
+// an answer of a token endpoint (RFC 9449, section 8) or of a protected resource (section
+// 9).
 func lacksNonce(answer *egress.FetchResponse) bool {
 	var said struct{ Error string }
 	return answer.Status == 400 && json.Unmarshal(answer.Body, &said) == nil && said.Error == noNonce ||

@@ -158,9 +158,9 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Usage says how much a table uses at a moment of what [Limits] bound.
+// Usage is how much a table uses, at one moment, of the things that [Limits] bound.
 type Usage struct {
-	Handles     int   // that are open or still closing, HTTP exchanges among them
+	Handles     int   // handles that are open or still closing, HTTP exchanges among them
 	Exchanges   int   // the HTTP exchanges among them
 	Bodies      int64 // bytes of request bodies
 	IdleWorkers int   // goroutines that wait for an exchange

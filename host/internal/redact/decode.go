@@ -157,7 +157,7 @@ func entityBegins(text string) bool {
 	return text == "&"
 }
 
-// percent undoes a form of three characters (RFC 3986, section 2.1).
+// percent decodes a unit of a percent sign and two hexadecimal digits (RFC 3986, section 2.1).
 func (d *decoder) percent(l *layer, depth int, u unit) {
 	switch {
 	case l.n == 0 && u.c != '%':

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Format returns v as the text of a file that a person may want to read.
+// Format returns v as indented JSON, for a file that a person may read.
 func Format(v any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

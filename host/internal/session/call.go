@@ -16,8 +16,8 @@ import (
 // Call sends a request of any method and decodes its result into result with [json.Unmarshal]. A
 // *[json.RawMessage] keeps the result as it came, and nil drops it. Params is nil or a value that
 // marshals to an object. In the modern era, Call adds the members of _meta that the protocol
-// requires. It checks a call of a tool as CallTool does, but decodes also a result that does not
-// fit.
+// requires. It checks a call of a tool as CallTool does, but also decodes a result that does not
+// match the tool's output schema.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	q := request{method: method, name: subject(method, params), given: params}
 	if err := s.requestInto(ctx, &q, result); err != nil {

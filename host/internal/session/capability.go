@@ -14,8 +14,8 @@ import (
 var ErrUnsupported = errors.New("the server does not offer it")
 
 // capability is a feature that a server has to declare before a client may use it
-// (2025-11-25/basic/lifecycle#operation). Tools are not among them, because some servers have tools
-// and do not declare them.
+// (2025-11-25/basic/lifecycle#operation). Tools are no capability here, because some servers have
+// tools and do not declare them.
 type capability struct {
 	name  string   // for people
 	path  []string // of the member of the capabilities that declares it

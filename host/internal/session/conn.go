@@ -24,14 +24,14 @@ type Dialed struct {
 // its response has a status, also if it holds no answer.
 func (d *Dialed) http() bool { return d.Probe == abi.ProbeHTTP }
 
-// Transport is what a session needs of a transport.
+// Transport is a connection as a session sees it: it can end, say why, and be closed.
 type Transport interface {
 	// Done is closed when the connection has ended, from either side. The peer
 	// is closed at about the same time, so that no call waits any longer.
 	Done() <-chan struct{}
 
-	// AfterEnd has f run in a goroutine of its own once Done is closed, unless stop is
-	// called before.
+	// AfterEnd runs f in a goroutine of its own once Done is closed, unless stop is called
+	// before.
 	AfterEnd(f func()) (stop func() bool)
 
 	// Err says why the connection ended, in words for a user: an exit code, the last lines of

@@ -50,7 +50,8 @@ type Connections interface {
 	// is its cause.
 	Acquire(ctx context.Context) (*Conn, error)
 
-	// Await is Acquire, but it does not start a server that was stopped since it was not used.
+	// Await is like Acquire, but it does not start a server that was stopped because it was not
+	// used: it waits until a call starts the server.
 	Await(ctx context.Context) (*Conn, error)
 
 	// Current returns the connection, or nil. It waits for nothing.
@@ -118,8 +119,8 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 	}
 	l, err := s.open(ctx, w, after, era)
 	if left := (*peerGoneError)(nil); errors.As(err, &left) && era == "" {
-		// The server left when it was asked for its era. It is not asked again: it gets a fresh
-		// connection and, at once, the legacy handshake.
+		// The server ended the connection when it was asked for its era. It is not asked
+		// again: on a new connection, the legacy handshake comes first.
 		if after != nil {
 			after.close()
 		}

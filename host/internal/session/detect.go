@@ -24,7 +24,7 @@ import (
 //     well, and whichever is answered first decides. That while may be short,
 //     because nothing is decided by it: a modern server that is slow to start
 //     finds both requests and answers the first;
-//   - a legacy server may also leave. Then the caller dials again and begins
+//   - a legacy server may also end the connection. Then the caller dials again and begins
 //     with initialize.
 //
 // Nothing else reaches a legacy server before initialize. In particular, no request is cancelled:

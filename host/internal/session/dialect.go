@@ -38,8 +38,8 @@ func (d dialect) admit(t mcp.ResultType) error {
 	return fmt.Errorf("%w: unknown resultType %q", ErrInvalidResult, clip(string(t)))
 }
 
-// others reports whether name is a member of _meta that the session writes itself. A request that
-// is passed on may have such a member of another connection, and must not keep it.
+// others reports whether name is a member of _meta that the session writes itself. A relayed
+// request may have this member from its client's own connection, and must not keep it.
 func (d dialect) others(name []byte) bool {
 	switch string(name) {
 	case mcp.MetaProgressToken:
@@ -73,7 +73,7 @@ func common(supported []string) string {
 	return ""
 }
 
-// handshakeParams holds what a client says of itself, encoded once.
+// handshakeParams holds the name, version and capabilities of the client, encoded once.
 type handshakeParams struct {
 	client []byte            // members of the params of initialize
 	meta   map[string][]byte // by modern revision: "_meta":{…}

@@ -25,8 +25,8 @@ type RequestOptions struct {
 	// there is only [Session.SetLevel], for all requests.
 	Level mcp.Level
 
-	// Caller is a number that tells for whom the requests are made, where one session makes them
-	// for several; 0 is no caller. See [CallerOf].
+	// Caller identifies the caller of the requests if several callers share the session; 0
+	// is no caller. See [CallerOf].
 	Caller uint64
 
 	// Label is the caller's name for the request. Events about its progress carry it.
@@ -73,18 +73,18 @@ func optionsOf(ctx context.Context) *RequestOptions {
 
 type callerKey struct{} // holds the caller of a request of the server
 
-// caller is [RequestOptions.Caller], of the calls that a message may belong to.
+// caller is the [RequestOptions.Caller] of the calls that a message may belong to.
 type caller struct {
 	id   uint64
 	sure bool
 }
 
-// CallerOf returns [RequestOptions.Caller] of the call for which a server asks something. ctx is
-// the context that a callback was given. A modern server asks in the result of a call, and a legacy
-// one over HTTP on the stream of a call: then id is that of this call. A server on a channel that
-// all calls share does not say which call it means. Then id is that of any call that the server may
-// still be working on, including those that were cancelled and not answered since; sure is false if
-// these calls have several callers. id is 0 if no such call has one.
+// CallerOf returns the [RequestOptions.Caller] of the call for which a server asks something. ctx
+// is the context of the callback. A modern server asks in the result of a call, and a legacy server
+// over HTTP asks on the stream of a call: then id is the caller of that call. On a channel that all
+// calls share, a server does not say which call it means. Then id is the caller of a call that the
+// server may still be working on, even if the call was cancelled and not answered since. sure is
+// false if these calls have several callers. id is 0 if none of them has a caller.
 func CallerOf(ctx context.Context) (id uint64, sure bool) {
 	if c, ok := ctx.Value(callerKey{}).(caller); ok {
 		return c.id, c.sure

@@ -126,8 +126,8 @@ func readProgress(params []byte) (token uint64, p mcp.Progress, ok bool) {
 // tracker follows the progress of one call.
 type tracker struct {
 	token uint64
-	tell  func(mcp.Progress)    // nil where pass is not
-	pass  func(json.RawMessage) // hears the params in place of what they say
+	tell  func(mcp.Progress)    // nil if pass is set
+	pass  func(json.RawMessage) // gets the params as the server wrote them
 
 	mu      sync.Mutex
 	done    float64
@@ -140,7 +140,7 @@ type tracker struct {
 	over    bool
 }
 
-// word is a progress notification, of which a tracker keeps what its callback hears.
+// word is a progress notification in the form that the callback of the tracker gets.
 type word struct {
 	progress mcp.Progress
 	params   json.RawMessage

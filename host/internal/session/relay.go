@@ -9,47 +9,48 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Relay is a request that the program passes on for one of its clients, see [Session.Relay].
+// Relay is a request that the program forwards for one of its clients, see [Session.Relay].
 type Relay struct {
 	Method string
 
-	// Params is an object, or nil for none. It goes out byte for byte, without line breaks between
-	// its values. The members of _meta that are the protocol's own are replaced by those of the
-	// session: the revision, client, capabilities, progress token, and the level where the session
-	// or the options of the context set one.
+	// Params is an object, or nil for none. It is sent byte for byte, without line breaks
+	// between its values. The session replaces some members of _meta by its own: the revision,
+	// client, capabilities, progress token, and the level if the session or the options of the
+	// context set one.
 	Params json.RawMessage
 
-	// ClientInfo and ClientCapabilities are JSON objects that tell a modern server of the
-	// client; nil is what the session tells it. A legacy server is told of the client once,
-	// by the session.
+	// ClientInfo and ClientCapabilities are JSON objects that describe the client to a
+	// modern server. With nil the session describes itself. A legacy server learns of the
+	// client only in the handshake of the session.
 	ClientInfo, ClientCapabilities json.RawMessage
 
-	// Fulfil has the callbacks of the session answer what a server asks for before it goes on,
-	// and waits for the end of a task, as [Session.Call] does. Without it the result that
-	// asks, or that has a task, is the result of Relay.
+	// Fulfil makes Relay call the session's callbacks if a result asks for input, and wait
+	// for the end of a task, as [Session.Call] does. If it is false, Relay returns a
+	// result that asks for input or has a task as it is.
 	Fulfil bool
 
-	// Progress hears the params of the notifications of progress as the server wrote them,
-	// the token of this request included, which the session has chosen. nil asks the server
-	// for none. All else is as for [RequestOptions.Progress], whose place it takes.
+	// Progress gets the params of each progress notification as the server wrote them.
+	// They include the token, which the session has chosen. nil asks the server for no
+	// progress. Otherwise Progress is called as [RequestOptions.Progress] is, and replaces
+	// it.
 	Progress func(params json.RawMessage)
 
-	// Placed, if not nil, is called when the request has its place among the messages to the server:
-	// what is sent from then on comes behind it. It is called again if the request is sent again, and
-	// not at all if it never is. It must not wait.
+	// Placed, if not nil, is called when the request has its place among the messages to the
+	// server: messages that are sent later come after it. Each time that the request is sent,
+	// Placed is called once. It must not wait.
 	Placed func()
 
-	// Header returns the text of a header, named in lower case, with which a client sent the request
-	// over HTTP, and whether it was there. An argument that a header has to repeat is compared with
-	// it; if they differ, the request is refused as a server refuses it, also if the server itself
-	// gets no headers. nil compares nothing.
+	// Header returns the text of a header of the client's HTTP request, named in lower case, and
+	// whether it was there. Relay compares an argument with the header that must repeat it. If
+	// they differ, Relay refuses the request as a server would, even if the server itself gets
+	// no headers. If Header is nil, nothing is compared.
 	Header func(name string) (text string, there bool)
 }
 
-// Relay sends a request of any method and returns its result as the server wrote it. It returns
-// only after Notify of the session has returned from the notifications that came before the result,
-// so Notify must not wait for it. Nothing is compared with schemas. An error of the server is an
-// [*rpc.Error] whose Raw is the error as it was written.
+// Relay sends a request of any method and returns its result as the server wrote it. Before it
+// returns, it waits until Notify of the session has returned from the notifications that came
+// before the result, so Notify must not wait for Relay. It checks nothing against schemas. An error
+// of the server is an [*rpc.Error] whose Raw has the server's text.
 func (s *Session) Relay(ctx context.Context, r *Relay) (json.RawMessage, error) {
 	q := request{method: r.Method, relay: r}
 	if r.Params != nil {
@@ -76,7 +77,7 @@ func (s *Session) relayed(ctx context.Context, q *request) ([]byte, error) {
 	return text, err
 }
 
-// meta returns the _meta member that the requests of a dialect have, with the client of r.
+// meta returns the _meta member for requests of a dialect, with the client of r.
 func (r *Relay) meta(d dialect) ([]byte, error) {
 	if d.era == mcp.Legacy || r.ClientInfo == nil && r.ClientCapabilities == nil {
 		return d.meta, nil

@@ -34,8 +34,7 @@ type request struct {
 	ttl   time.Duration // how long the task shall be kept; 0 leaves it to the server
 }
 
-// ours reports whether the session itself answers what the server asks for before the request can
-// end.
+// ours reports whether the session itself answers the server's questions for this request.
 func (q *request) ours() bool { return q.relay == nil || q.relay.Fulfil }
 
 // paramsWriter appends the params of a request. meta, a whole member, becomes one of them.

@@ -52,21 +52,21 @@ type Config struct {
 	// Handlers answer the requests that have no callback here, keyed by method.
 	Handlers map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
-	// Other answers the requests that have no handler either; nil refuses them.
+	// Other answers the requests that have no handler; nil refuses them.
 	Other func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
 	// NoValidate turns off the checks of tool calls against the tools' schemas.
 	NoValidate bool
 
-	// Notify receives the server's notifications, in order, each with the caller of the calls that
-	// it may belong to, or 0 if that is not certain; see [CallerOf]. Warn receives texts about oddities of
-	// the server that did no harm. It must return at once, since a connection may be waiting for
-	// it. Both may be nil.
+	// Notify receives the server's notifications, in order. caller is the caller of the calls that a
+	// notification may belong to, or 0 if that is not certain; see [CallerOf]. Warn receives texts
+	// about oddities of the server that did no harm. It must return at once, since a connection may be
+	// waiting for it. Both may be nil.
 	Notify func(method string, params json.RawMessage, caller uint64)
 	Warn   func(text string)
 
-	// Listed is called when [Session.WrittenLists] returns something else from now on: a list has
-	// come, or is no longer fresh. Changed is called when a known list may differ from the server's; see
+	// Listed is called when the result of [Session.WrittenLists] has changed: a list has come, or is
+	// no longer fresh. Changed is called when a known list may differ from the server's; see
 	// [Session.Renew]. Both must return at once, and may be nil.
 	Listed, Changed func()
 }

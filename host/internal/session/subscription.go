@@ -266,8 +266,8 @@ func (u *Subscription) hold(opened func()) (*agreedConn, error) {
 	return l, u.session.explain(l, u.holdLegacy(l, opened))
 }
 
-// needsServer reports whether the server has to be there for the subscription. The lists of one that
-// is not started do not change.
+// needsServer reports whether the subscription needs a running server. One to lists only does not:
+// the lists of a server that is not running do not change.
 func (u *Subscription) needsServer() bool { return len(u.filter.URIs)+len(u.filter.Tasks) > 0 }
 
 // agree stores the changes that the server has agreed to. It reports whether the server had agreed

@@ -82,7 +82,7 @@ func (s *Session) elicitURLs(ctx context.Context, l *agreedConn, q *request, ref
 	}
 }
 
-// begin has the pages of a refusal shown to the person, and returns all of them.
+// begin shows the pages of a refusal to the person, and returns all of them.
 func (v *urlElicitation) begin(refusal error) (asked []*webPage, err error) {
 	all, err := readPages(refusal)
 	for _, e := range all {

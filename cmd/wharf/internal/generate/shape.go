@@ -43,7 +43,7 @@ type member struct {
 	shape    *shape
 }
 
-// target follows a reference.
+// target returns the shape that a reference leads to, or s if it is no reference.
 func (s *shape) target() *shape {
 	if s.kind == reference {
 		return s.to

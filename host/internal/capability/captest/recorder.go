@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// Recorder is a hostio.Sink that writes down what it hears. The order is kept as
-// words: opened, data, end, exit, error.
+// Recorder is a hostio.Sink that records its calls. Each call is a word in their order:
+// opened, data, end, exit, error.
 type Recorder struct {
 	mu           sync.Mutex
 	changed      sync.Cond
@@ -19,13 +19,13 @@ type Recorder struct {
 	Bytes        []byte
 	ExitCode     int
 	ExitDetail   string
-	Unread       bool // as its exit said
+	Unread       bool // the argument of Exit
 	Status       abi.Status
 	Err          error
 	DrainedCalls int
 	HTTPStatus   int           // the status of the response
 	Headers      []abi.Pair    // of the response
-	Length       int64         // what its head announces
+	Length       int64         // the length that the head announces
 	Last         bool          // said with a head or data
 	HoldAt       string        // the call that waits
 	Release      chan struct{} // until this is closed
@@ -114,7 +114,7 @@ func (r *Recorder) Anything() bool { return len(r.words) > 0 }
 // Heard reports whether the sink has heard word. It is for Until.
 func (r *Recorder) Heard(word string) bool { return slices.Contains(r.words, word) }
 
-// Order is what was heard, in words.
+// Order returns the words of the calls so far, in order.
 func (r *Recorder) Order() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,12 +9,13 @@ import (
 	"testing"
 )
 
-// HelperEnv is a variable that names a mode. With it, the test binary is a server of that mode.
+// HelperEnv names a variable whose value is a mode. If it is set, the test binary runs as the helper
+// of that mode.
 const HelperEnv = "CAPABILITY_TEST_HELPER"
 
-// leashEnv names a unix socket to which a helper connects when it starts. By the end of that
-// connection a test sees that the helper is dead. A helper that has escaped ends when the
-// connection ends.
+// leashEnv names a unix socket to which a helper connects when it starts. When that
+// connection ends, a test knows that the helper is dead. A helper that outlives its test
+// ends with the connection.
 const leashEnv = "CAPABILITY_TEST_LEASH"
 
 // LeashTo ties this process to the leash at path.
@@ -104,7 +105,7 @@ func RunHelper() {
 	os.Exit(0)
 }
 
-// Helpers are what a test binary can be started as. A package adds its own.
+// Helpers are the programs that a test binary can run as, by mode. A package adds its own.
 var Helpers = map[string]func(){
 	"deaf": func() { os.Stdout.WriteString("ready"); select {} },
 	"crash": func() {

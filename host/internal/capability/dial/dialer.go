@@ -85,7 +85,7 @@ func (d *Dialer) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return w, nil
 }
 
-// keepAliveConfig finds a peer that vanished within a minute.
+// keepAliveConfig makes a connection fail within a minute after its peer has vanished.
 var keepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: KeepAlive, Interval: KeepAlive, Count: 3}
 
 // Close closes every connection and refuses new ones. When it returns, no descriptor is left.

@@ -14,7 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// KeepAlive is how often an idle connection is probed, to find a peer that vanished.
+// KeepAlive is how often an idle connection is probed, to detect a peer that has vanished.
 const KeepAlive = 15 * time.Second
 
 // Explain adds to an error of a dial what the user should check.

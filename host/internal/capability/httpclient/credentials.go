@@ -18,7 +18,8 @@ import (
 // Apply returns replaces what the guest sent, and a refusal stays here with all that
 // the server said. The guest gets the last answer, or learns that it was denied.
 //
-// One exchange makes these calls one after the other, its server's clock stopped:
+// One exchange makes these calls one after the other. During a call, the clock of its server is
+// stopped:
 //
 //	Apply, and the request is sent
 //	  401 or 403: Challenge; with retry from Apply on, three times at most

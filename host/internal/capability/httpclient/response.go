@@ -70,7 +70,7 @@ func (c *transaction) relayNext(v *capability.Emitter) {
 	c.readErr = err
 }
 
-// fill reads until p is full or the body ends.
+// fill reads until p is full or a read fails. At the end of the body it returns io.EOF.
 func fill(body io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int

@@ -23,7 +23,7 @@ type request struct {
 }
 
 // transaction is a request that is being carried out. Its body is complete and does not change, so
-// it can be sent again: elsewhere on the same origin, or signed in.
+// it can be sent again: to another URL of the same origin, or signed in.
 type transaction struct {
 	request
 	slot *capability.Slot // of the handle

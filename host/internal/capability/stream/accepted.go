@@ -22,9 +22,10 @@ type Accepted struct {
 	Name   string             // of the client, for errors
 	Stream io.ReadWriteCloser // closed by the handle; that ends a Read and a Write which wait
 
-	// AwaitRoom is called before each read. It waits while the client is to send no more, or until
-	// ctx ends. InputEnded is called once, when the client has ended its side, and does not wait.
-	// The guest does not hear of that end, so the handle stays open for what is still to be sent.
+	// AwaitRoom is called before each read. It waits while the client must not send more, or
+	// until ctx ends. InputEnded is called once, when the client has ended its side, and does
+	// not wait. The guest is not told of that end, so the handle stays open for messages that
+	// are still to be sent.
 	AwaitRoom  func(ctx context.Context) error
 	InputEnded func()
 
@@ -127,8 +128,8 @@ func (a *Accepted) ends() (io.Reader, Output, error) {
 // polled reports whether the runtime waits for a file without a thread.
 func polled(f *os.File) bool { return f.SetDeadline(time.Time{}) == nil }
 
-// read passes on what the client sends. A line break is put behind a last line that has none: the
-// guest does not hear of the end, and would wait for it.
+// read passes on what the client sends. It adds a line break to a last line that has none: the
+// guest is not told of the end, and would wait for the rest of the line.
 func (a *Accepted) read(h *Duplex, in io.Reader) {
 	last := byte('\n')
 	for a.AwaitRoom(h.Context) == nil {
