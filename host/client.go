@@ -8,9 +8,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Client is what a program tells its servers: its name, and what they may ask of it. Each
-// callback is given the name of the server that asks. A callback that is nil is not advertised,
-// and a request for it is refused.
+// Client describes a program to its servers: its name, and the requests of servers that it
+// answers. Each callback gets the name of the server that asks. A callback that is nil is not
+// advertised, and its requests are refused.
 type Client struct {
 	// Info is how the program names itself. Without a Name, Wharf's own Info is sent.
 	Info mcp.Implementation

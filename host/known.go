@@ -26,10 +26,10 @@ func (s *Session) Known() status.Known {
 	return k
 }
 
-// Snapshot returns what is known of the server, without asking or starting it: what it said of
-// itself, and its lists as it wrote them, from this session, or else from an earlier run with the
-// same [Config.CatalogueDir]. Its tools are those that the entry permits. It returns nil if nothing
-// is known. Everything in it may be out of date; see [Session.Known].
+// Snapshot returns what is known of the server, without asking or starting it: its description of
+// itself, and its lists as it wrote them. They come from this session, or else from an earlier run
+// with the same [Config.CatalogueDir]. Its tools are those that the entry permits. It returns nil
+// if nothing is known. Everything in it may be out of date; see [Session.Known].
 func (s *Session) Snapshot() *catalogue.Snapshot {
 	entry, snapshot := s.snapshot()
 	tools, listed := snapshot.Lists[catalogue.Tools]

@@ -14,36 +14,36 @@ import (
 //
 //	Method string
 //
-//	// Params is an object, or nil for none. It goes out byte for byte, without line breaks
-//	// between its values. The members of _meta that are the protocol's own are replaced by
-//	// those of the session: protocolVersion, clientInfo, clientCapabilities, progressToken,
-//	// and logLevel where the session or [RequestOptions] set one.
+//	// Params is an object, or nil for none. It is sent byte for byte, without line breaks
+//	// between its values. The session replaces some members of _meta by its own:
+//	// protocolVersion, clientInfo, clientCapabilities, progressToken, and logLevel if the
+//	// session or [RequestOptions] set one.
 //	Params json.RawMessage
 //
-//	// ClientInfo and ClientCapabilities are JSON objects that tell a modern server of the
-//	// client; nil is what the [Client] of the session says. A legacy server is told of the
-//	// client once, by the session.
+//	// ClientInfo and ClientCapabilities are JSON objects that describe the client to a
+//	// modern server. With nil, the [Client] of the session is described. A legacy server
+//	// learns of the client only in the handshake of the session.
 //	ClientInfo, ClientCapabilities json.RawMessage
 //
-//	// Fulfil has the callbacks of the session's Client answer what the server asks for
-//	// before it goes on, and waits for the end of a task, as [Session.Call] does. Without it
-//	// the result that asks, or that has a task, is what Relay returns.
+//	// Fulfil makes Relay call the callbacks of the session's Client if a result asks for
+//	// input, and wait for the end of a task, as [Session.Call] does. If it is false, Relay
+//	// returns a result that asks for input or has a task as it is.
 //	Fulfil bool
 //
-//	// Progress hears the params of the notifications of progress as the server wrote them,
-//	// with a token that is Wharf's own. nil asks for none. The rules are those of
-//	// [RequestOptions].Progress, whose place it takes.
+//	// Progress gets the params of each progress notification as the server wrote them, with
+//	// the token that the session has chosen. nil asks the server for no progress. Otherwise
+//	// Progress is called as [RequestOptions].Progress is, and replaces it.
 //	Progress func(params json.RawMessage)
 //
 //	// Placed, if not nil, is called when the request has its place among the messages to the
-//	// server: what is sent from then on comes behind it. It is called again if the request is
-//	// sent again, and not at all if it never is. It must not wait.
+//	// server: messages that are sent later come after it. Each time that the request is sent,
+//	// Placed is called once. It must not wait.
 //	Placed func()
 //
-//	// Header returns the text of a header, named in lower case, with which a client sent the
-//	// request over HTTP, and whether it was there. The arguments that the server wants
-//	// repeated in headers are compared with it, whether it gets headers itself or not; if they
-//	// differ, the request is refused as a server over HTTP refuses it. nil compares nothing.
+//	// Header returns the text of a header of the client's HTTP request, named in lower case,
+//	// and whether it was there. Relay compares an argument with the header that must repeat
+//	// it. If they differ, Relay refuses the request as a server over HTTP would, even if the
+//	// server itself gets no headers. If Header is nil, nothing is compared.
 //	Header func(name string) (text string, there bool)
 type Relay = session.Relay
 

@@ -7,7 +7,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Subscription hears of changes until it or its session is closed. When the connection is lost
+// Subscription reports changes until it or its session is closed. When the connection is lost,
 // it waits for another, with growing pauses, and subscribes again.
 type Subscription struct {
 	server string
@@ -44,5 +44,5 @@ func (s *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 // connection, and is "" for a legacy server.
 func (s *Subscription) ID() string { return s.inner.ID() }
 
-// Close ends the subscription. It does not wait for the server to hear of that.
+// Close ends the subscription. It does not wait until the server knows.
 func (s *Subscription) Close() error { return s.inner.Close() }

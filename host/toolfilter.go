@@ -61,7 +61,8 @@ func (s *Session) warnOfIdle(entry *config.Server, tools []mcp.Tool) {
 }
 
 // permitsRequest returns an error if the entry does not permit a request with these params.
-// Otherwise it returns their JSON, which the caller has to send: that is what was checked.
+// Otherwise it returns their JSON. The caller must send this JSON, and not params, because
+// this JSON was checked.
 func permitsRequest(entry *config.Server, method string, params any) (any, error) {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return params, nil
@@ -115,7 +116,7 @@ func permitsNotification(entry *config.Server, method string) error {
 }
 
 // permittedResult returns a result of tools/list without the tools that the entry does not permit.
-// All else stays as it is written.
+// The rest stays byte for byte.
 func permittedResult(entry *config.Server, result json.RawMessage) json.RawMessage {
 	var out []byte
 	end := 0

@@ -181,7 +181,7 @@ func atLeast(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atMost checks that a command gets no more than so many arguments.
+// atMost checks that a command gets at most this number of arguments.
 func atMost(most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > most {

@@ -35,8 +35,8 @@ func (r *installRequest) register(cmd *cobra.Command) {
 	f.BoolVar(&r.yes, "yes", false, "do not ask; without a terminal, or for what is no later version of the same plugin, --sha256 is needed too")
 }
 
-// read replaces the names of files by their contents. It never takes a text that may be a key
-// for the name of a file: such a file could have come with a project.
+// read replaces the names of files by their contents. If a text can be a key, it is never
+// taken for the name of a file, because a project could have brought a file of that name.
 func (r *installRequest) read(ctx context.Context) error {
 	if r.Key != "" && !pluginstore.IsPublisherKey(r.Key) {
 		held, err := files.Read(ctx, r.Key, files.MaxInput)

@@ -80,8 +80,9 @@ func isSeen(r rune) bool {
 		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// isName reports whether a rune is seen where it stands, and nowhere else: a mark is
-// drawn over what is before it, and letters from right to left change places.
+// isName reports whether a rune is drawn in its own place. It is false for a mark, which
+// is drawn over the letter before it, and for letters of a script from right to left,
+// which change places.
 func isName(r rune) bool { return isSeen(r) && !unicode.In(r, unicode.M, rightToLeft) }
 
 // rightToLeft holds the blocks whose letters are written from right to left, including those

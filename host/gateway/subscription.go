@@ -115,7 +115,7 @@ func (s *subscription) ID() string {
 	return s.inner.ID()
 }
 
-// Close ends the subscription. It does not wait for the server to hear of that.
+// Close ends the subscription. It does not wait until the server knows.
 func (s *subscription) Close() error {
 	s.mu.Lock()
 	s.closed = true

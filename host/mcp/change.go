@@ -15,8 +15,8 @@ const (
 	Missed           ChangeKind = "missed"
 )
 
-// Change is a change that a server reported. It says what there is to read anew, and not the new
-// content.
+// Change is a change that a server reported. It says what has to be read again, and does not
+// have the new content.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
 	URI  string     `json:"uri,omitempty"`  // may be a part of the resource that was subscribed to

@@ -145,7 +145,8 @@ func (k *kit) framed(g *harness) (framing, string) {
 	return learned, ""
 }
 
-// waits says what a guest that is not up waits for. written is what it has written so far.
+// waits says what a guest that is not up waits for. written has the bytes that it has written so
+// far.
 func (k *kit) waits(g *harness, written []byte) string {
 	reason, sent := "the guest has not said report(UP), and waits for something", ""
 	if p := k.options.Profile; p.Greeting == "" && len(p.Replies) == 0 {

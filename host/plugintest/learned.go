@@ -41,8 +41,8 @@ func (l *learned) hear(g *harness, p []byte) (frame, error) {
 
 func (l *learned) say(m []byte, _, _ map[string]string) ([]byte, error) { return l.frame(string(m)) }
 
-// frame returns what the guest writes when it sends a message. It has the guest send each
-// message once.
+// frame returns the bytes that the guest writes when it sends a message. It makes the
+// guest send each message once, and remembers the result.
 func (l *learned) frame(message string) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,8 +23,8 @@ type server interface {
 	raw() (*stream, error)
 }
 
-// output is what a server says on a stream. bytes may be nil. The stream ends behind them if
-// last is set.
+// output has the bytes that a server writes to a stream. bytes may be nil. If last is set,
+// the stream ends after them.
 type output struct {
 	on    *stream
 	bytes []byte

@@ -15,8 +15,8 @@ func (f *flow) fail(_ context.Context, a *step.Action) (*step.Event, error) {
 	return nil, failure(f.config, a.Fail, f.page)
 }
 
-// failure returns the error for a failure that a provider reports. page is what the person was last
-// shown, or "".
+// failure returns the error for a failure that a provider reports. page is the address of the page
+// that the person was last shown, or "".
 func failure(c *Config, a *step.Fail, page string) error {
 	e := &Error{Provider: c.Name, Class: a.Class, Message: cleantext.Line(a.Message, 1<<10), Hint: cleantext.Line(a.Hint, 1<<10), URL: page}
 	if at, err := pageURL(a.URL, nil); page == "" && err == nil {

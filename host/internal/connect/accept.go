@@ -157,8 +157,8 @@ func streamOf(m *abi.Manifest, via string) (abi.OpenKind, error) {
 	return 0, hosterr.Configf("transport %s cannot serve: it opens no stream of bytes, which a client is", via)
 }
 
-// awaitRoom waits until the client has taken so much of what waits for it that the host may read
-// from it again.
+// awaitRoom waits until the client has taken enough of the answers that wait for it, so that the
+// host may read its next requests.
 func (a *Accepted) awaitRoom(ctx context.Context) error {
 	if err := a.Peer.AwaitRoom(ctx); err != nil {
 		return err

@@ -116,7 +116,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 }
 
 // start starts the guest of a connection. The caller gives it a table and a peer, and opens it. given
-// is what the guest of an earlier connection saved, or nil.
+// is the state that the guest of an earlier connection saved, or nil.
 func (a *attempt) start(ctx context.Context, given []byte) (*connection, error) {
 	d, name := a.dialer, a.server.Name
 	c := &connection{secrets: d.secrets.shown, warn: d.config.Warn, server: &a.server, saved: &savedState{text: given}, key: a.resumeKey()}

@@ -25,7 +25,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// Config is what all connections share. Modules, LookupEnv and Warn are required.
+// Config configures all connections of a dialer. Modules, LookupEnv and Warn are required.
 type Config struct {
 	Modules   *modules.Cache
 	LookupEnv func(name string) (string, bool)                             // looks up the variables in the auth tables of the user's own entries

@@ -25,8 +25,8 @@ func (m *partial) keepTail(p []byte) {
 // connection: such a message may never end.
 const maxOverrun = 32
 
-// partials holds the messages of which a part was delivered. There is nearly always none or one, on
-// the shared channel, which therefore has a field of its own.
+// partials holds the messages that were delivered in part. There is nearly always at most one, on
+// the shared channel, so that has a field of its own.
 type partials struct {
 	shared  partial
 	private map[uint32]*partial

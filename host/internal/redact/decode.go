@@ -174,7 +174,7 @@ func (d *decoder) percent(l *layer, depth int, u unit) {
 	}
 }
 
-// escape undoes an escape of a JSON string (RFC 8259, section 7), and \x41 of other
+// escape decodes an escape of a JSON string (RFC 8259, section 7), and \x41 of other
 // languages. A byte that the layer before made from a percent form is left to the next layer:
 // a \ that was encoded must not be paired with one that was not.
 func (d *decoder) escape(l *layer, depth int, u unit) {
@@ -200,7 +200,7 @@ func (d *decoder) escape(l *layer, depth int, u unit) {
 	}
 }
 
-// short undoes an escape of two characters, of which u is the second.
+// short decodes an escape of two characters. u is the second.
 func (d *decoder) short(l *layer, depth int, u unit) {
 	from := l.held[0].from
 	switch u.c {
@@ -222,7 +222,7 @@ func (d *decoder) short(l *layer, depth int, u unit) {
 	d.pass(depth+1, unit{u.c, from, u.to, 0})
 }
 
-// long undoes an escape of four or six characters, of which u is the last.
+// long decodes an escape of four or six characters. u is the last.
 func (d *decoder) long(l *layer, depth int, u unit) {
 	var code rune
 	for _, digit := range l.held[2:l.n] {

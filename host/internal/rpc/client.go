@@ -12,8 +12,8 @@ import (
 // ErrInputEnded is the error of a call to a client that sends nothing more.
 var ErrInputEnded = errors.New("the client sends nothing more")
 
-// InputEnded says that a client sends nothing more. Calls to it end, since no answer will come, and
-// no other begins. It does not wait.
+// InputEnded says that a client will send no more messages. It ends the calls to the client,
+// because no answer will come, and lets no other begin. It does not wait.
 func (p *Peer) InputEnded() { p.flight.hangUp(ErrInputEnded) }
 
 // AwaitAnswered waits until every request that came has had its answer and the link has taken all
@@ -58,7 +58,8 @@ func refusalOf(msg []byte, why error) (id []byte, fault *Error) {
 	return id, &Error{Code: code, Message: why.Error()}
 }
 
-// refuseTooBig answers a request over the message cap of which only the head and the tail are left.
+// refuseTooBig answers a request that exceeded the message cap. Only the head and the tail of the
+// request are left.
 func (p *Peer) refuseTooBig(head, tail []byte) {
 	id, asked := scanRequest(head, false)
 	if last := strictjson.LastID(tail); bytes.Equal(id, nullID) && echoable(last) {

@@ -29,7 +29,7 @@ type Subscription struct {
 	err      error
 }
 
-// binding says where a subscription listens at present. The zero value is nowhere.
+// binding says where a subscription listens now. The zero value means nowhere.
 type binding struct {
 	inbox   *inbox
 	after   uint64 // modern: the request that opens the stream has a greater id
@@ -91,7 +91,7 @@ func (u *Subscription) ID() string {
 	return u.binding.id
 }
 
-// Close ends the subscription. It does not wait for the server to hear of that.
+// Close ends the subscription. It does not wait until the server knows.
 func (u *Subscription) Close() error {
 	u.cancel(errUnsubscribed)
 	return nil

@@ -209,7 +209,7 @@ func (s *scan) literal(imm immediate) {
 	}
 }
 
-// memarg reads an alignment and an offset. An alignment of 32 and more is how
+// memarg reads an alignment and an offset. It refuses an alignment of 32 or more, by which
 // later proposals mark further operands.
 func (m *image) memarg(c *cursor) {
 	if c.u32() >= 32 {

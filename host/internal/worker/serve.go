@@ -103,7 +103,7 @@ func (w *worker) run() error {
 	return err
 }
 
-// compile does a job, and sends the answer. The returned error is that of the pipe.
+// compile does a job, and sends the answer. It returns an error if the pipe is broken.
 func (w *worker) compile(j *job) error {
 	body, failed, err := j.run(w.restrict)
 	t := tagCompiled

@@ -219,8 +219,9 @@ func typeNames(text json.RawMessage) Types {
 	return many
 }
 
-// coerce reads typed text as one of the wanted types. It is a string if a string is wanted or
-// nothing is known; else it must be JSON of a wanted type.
+// coerce returns typed text as JSON of one of the wanted types. If a string is wanted, or no
+// type is known, the result is a string. Otherwise the text must be JSON of a wanted type, or
+// coerce returns false.
 func coerce(text string, wanted Types) (json.RawMessage, bool) {
 	if len(wanted) == 0 || slices.Contains(wanted, "string") {
 		return json.RawMessage(plain.Quote(text)), true

@@ -63,7 +63,7 @@ type request struct {
 	params params
 }
 
-// params are those of all methods together.
+// params has the members of the params of all methods.
 type params struct {
 	Meta struct {
 		Version       string          `json:"io.modelcontextprotocol/protocolVersion"`
@@ -97,7 +97,7 @@ func (r *refusal) Error() string { return r.Message }
 // errLater says that another goroutine will send the answer to the request.
 var errLater = errors.New("answered later")
 
-// answer sends the answer to a request. The returned error is that of writing.
+// answer sends the answer to a request. It returns an error if writing fails.
 func (s *server) answer(r *request, result object, err error) error {
 	if err == errLater {
 		return nil
@@ -133,8 +133,8 @@ func (s *server) send(m message) error {
 	return err
 }
 
-// listener is a client that hears of changed resources. A modern one has the id of the request
-// that it listens with (2026-07-28/basic/utilities/subscriptions).
+// listener is a client that is told of changed resources. A modern client has the id of the
+// request by which it listens (2026-07-28/basic/utilities/subscriptions).
 type listener struct {
 	id   json.RawMessage
 	uris []string

@@ -31,7 +31,7 @@ func (s *server) listen(ctx context.Context, r *request) error {
 	return errLater
 }
 
-// subscribe adds or removes a resource of which a legacy client hears.
+// subscribe adds or removes a resource whose changes a legacy client is told of.
 func (s *server) subscribe(ctx context.Context, uri string, on bool) {
 	s.mu.Lock()
 	rest := slices.DeleteFunc(slices.Clone(s.listening[""].uris), func(other string) bool { return other == uri })

@@ -58,7 +58,7 @@ func (s *server) read(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// take answers one message. The returned error is that of writing.
+// take answers one message. It returns an error if writing fails.
 func (s *server) take(ctx context.Context, line []byte) error {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {

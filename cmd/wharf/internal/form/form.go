@@ -14,11 +14,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Form is what a server asks for, in its order.
+// Form has the fields that a server asks for, in the order of the server's schema.
 type Form []Field
 
-// Read reads a requested schema: an object whose properties are not objects. One
-// without properties asks for a yes alone. Each field begins with the default of its
+// Read reads a requested schema: an object whose properties are not objects. A schema
+// without properties asks only for a yes. Each field begins with the default of its
 // schema, if that fits. Read ends with ctx: checking a default may take a second.
 func Read(ctx context.Context, schema json.RawMessage) (Form, error) {
 	var object struct {

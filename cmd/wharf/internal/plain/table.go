@@ -102,8 +102,9 @@ func longestWord(cell string) (width int) {
 	return width
 }
 
-// between returns the cells of a row between its first and its last one that are not empty. If
-// there are many, each gets its heading, without which it tells little.
+// between returns the cells of a row that are not empty, without the first and the last. In a
+// table of many columns, each cell gets its heading in front, because a reader could not tell
+// which column it is from.
 func (t Table) between(row int) (cells []string) {
 	last := len(t[0]) - 1
 	for i, cell := range t[row][:last] {

@@ -129,8 +129,8 @@ func CutBytes(text string, limit int) string {
 	return text[:WholeRunes(text, limit)]
 }
 
-// WholeRunes is how much of a longer text has at most so many bytes and does not end
-// within a rune.
+// WholeRunes returns the length of the longest beginning of a text that has at most this
+// number of bytes and does not end within a rune. The text must be longer.
 func WholeRunes(text string, bytes int) int {
 	end := bytes
 	for end > bytes-utf8.UTFMax && !utf8.RuneStart(text[end]) {
