@@ -35,8 +35,8 @@ type Client struct {
 	// Other answers requests of methods that have no callback and no handler of their own.
 	Other func(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error)
 
-	// Event hears the notifications of the sessions of this client in place of
-	// [Config.Event]. Warnings go to Config.Event.
+	// Event gets the notifications of the sessions of this client, in place of
+	// [Config.Event]. Warnings still go to Config.Event.
 	Event func(e Event)
 
 	// Capabilities are declared beside those of the callbacks: by name, each with its settings,

@@ -70,7 +70,7 @@ func (s *Session) pulse() manager.Pulse {
 	return manager.Pulse{Every: max(0, cmp.Or(entry.Ping, c.Ping)), Timeout: cmp.Or(entry.PingTimeout, c.PingTimeout)}
 }
 
-// classify returns what a failed dial means for the next: whether another try may succeed.
+// classify returns the reason of a failed dial. The reason decides whether the driver dials again.
 func classify(err error) status.Reason {
 	switch {
 	case errors.Is(err, ErrConfig), errors.Is(err, ErrUnknownTransport):
@@ -120,7 +120,7 @@ func (s *Session) Reload(entry Server) error {
 
 // replaceEntry gives the session another entry and replaces its connection. The driver is told
 // first, which cancels a dial that is under way. Only then does the session forget what it knew
-// of the server, so that such a dial cannot bring it back.
+// of the server, so that this dial cannot store it again.
 func (s *Session) replaceEntry(entry Server, c manager.Change) {
 	s.savedLists.Lock()
 	other := catalogue.KeyOf(*s.entry.Swap(&entry)) != catalogue.KeyOf(entry)

@@ -29,25 +29,25 @@
 //
 // # Client
 //
-// A [Host] is made of a [Config]: its plugins, the folders in which it keeps things, the
-// person behind it. The [Client] in it is what servers are told of the program, and what they
-// may ask of it; [Host.AddClient] is for a session with one of its own.
+// A [Config] configures a [Host]: its plugins, the folders in which it keeps things, and the
+// callbacks that ask the person. [Config.Client] describes the program to servers, and
+// answers their requests. [Host.AddClient] makes a session with a client of its own.
 //
 // # Sessions
 //
-// A session is a logical connection. Under it the host's manager keeps a real one:
-// it dials when the server is first wanted, and again when the connection is
-// lost for any reason, as [Config.Reconnect] says; it does not retry what only a person
-// can mend, such as a sign-in, see package signin. Each dial reads the entry,
-// its grants, its sign-in and its plugin anew.
+// A session is a logical connection. The host keeps a real connection for it: it dials
+// when the server is first needed, and again when the connection is lost for any reason,
+// as [Config.Reconnect] says. It does not retry if only a person can help, such as by a
+// sign-in, see package signin. Each dial reads the entry, its grants, its sign-in and its
+// plugin anew.
 //
 // # Calls
 //
 // The methods of a [Session] are the requests of the protocol: CallTool, ListTools,
-// ReadResource and so on, and Call for any other. Each waits for its answer, for as
-// long as its context and the Timeout of the server allow. [WithOptions] has a call
-// report its progress, among other wishes. [Session.Relay] is for a program that passes on the
-// requests of other clients: it returns results and errors byte for byte.
+// ReadResource and so on, and Call for any other. Each waits for its answer, for as long as
+// its context and the Timeout of the server allow. [WithOptions] sets options of a call, such
+// as a callback for its progress. [Session.Relay] is for a program that forwards the requests
+// of other clients: it returns results and errors byte for byte.
 //
 // # Status
 //
@@ -57,17 +57,16 @@
 //
 // # Errors
 //
-// Every call ends exactly once. Its error says what happened in the order in
-// which things are nested ("call echo on files: …"), and can be asked with
-// errors.Is for the sentinels of this package and with errors.As for
-// [*RPCError] (the server said no) and [*PluginError] (the plugin was refused
-// or stopped). [ErrNotSent] and [MaybeSent] tell whether the server has the request
-// of a call that was lost. [Hint] says what to do next.
+// Every call ends exactly once. The text of its error names the outermost operation first
+// ("call echo on files: …"). errors.Is finds the sentinels of this package in it, and
+// errors.As finds an [*RPCError] (the server answered with an error) or a [*PluginError]
+// (the plugin was refused or stopped). [ErrNotSent] and [MaybeSent] tell whether the
+// server has the request of a call that was lost. [Hint] says what to do next.
 //
 // # Concurrency
 //
-// Everything may be used from any goroutine. A context bounds the call it is
-// given to, not the session that results.
+// Everything may be used from any goroutine. A context bounds the call that it is given
+// to, and not the session that the call returns.
 //
 // # Plugins from files
 //

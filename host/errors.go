@@ -120,7 +120,7 @@ func explain(server string, err error) error {
 	return err
 }
 
-// refused returns the hint and the kind of an error that says why no connection is made for now.
+// refused returns the hint and the kind of an error that says why there is no connection now.
 // The kind is nil for any other error. It is also nil if no connection is made because of an
 // earlier error: then the kind of the earlier error counts.
 func refused(server string, err error) (hint string, kind error) {

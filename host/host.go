@@ -68,20 +68,22 @@ type Config struct {
 	// CloseWrite, as those of net do.
 	Streams map[string]func(ctx context.Context) (io.ReadWriteCloser, error)
 
-	// CacheDir keeps compiled plugins between runs; "" is no cache. Its files are run as native
-	// code, so only the user may be able to write them; see [DefaultCacheDir]. A folder that
-	// cannot be written to is not used, and the host warns of it.
+	// CacheDir is the folder that keeps compiled plugins between runs; "" is no cache. Its
+	// files are run as native code, so no other user may be able to write to it; see
+	// [DefaultCacheDir]. A folder that cannot be written to is not used, and the host warns
+	// of it.
 	CacheDir string
 
-	// VaultDir keeps logins between runs, encrypted; see [vault.DefaultDir]. With "" there is
-	// no vault, and a sign-in that needs to keep something fails.
+	// VaultDir is the folder that keeps logins between runs, encrypted; see
+	// [vault.DefaultDir]. With "" there is no vault, and a sign-in that needs to keep
+	// something fails.
 	VaultDir string
 
-	// TrustDir keeps what the user decided about servers that came with a
-	// project; see [trust.DefaultDir]. With "" such servers are never used.
+	// TrustDir is the folder that keeps the user's decisions about servers that came with
+	// a project; see [trust.DefaultDir]. With "" such servers are never used.
 	TrustDir string
 
-	// Client is what the program tells its servers, and what they may ask of it. See
+	// Client describes the program to its servers, and answers their requests. See
 	// [Host.AddClient] for a session with a client of its own.
 	Client Client
 
@@ -90,8 +92,8 @@ type Config struct {
 	// has approved.
 	LookupEnv func(name string) (string, bool)
 
-	// CatalogueDir keeps the lists of servers between runs, for [Session.Known]; "" keeps
-	// nothing.
+	// CatalogueDir is the folder that keeps the lists of servers between runs, for
+	// [Session.Known]; "" keeps nothing.
 	CatalogueDir string
 
 	// Timeout bounds each request; 0 is 30 s, below zero is no limit.
@@ -125,15 +127,16 @@ type Config struct {
 	// does not close it.
 	Record *replay.Recorder
 
-	// Stderr gets what servers write to theirs; nil keeps it for errors only.
+	// Stderr gets the text that servers write to their stderr. If it is nil, only errors show the
+	// end of that text.
 	Stderr io.Writer
 
 	// OneShot ends servers quickly: for commands that print a result and leave.
 	OneShot bool
 
-	// StopIdle ends processes that no request has needed for a while, as the IdleStop of their entries
-	// says; the next request starts them again. A request, a subscription to a resource and a task
-	// keep a process.
+	// StopIdle ends processes that no request has needed for a while, see IdleStop in
+	// [config.Server]. The next request starts a process again. A process is kept during a
+	// request, a subscription to a resource, or a task.
 	StopIdle bool
 
 	// NoValidate calls tools without comparing their arguments and results with
@@ -147,9 +150,9 @@ type Config struct {
 	// Person lets the person sign in when a call needs it, see [RequestOptions].
 	Person *signin.Person
 
-	// Approve shows the person a server that came with a project, and asks
-	// whether it may be used. Without it the answer is no, unless they have said
-	// yes before. One question is asked at a time.
+	// Approve shows the person a server that came with a project, and asks whether it may
+	// be used. If Approve is nil, only servers that the user has approved before may be
+	// used. One question is asked at a time.
 	Approve func(ctx context.Context, a trust.Approval) (trust.Decision, error)
 
 	// Input asks the person a question of the file of an entry, see [config.Input]. The
@@ -164,7 +167,7 @@ type Config struct {
 	Event func(e Event)
 }
 
-// Event is something that a server or a plugin said without being asked.
+// Event is a notification of a server, or a warning about a server or a plugin.
 type Event struct {
 	Server  string
 	Method  string          // of a notification; "" for a warning
@@ -197,7 +200,7 @@ type Host struct {
 
 	open    context.Context // ends with Close; no wait for a connection outlasts it
 	shut    context.CancelCauseFunc
-	pending sync.WaitGroup // the operations that begin has let in
+	pending sync.WaitGroup // the operations that begin has admitted
 
 	applying sync.Mutex // held by Apply
 
@@ -282,8 +285,8 @@ func (h *Host) Close() error {
 	return errors.Join(err, h.manager.Close(), h.dialer.Close(), h.modules.Close())
 }
 
-// AwaitEvents waits until Event has heard everything that has arrived, or until ctx ends. Close
-// drops the events that Event has not heard by then. Event must not call AwaitEvents.
+// AwaitEvents waits until Event has returned for all events that have arrived, or until ctx
+// ends. Close drops the events that wait. Event must not call AwaitEvents.
 func (h *Host) AwaitEvents(ctx context.Context) {
 	h.mu.Lock()
 	sessions := slices.Collect(maps.Keys(h.sessions))
@@ -305,7 +308,7 @@ func onAll(sessions []*Session, f func(*Session) error) error {
 	return errors.Join(errs...)
 }
 
-// begin lets in an operation that waits for a connection or for a person, and returns its context.
+// begin admits an operation that waits for a connection or for a person, and returns its context.
 // The caller calls over at the end of the operation. Close ends the context, and waits until over
 // was called.
 func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(), err error) {
@@ -331,8 +334,8 @@ func (h *Host) warn(server, text string) {
 	h.warnings.add(Event{Server: server, Warning: text})
 }
 
-// Warn has [Config.Event] hear a warning about a server, for the person whose host it is. It
-// returns at once. Of many at a time some are left out, and counted.
+// Warn passes a warning about a server to [Config.Event], for the person who uses the
+// program. It returns at once. If too many warnings wait, some are dropped and counted.
 func (h *Host) Warn(server, text string) { h.warn(server, text) }
 
 func (h *Host) hear(e Event) {

@@ -59,8 +59,9 @@ func (s *Session) snapshot() (*Server, *catalogue.Snapshot) {
 	return entry, out
 }
 
-// Divide keeps in mind that clients of a gateway do not share the server, and why: for
-// [Session.Snapshot], and for later runs with the same [Config.CatalogueDir].
+// Divide stores that clients of a gateway do not share the server, and why.
+// [Session.Snapshot] returns it, in this run and in later runs with the same
+// [Config.CatalogueDir].
 func (s *Session) Divide(why string) {
 	s.loadSaved()
 	s.savedLists.Lock()
@@ -69,13 +70,12 @@ func (s *Session) Divide(why string) {
 	s.host.queueSave(s)
 }
 
-// savedLists notes from which server's catalogue the session was given lists of earlier runs. Its
-// lock is held while the entry of the session is replaced, so that no list is saved under the wrong
-// entry.
+// savedLists notes the catalogue from which the session got lists of earlier runs. Its lock is held
+// while the entry of the session is replaced, so that no list is saved under the wrong entry.
 type savedLists struct {
 	sync.Mutex
 	of      catalogue.Key // the server whose lists the session was given; "" is none
-	info    status.Info   // what it said of itself; zero is not known
+	info    status.Info   // the server's description of itself; zero is not known
 	divided string        // see [Session.Divide]
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Prepare loads and compiles the plugins with which a connection of the entry begins, unless they
-// are loaded already. A program calls it to leave compiling out of the little time that it gives a
-// server to connect. Its error is about the transport, and Connect would return the same. Prepare
+// are loaded already. A program calls it before a Connect with a short deadline, so that compiling
+// does not count. Its error is about the transport, and Connect would return the same. Prepare
 // reports nothing else that is wrong with the entry: Connect does.
 func (h *Host) Prepare(ctx context.Context, s Server) error {
 	a, _ := h.account(ctx, s) // Connect says what is wrong with it

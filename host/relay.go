@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Relay is a request that the program passes on for one of its clients, see [Session.Relay].
+// Relay is a request that the program forwards for one of its clients, see [Session.Relay].
 //
 // Its fields:
 //
@@ -47,12 +47,12 @@ import (
 //	Header func(name string) (text string, there bool)
 type Relay = session.Relay
 
-// Relay sends a request of any method for a client and returns the result as the server
-// wrote it. An error of the server is an [*RPCError] whose Raw is the error as the server wrote
-// it. Arguments and results are not compared with schemas. Tools that the entry does not
-// permit are neither listed nor called. [WithOptions] has its say as for [Session.Call], and a
-// lost connection has the same outcome. Relay returns after Event has returned from the
-// notifications that came before the answer, so Event must not wait for it.
+// Relay sends a request of any method for a client and returns the result as the server wrote
+// it. An error of the server is an [*RPCError] whose Raw is the error as the server wrote it.
+// Arguments and results are not compared with schemas. Tools that the entry does not permit are
+// neither listed nor called. The options of [WithOptions] count as for [Session.Call], and a
+// lost connection has the same outcome. Before Relay returns, it waits until Event has returned
+// from the notifications that came before the answer, so Event must not wait for Relay.
 func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
 	entry := s.entry.Load()
 	if err := permitsText(entry, r.Method, r.Params); err != nil {

@@ -129,9 +129,9 @@ func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Comp
 	})
 }
 
-// SetLevel tells the server to log from that level up; [Config.Event] hears the logs. A legacy
-// server is told now, and again on each new connection. A modern one is told with every request
-// from now on, and logs about those requests only.
+// SetLevel tells the server to log from that level up. The log messages go to [Config.Event]. A
+// legacy server is told now, and again on each new connection. A modern one is told with every
+// request from now on, and logs about those requests only.
 func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 	return s.repeat(ctx, mcp.MethodSetLevel, false, func() error { return s.inner.SetLevel(ctx, level) })
 }

@@ -126,8 +126,8 @@ func (h *Host) askToSignIn(ctx context.Context, a *connect.SharedAccount) error 
 	return nil
 }
 
-// maxSignIns is how often one call may have the person sign in. A sign-in after the first is for a
-// request that needs more than the one before it asked for.
+// maxSignIns is how often one call may ask the person to sign in. It asks again if the server
+// wants more access than the sign-in before has given.
 const maxSignIns = 3
 
 // signingIn calls do. If that fails for lack of a sign-in, and the person may be asked, they

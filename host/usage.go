@@ -17,17 +17,18 @@ const (
 	hotTime  = 5 * time.Minute
 
 	busyTime   = time.Hour
-	warmNumber = 5  // more requests than that are warm
-	hotNumber  = 20 // more are hot
+	warmNumber = 5  // a process with more requests within busyTime is kept for warmTime
+	hotNumber  = 20 // and one with more than this for hotTime
 
 	// questionTime is how long a process is kept after a result that asks the client for something:
 	// longer than a client of a gateway may take to answer.
 	questionTime = 10 * time.Minute
 )
 
-// usage is how a session is used. It ends the connection to a process that is not, if the host wants
-// that; a server at an address counts as one, and one at a url does not, since it costs little here. A
-// process is kept while it may hold what a client relies on:
+// usage counts the requests of a session, and ends the connection to a process that none has needed
+// for a while, if [Config.StopIdle] is set. A server at an address counts as a process. A server at a
+// url does not, because its connection costs little here. A process is kept while it may hold
+// something that a client relies on:
 //
 //   - for requests that are open, and for subscriptions to resources and tasks;
 //   - for a task that it has begun, as long as the connection lasts;
@@ -35,7 +36,7 @@ const (
 //     browser that a tool has opened is in that process, and no message tells of it. An entry with an
 //     IdleStop says that there is nothing of the kind.
 type usage struct {
-	stops    func() bool          // whether the host ends the server at all
+	stops    func() bool          // whether the host may end this server
 	limit    func() time.Duration // the IdleStop of the entry
 	legacy   func() bool
 	watching func() bool // whether a subscription needs the server
@@ -44,9 +45,9 @@ type usage struct {
 	mu       sync.Mutex
 	closed   bool
 	open     int                      // requests
-	task     bool                     // the server has begun one on this connection
+	task     bool                     // the server has begun a task on this connection
 	state    bool                     // a legacy server may have a state that a client relies on
-	until    time.Time                // before that a client may answer a question
+	until    time.Time                // until then a client may answer a question
 	last     time.Time                // when the newest request ended, or the connection was made
 	requests [hotNumber + 1]time.Time // the newest, in a ring
 	next     int                      // the place of the oldest in it
@@ -54,7 +55,7 @@ type usage struct {
 	armed    bool                     // look will be called, or is about to lock mu
 }
 
-// watch sets u up for a session, before anything uses that.
+// watch prepares u for a session. It is called before the session is used.
 func (u *usage) watch(s *Session) {
 	u.stops = func() bool { return s.host.config.StopIdle && s.entry.Load().URL == "" }
 	u.limit = func() time.Duration { return s.entry.Load().IdleStop }
@@ -68,7 +69,8 @@ func (u *usage) watch(s *Session) {
 	}
 }
 
-// begin says that a request begins. If it returns true, end must be called.
+// begin counts a request that begins. If it returns true, end must be called when the request has
+// ended.
 func (u *usage) begin() (counted bool) {
 	if !u.stops() {
 		return false
@@ -81,7 +83,7 @@ func (u *usage) begin() (counted bool) {
 	return true
 }
 
-// end says that a request has ended.
+// end counts the end of a request of a method.
 func (u *usage) end(method string) {
 	state := !reads[method] && u.legacy()
 	u.mu.Lock()
@@ -94,15 +96,16 @@ func (u *usage) end(method string) {
 	}
 }
 
-// Words of a result that has a task, or that asks the client for something. Another result may have
-// them too, which is then kept for nothing: to look for the members would cost more than to find out
-// that the words are not there.
+// Words of a result that has a task, or that asks the client for something. To search for a word
+// costs less than to look for the member. Another result may have the word too: then a process is
+// kept without a need.
 var (
 	wordOfTask     = []byte(`"taskId"`)
 	wordOfQuestion = []byte(`"` + string(mcp.ResultInputRequired) + `"`)
 )
 
-// answered looks at a result that is passed on.
+// answered looks at a relayed result: for a task, or a question to the client, the process is kept
+// longer.
 func (u *usage) answered(result []byte) {
 	if !u.stops() {
 		return
@@ -116,7 +119,7 @@ func (u *usage) answered(result []byte) {
 	}
 }
 
-// connected says that there is another connection.
+// connected begins anew for a connection that was just made.
 func (u *usage) connected() {
 	if !u.stops() {
 		return
@@ -127,7 +130,7 @@ func (u *usage) connected() {
 	u.arm(cmp.Or(max(0, u.limit()), coldTime))
 }
 
-// arm has look called later. The caller holds mu.
+// arm sets the timer to call look. The caller holds mu.
 func (u *usage) arm(after time.Duration) {
 	u.armed = true
 	switch {
@@ -139,7 +142,8 @@ func (u *usage) arm(after time.Duration) {
 	}
 }
 
-// look has the server rest if it is time, and otherwise looks again when it may be.
+// look ends the connection if the server was not used for long enough. Otherwise it sets the timer
+// to look again.
 func (u *usage) look() {
 	watching, limit := u.watching(), u.limit()
 	u.mu.Lock()
@@ -158,8 +162,8 @@ func (u *usage) look() {
 	}
 }
 
-// patience returns how long the server is kept without a request, if its entry does not say. The
-// caller holds mu.
+// patience returns how long the server is kept without a request if its entry has no IdleStop:
+// the longer, the more requests it has had. The caller holds mu.
 func (u *usage) patience(now time.Time) time.Duration {
 	newest := func(n int) time.Time { return u.requests[(u.next+len(u.requests)-n)%len(u.requests)] }
 	switch {

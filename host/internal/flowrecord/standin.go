@@ -376,7 +376,8 @@ func (s *standIns) setting(key string, isSecret bool, v any) any {
 	return v
 }
 
-// request rewrites what a provider signs. The body is the same in each file.
+// request returns a request that a provider signs, without its secrets. A fixed text replaces the
+// body.
 func (s *standIns) request(r *step.Request) *step.Request {
 	body := []byte(`{"stand-in":"body"}`)
 	sum := sha256.Sum256(body)

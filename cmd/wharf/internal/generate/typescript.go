@@ -202,7 +202,8 @@ func (w *tsWriter) plainType(s *shape) string {
 	return "unknown"
 }
 
-// literal returns a text as a constant of TypeScript, in which nothing is hidden or moves.
+// literal returns a text as a string literal of TypeScript. Invisible characters, and those that
+// change the direction of text, are escaped.
 func literal(text string) string {
 	quoted, _ := json.Marshal(text) // which never fails for a string
 	return cleantext.JSON(string(quoted))

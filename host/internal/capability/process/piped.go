@@ -23,7 +23,8 @@ type Piped struct {
 	reaped bool // the process id may belong to another process now
 }
 
-// StartPiped starts the process.
+// StartPiped starts the process without inherited variables. After an error nothing is left.
+// Otherwise the caller must call Reap and Close.
 func (p Process) StartPiped() (*Piped, error) {
 	p.Bare = true
 	c, err := p.fork()
