@@ -6,7 +6,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Client says what is written.
+// Client says for which server and tools a client is written.
 type Client struct {
 	Server  string // for the comment at the top
 	Package string // of a client in Go, an identifier

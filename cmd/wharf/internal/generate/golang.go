@@ -342,7 +342,8 @@ func isTag(name string) bool {
 	return name != ""
 }
 
-// quoted returns a text as a constant of Go, in which nothing is hidden or moves.
+// quoted returns a text as a string literal of Go. Invisible characters, and those that change the
+// direction of text, are escaped.
 func quoted(text string) string {
 	if strings.ContainsFunc(text, cleantext.IsUnsafe) {
 		return strconv.QuoteToASCII(text)

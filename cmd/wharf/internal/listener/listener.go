@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ErrElsewhere is why an address is refused that other machines can reach.
+// ErrElsewhere is the error for an address that other machines can reach.
 var ErrElsewhere = errors.New("other machines can reach it")
 
 // Set are the listeners of a program; nil where there is none.
@@ -68,9 +68,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, end func()) erro
 	return context.Cause(ctx)
 }
 
-// Clients has serve serve each client that connects to l, on a goroutine of its own, until ctx ends.
-// While it serves most clients, the connections of others are closed. Clients closes l, and returns
-// when serve has.
+// Clients calls serve for each client that connects to l, on a goroutine of its own, until ctx ends.
+// While most clients are served, it closes further connections at once. It closes l, and returns
+// when all calls of serve have returned.
 func Clients(ctx context.Context, l net.Listener, most int, serve func(context.Context, io.ReadWriteCloser)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -51,8 +51,9 @@ const (
 	chunkBytes = 4096    // of base64 that kitty takes at once
 )
 
-// Sequence returns the text that makes a terminal of so many columns (0 is unknown) show a
-// picture that is given in base64. It is "" for a picture that the terminal cannot show.
+// Sequence returns the text that makes a terminal show a picture. data is the picture in
+// base64, and columns is the width of the terminal; 0 is unknown. Sequence returns "" for
+// a picture that the terminal cannot show.
 func (p Protocol) Sequence(data string, columns int) string {
 	if p == None || len(data) > base64.StdEncoding.EncodedLen(largest) {
 		return ""

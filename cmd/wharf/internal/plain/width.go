@@ -39,8 +39,9 @@ func Fit(text string, columns int) string {
 	return text
 }
 
-// Wrap breaks a line into rows of at most so many columns, at a space if that loses little
-// and the word after the space fits into a row of its own. Rows after the first are indented.
+// Wrap breaks a line into rows that are at most this number of columns wide. It breaks at a
+// space if that loses little and the word after the space fits into a row of its own. Rows
+// after the first are indented.
 func Wrap(line string, columns, indent int) []string {
 	var rows []string
 	for before := ""; ; {
@@ -62,8 +63,8 @@ func Wrap(line string, columns, indent int) []string {
 	}
 }
 
-// WrapWords breaks a line into rows of at most so many columns. It breaks no word but one of a
-// script that has no blanks between words.
+// WrapWords breaks a line into rows that are at most this number of columns wide. It breaks a
+// word only if its script has no blanks between words.
 func WrapWords(line string, columns int) (rows []string) {
 	words := strings.Fields(line)
 	for i := 0; i < len(words); i++ {

@@ -17,7 +17,7 @@ type Mode struct {
 	saved *term.State // nil: the terminal is as it was found
 }
 
-// Enter has keys delivered as they are pressed, until Leave.
+// Enter makes the terminal deliver each key when it is pressed, until Leave.
 func (m *Mode) Enter() (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
