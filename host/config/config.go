@@ -85,8 +85,8 @@ type Server struct {
 	Timeout      time.Duration     // of a request; 0 is the host's default, below zero is none
 	StartTimeout time.Duration     // until it is ready for requests; as Timeout
 	MaxTimeout   time.Duration     // of a request that reports its progress, in all; as Timeout
-	Ping         time.Duration     // how long it may be silent before it gets a ping; as Timeout
-	PingTimeout  time.Duration     // of the answer to a ping; 0 is the host's default
+	Ping         time.Duration     // how long it may be silent before it is asked for a sign of life; as Timeout
+	PingTimeout  time.Duration     // of the answer to that question; 0 is the host's default
 	IdleStop     time.Duration     // how long a process may be unused before it is ended; 0 lets the host decide by its use, below zero is never
 	MessageCap   int               // bytes of the longest inbound message; 0 is the host's default
 	Framing      string            // "ndjson", "content-length", "auto"; "" is the plugin's default

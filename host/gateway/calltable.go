@@ -334,8 +334,9 @@ func (t *callTable) ask(ctx context.Context, about *parkableCall, method string,
 }
 
 // assign gives a question to a call whose client offers to answer it: to the newest call that a
-// request waits for, else to the newest parked call. If there is no call, the question waits for
-// the next one. The caller holds mu.
+// request waits for, else to the newest parked call. If no call is open, the question waits for
+// the next one. If there are calls but their clients do not offer to answer it, or if too many
+// questions wait, assign refuses it. The caller holds mu.
 func (t *callTable) assign(q *question) {
 	var best *parkableCall
 	refusal := error(internalError(errNoCall))

@@ -33,7 +33,8 @@ func (h *handshake) arrived(id json.RawMessage) {
 	}
 }
 
-// check returns an error for an initialize that is not the one under way.
+// check returns an error for an initialize that is not the one under way, or that comes after one
+// has succeeded.
 func (h *handshake) check(id json.RawMessage) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

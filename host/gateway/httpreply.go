@@ -62,8 +62,9 @@ func (o *outbox) put(end bool, events ...event) {
 	}
 }
 
-// awaitRoom waits while more than maxQueued bytes wait for the client, until ctx ends. If the
-// client takes nothing for writeTime, awaitRoom returns an error.
+// awaitRoom waits while more than maxQueued bytes wait for the client, until ctx ends. It
+// returns nil when the response has ended: serve ends a response whose client takes nothing
+// for writeTime.
 func (o *outbox) awaitRoom(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

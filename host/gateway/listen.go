@@ -44,8 +44,8 @@ func readFilter(r *request) (f mcp.Filter, err error) {
 	return f, err
 }
 
-// listen opens a stream, and returns its result when the server ends it or the client asks for
-// nothing more. It returns an error when the client cancels the stream or leaves.
+// listen opens a stream, and returns its result when the stream ends: the client cancels it or
+// asks for nothing more, or the server ends it. If the client leaves, listen returns an error.
 func (c *modernClient) listen(ctx context.Context, u *upstream, r *request) (json.RawMessage, error) {
 	filter, err := readFilter(r)
 	if err == nil {

@@ -116,7 +116,7 @@ func (c *serverCopy) idle() (clients []*keptClient, since time.Time) {
 func (c *serverCopy) isDivided() bool { return c.divided.Load() && c.mixed.Load() }
 
 // divide makes each tenant use a copy of its own from now on, and keeps why. It does nothing and
-// returns false if the entry says whether clients share the server.
+// returns false if the copy is not shared, or if the entry says that clients share the server.
 func (c *serverCopy) divide(why string) (divided bool) {
 	if cmp.Or(c.server.Share, config.ShareAuto) != config.ShareAuto || !c.shared {
 		return false
