@@ -19,6 +19,17 @@ func knownTools(server host.Server) []mcp.Tool {
 	return permitted(server, snapshot)
 }
 
+// serverOf returns the first server that had a tool of that name when it was last used, or "".
+func (s *settings) serverOf(tool string) string {
+	for _, server := range s.names() {
+		entry, _ := s.find(server)
+		if slices.ContainsFunc(knownTools(entry), func(t mcp.Tool) bool { return t.Name == tool }) {
+			return server
+		}
+	}
+	return ""
+}
+
 func permitted(server host.Server, snapshot *catalogue.Snapshot) []mcp.Tool {
 	return slices.DeleteFunc(itemsOf[mcp.Tool](snapshot.Lists[catalogue.Tools]), func(t mcp.Tool) bool {
 		return !server.Permits(t.Name)

@@ -17,7 +17,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/words"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/registry"
 )
 
@@ -147,11 +146,8 @@ func (a *app) toolFirst(words []string) string {
 		return lineHint([]string{"wharf"}, "the server comes before the tool", line)
 	}
 	name, _, _ := strings.Cut(words[0], "(")
-	for _, server := range s.names() {
-		entry, _ := s.find(server)
-		if slices.ContainsFunc(knownTools(entry), func(t mcp.Tool) bool { return t.Name == name }) {
-			return lineHint([]string{"wharf"}, fmt.Sprintf("%s has a tool of that name", server), slices.Insert(line, at, server))
-		}
+	if server := s.serverOf(name); server != "" {
+		return lineHint([]string{"wharf"}, fmt.Sprintf("%s has a tool of that name", server), slices.Insert(line, at, server))
 	}
 	return ""
 }

@@ -110,7 +110,7 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 			return s.unknownServer(args[0])
 		}
 		hint := cmp.Or(a.joined(args[0]), a.lacksScheme(args[0]), a.orMeant(args[0], a.forgotten(cmd)))
-		if hint == "" && elsewhere[args[0]] == "" {
+		if hint == "" && elsewhere[args[0]] == "" && (meant(args[0], subcommands(cmd)) == "" || s.serverOf(args[0]) != "") {
 			hint = a.toolFirst(args)
 		}
 		if hint != "" {
