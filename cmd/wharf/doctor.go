@@ -110,7 +110,7 @@ func (a *app) entryFindings(ctx context.Context, s *settings) (findings []findin
 		if server.Disabled {
 			f.Value += " (disabled)"
 		} else if server.Project == nil { // mistakes in a project's entries are not for the user to mend
-			f.Problem = cmp.Or(a.entryProblem(s, server), a.settingsProblem(ctx, server))
+			f.Problem = a.withConfig(cmp.Or(a.entryProblem(s, server), a.settingsProblem(ctx, server)))
 		}
 		findings = append(findings, f)
 	}
@@ -244,8 +244,8 @@ func missingFile(server host.Server) string {
 			return server.EnvError(err).Error()
 		}
 	}
-	for _, r := range referencesOf(server) {
-		files = append(files, [2]string{"${file:" + r.File + "}", r.File})
+	if missing := missingReference(server); missing != "" {
+		return missing
 	}
 	files = append(files, [2]string{"args[0]", scriptOf(server)})
 	for _, file := range files {
@@ -257,6 +257,19 @@ func missingFile(server host.Server) string {
 				return fmt.Sprintf("args[0]: there is no %s in the folder that wharf was started in; write its whole path", server.Args[0])
 			}
 			return fmt.Sprintf("%s: %v", file[0], err)
+		}
+	}
+	return ""
+}
+
+// missingReference names the first ${file:PATH} of an entry that does not exist, or returns "".
+func missingReference(server host.Server) string {
+	for _, r := range referencesOf(server) {
+		if r.File == "" {
+			continue
+		}
+		if _, err := os.Stat(r.File); err != nil {
+			return fmt.Sprintf("${file:%s}: %v", r.File, err)
 		}
 	}
 	return ""

@@ -102,7 +102,7 @@ func (a *app) errorText(err error) (message, hint string) {
 	if a.redact != nil {
 		message, hint = a.redact(message), a.redact(hint)
 	}
-	return message, hint
+	return a.withConfig(message), a.withConfig(hint)
 }
 
 // report reports the error of the program on stderr, and returns the exit code. It prints

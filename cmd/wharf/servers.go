@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -84,7 +85,7 @@ func (a *app) runServers(ctx context.Context) error {
 		if err := server.CheckVariables(os.LookupEnv); err != nil && e.Enabled {
 			e.Problem = err.Error()
 		} else if e.Enabled {
-			e.Problem = a.missingSecret(server)
+			e.Problem = cmp.Or(missingReference(server), a.missingSecret(server))
 		}
 		entries = slices.Insert(entries, i, e)
 	}

@@ -78,7 +78,7 @@ func (a *app) openUnasked(ctx context.Context, p signin.Page) error {
 		err = host.OpenBrowser(ctx, p.URL)
 	}
 	if err != nil {
-		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown (%w); run: wharf login %s", plain.Line(p.Server), err, plain.Word(p.Server))
+		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown (%w); run: wharf%s login %s", plain.Line(p.Server), err, a.configFlag(), plain.Word(p.Server))
 	}
 	return nil
 }

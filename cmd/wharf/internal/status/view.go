@@ -34,6 +34,10 @@ type View struct {
 	Host     *host.Host
 	People   bool // stdout is read by a person, not by a program
 
+	// Complete returns a text about a server with the commands in it completed, so that they can be
+	// typed as they stand. nil leaves them.
+	Complete func(text string) string
+
 	// Watch, if not nil, makes Run follow the servers until its context ends. Watch begins to
 	// watch the configuration. Run then calls the returned function in a goroutine: it calls
 	// changed whenever the configuration may have changed, and returns when ctx ends.
@@ -246,10 +250,20 @@ func (v *View) live() (*term.Console, bool) {
 	return c, ok && !c.Dumb && v.People
 }
 
+// cells returns the cells of a row for people, with the commands in them completed.
+func (v *View) cells(r *row) []string {
+	cells := r.cells()
+	if v.Complete != nil {
+		about := len(cells) - 1
+		cells[about] = v.Complete(cells[about])
+	}
+	return cells
+}
+
 func (v *View) table() plain.Table {
 	table := plain.Table{headings}
 	for _, r := range v.rows {
-		table = append(table, r.cells())
+		table = append(table, v.cells(r))
 	}
 	return table
 }
@@ -280,7 +294,7 @@ func (v *View) tell(r *row) error {
 	if !v.People {
 		return v.Terminal.PrintJSON(r.Info)
 	}
-	words := strings.Join(strings.Fields(strings.Join(r.cells(), " ")), " ")
+	words := strings.Join(strings.Fields(strings.Join(v.cells(r), " ")), " ")
 	return v.Terminal.Print(time.Now().Format(time.TimeOnly) + " " + words + "\n")
 }
 
