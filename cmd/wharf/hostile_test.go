@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -98,6 +99,16 @@ func serverBanner() {
 func serverGarbage() {
 	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
 		os.Stdout.Write([]byte("\x00\xff<html>{[\n"))
+	}
+}
+
+// serverPrints writes its argument in answer to the first message, with line breaks for \n and a
+// byte order mark for \b. Then it leaves, unless it has another argument.
+func serverPrints() {
+	input := bufio.NewScanner(os.Stdin)
+	input.Scan()
+	fmt.Print(strings.NewReplacer(`\n`, "\n", `\b`, "\uFEFF").Replace(os.Args[1]))
+	for len(os.Args) > 2 && input.Scan() {
 	}
 }
 

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 		"server-silent":    serverSilent,
 		"server-banner":    serverBanner,
 		"server-garbage":   serverGarbage,
+		"server-prints":    serverPrints,
 		"server-flood":     serverFlood,
 		"server-stubborn":  serverStubborn,
 		"server-hangs":     serverHangs,

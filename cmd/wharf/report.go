@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/signin"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // withAddress replaces the name of the server in a hint by its address, if the server has no
@@ -43,13 +44,14 @@ func (a *app) withFlags(hint string, err error) string {
 		strings.Join(names, ", "), strings.Join(names, " -e "))
 }
 
-// withFile completes a hint to write a limit into an entry: it names the file of the entry, or how
+// withFile completes a hint to write a line into an entry: it names the file of the entry, or how
 // the server gets one.
 func (a *app) withFile(hint string) string {
-	limit, line, found := strings.Cut(hint, allowMore)
-	if !found {
+	parts := lineOfEntry.FindStringSubmatch(hint)
+	if parts == nil {
 		return hint
 	}
+	why, key, value, table := parts[1], parts[2], parts[3], parts[4]
 	if a.adHoc || a.address != "" {
 		name, words := siteName(a.server), []string{a.address}
 		if a.adHoc {
@@ -57,30 +59,30 @@ func (a *app) withFile(hint string) string {
 			name = commandName(words[1:])
 		}
 		name = strings.ReplaceAll((&addRequest{}).named(name), ".", "-")
-		line, _, _ = strings.Cut(line, " under ")
-		return lineHint([]string{"wharf", "add", "--name", name}, limit+allowMore+"add the server first", words) +
-			", then " + line + " under [servers." + name + "]"
+		return lineHint([]string{"wharf", "add", "--name", name}, why+"add the server first", words) +
+			fmt.Sprintf(", then write %s = %s under [servers.%s]", key, value, name)
 	}
 	server, found := a.settings.find(a.server)
-	if found && server.MessageCap > 0 {
-		limit = "its entry sets message_cap; "
+	if found && (key == "message_cap" && server.MessageCap > 0 || key == "framing" && server.Framing != "") {
+		_, why, _ = strings.Cut("; "+why, "; to ")
+		why = "its entry sets " + key + "; to " + why
 		if server.MessageCap >= 64<<20 {
-			line = strings.ReplaceAll(line, "64MiB", "1GiB")
+			value = strings.ReplaceAll(value, "64MiB", "1GiB")
 		}
 	}
 	switch file := a.settings.from(server); {
 	case !found || a.settings.demo && server.Name == demoName: // which stands in no file
-		return strings.TrimSuffix(limit, "; ")
+		why, _, _ = strings.Cut(why, "; to ")
+		return why
 	case filepath.Ext(file) != ".toml":
-		line, _, _ = strings.Cut(strings.Replace(line, "message_cap =", `"message_cap":`, 1), " under ")
-		return limit + allowMore + line + " into its entry in " + plain.ShellWord(file)
+		return fmt.Sprintf("%swrite %q: %s into its entry in %s", why, key, value, plain.ShellWord(file))
 	default:
-		return limit + allowMore + line + " in " + plain.ShellWord(file)
+		return fmt.Sprintf("%swrite %s = %s under %s in %s", why, key, value, table, plain.ShellWord(file))
 	}
 }
 
-// allowMore begins a hint about a limit that an entry can raise.
-const allowMore = "to allow more, "
+// lineOfEntry matches a hint to write a line into an entry: why, the key, the value and the table.
+var lineOfEntry = lazyregexp.New(`^(.*)write (\w+) = ("[^"]*") under (\[servers\..*\])$`)
 
 // errorText returns an error as it is reported, and its hint.
 func (a *app) errorText(err error) (message, hint string) {

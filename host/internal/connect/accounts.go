@@ -10,14 +10,17 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"weak"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/crash"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/flowrecord"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
@@ -30,6 +33,9 @@ import (
 type Accounts struct {
 	config  Config
 	secrets redaction
+
+	ending context.Context // ends when the accounts are closed
+	end    context.CancelFunc
 
 	mu       sync.Mutex
 	closed   bool
@@ -46,6 +52,7 @@ type SharedAccount struct {
 	server   config.Server
 	recorded *redact.Set // gets the credentials that the sign-in returns
 	fetch    *egress.Fetcher
+	helpers  *atomic.Int32 // runs of the command of the entry that have not ended
 	Declined atomic.Bool   // the person said no; they are asked again only if they want to sign in
 	Turns    atomic.Uint64 // counts sign-ins and sign-outs
 }
@@ -71,7 +78,22 @@ func (a *SharedAccount) Material(ctx context.Context) (*auth.Material, error) {
 			a.recorded.HideRecent(value.Reveal())
 		}
 	}
+	if err != nil && ctx.Err() != nil {
+		err = a.explain(err)
+	}
 	return m, err
+}
+
+// explain adds to the error of a wait that the command of the entry, which prints credentials, has
+// not ended. It returns err if no command runs, and for a nil account.
+func (a *SharedAccount) explain(err error) error {
+	if a == nil || a.helpers.Load() == 0 {
+		return err
+	}
+	return &StartError{
+		Err:   fmt.Errorf("%w; the command of auth in its entry, %s, has not ended", err, cleantext.Line(a.server.Auth.Command[0], noiseLine)),
+		Cause: crash.Cause{Hint: "run that command by hand to see what it waits for: it prints credentials and ends"},
+	}
 }
 
 // Provider returns the name of the provider that signs in to a server, or "". If the entry of a url
@@ -182,22 +204,31 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 		reach.Server = o
 		c.Server.URL, c.Server.Resource = httpclient.HTTPURL(s.URL), o.Resource()
 	}
+	helpers := new(atomic.Int32)
 	if len(s.Auth.Command) > 0 {
-		p := process.Process{Command: s.Auth.Command[0], Args: s.Auth.Command[1:], Env: environ(s.Auth.Env)}
-		c.Run = func(ctx context.Context) (*step.RunResult, error) {
-			out, err := p.Run(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &step.RunResult{Code: out.Code, Stdout: string(out.Stdout), Stderr: out.Stderr}, nil
-		}
+		c.Run = as.helper(process.Process{Command: s.Auth.Command[0], Args: s.Auth.Command[1:], Env: environ(s.Auth.Env)}, helpers)
 	}
 	fetch, err := egress.NewFetcher(reach)
 	if err != nil {
 		return nil, hosterr.Configf("auth: %w", err)
 	}
 	c.Fetch = fetch
-	return &SharedAccount{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch}, nil
+	return &SharedAccount{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch, helpers: helpers}, nil
+}
+
+// helper returns a function that runs the command of an entry, and counts its runs while they last.
+func (as *Accounts) helper(p process.Process, running *atomic.Int32) func(context.Context) (*step.RunResult, error) {
+	return func(ctx context.Context) (*step.RunResult, error) {
+		running.Add(1)
+		defer running.Add(-1)
+		ctx, done := endingWith(ctx, as.ending)
+		defer done()
+		out, err := p.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &step.RunResult{Code: out.Code, Stdout: string(out.Stdout), Stderr: out.Stderr}, nil
+	}
 }
 
 // recording returns a provider that records its flows.
@@ -209,9 +240,24 @@ func (as *Accounts) recording(server string, p *auth.Plugin) auth.Provider {
 	}
 }
 
-// close ends sign-ins that wait for a person. It waits until flows that have begun have stored
-// their results. No account is made afterwards.
+// endingWith returns a context that also ends helperGrace after another. done ends it at once.
+func endingWith(ctx, other context.Context) (within context.Context, done func()) {
+	within, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(other, func() {
+		timer := time.AfterFunc(helperGrace, cancel)
+		context.AfterFunc(within, func() { timer.Stop() })
+	})
+	return within, func() { stop(); cancel() }
+}
+
+// helperGrace is how long the command of an entry may go on when the accounts are closed: it may
+// be about to print.
+const helperGrace = 2 * time.Second
+
+// close ends sign-ins that wait for a person, and soon the commands of entries. It waits until flows
+// that have begun have stored their results. No account is made afterwards.
 func (as *Accounts) close() {
+	as.end()
 	as.mu.Lock()
 	as.closed = true
 	accounts, former := slices.Collect(maps.Values(as.accounts)), maps.Clone(as.former)

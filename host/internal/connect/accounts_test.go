@@ -1,9 +1,11 @@
 package connect
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -53,6 +55,30 @@ func TestAFormerAccountIsGivenBack(t *testing.T) {
 	if _, err := used.Material(t.Context()); err == nil || err.Error() != "sign in to s: closed" {
 		t.Errorf("one that is used is not closed: %v", err)
 	}
+}
+
+// The command of an entry that does not end holds up the end of the accounts for no longer than its grace.
+func TestACommandEndsWithTheAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		accounts, end := context.WithCancel(t.Context())
+		ctx, done := endingWith(t.Context(), accounts)
+		defer done()
+		over, doneBefore := endingWith(t.Context(), accounts)
+		if doneBefore(); over.Err() == nil {
+			t.Error("a command that has ended has a context that has not")
+		}
+		end()
+		time.Sleep(helperGrace - 1)
+		synctest.Wait()
+		if ctx.Err() != nil {
+			t.Error("it was ended before its grace was over")
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if ctx.Err() == nil {
+			t.Error("it goes on after its grace")
+		}
+	})
 }
 
 // What signs in to a server of a project takes its variables from this process, where they

@@ -119,7 +119,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 // is the state that the guest of an earlier connection saved, or nil.
 func (a *attempt) start(ctx context.Context, given []byte) (*connection, error) {
 	d, name := a.dialer, a.server.Name
-	c := &connection{secrets: d.secrets.shown, warn: d.config.Warn, server: &a.server, saved: &savedState{text: given}, key: a.resumeKey()}
+	c := &connection{secrets: d.secrets.shown, warn: d.config.Warn, server: &a.server, account: a.account, saved: &savedState{text: given}, key: a.resumeKey()}
 	c.ended, c.end = context.WithCancel(context.Background())
 	if d.stderr.to != nil {
 		c.stderr = newStderrWriter(&d.stderr, name, d.secrets.shown.Stream())

@@ -31,6 +31,7 @@ type connection struct {
 	recording *replay.Connection // records its guest; nil for none
 	secrets   *redact.Set        // removed from quoted texts
 	server    *config.Server     // its entry
+	account   *SharedAccount     // nil if the server needs no sign-in
 	asked     atomic.Int64       // how many bytes were on its stderr when the first call after its last idle time began
 	noise     stdoutNoise        // what it wrote to stdout during its start, other than messages
 	noisy     sync.Once          // a first line of noise has come

@@ -72,15 +72,16 @@ type Dialer struct {
 // New returns a dialer.
 func New(c Config) *Dialer {
 	secrets := newRedaction(&c)
+	ending, end := context.WithCancel(context.Background())
 	return &Dialer{
 		Accounts: &Accounts{
-			config: c, secrets: secrets, accounts: make(map[string]*SharedAccount), former: make(map[weak.Pointer[auth.Account]]*egress.Fetcher),
+			config: c, secrets: secrets, ending: ending, end: end, accounts: make(map[string]*SharedAccount), former: make(map[weak.Pointer[auth.Account]]*egress.Fetcher),
 		},
 		config: c, secrets: secrets, stderr: stderrLog{to: c.Stderr}, found: make(map[string]string),
 	}
 }
 
-// Close ends sign-ins that wait for a person, and waits until flows that have begun have stored
+// Close ends sign-ins that wait for a person, and soon the commands of entries, and waits until flows that have begun have stored
 // their results. The caller must close all connections before.
 func (d *Dialer) Close() error {
 	d.Accounts.close()

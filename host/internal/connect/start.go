@@ -2,6 +2,7 @@ package connect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,8 +39,10 @@ func (e *StartError) Final() bool {
 // stdoutNoise keeps the first lines of a server's stdout that are no messages. All methods are safe for
 // concurrent use.
 type stdoutNoise struct {
-	mu    sync.Mutex
-	lines []string
+	mu      sync.Mutex
+	lines   []string
+	fault   string // what is wrong with the first of them, if it was to be a message
+	otherID string // the first id of an answer that no request has
 }
 
 // Bounds of the noise that is kept.
@@ -52,18 +55,28 @@ const (
 // print a greeting to stdout and are ready at once.
 const noiseAfter = 3 * time.Second
 
-func (n *stdoutNoise) add(line string) {
+func (n *stdoutNoise) add(line, fault string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if line = cleantext.Line(line, noiseLine); len(n.lines) < noiseLines && line != "" {
+		if len(n.lines) == 0 {
+			n.fault = fault
+		}
 		n.lines = append(n.lines, line)
 	}
 }
 
-func (n *stdoutNoise) kept() []string {
+func (n *stdoutNoise) addID(id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.lines
+	n.otherID = cmp.Or(n.otherID, cleantext.Line(id, noiseLine))
+}
+
+// describe adds what is kept to what is known of a start.
+func (n *stdoutNoise) describe(s *crash.Start) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s.Stdout, s.Fault, s.OtherID = n.lines, n.fault, n.otherID
 }
 
 // dropped receives input that is no message. It keeps what a process writes to stdout during its
@@ -71,22 +84,33 @@ func (n *stdoutNoise) kept() []string {
 // the first line. It also warns of the first such line after the start, and
 // says of a message what is wrong with it.
 func (c *connection) dropped(why error, msg []byte) {
-	if c.server.Command == "" || !errors.Is(why, rpc.ErrMalformed) {
-		return
-	}
-	line := func() string { return c.redact(string(msg[:min(len(msg), 4*noiseLine)])) }
-	if c.peer.Version() == "" {
-		c.noise.add(line())
+	other := (*rpc.OtherIDError)(nil)
+	switch starts := c.peer.Version() == ""; {
+	case c.server.Command == "":
+	case errors.As(why, &other) && starts:
+		c.noise.addID(other.ID)
+	case errors.As(why, &other):
+		c.warned.Do(func() { c.warn(c.server.Name, other.Error()) })
+	case !errors.Is(why, rpc.ErrMalformed):
+	case starts:
+		c.noise.add(c.quoted(msg), c.faultOf(why, msg))
 		c.noisy.Do(func() { time.AfterFunc(noiseAfter, c.tellNoise) })
-		return
+	default:
+		c.warned.Do(func() { c.warn(c.server.Name, cmp.Or(c.faultOf(why, msg), crash.OnStdout(c.quoted(msg)))) })
 	}
-	c.warned.Do(func() {
-		text := crash.OnStdout(line())
-		if bytes.Contains(msg, []byte(`"jsonrpc"`)) { // it belongs there, and has a fault
-			text = fmt.Sprintf("%v: %q", why, cleantext.Line(line(), noiseLine))
-		}
-		c.warn(c.server.Name, text)
-	})
+}
+
+// quoted returns the beginning of a message without secrets.
+func (c *connection) quoted(msg []byte) string {
+	return c.redact(string(msg[:min(len(msg), 4*noiseLine)]))
+}
+
+// faultOf says what is wrong with a line that was to be a message; "" for any other line.
+func (c *connection) faultOf(why error, msg []byte) string {
+	if !bytes.Contains(msg, []byte(`"jsonrpc"`)) {
+		return ""
+	}
+	return fmt.Sprintf("%v: %q", why, cleantext.Line(c.quoted(msg), noiseLine))
 }
 
 // tellNoise warns of the noise of a server that is still starting.
@@ -96,8 +120,10 @@ func (c *connection) tellNoise() {
 		return // the error quotes it
 	default:
 	}
-	if lines := c.noise.kept(); c.peer.Version() == "" && len(lines) > 0 {
-		c.warned.Do(func() { c.warn(c.server.Name, crash.OnStdout(lines[0])) })
+	var s crash.Start
+	c.noise.describe(&s)
+	if c.peer.Version() == "" && len(s.Stdout) > 0 {
+		c.warned.Do(func() { c.warn(c.server.Name, cmp.Or(s.Fault, crash.OnStdout(s.Stdout[0]))) })
 	}
 }
 
@@ -143,7 +169,7 @@ func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 	var exit *guest.ExitError
 	exited := errors.As(ended, &exit)
 	s := crash.Start{
-		Server: hosterr.TOMLKey(c.server.Name), Project: c.server.Project != nil, Env: len(c.server.Env) > 0, Stderr: stderr, Stdout: c.noise.kept(),
+		Server: hosterr.TOMLKey(c.server.Name), Project: c.server.Project != nil, Env: len(c.server.Env) > 0, Stderr: stderr, Midway: c.inst.Midway(),
 		Exited: exited, Clean: exited && exit.Code == 0, Killed: exited && exit.Code < 0,
 		Gets: func(name string) bool {
 			_, own := c.server.Env[name]
@@ -151,6 +177,7 @@ func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 		},
 		Shell: func(name string) bool { return os.Getenv(name) != "" },
 	}
+	c.noise.describe(&s)
 	return s.Cause()
 }
 
@@ -169,6 +196,9 @@ func (s *Starting) Explain(err error) error {
 		return err
 	case !c.inst.Up():
 		return fmt.Errorf("%w; its plugin has not reported UP, and no message was sent (WHARF_TRACE=abi shows what it waits for)", err)
+	}
+	if helped := c.account.explain(err); helped != err {
+		return helped
 	}
 	why := c.crashCause(c.redact(string(c.table.Stderr())), nil)
 	if why.What != "" {

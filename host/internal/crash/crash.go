@@ -18,6 +18,9 @@ type Start struct {
 	Env     bool     // its entry names variables
 	Stderr  string   // what it wrote there, without secrets
 	Stdout  []string // the first lines on its stdout that were no message, without secrets
+	Fault   string   // what is wrong with the first of them, if that was to be a message
+	Midway  bool     // it has begun a message on its stdout, and not ended it
+	OtherID string   // an id that it answered with, and that no request has
 	Exited  bool     // it ended by itself
 	Clean   bool     // with status 0
 	Killed  bool     // by a signal
@@ -56,10 +59,15 @@ func (s *Start) Cause() Cause {
 		return Cause{What: filled(k.what, name), Hint: filled(k.hint, name), Known: true}
 	}
 	switch {
+	case s.Fault != "":
+		return Cause{What: s.Fault, Hint: "no client can read that: the server has to be mended"}
 	case len(s.Stdout) > 0:
-		c := Cause{What: OnStdout(s.Stdout[0])}
-		c.Hint = "an MCP server over stdio writes everything else to stderr; does it need an argument to speak MCP, such as `stdio`?"
-		return c
+		return Cause{What: OnStdout(s.Stdout[0]), Hint: s.stdoutHint(), Known: isHeader(s.Stdout[0])}
+	case s.OtherID != "":
+		return Cause{What: "it answered with the id " + s.OtherID + ", which no request has", Hint: "a server answers with the id of the request, as it came: the server has to be mended"}
+	case s.Midway:
+		return Cause{What: "it wrote a part of a message to stdout, and not the line break that ends it",
+			Hint: "an MCP server over stdio writes each message in one line, with a line break behind it, and flushes it"}
 	case s.Exited && s.Clean && strings.TrimSpace(s.Stderr) == "":
 		return Cause{What: silent, Hint: "is it an MCP server over stdio? Such a server runs until its stdin ends"}
 	case s.Exited && !s.Killed && strings.TrimSpace(s.Stderr) == "":
@@ -74,7 +82,32 @@ const longestName = 200 // bytes of what a server names
 
 // OnStdout returns the sentence that a server wrote a line which is no message.
 func OnStdout(line string) string {
+	switch {
+	case isHeader(line):
+		return `it sends a Content-Length before each message, where MCP has a message in each line`
+	case isOpening(line):
+		return `it wrote "` + line + `" in a line of its own: a message of MCP over stdio is one line`
+	}
 	return `it wrote "` + cleantext.Line(line, longestName) + `" to stdout, where only messages of MCP may be`
+}
+
+// isHeader reports whether a line is the header that language servers send before a message.
+func isHeader(line string) bool { return header.MatchString(line) }
+
+var header = lazyregexp.New(`(?i)^content-length:\s*\d+\s*$`)
+
+// isOpening reports whether a line begins a message that has more lines.
+func isOpening(line string) bool { return line == "{" || line == "[" }
+
+// stdoutHint says what to do about the first line that is no message.
+func (s *Start) stdoutHint() string {
+	switch line := s.Stdout[0]; {
+	case isHeader(line):
+		return fmt.Sprintf("to read that, write framing = \"auto\" under [servers.%s]", s.Server)
+	case isOpening(line):
+		return "have it write JSON without indentation, and a line break behind each message"
+	}
+	return "an MCP server over stdio writes everything else to stderr; does it need an argument to speak MCP, such as `stdio`?"
 }
 
 func filled(text, name string) string { return strings.ReplaceAll(text, "%s", name) }

@@ -99,6 +99,24 @@ func TestStdout(t *testing.T) {
 	if c.What != `it wrote "Server starting…" to stdout, where only messages of MCP may be` || c.Known {
 		t.Errorf("got %+v", c)
 	}
+	for line, want := range map[string]string{
+		"Content-Length: 17": `to read that, write framing = "auto" under [servers.gh]`,
+		"{":                  "have it write JSON without indentation, and a line break behind each message",
+	} {
+		c := (&Start{Server: "gh", Stdout: []string{line}}).Cause()
+		if c.Hint != want || strings.Contains(c.What, "only messages of MCP may be") || c.Known != (line != "{") {
+			t.Errorf("%s: got %+v", line, c)
+		}
+	}
+	if c := (&Start{Stdout: []string{"x"}, Fault: "x is wrong"}).Cause(); c.What != "x is wrong" {
+		t.Errorf("got %+v", c)
+	}
+	if c := (&Start{OtherID: "9", Midway: true}).Cause(); c.What != "it answered with the id 9, which no request has" {
+		t.Errorf("got %+v", c)
+	}
+	if c := (&Start{Midway: true}).Cause(); !strings.Contains(c.What, "not the line break that ends it") {
+		t.Errorf("got %+v", c)
+	}
 	if c := (&Start{Exited: true, Clean: true}).Cause(); c.What != "it ended without a word" {
 		t.Errorf("got %+v", c)
 	}

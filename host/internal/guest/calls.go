@@ -208,7 +208,7 @@ func (i *Instance) callReport(a args) int32 { // what, exchange, code, ptr, len
 		i.up = true
 		i.mu.Unlock()
 	case abi.ReportDone:
-		i.inbound.forget(a[1])
+		i.forget(a[1])
 		i.receiver.Done(a[1])
 	case abi.ReportFailed:
 		return i.reportFailed(a[1], abi.Status(int32(a[2])), cleantext.Line(string(text), maxWords))
@@ -248,7 +248,7 @@ func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string)
 		i.fail(i.connectError(cause, status, text))
 		return int32(abi.OK)
 	}
-	i.inbound.forget(exchange)
+	i.forget(exchange)
 	i.receiver.Failed(exchange, cause)
 	return int32(abi.OK)
 }

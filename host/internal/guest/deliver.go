@@ -10,7 +10,7 @@ import (
 func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict {
 	in := &i.inbound
 	if flags&abi.Abort != 0 {
-		in.forget(exchange)
+		i.forget(exchange)
 		return abi.VerdictPending
 	}
 	if flags&abi.End != 0 && !in.started(exchange) && len(p) <= i.config.Limits.MessageCap {
@@ -25,10 +25,13 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		i.fail(&EndedError{Cause: errEndless})
 	}
 	if flags&abi.End == 0 {
+		if exchange == 0 {
+			i.midway.Store(true)
+		}
 		return abi.VerdictPending
 	}
 	whole := *m
-	in.forget(exchange)
+	i.forget(exchange)
 	if whole.dropped > 0 {
 		i.receiver.TooBig(exchange, whole.data, whole.tail)
 		return abi.VerdictTooBig
@@ -39,6 +42,14 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	}
 	defer in.keep(whole.data)
 	return i.deliverWhole(exchange, whole.data, false)
+}
+
+// forget drops the part of a message that has come on an exchange.
+func (i *Instance) forget(exchange uint32) {
+	i.inbound.forget(exchange)
+	if exchange == 0 {
+		i.midway.Store(false)
+	}
 }
 
 // expected returns the length that the message of an exchange will have, or 0 if unknown. It is

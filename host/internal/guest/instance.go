@@ -37,6 +37,7 @@ type Instance struct {
 	waiting       int          // bytes in normal
 	room          ctxcond.Cond // signals that normal has shrunk
 	idle          idleState
+	midway        atomic.Bool // a part of a message has come on the shared channel, and not its end
 
 	// What follows belongs to the owner.
 	current     item      // the event that runs
@@ -77,6 +78,9 @@ func (i *Instance) Up() bool {
 	defer i.mu.Unlock()
 	return i.up
 }
+
+// Midway reports whether a part of a message has come on the shared channel, and not its end.
+func (i *Instance) Midway() bool { return i.midway.Load() }
 
 // fail stores why the guest must end. The first reason stays.
 func (i *Instance) fail(err error) {

@@ -101,7 +101,7 @@ func (i *Instance) finishEvent(it *item) {
 		}
 		i.fail(&EndedError{Cause: it.cause})
 	case it.kind == abi.EventCancel:
-		i.inbound.forget(it.arg)
+		i.forget(it.arg)
 		i.closeExchange(it.arg)
 	}
 }

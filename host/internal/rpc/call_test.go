@@ -56,7 +56,7 @@ func TestCalls(t *testing.T) {
 			delivers(0, `{"jsonrpc":"2.0","id":99,"result":1}`, abi.VerdictLate),
 			delivers(0, `{"jsonrpc":"2.0","id":"x","result":1}`, abi.VerdictLate),
 			counts(Counters{Late: 1, Duplicate: 1, Unknown: 2}),
-			drops("no call waits", "no call waits", "no call waits", "no call waits"),
+			drops("no call waits", "no call waits", "the id 99, which no request has", `the id "x", which no request has`),
 		}},
 		{"a timeout tells the server", limit, []step{
 			asks("ping"), sends(ping1), passes(time.Second - 1), waits("ping"),

@@ -27,6 +27,9 @@ func parse(msg []byte) (envelope, error) {
 	var e envelope
 	w := strictjson.Open(msg, strictjson.DefaultDepth)
 	if w.Kind() != '{' {
+		if bytes.HasPrefix(msg, []byte("\xEF\xBB\xBF")) {
+			return e, malformed("it begins with a byte order mark")
+		}
 		return e, malformed("not a JSON object")
 	}
 	var extras [maxExtras][]byte

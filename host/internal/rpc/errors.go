@@ -61,6 +61,13 @@ func (e *NoResponseError) Error() string {
 
 func (e *NoResponseError) Unwrap() error { return ErrNoResponse }
 
+// OtherIDError is the reason for which an answer is dropped whose id was never given out.
+type OtherIDError struct{ ID string } // as it is written, cut after 40 bytes
+
+func (e *OtherIDError) Error() string {
+	return "it answered with the id " + e.ID + ", which no request has"
+}
+
 // Sent says what is known about a call's message after the call has failed.
 type Sent uint8
 

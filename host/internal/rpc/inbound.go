@@ -99,6 +99,9 @@ func (p *Peer) onResponse(exchange uint32, msg []byte, e *envelope, owned bool) 
 	case unmatched:
 		p.dropped(errUnmatched, msg)
 		return abi.VerdictLate
+	case neverAsked:
+		p.dropped(&OtherIDError{string(e.id[:min(len(e.id), 40)])}, msg)
+		return abi.VerdictLate
 	case wrongID:
 		why := ErrWrongID
 		if id, ok := looseID(e.id); ok && id == c.id {

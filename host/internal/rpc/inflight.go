@@ -234,9 +234,10 @@ func (f *inflight) expire() {
 type match uint8
 
 const (
-	matched   match = iota // resolve has taken the call out; its caller calls settle
-	wrongID                // like matched, but the answer has the wrong id
-	unmatched              // no call waits for the response
+	matched    match = iota // resolve has taken the call out; its caller calls settle
+	wrongID                 // like matched, but the answer has the wrong id
+	unmatched               // no call waits for the response
+	neverAsked              // like unmatched, and its id was never given out
 )
 
 // resolve takes out the call that a response answers. On an exchange of its own a response can
@@ -277,8 +278,11 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*pendingCall, match) {
 		f.counts.Late++
 	case exact && id <= f.lastID:
 		f.counts.Duplicate++
+	case e.isNullID(): // an error about something that the server could not read
+		f.counts.Unknown++
 	default:
 		f.counts.Unknown++
+		return nil, neverAsked
 	}
 	return nil, unmatched
 }
