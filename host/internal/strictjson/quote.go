@@ -79,15 +79,12 @@ func AppendLine(dst, text []byte) ([]byte, error) {
 	if err := Valid(text, 0); err != nil {
 		return dst, fmt.Errorf("raw JSON: %w", err)
 	}
-	text = bytes.Trim(text, " \t\r\n")
-	for {
-		end := bytes.IndexAny(text, "\r\n") // no string has one
-		if end < 0 {
-			return append(dst, text...), nil
+	for line := range bytes.SplitSeq(bytes.Trim(text, " \t\r\n"), []byte{'\n'}) { // no string has a line break
+		for part := range bytes.SplitSeq(line, []byte{'\r'}) {
+			dst = append(dst, part...)
 		}
-		dst = append(dst, text[:end]...)
-		text = text[end+1:]
 	}
+	return dst, nil
 }
 
 // appendCompact appends text without the white space outside of strings.
