@@ -72,10 +72,10 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 }
 
 // acknowledge tells the client which changes the stream reports: those of lists, and those that servers
-// agree to report within firstListWait. It stops listening to a server that has not agreed by then.
+// agree to report within [Config].ListWait. It stops listening to a server that has not agreed by then.
 func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenChannel) error {
 	a, honoured := s.aggregate, s.wanted
-	late, expire := context.WithTimeout(ctx, firstListWait)
+	late, expire := context.WithTimeout(ctx, a.gateway.config.ListWait)
 	defer expire()
 	for _, c := range channels {
 		var f mcp.Filter

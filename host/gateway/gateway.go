@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,11 @@ type Config struct {
 	// list: "on" always, "auto" if the list would be long, "off" or "" never.
 	Search Search
 
+	// ListWait is how long a client of all servers as one waits, from its first request for
+	// a list, for servers whose list is not known, and how long a stream of such a client
+	// waits for servers that have not agreed to report changes. 0 is eight seconds.
+	ListWait time.Duration
+
 	// Transport is the plugin that frames the messages of clients on streams; "" is stdio.
 	// Framing is the plugin's setting of that name; with "", stdio uses the framing of the
 	// client.
@@ -55,6 +61,8 @@ type Config struct {
 	// [Gateway.Handler]. The names of the loopback interface are always allowed.
 	Hosts []string
 }
+
+const listWait = 8 * time.Second // what Config.ListWait is by default
 
 // Gateway serves clients. Its methods may be called from any goroutine.
 type Gateway struct {
@@ -94,6 +102,7 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.ListWait = cmp.Or(c.ListWait, listWait)
 	g := &Gateway{host: h, config: c, sealer: seal, parkTime: parkTime}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.copies.gateway = g

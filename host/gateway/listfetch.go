@@ -93,7 +93,7 @@ func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage)
 	})
 }
 
-// awaitList waits for the fetch of a list that is under way. It does not wait beyond firstListWait
+// awaitList waits for the fetch of a list that is under way. It does not wait beyond [Config].ListWait
 // after the client first needed the list.
 func (a *aggregate) awaitList(ctx context.Context, server string, l *listing) {
 	a.mu.Lock()
@@ -104,7 +104,7 @@ func (a *aggregate) awaitList(ctx context.Context, server string, l *listing) {
 	}
 	select {
 	case <-f.done:
-	case <-time.After(time.Until(f.neededSince.Add(firstListWait))):
+	case <-time.After(time.Until(f.neededSince.Add(a.gateway.config.ListWait))):
 	case <-ctx.Done():
 	}
 }

@@ -256,13 +256,10 @@ func (a *aggregate) lacksList(server string, l *listing) bool {
 	return !listed && (s.Info.Era == "" || member(s.Info.Capabilities, l.capability) != nil)
 }
 
-const (
-	firstListWait = 8 * time.Second // how long a list waits for servers whose lists are not known
-	maxPage       = 1 << 20         // bytes of a page, unless one element has more
-)
+const maxPage = 1 << 20 // bytes of a page, unless one element has more
 
 // list returns a page of a list of all servers. It starts the servers whose list is not known, and
-// waits for them, but no longer than firstListWait. If a server lists its elements later, the
+// waits for them, but no longer than [Config].ListWait. If a server lists its elements later, the
 // client is told that the list has changed.
 func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawMessage, error) {
 	if err := a.awaitLists(ctx, r, l); err != nil {
@@ -294,7 +291,7 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 }
 
 // awaitLists starts the servers whose list is not known, and waits for them, but no longer than
-// firstListWait after the client first needed the list.
+// [Config].ListWait after the client first needed the list.
 func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) error {
 	known := true
 	for _, s := range a.gateway.config.Servers {
