@@ -197,6 +197,9 @@ func (all *copies) setDividedLocked(server string, divided bool) {
 // and warns the user with why.
 func (all *copies) divide(c *serverCopy, why string) {
 	all.mu.Lock()
+	if !all.divided[c.server.Name] {
+		all.gateway.counts.divided.Add(1)
+	}
 	all.setDividedLocked(c.server.Name, true)
 	all.mu.Unlock()
 	c.session.Divide(why)

@@ -21,6 +21,7 @@ type Metrics struct {
 	Cancelled                    uint64 // requests that the client gave up, or that ended with it
 	BytesIn, BytesOut            uint64 // of the params of requests, and of the results
 	Parked                       uint64 // calls that were parked until the client had answered a question
+	Divided                      uint64 // servers that have turned out to need a copy for each client
 	KnownLists                   uint64 // lists of all servers that were returned without asking a server
 
 	// Connections are the connections of the host to its servers. They include those of sessions
@@ -37,15 +38,15 @@ func (g *Gateway) Metrics() Metrics {
 		Requests: c.requests.Load(), InFlight: c.inFlight.Load(),
 		Invalid: c.invalid.Load(), Failed: c.failed.Load(), Cancelled: c.cancelled.Load(),
 		BytesIn: c.bytesIn.Load(), BytesOut: c.bytesOut.Load(),
-		Parked: c.parked.Load(), KnownLists: c.knownLists.Load(),
+		Parked: c.parked.Load(), Divided: c.divided.Load(), KnownLists: c.knownLists.Load(),
 		Connections: g.host.Counts(),
 	}
 }
 
 // counts are the counters behind [Metrics].
 type counts struct {
-	legacyClients, modernClients, requests, invalid, failed, cancelled, bytesIn, bytesOut, parked, knownLists atomic.Uint64
-	inFlight                                                                                                  atomic.Int64
+	legacyClients, modernClients, requests, invalid, failed, cancelled, bytesIn, bytesOut, parked, divided, knownLists atomic.Uint64
+	inFlight                                                                                                           atomic.Int64
 }
 
 // addClient counts a client.

@@ -284,6 +284,9 @@ func TestDivision(t *testing.T) {
 	a.until(result("5"))
 	for range srv.lines { // until it ends, which nobody uses any more
 	}
+	if n := s.gateway.Metrics().Divided; n != 1 {
+		t.Errorf("%d servers were divided", n)
+	}
 	s.gateway.Close()
 	s.host.Close()
 

@@ -56,9 +56,10 @@ type Info struct {
 	Protocol  string        `json:"protocol,omitempty"` // the revision
 	Server    string        `json:"server,omitempty"`   // what it calls itself
 	Version   string        `json:"version,omitempty"`
-	Millis    float64       `json:"ms,omitempty"`    // of the newest ping
-	Tools     *int          `json:"tools,omitempty"` // how many; nil while that is not known
-	Stale     bool          `json:"stale,omitempty"` // that number is from an earlier connection
+	Millis    float64       `json:"ms,omitempty"`      // of the newest ping
+	Tools     *int          `json:"tools,omitempty"`   // how many; nil while that is not known
+	Stale     bool          `json:"stale,omitempty"`   // that number is from an earlier connection
+	Divided   string        `json:"divided,omitempty"` // why each client of bridge or serve has a copy of it; "" while they may share one
 	Attempt   int           `json:"attempt,omitempty"`
 	Next      time.Time     `json:"next,omitzero"` // when it is tried again
 	Error     string        `json:"error,omitempty"`
@@ -103,6 +104,9 @@ func (r *row) set(s status.Status) {
 	case status.Connected:
 		i := r.session.Info()
 		r.Server, r.Version = i.Server.Name, i.Server.Version
+		if known := r.session.Snapshot(); known != nil {
+			r.Divided = known.Divided
+		}
 		if r.checkError != nil && r.checkedSince.Equal(s.Since) {
 			r.because(r.checkError)
 		}
@@ -166,6 +170,9 @@ func (r *row) cells() []string {
 	about := r.brief
 	if about == "" && r.Server != "" {
 		about = r.Server + " " + r.Version
+	}
+	if r.brief == "" && r.Divided != "" {
+		about = strings.TrimPrefix(about+"; clients do not share it: "+r.Divided, "; ")
 	}
 	return []string{plain.Line(r.Name), string(r.State), plain.Line(r.Transport), r.Era, plain.Line(r.Protocol), latency, tools, plain.Line(about)}
 }

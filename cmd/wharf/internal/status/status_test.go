@@ -27,7 +27,7 @@ func TestServerJSON(t *testing.T) {
 	tools := 7
 	all := []Info{
 		{Name: "files", Enabled: true, State: stateOf(status.Connected, nil), Reason: status.Ready, Since: at, Transport: "stdio", Target: "mcp-files",
-			Era: "modern", Protocol: "2026-07-28", Server: "files", Version: "1.2", Millis: 1.25, Tools: &tools, Attempt: 1},
+			Era: "modern", Protocol: "2026-07-28", Server: "files", Version: "1.2", Millis: 1.25, Tools: &tools, Divided: "it asks for the roots of its client", Attempt: 1},
 		{Name: "tracker", Enabled: true, State: stateOf(status.Reconnecting, nil), Reason: status.Lost, Since: at, Transport: "http", Target: "https://tracker.example/mcp",
 			Era: "legacy", Protocol: "2025-11-25", Tools: &tools, Stale: true, Attempt: 2, Next: at.Add(time.Second), Error: "the connection was lost"},
 		{Name: "off", State: stateOf(status.Disabled, nil), Reason: status.TurnedOff, Since: at, Transport: "stdio", Target: "x", Gone: true},
@@ -133,5 +133,25 @@ func TestErrorInARow(t *testing.T) {
 	r.fail(status.Denied, fmt.Errorf("connect files\x1b: %w", errors.New("no\x1b")))
 	if got, want := fmt.Sprintf("%q", r.cells()), `["files\\x1b" "failed" "stdio" "" "" "12.3 ms" "" "no\\x1b"]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A server of which each client of a gateway has a copy is shown as that, with the reason.
+func TestDividedServer(t *testing.T) {
+	h, err := host.New(t.Context(), host.Config{CatalogueDir: filepath.Join(t.TempDir(), "catalogue")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	session, err := h.Add(host.Server{Name: "files", Command: "files"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const why = "it asks for the roots of its client"
+	session.Divide(why)
+	r := &row{Info: Info{Name: "files"}, session: session}
+	r.set(status.Status{State: status.Connected})
+	if about := r.cells()[7]; r.Divided != why || about != "clients do not share it: "+why {
+		t.Errorf("%q, shown as %q", r.Divided, about)
 	}
 }
