@@ -17,6 +17,7 @@ import (
 // copies knows how many clients use a server.
 type copies struct {
 	gateway *Gateway
+	idle    time.Duration // copyIdle, but for tests
 
 	evicting sync.Mutex // see removeClients
 
@@ -58,6 +59,10 @@ const (
 	maxElsewhere  = 64 // of one principal, of any other server
 	maxPrincipals = 16 // times that: of all principals
 )
+
+// copyIdle is how long the clients of a copy have sent nothing before it makes room for another: an
+// agent that thinks keeps its copy, and one that has gone without a word does not keep it for long.
+const copyIdle = time.Minute
 
 // join makes a client a tenant of a copy of its server: of a copy that it may share, or else of a new
 // one. It starts no server. If the server has as many copies as it may have, join first ends the
@@ -119,8 +124,8 @@ func (all *copies) of(server string) []*serverCopy {
 }
 
 // makeRoom ends the clients of the copy that has been idle for the longest time. If own is set, it looks
-// only at copies of the principal of u. It waits until the clients have ended. It returns false if all
-// copies are in use.
+// only at copies of the principal of u. It waits until the clients have ended. It returns false if no
+// copy is idle.
 func (all *copies) makeRoom(u *upstream, own bool) bool {
 	type idleCopy struct {
 		clients []*keptClient
@@ -131,7 +136,7 @@ func (all *copies) makeRoom(u *upstream, own bool) bool {
 		if own && c.key.principal != u.principal || c.isDivided() {
 			continue
 		}
-		if clients, since := c.idle(); len(clients) > 0 && !slices.Contains(clients, u.kept) {
+		if clients, since := c.idle(); len(clients) > 0 && time.Since(since) >= all.idle && !slices.Contains(clients, u.kept) {
 			idle = append(idle, idleCopy{clients, since})
 		}
 	}

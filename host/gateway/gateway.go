@@ -105,7 +105,7 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	c.ListWait = cmp.Or(c.ListWait, listWait)
 	g := &Gateway{host: h, config: c, sealer: seal, parkTime: parkTime}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
-	g.copies.gateway = g
+	g.copies.gateway, g.copies.idle = g, copyIdle
 	g.servers.snapshots, g.servers.renamedLists = make(map[string]*catalogue.Snapshot), make(map[listKey]*renamedList)
 	return g, nil
 }
