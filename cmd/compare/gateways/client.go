@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,19 +19,20 @@ import (
 
 // caller makes calls of the tool echo, and is safe for several goroutines only over HTTP.
 type caller interface {
-	// do sends a request without its id, and returns the answer.
-	do(rest string) ([]byte, error)
+	// call returns the answer, which has the text in it.
+	call(text string) ([]byte, error)
 	close()
 }
 
 const hello = `"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 
-func callOf(text string) string {
-	return `"method":"tools/call","params":{"name":"echo","arguments":{"message":"` + text + `"}}}`
+func callOf(tool, text string) string {
+	return `"method":"tools/call","params":{"name":"` + tool + `","arguments":{"message":"` + text + `"}}}`
 }
 
 // piped is a client on the standard streams of a command.
 type piped struct {
+	tool   string // as the gateway calls echo
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
@@ -39,7 +41,7 @@ type piped struct {
 }
 
 func startPiped(ctx context.Context, c contestant) (*piped, error) {
-	p := &piped{cmd: exec.CommandContext(ctx, c.command[0], c.command[1:]...)}
+	p := &piped{tool: cmp.Or(c.tool, "echo"), cmd: exec.CommandContext(ctx, c.command[0], c.command[1:]...)}
 	p.cmd.Env = append(os.Environ(), c.env...)
 	p.cmd.WaitDelay = time.Second
 	p.cmd.Stderr = &p.said
@@ -64,6 +66,9 @@ func (p *piped) begin() error {
 	return err
 }
 
+func (p *piped) call(text string) ([]byte, error) { return p.do(callOf(p.tool, text)) }
+
+// do sends a request without its id, and returns the answer.
 func (p *piped) do(rest string) ([]byte, error) {
 	p.lastID++
 	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,%s`+"\n", p.lastID, rest); err != nil {
@@ -99,6 +104,8 @@ func (p *posted) begin() error {
 	_, err := p.do(hello)
 	return err
 }
+
+func (p *posted) call(text string) ([]byte, error) { return p.do(callOf("echo", text)) }
 
 func (p *posted) do(rest string) ([]byte, error) {
 	r, err := http.NewRequest(http.MethodPost, p.url, strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s`, p.lastID.Add(1), rest)))
@@ -153,7 +160,7 @@ func latency(c caller, size int, long time.Duration) (float64, error) {
 	var took []float64
 	for begun, warm := time.Now(), false; ; {
 		at := time.Now()
-		answer, err := c.do(callOf(text))
+		answer, err := c.call(text)
 		if err != nil {
 			return 0, err
 		}
@@ -172,8 +179,8 @@ func latency(c caller, size int, long time.Duration) (float64, error) {
 
 // rate returns how many calls of 100 bytes a second many callers make at once.
 func rate(c caller, callers int, long time.Duration) (float64, error) {
-	text := callOf(strings.Repeat("x", 100))
-	if _, err := c.do(text); err != nil {
+	text := strings.Repeat("x", 100)
+	if _, err := c.call(text); err != nil {
 		return 0, err
 	}
 	var calls atomic.Int64
@@ -183,7 +190,7 @@ func rate(c caller, callers int, long time.Duration) (float64, error) {
 	for range callers {
 		all.Go(func() {
 			for time.Since(begun) < long {
-				if _, err := c.do(text); err != nil {
+				if _, err := c.call(text); err != nil {
 					failed.Store(&err)
 					return
 				}

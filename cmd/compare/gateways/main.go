@@ -1,10 +1,11 @@
 // Command gateways measures `wharf bridge` and `wharf serve` beside a direct connection, a pump of
 // bytes, a reverse proxy, a proxy on the official Go SDK and, with -node, gateways from npm.
 //
-//	go run ./gateways [-rounds N] [-quick] [-pin=false] [-node FOLDER]
+//	go run ./gateways [-rounds N] [-quick] [-pin=false] [-node FOLDER] [-proxy FILE]
 //
-// FOLDER has a node_modules with supergateway and mcp-remote, and node is in the PATH. Each of them is
-// measured in the arrangement that it is made for: between a client on a pipe and a server over HTTP.
+// FOLDER has a node_modules with supergateway, mcp-remote and mcporter, and node is in the PATH. Each of
+// them is measured in the arrangement that it is made for: between a client on a pipe and a server over
+// HTTP. FILE is the program github.com/TBXark/mcp-proxy, which stands between HTTP and HTTP.
 //
 // All have one server, of package server, and one client, which writes finished requests and looks for
 // the id of the answer. Every measure of every contestant has processes of its own. The rounds are
@@ -72,6 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("gateways", flag.ContinueOnError)
 	flags.IntVar(&s.rounds, "rounds", s.rounds, "how many `rounds`")
 	flags.StringVar(&s.node, "node", "", "a `folder` with gateways from npm")
+	flags.StringVar(&s.proxy, "proxy", "", "the `file` of TBXark's mcp-proxy")
 	pin := flags.Bool("pin", true, "have all on one processor")
 	quick := flags.Bool("quick", false, "one short round: shows that it works, not how fast")
 	if err := flags.Parse(args); err != nil {
@@ -90,7 +92,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	p, err := newPlaces(ctx, dir, s.node)
+	p, err := newPlaces(ctx, dir, &s)
 	if err != nil {
 		return err
 	}
@@ -104,6 +106,7 @@ type settings struct {
 	rounds int
 	time   time.Duration // of one measure
 	node   string
+	proxy  string
 }
 
 // figures are what was measured: by round, of each measure and contestant.
@@ -193,6 +196,8 @@ type places struct {
 	dir         string // of configurations
 	home        string // of the caches and settings of wharf
 	node        string // of gateways from npm; "" has none
+	proxy       string // the program mcp-proxy; "" is none
+	proxyURL    string // where it serves
 	web         string // the URL of the server over HTTP
 	stop        func() // ends that server
 }

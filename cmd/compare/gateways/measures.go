@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,12 +19,15 @@ import (
 )
 
 // contestant is a way from a client to the server: a command that has a client on its standard
-// streams, or a URL, or a command that says at which.
+// streams, or a URL, or a command that says at which. A command with a URL serves there, and does not
+// say so.
 type contestant struct {
 	name    string
 	command []string
 	env     []string
 	url     string
+	tool    string   // what it calls echo, if that is another name
+	after   []string // a command that ends what it leaves behind
 }
 
 // measure is one figure of some contestants.
@@ -76,17 +80,26 @@ func toWeb(p *places) []contestant {
 		modules := filepath.Join(p.node, "node_modules")
 		all = append(all,
 			contestant{name: "supergateway", command: []string{"node", filepath.Join(modules, "supergateway", "dist", "index.js"), "--streamableHttp", p.web, "--logLevel", "none"}},
-			contestant{name: "mcp-remote", command: []string{"node", filepath.Join(modules, "mcp-remote", "dist", "proxy.js"), p.web, "--transport", "http-only"}, env: p.env()})
+			contestant{name: "mcp-remote", command: []string{"node", filepath.Join(modules, "mcp-remote", "dist", "proxy.js"), p.web, "--transport", "http-only"}, env: p.env()},
+			contestant{name: "mcporter", command: p.mcporter("serve", "--stdio"), env: p.env(), tool: "web__echo", after: p.mcporter("daemon", "stop")})
 	}
 	return all
 }
 
+func (p *places) mcporter(args ...string) []string {
+	return append([]string{"node", filepath.Join(p.node, "node_modules", "mcporter", "dist", "cli.js"), "--config", p.config("mcporter.json")}, args...)
+}
+
 func webs(p *places) []contestant {
-	return []contestant{
+	all := []contestant{
 		{name: "direct", url: p.web},
 		{name: "reverse proxy", command: []string{p.self, partReverse, p.web}},
 		{name: "wharf serve", command: []string{p.wharf, "serve", "--http", "0", "--config", p.config("web.toml")}, env: p.env()},
 	}
+	if p.proxy != "" {
+		all = append(all, contestant{name: "mcp-proxy", command: []string{p.proxy, "-config", p.config("proxy.json")}, url: p.proxyURL})
+	}
+	return all
 }
 
 func all(config string) func(*places) []contestant {
@@ -104,6 +117,11 @@ func pipedLatency(size int) func(context.Context, *places, contestant, time.Dura
 		defer client.close()
 		if err := client.begin(); err != nil {
 			return 0, err
+		}
+		if c.after != nil {
+			stop := exec.CommandContext(ctx, c.after[0], c.after[1:]...)
+			stop.Env = append(os.Environ(), c.env...)
+			defer stop.Run()
 		}
 		return latency(client, size, long)
 	}
@@ -137,7 +155,24 @@ func listening(ctx context.Context, c contestant) (line []byte, stop func(), err
 // startPosted returns a client of a URL, or of a command that says at which URL it is.
 func startPosted(ctx context.Context, c contestant) (*posted, error) {
 	p := &posted{url: c.url, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}, stop: func() {}}
-	if c.command != nil {
+	switch {
+	case c.command != nil && c.url != "":
+		cmd := exec.CommandContext(ctx, c.command[0], c.command[1:]...)
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		p.stop = func() {
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+		for begun := time.Now(); p.begin() != nil; time.Sleep(20 * time.Millisecond) {
+			if time.Since(begun) > 10*time.Second {
+				p.stop()
+				return nil, fmt.Errorf("%s does not serve %s", c.name, c.url)
+			}
+		}
+		return p, nil
+	case c.command != nil:
 		line, stop, err := listening(ctx, c)
 		if err != nil {
 			return nil, err
@@ -189,7 +224,7 @@ func idle(ctx context.Context, _ *places, c contestant, long time.Duration) (flo
 	if err := client.begin(); err != nil {
 		return 0, err
 	}
-	if _, err := client.do(callOf("x")); err != nil {
+	if _, err := client.call("x"); err != nil {
 		return 0, err
 	}
 	time.Sleep(2 * long)
@@ -241,12 +276,12 @@ func list(ctx context.Context, _ *places, c contestant, _ time.Duration) (float6
 
 // newPlaces builds wharf, starts the server over HTTP and has wharf learn of the servers of each
 // configuration. The caller calls stop.
-func newPlaces(ctx context.Context, dir, node string) (*places, error) {
+func newPlaces(ctx context.Context, dir string, s *settings) (*places, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := &places{self: self, dir: dir, home: filepath.Join(dir, "home"), node: node}
+	p := &places{self: self, dir: dir, home: filepath.Join(dir, "home"), node: s.node, proxy: s.proxy}
 	if p.wharf, err = startup.Wharf(ctx, dir); err != nil {
 		return nil, err
 	}
@@ -258,7 +293,18 @@ func newPlaces(ctx context.Context, dir, node string) (*places, error) {
 		return nil, err
 	}
 	p.web, p.stop = string(site)+"/json", stop
-	configs := map[string]string{"web.toml": fmt.Sprintf("[servers.web]\nurl = %q\n", p.web)}
+	free, err := net.Listen("tcp", "127.0.0.1:0") // mcp-proxy does not choose a port
+	if err != nil {
+		return nil, err
+	}
+	free.Close()
+	p.proxyURL = fmt.Sprintf("http://%s/web/mcp", free.Addr())
+	configs := map[string]string{
+		"web.toml":      fmt.Sprintf("[servers.web]\nurl = %q\n", p.web),
+		"mcporter.json": fmt.Sprintf(`{"mcpServers":{"web":{"url":%q,"lifecycle":"keep-alive"}},"imports":[]}`, p.web),
+		"proxy.json": fmt.Sprintf(`{"mcpProxy":{"baseURL":"http://%[1]s","addr":%[1]q,"name":"proxy","version":"1","type":"streamable-http"},`+
+			`"mcpServers":{"web":{"transportType":"streamable-http","url":%[2]q}}}`, free.Addr(), p.web),
+	}
 	entry := func(name, tools string) string {
 		return fmt.Sprintf("[servers.%s]\ncommand = %q\nargs = [%q, %q]\n", name, self, partServer, tools)
 	}

@@ -89,6 +89,13 @@ func reverse(before string) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: 100}
 	handler := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
+		// The server may answer before the transport has asked the body for more than its length. By then
+		// the response may have closed the body, and the transport would give up the connection.
+		body := r.Out.Body
+		r.Out.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(body, r.Out.ContentLength), body}
 	}}
 	go http.Serve(l, handler)
 	fmt.Printf("http://%s%s\n", l.Addr(), target.Path)

@@ -10,6 +10,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -90,7 +91,7 @@ func (c *conn) flush() error {
 
 // request holds the parts of a message that the server needs, as they are written.
 type request struct {
-	id, method, tool, message, count []byte
+	id, method, tool, message, count, version []byte
 }
 
 func parse(line []byte) request {
@@ -123,6 +124,8 @@ func (r *request) params(s *wire.Scanner) {
 			r.tool = unquoted(s.Value())
 		case "arguments":
 			r.arguments(s)
+		case "protocolVersion":
+			r.version = unquoted(s.Value())
 		default:
 			s.Value()
 		}
@@ -160,7 +163,7 @@ func (c *conn) answer(line []byte) error {
 	case method == "tools/list":
 		c.result(r.id, c.tools)
 	case method == "initialize":
-		c.result(r.id, []byte(initialized))
+		c.result(r.id, fmt.Appendf(nil, initialized, cmp.Or(string(r.version), "2025-11-25"))) // any client's
 	case method == "server/discover" && c.era == Modern:
 		c.result(r.id, []byte(discovered))
 	case method == "ping":
@@ -172,7 +175,7 @@ func (c *conn) answer(line []byte) error {
 }
 
 const (
-	initialized = `{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"tools":{}},` +
+	initialized = `{"protocolVersion":%q,"capabilities":{"logging":{},"tools":{}},` +
 		`"serverInfo":{"name":"fast","version":"1.0.0"}}`
 	discovered = `{"resultType":"complete","supportedVersions":["2026-07-28"],` +
 		`"capabilities":{"logging":{},"tools":{}},"ttlMs":0,"cacheScope":"private",` +
