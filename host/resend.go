@@ -13,10 +13,12 @@ import (
 
 // MaybeSent reports whether the server may have received a request and acted on it, although no
 // answer came. An error of a call that is neither this nor [ErrNotSent] says that the request
-// was answered, or never made.
+// was answered, or never made. An HTTP status by which a server refuses a request, such as 401, 403
+// or 429, is an answer; one that says that the server failed, such as 500, is not.
 func MaybeSent(err error) bool {
 	var call *rpc.CallError
-	return errors.As(err, &call) && call.Sent == rpc.MaybeSent
+	var status *rpc.StatusError
+	return errors.As(err, &call) && call.Sent == rpc.MaybeSent && !(errors.As(err, &status) && status.Refused)
 }
 
 // reads are the methods that change nothing, however often they are called.

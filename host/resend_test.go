@@ -91,6 +91,18 @@ func TestResendStaysTrue(t *testing.T) {
 	}
 }
 
+// A status that refuses a request is an answer to it. One by which the server has failed is not: it
+// may have acted before.
+func TestRefusedRequests(t *testing.T) {
+	for status, maybe := range map[int]bool{400: false, 401: false, 403: false, 404: false, 429: false, 503: false, 500: true, 502: true} {
+		site := &site{tools: map[string]answer{"act": page(status, "text/plain", "no")}}
+		s := connect(t, newHost(t, host.Config{}), host.Server{Name: "remote", URL: serve(t, site)})
+		if _, err := s.CallTool(t.Context(), "act", nil); err == nil || host.MaybeSent(err) != maybe || errors.Is(err, host.ErrNotSent) {
+			t.Errorf("HTTP %d: %v", status, err)
+		}
+	}
+}
+
 // What the tools of a server say of themselves does not count for the server that takes
 // its place, also when a list or a call is in flight while it is replaced.
 func TestAnnotationsOfAReplacedServer(t *testing.T) {

@@ -120,7 +120,7 @@ func (r receiver) Failed(exchange uint32, err error) {
 	err = r.connection.unsent(err)
 	switch {
 	case errors.As(err, &refusal):
-		err = &rpc.StatusError{HTTP: refusal.HTTP, Err: err}
+		err = &rpc.StatusError{HTTP: refusal.HTTP, Refused: true, Err: err}
 	case errors.As(err, &status):
 		err = &rpc.StatusError{HTTP: status.HTTP, Refused: status.Status == abi.Refused, Err: err}
 	}

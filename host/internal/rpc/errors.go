@@ -52,11 +52,10 @@ type NoResponseError struct {
 }
 
 func (e *NoResponseError) Error() string {
-	text := fmt.Sprintf("%v for request ID %d", ErrNoResponse, e.Exchange)
 	if e.HTTP != 0 {
-		text += fmt.Sprintf(", only HTTP %d", e.HTTP)
+		return fmt.Sprintf("%v: the body of HTTP %d ended without the answer", ErrNoResponse, e.HTTP)
 	}
-	return text
+	return fmt.Sprintf("%v for request ID %d", ErrNoResponse, e.Exchange)
 }
 
 func (e *NoResponseError) Unwrap() error { return ErrNoResponse }

@@ -47,6 +47,9 @@ func Discard(resp *http.Response) {
 	resp.Body.Close()
 }
 
+// errNotGzip says that a body cannot be decompressed.
+var errNotGzip = errors.New("the answer is not the gzip that its Content-Encoding says, or it broke off")
+
 // Explain adds to an error of an exchange what the user should check.
 func Explain(err error) error {
 	var unknown *tls.CertificateVerificationError
@@ -58,6 +61,8 @@ func Explain(err error) error {
 		return fmt.Errorf("the server does not speak TLS; is its url http://…? (%w)", err)
 	case errors.As(err, &unknown):
 		return dial.ExplainCertificate(unknown)
+	case errors.Is(err, errNotGzip):
+		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the server broke off in the middle of its answer: %w", err)
 	case errors.Is(err, io.EOF):

@@ -1,7 +1,9 @@
 package httpclient
 
 import (
+	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -35,7 +37,7 @@ func (c *transaction) relay(v *capability.Emitter) error {
 		for c.readErr == nil {
 			c.relayNext(v)
 		}
-		return unlessEnd(c.readErr)
+		return c.bodyError(c.readErr)
 	}
 	resp, n, err := c.resp, c.n, c.readErr
 	v.Head(resp.StatusCode, visibleHeaders(resp.Header), resp.ContentLength, c.buf[:n], err == io.EOF)
@@ -49,7 +51,7 @@ func (c *transaction) relay(v *capability.Emitter) error {
 			v.End()
 		}
 	}
-	return unlessEnd(err)
+	return c.bodyError(err)
 }
 
 // relayNext relays the next piece of an event stream, the first one with the head. A stream may go
@@ -80,9 +82,14 @@ func fill(body io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-func unlessEnd(err error) error {
-	if errors.Is(err, io.EOF) {
+// bodyError returns the error of reading the body; the end of the body is none. It tells a body that
+// is not compressed as it says.
+func (c *transaction) bodyError(err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
 		return nil
+	case c.resp.Uncompressed && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader)):
+		return fmt.Errorf("%w: %w", errNotGzip, err)
 	}
 	return err
 }
