@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", flock, xsys + below},
 	"host/mcp":                    {"host/internal/strictjson"},
-	"host/config":                 {toml, yaml, "host/cleantext", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
+	"host/config":                 {toml, tomlAST, yaml, "host/cleantext", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
 	"host/registry":               {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/egress", "host/internal/hosterr", "host/trust", "internal/lazyregexp"},
 	"host/cleantext":              {},
@@ -169,7 +169,7 @@ var walls = map[string][]string{
 	notify:          {"host/watch"},
 	minisig:         {"host/pluginstore"},
 	schemas + below: {"host/internal/schema"},
-	tomlAST:         {"host/config/tomledit"},
+	tomlAST:         {"host/config", "host/config/tomledit"},
 	yaml:            {"host/config"},
 
 	"embed":           {"host/trust" /* its table of programs */, "plugins", "plugins/extras", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},

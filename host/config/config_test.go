@@ -135,6 +135,28 @@ func TestManyMistakesAreCut(t *testing.T) {
 	}
 }
 
+// Each mistake of a long file has its line, also the last one, and one that only its use shows.
+func TestLinesOfALongFile(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	const servers = 500
+	for i := range servers {
+		fmt.Fprintf(&text, "[servers.s%d]\ncommand = \"x\" # it\nenv = { A = \"1\", B = \"${NOT_SET_HERE}\" }\n", i)
+	}
+	f, err := Parse("long.toml", []byte(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Servers[servers-1].Expand(unset)
+	if want := fmt.Sprintf("long.toml:%d: server s499: env.B: ", 3*servers); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	_, err = Parse("long.toml", []byte(text.String()+"[servers.last]\n\ncomand = \"x\"\n"))
+	if want := fmt.Sprintf("long.toml:%d: server last: comand: ", 3*servers+3); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct {
 		path, text string

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // readTOML parses a file in TOML.
@@ -93,45 +95,55 @@ func remedyInTOML(text string, line int) string {
 	return ""
 }
 
-// Bounds of finding the lines of keys. To find one line, the whole file is decoded once more. A
-// person does not read more errors than that.
-const (
-	maxLines  = 200
-	maxPassed = 4 << 20 // bytes of all passes
-)
-
-// linesOfTOML returns a function that finds the line of a key. The library tells positions only
-// in its errors, so the function decodes the value once more into a type that refuses it.
+// linesOfTOML returns a function that finds the line of a key in a text that BurntSushi/toml has read.
+// That library tells positions only in its errors, so another one parses the text once more, at the
+// first use. A key that the other does not understand has no line.
 func linesOfTOML(text string) func(keys ...string) int {
-	root := make(map[string]toml.Primitive)
-	meta, err := toml.Decode(text, &root)
-	left := min(maxLines, maxPassed/(len(text)+1))
-	return func(keys ...string) int {
-		if left--; err != nil || left < 0 {
-			return 0
+	read := sync.OnceValue(func() *branch { return tomlKeys(text) })
+	return func(keys ...string) int { return read().lineAt(keys...) }
+}
+
+// tomlKeys returns the keys of a text with their lines.
+func tomlKeys(text string) *branch {
+	keys, line, at := &branch{}, 1, 0
+	lineOf := func(node *unstable.Node) int { // nodes are seen in the order of the text
+		key := node.Key()
+		key.Next()
+		offset := int(key.Node().Raw.Offset)
+		line, at = line+strings.Count(text[at:max(at, offset)], "\n"), max(at, offset)
+		return line
+	}
+	var pair func(node *unstable.Node, table []string)
+	pair = func(node *unstable.Node, table []string) {
+		path := slices.Concat(table, namesOf(node))
+		keys.grow(path, lineOf(node))
+		if value := node.Value(); value.Kind == unstable.InlineTable {
+			for it := value.Children(); it.Next(); {
+				if inner := it.Node(); inner.Kind == unstable.KeyValue {
+					pair(inner, path)
+				}
+			}
 		}
-		return lineOfTOML(&meta, root, keys)
 	}
+	var p unstable.Parser
+	var table []string
+	for p.Reset([]byte(text)); p.NextExpression(); {
+		if node := p.Expression(); node.Kind == unstable.KeyValue {
+			pair(node, table)
+		} else {
+			table = namesOf(node)
+			keys.grow(table, lineOf(node))
+		}
+	}
+	return keys
 }
 
-func lineOfTOML(meta *toml.MetaData, table map[string]toml.Primitive, keys []string) int {
-	value, found := table[keys[0]]
-	if !found {
-		return 0
+// namesOf returns the names of a key.
+func namesOf(node *unstable.Node) (path []string) {
+	for key := node.Key(); key.Next(); {
+		if key.Node().Kind == unstable.Key { // not the comment behind it
+			path = append(path, string(key.Node().Data))
+		}
 	}
-	if len(keys) == 1 {
-		var at toml.ParseError
-		errors.As(meta.PrimitiveDecode(value, &stop{}), &at)
-		return at.Position.Line
-	}
-	inner := make(map[string]toml.Primitive)
-	if err := meta.PrimitiveDecode(value, &inner); err != nil {
-		return 0
-	}
-	return lineOfTOML(meta, inner, keys[1:])
+	return path
 }
-
-// stop is a type that refuses any value.
-type stop struct{}
-
-func (*stop) UnmarshalTOML(any) error { return errors.ErrUnsupported }
