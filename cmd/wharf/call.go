@@ -35,7 +35,8 @@ Arguments:
   {…}          a whole JSON object, as --args
   -            a whole JSON object from stdin, as --args -
 A key=value wins over the same key of a whole object. SERVER.TOOL is the same as
-SERVER TOOL, and TOOL(JSON, key: JSON, …) gives the arguments in one word.
+SERVER TOOL, and TOOL(JSON, key: JSON, …) or TOOL({…}) gives the arguments in one
+word.
 
 ` + "`wharf call SERVER TOOL --help` shows all that the server says of a tool." + `
 

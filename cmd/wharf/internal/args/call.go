@@ -22,6 +22,7 @@ type Call struct {
 // ReadCall reads a word.
 func ReadCall(word string) (Call, error) {
 	tool, rest, found := strings.Cut(word, "(")
+	rest = strings.TrimRight(rest, " \t\n")
 	inside, closed := strings.CutSuffix(rest, ")")
 	if !found || tool == "" || !closed && !IsKey(tool) {
 		return Call{Tool: word}, nil
@@ -40,8 +41,24 @@ func ReadCall(word string) (Call, error) {
 }
 
 // read reads what stands in the parentheses: JSON and key: JSON, separated by commas. A key
-// may be quoted.
+// may be quoted. One object alone holds all arguments, as in JavaScript.
 func (c *Call) read(text string) error {
+	inside, closed := strings.CutSuffix(strings.TrimSpace(text), "}")
+	if inside, found := strings.CutPrefix(inside, "{"); found && closed {
+		all := Call{}
+		if json.Valid([]byte(strings.TrimSpace(text))) {
+			c.object = strings.TrimSpace(text)
+			return nil
+		} else if all.readList(inside) == nil && len(all.values) == 0 { // keys without quotes
+			c.object = all.object
+			return nil
+		}
+	}
+	return c.readList(text)
+}
+
+// readList reads JSON and key: JSON, separated by commas.
+func (c *Call) readList(text string) error {
 	pairs := [][]byte{}
 	for rest := strings.TrimSpace(text); rest != ""; {
 		value, after, err := readValue(rest)
