@@ -1,10 +1,12 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -183,6 +185,9 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	}
 	if err := cmp.Or(invalid(cmp.Or(wrong, r.Err())), d.admit(kind)); err != nil {
 		return false, err
+	}
+	if l.cursor != nil && *l.cursor == "" && slices.EqualFunc(elements, l.elements, bytes.Equal) {
+		return false, nil // the server has no pages, and writes an empty cursor for none
 	}
 	if until := freshUntil(ttl, d); until.Before(l.until) {
 		l.until = until
