@@ -82,6 +82,8 @@ func (e *entry) checkTarget(s *Server) {
 		e.fail("command", `is missing; transport stdio runs a process: write %s`, e.written("command", "…"))
 	case isHTTP(via) && s.URL == "":
 		e.fail("url", `is missing; transport %s connects to a url: write %s`, via, e.written("url", "https://…"))
+	case s.Address != "" && isShipped(via):
+		e.fail("address", "does nothing with transport %s, which has a command or a url; leave one out", via)
 	case s.Strategy != "" && s.Transport != "":
 		e.fail("strategy", "is for servers whose transport is to be found out; leave it or transport out")
 	case via == "" && s.Address != "":

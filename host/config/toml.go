@@ -87,6 +87,8 @@ func remedyInTOML(text string, line int) string {
 	_, value, _ := strings.Cut(lines[line-1], "=")
 	value = strings.TrimSpace(value)
 	switch {
+	case strings.ContainsAny(value, "“”„‘’") && !strings.ContainsAny(value, `"'`):
+		return `; write straight quotes, ", in place of curly ones`
 	case strings.Contains(value, `"`) && strings.Contains(value, `\`):
 		return `; write \ twice, or the text in single quotes`
 	case value != "" && unicode.IsLetter(rune(value[0])):

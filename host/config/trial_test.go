@@ -62,6 +62,7 @@ func TestFilesOfUsers(t *testing.T) {
 		{"a list as the command", "wharf.toml", "[servers.a]\ncommand = [\"node\", \"x.js\"]\n", "", 0, `wharf.toml:2: server a: command: expected a text, not a list; write command = "PROGRAM", and args = ["…"]`},
 		{"a path with backslashes", "wharf.toml", "[servers.a]\ncommand = \"C:\\Users\\x.exe\"\n", "", 0, `; write \ twice, or the text in single quotes`},
 		{"a text without quotes", "wharf.toml", "[servers.a]\ncommand = node x.js\n", "", 0, "; write a text in quotes"},
+		{"a text in curly quotes", "wharf.toml", "[servers.a]\ncommand = “node”\n", "", 0, `; write straight quotes, ", in place of curly ones`},
 		{"JSON under another name", "wharf.toml", `{"mcpServers": {}}`, "", 0, "; this looks like JSON: name the file .json"},
 		{"XML", "a.xml", `<servers/>`, "", 0, "; this looks like XML or HTML"},
 		{"a bundle", "manifest.json", `{"manifest_version": "0.3", "name": "a", "server": {"type": "node"}}`, "", 0, "is the manifest of a bundle (.mcpb)"},
