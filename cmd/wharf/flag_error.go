@@ -22,6 +22,7 @@ import (
 // may belong to a server whose command stands before it without a "--", or follow a word that is
 // no subcommand of cmd.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
+	err = plainFlagError(err)
 	if words := cmd.Flags().Args(); cmd.HasParent() && cmd.HasSubCommands() && len(words) > 0 {
 		return unknownCommand(cmd, words[0])
 	}
@@ -57,6 +58,20 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		return exit.Usage(err, "for an argument write key=value; `wharf tools %s %s` shows the keys", plain.ShellWord(words[0]), plain.ShellWord(words[1]))
 	}
 	return exit.Usage(err, "see `%s --help`", path)
+}
+
+// plainFlagError returns the error of a flag with a value that is of another type. The text of the
+// library is that of the function which has read the value.
+func plainFlagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	expected := map[string]string{"bool": "true or false", "int": "a whole number", "uint": "a whole number"}[wrong.GetFlag().Value.Type()]
+	if expected == "" {
+		return err
+	}
+	return fmt.Errorf("--%s: expected %s, got %q", wrong.GetFlag().Name, expected, plain.Clip(wrong.GetValue(), 40))
 }
 
 // belowZero reports whether a word that looks like a flag is a negative number.

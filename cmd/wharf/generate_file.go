@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 // write writes a generated program to the file at path, or to stdout if path is "". tools is
@@ -21,10 +22,20 @@ func (c *client) write(ctx context.Context, path string, text []byte, mode fs.Fi
 		return c.app.Print(string(text))
 	}
 	if err := replaceGenerated(ctx, path, text, mode); err != nil {
-		return exit.Usage(err, "")
+		return unwritten(err)
 	}
 	fmt.Fprintf(c.app.Err, "%s calls %s of %s.\n", plain.Line(path), counted(tools, "tool"), plain.Line(c.session.Name()))
 	return nil
+}
+
+// unwritten returns the error of a generated file. If the file could be made and the disk is full,
+// say, that is no mistake of the command line.
+func unwritten(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) && (failed.Op == "write" || failed.Op == "close") {
+		return &term.OutputError{Err: err}
+	}
+	return exit.Usage(err, "")
 }
 
 // replaceGenerated writes a file, and makes its folder. It replaces an existing file only if

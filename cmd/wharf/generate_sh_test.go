@@ -1,16 +1,29 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
+
+// A full disk is no mistake of the command line; a file that may not be made is.
+func TestExitOfAGeneratedFile(t *testing.T) {
+	for op, code := range map[string]int{"write": exit.CodeInternal, "close": exit.CodeInternal, "open": exit.CodeUsage} {
+		err := errors.Join(&fs.PathError{Op: op, Path: "c.ts.new", Err: errors.New("no space left on device")})
+		if got := exit.KindOf(t.Context(), unwritten(err)).Code; got != code {
+			t.Errorf("%s: exit code %d, want %d", op, got, code)
+		}
+	}
+}
 
 // TestProgramRunsNothingOfAServer: what a server says is shown by the program, and no part of
 // it is run.

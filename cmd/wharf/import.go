@@ -368,6 +368,9 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 			return err
 		}
 		above.WriteString(a.StyleErr(term.Bold, a.Own("%s, of %s (%s):", plain.Name(s.Name, plain.NameColumns), item.Client, cleantext.Visible(item.File))) + rows)
+		if s.Name == demoName {
+			above.WriteString(a.Own("! the demo server cannot be named while this one has its name; --name gives it another"))
+		}
 		item.State = "added"
 		for _, variable := range s.Variables() {
 			if _, set := os.LookupEnv(variable); set {

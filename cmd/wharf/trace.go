@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,10 +66,14 @@ type traceShow struct {
 	full           bool
 
 	pattern *regexp.Regexp // of method; nil is all
+	servers []string       // that it is about, up to maxNamed
 	lines   int            // that were read
 	damaged int
 	ended   bool // the last line is where a trace ends
 }
+
+// maxNamed is how many servers of a trace are told.
+const maxNamed = 100
 
 // maxReported is how many damaged lines are reported; the others are counted.
 const maxReported = 10
@@ -86,6 +92,9 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 	}
 	if s.lines == 0 {
 		return exit.Usage(fmt.Errorf("%s is not a trace", path), "name a file that was written with --trace")
+	}
+	if s.server != "" && !slices.Contains(s.servers, s.server) {
+		return exit.Usage(fmt.Errorf("%s has nothing of a server %q", path, s.server), "it has %s", cmp.Or(strings.Join(s.servers, ", "), "nothing of any server"))
 	}
 	if s.damaged > maxReported {
 		s.app.Warn("%s: %d more lines were skipped", path, s.damaged-maxReported)
@@ -121,6 +130,9 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 			continue
 		}
 		s.ended = l.Kind == trace.End
+		if l.Server != "" && !slices.Contains(s.servers, l.Server) && len(s.servers) < maxNamed {
+			s.servers = append(s.servers, strings.Clone(l.Server))
+		}
 		if !s.wants(&l) {
 			continue
 		}

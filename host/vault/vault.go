@@ -224,7 +224,8 @@ func (v *Vault) read() (*fileV1, error) {
 	b, err := parse(text)
 	if err != nil {
 		path := v.folder.Path(recordsFile)
-		return nil, fmt.Errorf("%s is not a vault that this program wrote: %w; restore it, "+startOver, path, err, path)
+		err = fmt.Errorf("it is not a vault that this program wrote: %w; restore it, "+startOver, err, path)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return b, nil
 }

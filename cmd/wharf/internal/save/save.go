@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // Folder is where files are saved. It is made when the first of them is. It replaces no
@@ -51,10 +53,24 @@ func (f *Folder) Save(name, kind, data string) (saved string, err error) {
 	saved = filepath.Join(f.Dir, filepath.Base(file.Name()))
 	_, err = io.Copy(file, base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
 	if err = errors.Join(err, file.Close()); err != nil {
-		err = errors.Join(fmt.Errorf("save %s: %w", saved, err), root.Remove(filepath.Base(saved)))
-		return "", err
+		err = &writeError{fmt.Errorf("save %s: %w", saved, err)}
+		return "", errors.Join(err, root.Remove(filepath.Base(saved)))
 	}
 	return saved, nil
+}
+
+// writeError is the error of a file that was begun: the server's data are no base64, or there is no
+// room for them.
+type writeError struct{ error }
+
+func (e *writeError) Unwrap() error { return e.error }
+
+// ExitKind implements [exit.Kinder].
+func (e *writeError) ExitKind() exit.Kind {
+	if errors.As(e.error, new(base64.CorruptInputError)) || errors.Is(e.error, io.ErrUnexpectedEOF) {
+		return exit.Kind{Code: exit.CodeServer, Name: "protocol"}
+	}
+	return exit.Kind{Code: exit.CodeInternal, Name: "output"}
 }
 
 // create makes a file whose name is not taken.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // TestNames: whatever a server calls what it sends, a name of a file in the folder comes
@@ -49,8 +51,11 @@ func TestSave(t *testing.T) {
 			t.Errorf("%q, %v", text, err)
 		}
 	}
-	if _, err := f.Save("b", "", data[:6]+"!"); err == nil || !strings.Contains(err.Error(), "b.bin") {
-		t.Errorf("no base64: %v", err)
+	for _, wrong := range []string{data[:6] + "!", data[:6]} {
+		_, err := f.Save("b", "", wrong)
+		if err == nil || !strings.Contains(err.Error(), "b.bin") || exit.KindOf(t.Context(), err).Code != exit.CodeServer {
+			t.Errorf("no base64: %v", err)
+		}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
