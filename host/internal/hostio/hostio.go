@@ -74,8 +74,8 @@ type Borrower interface {
 // from there.
 type AnswerReader interface {
 	// ReadFor reads the input and passes it to the sink, on this goroutine, until w has its answer
-	// or nothing comes for a moment. If another goroutine is reading, it returns at once. After it
-	// has returned, another goroutine reads the input.
+	// or nothing comes for a moment. If others wait, or another goroutine is reading, it returns at
+	// once. After it has returned, another goroutine reads the input.
 	ReadFor(w Waiter)
 }
 

@@ -64,7 +64,7 @@ func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 	if err := p.send(c, &r); err != nil {
 		return nil, p.unsent(c, err)
 	}
-	if p.config.ReadFor != nil && !c.background && !c.Others() {
+	if p.config.ReadFor != nil && !c.background {
 		p.config.ReadFor(c)
 	}
 	p.await(ctx, c)

@@ -34,9 +34,10 @@ type ChildPipe struct {
 	full    int        // reads in a row that filled the chunk; under turn
 	left    int        // bytes that may still be read after Cut; under turn
 
-	followed atomic.Bool
-	draining atomic.Bool // a goroutine is about to take the turn and drain it
-	cut      atomic.Bool
+	followed   atomic.Bool
+	unattended atomic.Bool // neither watched nor read, until it has rested
+	draining   atomic.Bool // a goroutine is about to take the turn and drain it
+	cut        atomic.Bool
 }
 
 // OpenChildPipe makes a pipe. The write end blocks, which is what programs expect.
@@ -71,6 +72,7 @@ func (in *ChildPipe) Follow(hear func(p []byte), ended func(err error)) {
 func (in *ChildPipe) drain() {
 	in.turn.Lock()
 	in.draining.Store(false)
+	in.unattended.Store(false)
 	in.watched = false // or about to wake it once more, which does no harm
 	for !in.over {
 		n, err := in.pass()
@@ -138,9 +140,15 @@ func (in *ChildPipe) read(p []byte) (n int, err error) {
 
 // ReadFor is described at [hostio.AnswerReader].
 func (in *ChildPipe) ReadFor(w hostio.Waiter) {
-	if !in.turn.TryLock() {
-		return // the goroutine that has the turn passes on this answer too
+	if w.Others() || !in.turn.TryLock() {
+		// Another goroutine passes on this answer too. It is the caller's business only if a caller has
+		// left the pipe to rest, and did not see that there is another.
+		if in.unattended.Load() {
+			in.wake()
+		}
+		return
 	}
+	in.unattended.Store(false)
 	if in.over {
 		in.turn.Unlock()
 		return
@@ -168,6 +176,7 @@ func (in *ChildPipe) ReadFor(w hostio.Waiter) {
 // rest leaves the pipe unwatched for a moment. The caller has the turn.
 func (in *ChildPipe) rest() {
 	in.used = true
+	in.unattended.Store(true)
 	if !in.resting {
 		in.resting = true
 		watchedPipes.rest(in)
@@ -246,6 +255,7 @@ func (in *ChildPipe) wake() {
 // watch makes the set wake the pipe when there is something to read. The caller has the turn.
 func (in *ChildPipe) watch() {
 	in.watched = true
+	in.unattended.Store(false)
 	watchedPipes.watch(in.fd, unix.EPOLLIN)
 }
 

@@ -64,11 +64,11 @@ func (l *listener) await(want string) {
 // waiter waits until over.
 type waiter struct {
 	over   func() bool
-	others bool
+	others func() bool // nil for none
 }
 
 func (w *waiter) Over() bool   { return w.over() }
-func (w *waiter) Others() bool { return w.others }
+func (w *waiter) Others() bool { return w.others != nil && w.others() }
 
 // until returns who waits for text.
 func (l *listener) until(text string) hostio.Waiter {
@@ -95,7 +95,22 @@ func TestACallerLeavesOthersToTheSet(t *testing.T) {
 	l := followed(t)
 	l.in.resting = true // which it is not: so nothing would watch it again
 	l.out.WriteString("answer")
-	l.in.ReadFor(&waiter{over: func() bool { return l.text() == "answer" }, others: true})
+	l.in.ReadFor(&waiter{over: func() bool { return l.text() == "answer" }, others: func() bool { return l.text() == "answer" }})
+	l.out.WriteString(", another")
+	l.await("answer, another")
+}
+
+// A caller that is not alone has a pipe watched that another caller left to rest: both may have seen each
+// other, so that neither reads.
+func TestACallerDoesNotWaitForAPipeToRest(t *testing.T) {
+	l := followed(t)
+	l.in.turn.Lock() // so that only a caller can read
+	l.in.unwatch()
+	l.in.resting = true // which it is not: so nothing would watch it again
+	l.in.turn.Unlock()
+	l.out.WriteString("answer")
+	l.in.ReadFor(l.until("answer"))
+	l.in.ReadFor(&waiter{over: func() bool { return false }, others: func() bool { return true }})
 	l.out.WriteString(", another")
 	l.await("answer, another")
 }
@@ -224,7 +239,7 @@ func TestCallersReadInOrder(t *testing.T) {
 		callers.Go(func() {
 			for !done.Load() {
 				before := len(l.text())
-				l.in.ReadFor(&waiter{over: func() bool { return done.Load() || len(l.text()) > before }, others: before%2 == 0})
+				l.in.ReadFor(&waiter{over: func() bool { return done.Load() || len(l.text()) > before }, others: func() bool { return len(l.text()) > before && before%2 == 0 }})
 			}
 		})
 	}
