@@ -24,8 +24,8 @@ result as JSON, as the server gave it.
 
 Arguments:
   key=value    what the tool's input schema makes of it: an integer, a number, a
-               boolean, an array or an object must parse as one, and everything
-               else is a string
+               boolean, an array or an object must parse as one, what an enum lists
+               is that value, and everything else is a string
   key:=JSON    any JSON value, whatever the schema says
   key=@FILE    the contents of a file, as text
   value        of the next argument: first of those that the tool requires, then

@@ -181,7 +181,7 @@ var apart = map[string]string{
 	"try `wharf tools -- COMMAND…`":             "usage.txtar",
 	"; --save DIR writes it to a file":          "output.txtar",
 	"for an argument write %s; see `%s --help`": "tools.txtar",
-	"${secret:%s} has no value yet; give it with: wharf auth secret %[1]s":                                                                                                                      "import.txtar",
+	"${secret:%s} has no value yet%s; give it with: wharf auth secret %[1]s":                                                                                                                    "import.txtar",
 	"%s of %s has another value for ${secret:%[3]s} than the vault, which keeps its own; to give it the new one: wharf auth secret %[3]s":                                                       "secrets.txtar",
 	"There is nothing new to copy. `wharf import --list` shows what was found.":                                                                                                                 "import.txtar",
 	"%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another":                                   "import.txtar",

@@ -18,8 +18,17 @@ type question struct {
 	servers []string
 }
 
+// choices says which answers there are, in brackets; "" if any will do.
+func (q question) choices() string {
+	if q.Options == nil {
+		return ""
+	}
+	return " (one of " + plain.Line(strings.Join(q.Options, ", ")) + ")"
+}
+
 // askQuestions asks the questions of a file of VS Code whose answers are not in the vault,
-// and keeps them there. Where it cannot or may not ask, it says how to give them.
+// and keeps them there. Where it cannot or may not ask, it takes their defaults, or says how to
+// give the answers.
 func (a *app) askQuestions(ctx context.Context, questions []question, mayAsk bool) error {
 	if len(questions) == 0 {
 		return nil
@@ -35,13 +44,14 @@ func (a *app) askQuestions(ctx context.Context, questions []question, mayAsk boo
 			}
 			continue
 		}
-		if !mayAsk || !a.CanAsk() {
-			a.Warn("${secret:%s} has no value yet; give it with: wharf auth secret %[1]s", q.Secret)
-			continue
+		text, err := q.Default, error(nil)
+		if mayAsk && a.CanAsk() {
+			text, err = a.askQuestion(ctx, q)
+		} else if text != "" {
+			fmt.Fprint(a.Err, a.Own("${secret:%s} is the default of its question.", q.Secret))
 		}
-		text, err := a.askQuestion(ctx, q)
-		if errors.Is(err, term.ErrDeclined) {
-			a.Warn("${secret:%s} has no value yet; give it with: wharf auth secret %[1]s", q.Secret)
+		if text == "" && err == nil || errors.Is(err, term.ErrDeclined) {
+			a.Warn("${secret:%s} has no value yet%s; give it with: wharf auth secret %[1]s", q.Secret, q.choices())
 			continue
 		}
 		if err == nil {

@@ -17,7 +17,8 @@ func (d *document) remove(path []string) error {
 		switch {
 		case !hasPrefix(s.path, path):
 		case s.isTable:
-			cuts = append(cuts, d.block(i))
+			split := len(s.path) > len(path) && i > 0 && !hasPrefix(d.statements[i-1].path, path)
+			cuts = append(cuts, d.block(i, !split))
 		case s.depth < len(path):
 			cuts = append(cuts, s.lines)
 		}
@@ -43,8 +44,9 @@ func (d *document) merged(cuts []span) (out []span) {
 }
 
 // block returns the lines of a table, from the comments directly above its name to its last key
-// and the comments directly below that.
-func (d *document) block(i int) span {
+// and, if below is set, the comments directly below that. A sub-table that stands apart from its
+// table has none of those: they may be about what stands around it.
+func (d *document) block(i int, below bool) span {
 	s := d.statements[i]
 	end := s.lines.end
 	next := len(d.text)
@@ -55,7 +57,7 @@ func (d *document) block(i int) span {
 		}
 		end = other.lines.end
 	}
-	for end < next {
+	for below && end < next {
 		line := lineAt(d.text, end)
 		if !isComment(line) {
 			break

@@ -36,6 +36,11 @@ const shortText = "[servers.b]\ncommand = \"npx\"\nargs = [\"-y\", \"@a/b@1.0.0\
 
 var changes = []change{
 	{"add to nothing", "", shortText, add(short)},
+	{
+		"remove a table whose sub-table stands apart",
+		"[servers.b]\na = 1\n# off = 1\n\n[servers.c]\n\n# of b\n[servers.b.env]\nA = '1'\n# about the rest\n\n[servers.d]\n",
+		"[servers.c]\n\n# about the rest\n\n[servers.d]\n", remove("servers/b"),
+	},
 	{"add to comments", "# mine\n", "# mine\n\n" + shortText, add(short)},
 	{"add behind a line without an end", "[servers.a]\ncommand = 'x' # c", "[servers.a]\ncommand = 'x' # c\n\n" + shortText, add(short)},
 	{"add behind a blank line", "[servers.a]\n\n", "[servers.a]\n\n" + shortText, add(short)},

@@ -26,6 +26,9 @@ func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Ob
 		}
 		wanted := reader.Types(v.Key)
 		member, ok := coerce(v.Text, wanted)
+		if listed := reader.listed(v.Key, v.Text); listed != nil {
+			member, ok = listed, true
+		}
 		if !ok {
 			faults = append(faults, host.Fault{Pointer: pointerTo(v.Key), Want: wanted.String()})
 		}

@@ -43,6 +43,20 @@ func (s *Schema) about(name string) Property {
 	return p
 }
 
+// listed returns the value of an enum that a text is the JSON of, if the enum does not hold the
+// text as a string too; else nil.
+func (s *Schema) listed(key, text string) (value json.RawMessage) {
+	for _, raw := range s.about(key).Enum {
+		switch string(raw) {
+		case plain.Quote(text):
+			return nil
+		case text:
+			value = raw
+		}
+	}
+	return value
+}
+
 // Forms returns the members of the objects that the value, or an item of it, may be: one list
 // for each kind of object. It returns nil if the schema names no member.
 func (s *Schema) Forms(p Property) [][]Property { return s.formsOf(p.schema, formsDepth) }

@@ -52,6 +52,17 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
+// An enum says which values of other types a text stands for, unless it has the text too.
+func TestListed(t *testing.T) {
+	const schema = `{"properties": {"k": {"enum": ["auto", 1, "2", 2, true]}, "text": {"type": "string"}}}`
+	for text, want := range map[string]string{"1": "1", "true": "true", "2": `"2"`, "auto": `"auto"`, "3": `"3"`} {
+		object, err := (Arguments{values: []Value{{Key: "k", Text: text}}}).Build("t", json.RawMessage(schema), true)
+		if err != nil || string(object["k"]) != want {
+			t.Errorf("%s: %s, %v, want %s", text, object["k"], err, want)
+		}
+	}
+}
+
 func TestTypesRead(t *testing.T) {
 	for want, list := range map[string]Types{
 		"a string": {"string"}, "an integer or null": {"integer", "null"}, "an array": {"array"}, "a ": {""},

@@ -54,7 +54,7 @@ func (a *Asker) fillIn(ctx context.Context, schema json.RawMessage) (map[string]
 // fill shows what the server says of a field, and asks until the answer fits it.
 func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
 	fmt.Fprint(a.Err, "\n"+a.about(f))
-	q := term.Question{Above: a.heading(f, number, of), Prompt: "> ", Proposed: f.Proposed()}
+	q := term.Question{Above: a.heading(f, number, of), Prompt: "> ", Proposed: f.Proposed(), History: new(term.History)}
 	for {
 		text, err := a.Ask(ctx, q)
 		if err != nil {
@@ -65,10 +65,7 @@ func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
 			return nil
 		}
 		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(wrong.Error())))
-		q.Proposed = ""
-		if form.SafeToType(text) {
-			q.Proposed = text
-		}
+		q.Proposed = "" // the arrow keys bring back what was typed
 	}
 }
 

@@ -353,11 +353,11 @@ const (
 
 // isProposable reports whether a server's text may stand where the person types.
 func isProposable(text string) bool {
-	return SafeToType(text) && plain.Width(text) <= proposedColumns && cleantext.Visible(text) == text
+	return safeToType(text) && plain.Width(text) <= proposedColumns && cleantext.Visible(text) == text
 }
 
-// SafeToType reports whether the line editor would read text as text and not as keys.
-func SafeToType(text string) bool {
+// safeToType reports whether the line editor would read text as text and not as keys.
+func safeToType(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return cleantext.IsUnsafe(r) || r == '\n' || r == '\t' }) && utf8.ValidString(text)
 }
 

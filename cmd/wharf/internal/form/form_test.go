@@ -162,7 +162,7 @@ func FuzzForm(f *testing.F) {
 			if terms := strings.Join(f.Terms(), ", "); !isProposable(f.Proposed()) || strings.IndexFunc(terms, cleantext.IsUnsafe) >= 0 {
 				t.Errorf("%s: proposes %q, says %q", schema, f.Proposed(), terms)
 			}
-			if f.Answer(strings.TrimSpace(text)) != nil || !f.given || !SafeToType(text) || f.Proposed() == "" {
+			if f.Answer(strings.TrimSpace(text)) != nil || !f.given || !safeToType(text) || f.Proposed() == "" {
 				continue
 			}
 			value := f.value
