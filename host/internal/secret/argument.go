@@ -27,6 +27,13 @@ func Arguments(args []string) [][]Part {
 		switch {
 		case slices.Contains(headerFlags, flag):
 			parts[i] = join(inHeader(arg, true), Text(arg))
+		case (flag == "-u" || flag == "--user") && strings.Contains(arg, ":"):
+			parts[i] = Text(arg)
+			if user, password, _ := strings.Cut(arg, ":"); isMixed(password) {
+				parts[i] = []Part{{len(user) + 1, len(arg), "password"}}
+			}
+		case flag == "-p" && hasUser(args) && isMixed(arg):
+			parts[i] = []Part{{0, len(arg), "password"}}
 		case option(name) && !strings.HasPrefix(arg, "-") && counts(arg):
 			parts[i] = []Part{{0, len(arg), name}}
 		default:
@@ -37,6 +44,18 @@ func Arguments(args []string) [][]Part {
 		}
 	}
 	return parts
+}
+
+// hasUser reports whether a command line names a user, so that its -p is no port and no package.
+func hasUser(args []string) bool {
+	return slices.Contains(args, "-u") || slices.Contains(args, "--user")
+}
+
+// isMixed reports whether a word may be a password and is no number, port, group or package: it has
+// letters and digits, and nothing of a path or an address.
+func isMixed(word string) bool {
+	letter := strings.ContainsAny(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz")
+	return len(word) >= 6 && letter && strings.ContainsAny(word, "0123456789") && !strings.ContainsAny(word, ":/@ ") && counts(word)
 }
 
 // Text returns the parts of an argument or a url that look like secrets, whatever it is an argument

@@ -34,6 +34,18 @@ func TestArguments(t *testing.T) {
 		"--password|${P:-s3cret}":         "--password|[password]",
 		"--auth|u:s3cret":                 "--auth|[auth]",
 
+		// A user and a password; but not a group, a port, or a package.
+		"-u|me:s3cretPass":          "-u|me:[password]",
+		"--user|me:s3cretPass":      "--user|me:[password]",
+		"-u|me|-p|s3cretPass":       "-u|me|-p|[password]",
+		"-u|redis://:s3cretPass@h":  "-u|redis://:[password]@h",
+		"-u|1000:1000":              "-u|1000:1000",
+		"-u|node:node":              "-u|node:node",
+		"-u|me|-p|8080:80/tcp":      "-u|me|-p|8080:80/tcp",
+		"-u|me|-p|10080":            "-u|me|-p|10080",
+		"-p|s3cretPass":             "-p|s3cretPass",
+		"-u|me|-p|@a/tool2@1.0.0|x": "-u|me|-p|@a/tool2@1.0.0|x",
+
 		// Headers.
 		"--header|Authorization: Bearer s3cret": "--header|Authorization: [Authorization]",
 		"--header|Authorization:${AUTH}":        "--header|Authorization:${AUTH}",
