@@ -21,13 +21,15 @@ const (
 	maxExtras = 16      // members that JSON-RPC does not define
 )
 
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
 // parse checks a message and splits it into its members, in one pass. Every error is an
 // ErrMalformed.
 func parse(msg []byte) (envelope, error) {
 	var e envelope
 	w := strictjson.Open(msg, strictjson.DefaultDepth)
 	if w.Kind() != '{' {
-		if bytes.HasPrefix(msg, []byte("\xEF\xBB\xBF")) {
+		if bytes.HasPrefix(msg, byteOrderMark) {
 			return e, malformed("it begins with a byte order mark")
 		}
 		return e, malformed("not a JSON object")

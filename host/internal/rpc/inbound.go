@@ -30,6 +30,9 @@ func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	if p.config.Trace != nil {
 		p.config.Trace(false, msg)
 	}
+	if exchange != 0 { // a body, from which HTTP clients drop the mark as they decode it
+		msg = bytes.TrimPrefix(msg, byteOrderMark)
+	}
 	switch start := strictjson.Start(msg); {
 	case start == len(msg):
 		p.counters.blank.Add(1)
