@@ -55,7 +55,7 @@ func (p *puppet) Cancel(uint32) bool                   { return false }
 func (p *puppet) AfterEnd(f func()) (stop func() bool) { return afterEnd(p.done, f) }
 func (p *puppet) Done() <-chan struct{}                { return p.done }
 func (p *puppet) Err() error                           { return nil }
-func (p *puppet) Shutdown(context.Context) error       { return nil }
+func (p *puppet) Shutdown(context.Context) error       { p.peer.Close(nil); return nil }
 func (p *puppet) Leave(context.Context) error          { return nil }
 
 // way is how a message of a server gets into a session.
