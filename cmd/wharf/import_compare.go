@@ -45,10 +45,10 @@ func lowered(headers map[string]string) map[string]string {
 	return out
 }
 
-// asEntry returns s, a server of another client, as it would be copied into the place of mine, an
-// entry of the user. Answers and secrets that go to the vault count as the secrets of the vault
-// that mine refers to in the same places. values are what s has for those secrets, by the names
-// that mine has for them: asEntry does not read the vault.
+// asEntry returns s, a server of another client, as import would write it in place of mine, an entry of
+// the user. Where both have a secret in the same place, the result refers to the vault by the name that
+// mine uses, so the two can be compared. values holds the texts of these secrets in s, by that name.
+// asEntry does not read the vault.
 func asEntry(s, mine host.Server) (adopted host.Server, values map[string]string) {
 	_, questions := s.Adopt(make(map[string]string), make(map[string]string))
 	answers := make(map[string]string)

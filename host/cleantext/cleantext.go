@@ -1,4 +1,4 @@
-// Package cleantext makes text of strangers safe to show: text of servers, plugins and
+// Package cleantext makes untrusted text safe to show: text of servers, plugins and
 // the files of projects. Which function fits depends on where the text is shown:
 //
 //   - [Visible], for a name in a question: nothing in it is hidden or moves;

@@ -194,7 +194,7 @@ var clients = []client{
 // unknownClient stands for the client of a file whose path is not in the table.
 var unknownClient = client{name: "another client"}
 
-// userFiles returns the user's own files of a client. c may be nil.
+// userFiles returns the paths of a client's files that belong to no project. A nil client has none.
 func (c *client) userFiles() []string {
 	if c == nil {
 		return nil

@@ -201,7 +201,7 @@ func (a *aggregate) routeRequest(ctx context.Context, r *request) (server string
 }
 
 // ownName returns the server that has a tool or a prompt, and the server's own name for it. ownName
-// asks a server whose list is not known for the list, but only if the name can be in it.
+// asks a server whose list was not fetched yet for the list, but only if the name can be in it.
 func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind, name string) (server, own string, err error) {
 	if server, own, ok := splitName(name); ok {
 		if _, found := a.gateway.server(server); found {

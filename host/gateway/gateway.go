@@ -32,7 +32,7 @@ type Config struct {
 	Search Search
 
 	// ListWait is how long a client of all servers as one waits, from its first request for
-	// a list, for servers whose list is not known, and how long a stream of such a client
+	// a list, for servers whose list was not fetched yet, and how long a stream of such a client
 	// waits for servers that have not agreed to report changes. 0 is eight seconds.
 	ListWait time.Duration
 

@@ -252,7 +252,7 @@ func (c *httpModern) notify(ctx context.Context, method string, params json.RawM
 	return box.notify(ctx, method, params)
 }
 
-// ask returns an error, as httpModern.ask does.
+// ask returns an error: a modern client is asked in the result of a call.
 func (o *outbox) ask(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return nil, internalError(errNoCall)
 }

@@ -203,7 +203,7 @@ type renamedList struct {
 	own    map[string]string // the server's own names, by the names of the aggregate
 }
 
-// renamedList returns a list with the names of the aggregate. It is empty if the list is not known.
+// renamedList returns a list with the names of the aggregate. It is empty before the list was fetched.
 // Resources keep the server's own URIs.
 func (g *Gateway) renamedList(server string, l *listing) *renamedList {
 	g.snapshot(server) // is there from now on
@@ -249,7 +249,7 @@ func (g *Gateway) merged(l *listing) mergedList {
 	return all
 }
 
-// lacksList reports whether a server may have a list that is not known.
+// lacksList reports whether a list of a server was not fetched yet, and the server may offer it.
 func (a *aggregate) lacksList(server string, l *listing) bool {
 	s := a.gateway.snapshot(server)
 	_, listed := s.Lists[l.kind]
@@ -258,7 +258,7 @@ func (a *aggregate) lacksList(server string, l *listing) bool {
 
 const maxPage = 1 << 20 // bytes of a page, unless one element has more
 
-// list returns a page of a list of all servers. It starts the servers whose list is not known, and
+// list returns a page of a list of all servers. It starts the servers whose list was not fetched yet, and
 // waits for them, but no longer than [Config].ListWait. If a server lists its elements later, the
 // client is told that the list has changed.
 func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawMessage, error) {
@@ -290,7 +290,7 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 	return edit(nil, changes...), nil
 }
 
-// awaitLists starts the servers whose list is not known, and waits for them, but no longer than
+// awaitLists starts the servers whose list was not fetched yet, and waits for them, but no longer than
 // [Config].ListWait after the client first needed the list.
 func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) error {
 	known := true

@@ -124,7 +124,8 @@ func (a *aggregate) describeTool(ctx context.Context, r *request, name string) (
 	return nil, invalidParams("Unknown tool: %s: %s finds the names", name, toolSearch)
 }
 
-// allTools returns the tools of all servers. It waits for lists that are not known, see awaitLists.
+// allTools returns the tools of all servers whose list was fetched. It waits for the other servers, but no
+// longer than [Config].ListWait.
 func (a *aggregate) allTools(ctx context.Context, r *request) ([][]byte, error) {
 	l := listingOf(catalogue.Tools)
 	if err := a.awaitLists(ctx, r, l); err != nil {

@@ -264,7 +264,7 @@ func (s *standIns) headers(values map[string]string) map[string]string {
 	return out
 }
 
-// event rewrites the nth event of a flow.
+// event returns a copy of the nth event of a flow, with stand-ins for its secrets and its entropy.
 func (s *standIns) event(n int, e *step.Event) step.Event {
 	out := step.Event{Kind: e.Kind, Now: e.Now, Entropy: entropy(n), Listening: e.Listening, Key: e.Key}
 	switch {

@@ -73,7 +73,7 @@ func optionsOf(ctx context.Context) *RequestOptions {
 
 type callerKey struct{} // holds the caller of a request of the server
 
-// caller is the [RequestOptions.Caller] of the calls that a message may belong to.
+// caller is what [CallerOf] returns.
 type caller struct {
 	id   uint64
 	sure bool

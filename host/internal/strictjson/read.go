@@ -84,8 +84,8 @@ func (e *TooManyError) Error() string {
 	return "want at most " + strconv.Itoa(e.Most) + " elements in all arrays, there are more at offset " + strconv.Itoa(e.Offset)
 }
 
-// grant reports whether another element may be returned. If not, the reader is at its end and
-// returns nothing more.
+// grant takes one element from the allowance. If none is left, it returns false, sets the error and moves
+// the reader to its end.
 func (r *Reader) grant() bool {
 	left, most := &r.left, DefaultElements
 	if r.from != nil {

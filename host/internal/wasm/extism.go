@@ -36,7 +36,7 @@ type Extism struct {
 	unwritable wazero.CompilationCache // replaced because it could not be written to; nil for none
 }
 
-// NewExtism checks the cache directory and returns. Nothing is compiled.
+// NewExtism checks that the cache directory can be used. It compiles nothing.
 func NewExtism(c ExtismConfig) (*Extism, error) {
 	initWazeroVersion()
 	x := &Extism{

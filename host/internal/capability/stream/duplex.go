@@ -135,7 +135,8 @@ func (h *Duplex) Attach(p Output, unread string) {
 
 func (h *Duplex) drained() { h.Events.Drained() }
 
-// stalled is called by the write side when the peer takes no bytes for too long.
+// stalled fails the handle with [abi.Stalled]. The write side calls it when the peer takes no bytes for too
+// long.
 func (h *Duplex) stalled() {
 	h.Fail(abi.Stalled, fmt.Errorf("%s has not read %s for %s", h.peer, h.unread, h.writer.stall))
 }

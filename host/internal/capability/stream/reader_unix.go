@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// poll is how a reader waits: it asks first whether anything has come, and holds
-// a chunk only while that is so. Of a hundred servers most say nothing.
+// poll is how a reader waits: it takes a chunk only when there is something to read, so the reader of a
+// silent server holds none.
 type poll struct {
 	buf *capability.Chunk // results of once
 	n   int
