@@ -227,7 +227,7 @@ func (a *app) compareSecrets(ctx context.Context, own []host.Server, items []imp
 		mine, _ := among(own, item.Name)
 		_, values := asEntry(item.server, mine)
 		for _, name := range sortedNames(values) {
-			v, err := a.vault()
+			v, err := a.openVault()
 			if err != nil {
 				return err
 			}

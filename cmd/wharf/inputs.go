@@ -160,7 +160,7 @@ func (a *app) storeSecrets(ctx context.Context, secrets map[string]string, hint 
 	if len(secrets) == 0 {
 		return func() {}, nil
 	}
-	v, err := a.vault()
+	v, err := a.openVault()
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (a *app) askQuestions(ctx context.Context, questions []question, mayAsk boo
 	if len(questions) == 0 {
 		return nil
 	}
-	v, err := a.vault()
+	v, err := a.openVault()
 	if err != nil {
 		return err
 	}
