@@ -122,8 +122,8 @@ func (c *modernClient) relayModern(ctx context.Context, u *upstream, r *request,
 		out.Params = edit(out.Params, change{memberState, own})
 	}
 	result, err := u.relay(ctx, r, out)
-	if err != nil || !bytes.Contains(result, []byte(memberState)) {
-		return result, err
+	if err != nil {
+		return nil, err
 	}
 	if own := member(result, memberState); own != nil {
 		result = edit(result, change{memberState, quote(c.gateway.sealer.close(serverVersion, own, binding[:]))})

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -18,7 +17,7 @@ const metaRelatedTask = "io.modelcontextprotocol/related-task"
 
 // renameResult returns a result of the server with the names of the aggregate.
 func (b *backend) renameResult(method string, result json.RawMessage) json.RawMessage {
-	if bytes.Contains(result, []byte(`"taskId"`)) {
+	if namesTask(result) {
 		result = b.withTaskIDs(result)
 	}
 	o := b.aggregate.gateway.owners()
@@ -36,6 +35,23 @@ func (b *backend) renameResult(method string, result json.RawMessage) json.RawMe
 		})
 	}
 	return result
+}
+
+// namesTask reports whether a result, or params, can have the id of a task. It looks at the members, because
+// to search 1 MB of text takes longer than to pass it on.
+func namesTask(object json.RawMessage) bool {
+	r := strictjson.Read(object).Unbounded()
+	for name := range r.Object() {
+		switch string(name) {
+		case "task", "tasks", "taskId":
+			return true
+		case "_meta":
+			if member(r.Raw(), metaRelatedTask) != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // withTaskIDs returns a result, or params, with the ids that tasks have on the aggregate.
@@ -60,7 +76,7 @@ func (b *backend) renameParams(method string, params json.RawMessage) json.RawMe
 	if method == mcp.NotificationResourceUpdated {
 		params = b.aggregate.gateway.owners().qualifyMember(b.server.Name, params, "uri")
 	}
-	if bytes.Contains(params, []byte(`"taskId"`)) {
+	if namesTask(params) {
 		params = b.withTaskIDs(params)
 	}
 	return params

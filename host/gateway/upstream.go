@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,7 +149,7 @@ func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (resul
 	switch {
 	case err != nil:
 		t.copy.remember(t, err)
-	case u.kept != nil && bytes.Contains(result, []byte(`"taskId"`)):
+	case u.kept != nil && namesTask(result):
 		t.copy.tasks.Store(true)
 	}
 	return result, err
