@@ -28,6 +28,9 @@ type Accept struct {
 	Transport string // the plugin that frames the messages; "" is stdio
 	Framing   string // the setting of the plugin; "" makes stdio follow the client
 
+	// Cancel is how requests are cancelled; its zero value is the way of MCP.
+	Cancel rpc.Cancellation
+
 	// Stream leads to the client. The connection closes it, which must end a waiting Read and
 	// Write. If it has a CloseWrite, the client reads the end of the stream after the last answer.
 	Stream io.ReadWriteCloser
@@ -138,7 +141,7 @@ func (a *Accepted) open(t *attempt, accept *Accept) error {
 	c.trace = t.dialer.config.Trace.Connect(accept.Name, t.via)
 	message, dropped := t.observers(c)
 	a.Peer = rpc.NewPeer(rpc.Config{
-		Link: link{c}, Handler: accept.Handler, Serving: true, Trace: message, Dropped: dropped, Broken: c.breakOff,
+		Link: link{c}, Handler: accept.Handler, Cancel: accept.Cancel, Serving: true, Trace: message, Dropped: dropped, Broken: c.breakOff,
 	})
 	c.peer = a.Peer
 	c.AfterEnd(a.clear)

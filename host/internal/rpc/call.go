@@ -35,7 +35,7 @@ type Call struct {
 	Placed func()
 }
 
-// methodCancelled cancels a request of either side. A client must not cancel methodInitialize
+// methodCancelled cancels a request of either side, see [Cancellation]. A client must not cancel methodInitialize
 // (2025-11-25/basic/utilities/cancellation). A request of initialize carries no protocol version,
 // because its answer settles the version.
 const (
@@ -177,8 +177,8 @@ func (p *Peer) abandon(c *pendingCall) {
 		return
 	}
 	id, reason := c.id, c.err.Error()
-	m, err := p.notification(methodCancelled, func(dst []byte) ([]byte, error) {
-		dst = fmt.Appendf(dst, `{"requestId":%d,"reason":`, id)
+	m, err := p.notification(p.config.Cancel.Method, func(dst []byte) ([]byte, error) {
+		dst = fmt.Appendf(dst, `{%q:%d,"reason":`, p.config.Cancel.ID, id)
 		return append(strictjson.AppendString(dst, reason), '}'), nil
 	})
 	if err == nil { // else the connection is closed, and the server need not be told

@@ -207,6 +207,21 @@ func TestAClientTakesBack(t *testing.T) {
 		counts(Counters{Requests: 5, Notifications: 10}))
 }
 
+// Where a protocol cancels in another way than MCP, requests of both sides are cancelled in it. Of a
+// request that is answered all the same, the end of its context does not keep the answer back.
+func TestAnotherCancellation(t *testing.T) {
+	c := serves()
+	c.Cancel = Cancellation{Method: "$/cancelRequest", ID: "id", Answered: true}
+	play(t, c,
+		serverAsks(`"x"`, "wait"),
+		delivers(0, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x"}}`, abi.VerdictNote),
+		sends(),
+		delivers(0, `{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"x"}}`, abi.VerdictNote),
+		sends(`{"jsonrpc":"2.0","id":"x","result":"the other side cancelled its request"}`),
+		asks("elicit"), sends(`{"jsonrpc":"2.0","id":2,"method":"elicit"}`),
+		cancels("elicit"), sends(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2,"reason":"context canceled"}}`))
+}
+
 // The answer to a request comes behind the notifications that were sent before it, also if the link
 // takes nothing meanwhile, and is not urgent. An id may come again as soon as its answer is sent.
 func TestRepliesWaitInLine(t *testing.T) {

@@ -233,8 +233,8 @@ var errNotAsked = errors.New("in this protocol revision a server must not send r
 // onNotification queues a notification of the server for the handler.
 func (p *Peer) onNotification(exchange uint32, e *envelope) abi.Verdict {
 	method := known(strictjson.Unquote(e.method))
-	if method == methodCancelled {
-		p.serving.cancelled(e.params)
+	if method == p.config.Cancel.Method {
+		p.serving.cancelled(e.params, &p.config.Cancel)
 	}
 	if p.config.Handler != nil {
 		p.config.Handler.Preempt(method, e.params)

@@ -33,6 +33,7 @@ type Config struct {
 	Handler Handler       // gets the server's requests and notifications; nil = refuses the first, drops the others
 	Timeout time.Duration // how long a call may take and a notification may wait for room; 0 = no bound
 	Serving bool          // the other side is a client, see the package
+	Cancel  Cancellation  // how requests of either side are cancelled; zero = as MCP does it
 	After   uint64        // the last number of the previous peer, in a session that goes on: no id may be used twice in it
 
 	// Trace sees each whole message: before it is sent, or on arrival, before it is parsed. Dropped
@@ -64,6 +65,13 @@ type Terms struct {
 	NoReplies    bool   // the server must not send requests, and the client must not answer any
 }
 
+// Cancellation is how one side says that it wants the answer to its request no more.
+type Cancellation struct {
+	Method   string // of the notification
+	ID       string // the member of its params that has the id of the request
+	Answered bool   // a cancelled request is answered all the same
+}
+
 // Peer is one end of a JSON-RPC connection. Its methods may be called from any goroutine. Only the
 // link may call Deliver, TooBig, Done, Failed, Expired and OfferInline, and these never call the
 // link.
@@ -87,6 +95,9 @@ type Peer struct {
 // NewPeer makes a peer. It starts nothing. After Close, nothing of the peer is left except handlers
 // that have not returned.
 func NewPeer(c Config) *Peer {
+	if c.Cancel.Method == "" {
+		c.Cancel = Cancellation{Method: methodCancelled, ID: "requestId"}
+	}
 	p := &Peer{config: c, born: time.Now()}
 	p.flight.terms.Store(&Terms{})
 	p.flight.pending, p.flight.lastID = make(map[uint32]*pendingCall), c.After

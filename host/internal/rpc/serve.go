@@ -205,7 +205,11 @@ func (p *Peer) serve(one *served) {
 		m.Free()
 		return
 	}
-	answered = p.transmit(one.ctx, m) == nil
+	ctx := one.ctx
+	if p.config.Cancel.Answered {
+		ctx = p.serving.ctx // the end of one.ctx must not keep the answer back
+	}
+	answered = p.transmit(ctx, m) == nil
 	if !answered && context.Cause(one.ctx) != errTakenBack {
 		p.counters.failures.Add(1)
 	}
@@ -251,10 +255,10 @@ func (s *serving) awaitIdle(ctx context.Context) error {
 
 // cancelled ends the context of the request that the params of a cancellation name. An initialize
 // cannot be cancelled.
-func (s *serving) cancelled(params []byte) {
+func (s *serving) cancelled(params []byte, how *Cancellation) {
 	r := strictjson.Read(params)
 	for key := range r.Object() {
-		if string(key) != "requestId" {
+		if string(key) != how.ID {
 			continue
 		}
 		s.mu.Lock()
@@ -263,7 +267,7 @@ func (s *serving) cancelled(params []byte) {
 			one = nil
 		}
 		if one != nil {
-			one.cancelled = true
+			one.cancelled = !how.Answered
 		}
 		s.mu.Unlock()
 		if one != nil {
