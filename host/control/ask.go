@@ -1,0 +1,282 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/signin"
+	"github.com/wharf-mcp/wharf/host/trust"
+)
+
+// maxAsked is how many requests may wait for the answer of one editor.
+const maxAsked = 64
+
+var (
+	errNoEditor   = errors.New("no editor is there that can answer")
+	errUnanswered = errors.New("the editor did not answer in time")
+	errBusy       = fmt.Errorf("%d requests to the editor wait for an answer", maxAsked)
+)
+
+// Install sets the callbacks of a host with which it asks a person and tells what happens, so that they
+// reach the editors. What is set already is asked where no editor can answer. The callbacks of a session
+// are not among them: [Control.Open] sees to those.
+func (c *Control) Install(to *host.Config) {
+	var before signin.Person
+	if to.Person != nil {
+		before = *to.Person
+	}
+	to.Person = c.person(before)
+	approve, input, event := to.Approve, to.Input, to.Event
+	to.Approve = func(ctx context.Context, a trust.Approval) (trust.Decision, error) {
+		d, err := c.approve(ctx, a)
+		if errors.Is(err, errNoEditor) && approve != nil {
+			return approve(ctx, a)
+		}
+		return d, err
+	}
+	to.Input = func(ctx context.Context, server string, q config.Input) (string, error) {
+		text, err := c.input(ctx, server, q)
+		if errors.Is(err, errNoEditor) && input != nil {
+			return input(ctx, server, q)
+		}
+		return text, err
+	}
+	to.Event = func(e host.Event) {
+		c.hear(e)
+		if event != nil {
+			event(e)
+		}
+	}
+}
+
+// editorFor returns the editor that answers a question: the one whose call it is, or, if no call caused
+// it, the one that asked last of those that can. It is nil if that editor cannot answer or has left, or
+// if it is not certain whose call it is.
+func (c *Control) editorFor(ctx context.Context, can func(*Capabilities) bool) *editor {
+	caller, sure := host.CallerOf(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !sure {
+		return nil
+	}
+	for _, e := range slices.Backward(c.editors) {
+		if (caller == 0 || e.number == caller) && can(&e.hello.Capabilities) {
+			return e
+		}
+	}
+	return nil
+}
+
+// ask sends a request to the editor that is to answer it, and reads the result. An editor that has not
+// answered in time is told that the answer is not wanted any more.
+func (c *Control) ask(ctx context.Context, can func(*Capabilities) bool, method string, params, result any) error {
+	e := c.editorFor(ctx, can)
+	if e == nil {
+		return errNoEditor
+	}
+	defer e.asked.Add(-1)
+	if e.asked.Add(1) > maxAsked {
+		return errBusy
+	}
+	text, err := encode(params)
+	if err != nil {
+		return err
+	}
+	c.counts.asked.Add(1)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.patience, errUnanswered)
+	defer cancel()
+	answer, err := e.peer.Call(ctx, rpc.Call{Method: method, Params: rpc.Raw(text), Timeout: -1})
+	if errors.Is(context.Cause(ctx), errUnanswered) && err != nil {
+		c.counts.unanswered.Add(1)
+		return errUnanswered
+	}
+	if err != nil {
+		return fmt.Errorf("the editor: %w", err)
+	}
+	if err := json.Unmarshal(answer, result); err != nil {
+		return fmt.Errorf("the editor's answer to %s: %w", method, err)
+	}
+	return nil
+}
+
+// client returns the client that servers are told of: it offers what an editor can answer.
+func (c *Control) client(hello *InitializeParams) host.Client {
+	can := &hello.Capabilities
+	out := host.Client{Info: mcp.Implementation{Name: hello.Client.Name, Version: hello.Client.Version}}
+	if can.Elicit || can.OpenURL {
+		modes := make(map[string]struct{})
+		if can.Elicit {
+			modes[mcp.ElicitForm] = struct{}{}
+		}
+		if can.OpenURL {
+			modes[mcp.ElicitURL] = struct{}{}
+		}
+		declared, _ := encode(modes)
+		out.Elicit, out.Capabilities = c.elicit, map[string]json.RawMessage{"elicitation": declared}
+	}
+	if can.Sample {
+		out.Sample = c.sample
+	}
+	if can.Roots {
+		out.Roots = c.roots
+	}
+	return out
+}
+
+// elicit shows a form, or a page to which the server sends the person. An editor that gives no usable
+// answer has cancelled.
+func (c *Control) elicit(ctx context.Context, server string, e mcp.Elicitation) (mcp.ElicitResult, error) {
+	if e.Mode == mcp.ElicitURL {
+		var r OpenURLResult
+		if err := c.ask(ctx, canOpenURL, methodOpenURL, OpenURLParams{Server: server, URL: e.URL, Message: e.Message}, &r); err != nil {
+			return unasked(err), nil
+		}
+		return mcp.ElicitResult{Action: r.Action.mcp()}, nil
+	}
+	var r ElicitResult
+	err := c.ask(ctx, func(can *Capabilities) bool { return can.Elicit }, methodElicit, ElicitParams{server, e.Message, e.RequestedSchema}, &r)
+	if err != nil {
+		return unasked(err), nil
+	}
+	out := mcp.ElicitResult{Action: r.Action.mcp()}
+	if r.Action == Accept {
+		out.Content = r.Content
+	}
+	return out, nil
+}
+
+// unasked is the result of a question that has no answer.
+func unasked(err error) mcp.ElicitResult {
+	if errors.Is(err, errNoEditor) {
+		return mcp.ElicitResult{Action: mcp.ElicitDecline}
+	}
+	return mcp.ElicitResult{Action: mcp.ElicitCancel}
+}
+
+// mcp returns an action in the words of MCP. An action that is unknown is no consent.
+func (a Action) mcp() string {
+	switch a {
+	case Accept:
+		return mcp.ElicitAccept
+	case Decline:
+		return mcp.ElicitDecline
+	}
+	return mcp.ElicitCancel
+}
+
+func (c *Control) sample(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error) {
+	var r json.RawMessage
+	err := c.ask(ctx, func(can *Capabilities) bool { return can.Sample }, methodSample, SampleParams{server, params}, &r)
+	return r, err
+}
+
+func (c *Control) roots(ctx context.Context, server string) ([]mcp.Root, error) {
+	var r RootsResult
+	err := c.ask(ctx, func(can *Capabilities) bool { return can.Roots }, methodRoots, ServerParams{server}, &r)
+	return r.Roots, err
+}
+
+func canOpenURL(can *Capabilities) bool { return can.OpenURL }
+
+// person returns the person behind the editors, for sign-ins. before is asked where no editor can be.
+func (c *Control) person(before signin.Person) *signin.Person {
+	return &signin.Person{
+		OpenURL: func(ctx context.Context, p signin.Page) error {
+			err := c.openPage(ctx, p)
+			if errors.Is(err, errNoEditor) && before.OpenURL != nil {
+				return before.OpenURL(ctx, p)
+			}
+			return err
+		},
+		Ask: func(ctx context.Context, q signin.Question) (string, error) {
+			text, err := c.prompt(ctx, PromptParams{Server: q.Server, Label: q.Label, Hint: q.Hint, Secret: q.Secret, Refused: q.Refused})
+			if errors.Is(err, errNoEditor) && before.Ask != nil {
+				return before.Ask(ctx, q)
+			}
+			return text, err
+		},
+		ShowCode: func(ctx context.Context, code signin.Code) { c.showCode(ctx, code, before.ShowCode) },
+	}
+}
+
+// openPage has an editor show the page of a sign-in.
+func (c *Control) openPage(ctx context.Context, p signin.Page) error {
+	var r OpenURLResult
+	message := p.Server + " wants you to sign in."
+	err := c.ask(ctx, canOpenURL, methodOpenURL, OpenURLParams{Server: p.Server, URL: p.URL, Message: message, SignIn: true}, &r)
+	switch {
+	case err != nil:
+		return err
+	case r.Action != Accept:
+		return signin.ErrDeclined
+	case r.Address != "" && p.Paste != nil:
+		return p.Paste(r.Address)
+	}
+	return nil
+}
+
+// prompt asks the person for a text.
+func (c *Control) prompt(ctx context.Context, p PromptParams) (string, error) {
+	var r PromptResult
+	if err := c.ask(ctx, func(can *Capabilities) bool { return can.Prompt }, methodPrompt, p, &r); err != nil {
+		return "", err
+	}
+	if r.Action != Accept {
+		return "", signin.ErrDeclined
+	}
+	return r.Text, nil
+}
+
+// showCode has an editor show a code until ctx ends, and does not wait. Where none can, a warning that
+// all editors may hear has the code.
+func (c *Control) showCode(ctx context.Context, code signin.Code, before func(context.Context, signin.Code)) {
+	can := func(can *Capabilities) bool { return can.ShowCode }
+	switch {
+	case c.editorFor(ctx, can) != nil:
+		c.running.Go(func() {
+			c.ask(ctx, can, methodShowCode, ShowCodeParams{code.Server, code.URL, code.Code, code.Complete}, &Empty{})
+		})
+	case before != nil:
+		before(ctx, code)
+	default:
+		c.events.add(Event{Kind: Warning, Server: code.Server, Text: fmt.Sprintf("to sign in to %s, type the code %s at %s", code.Server, code.Code, code.URL)})
+	}
+}
+
+// input asks the person a question of the file of an entry.
+func (c *Control) input(ctx context.Context, server string, q config.Input) (string, error) {
+	text, err := c.prompt(ctx, PromptParams{
+		Server: server, Label: q.ID, Hint: q.Description, Secret: q.Password, Default: q.Default, Options: q.Options,
+	})
+	if err == nil && text == "" {
+		text = q.Default
+	}
+	if err == nil && len(q.Options) > 0 && !slices.Contains(q.Options, text) {
+		return "", fmt.Errorf("expected one of the %d answers to choose from", len(q.Options))
+	}
+	return text, err
+}
+
+// approve asks whether a server of a project may be used. What is no clear consent is a refusal for now.
+func (c *Control) approve(ctx context.Context, a trust.Approval) (trust.Decision, error) {
+	var r ApproveResult
+	err := c.ask(ctx, func(can *Capabilities) bool { return can.Approve }, methodApprove, ApproveParams{
+		Server: a.Server, Project: a.Project, Hash: a.Hash, Changed: a.State == trust.Changed, Lines: a.Lines(),
+	}, &r)
+	switch r.Decision {
+	case Once:
+		return trust.JustOnce, err
+	case Always:
+		return trust.Always, err
+	case Never:
+		return trust.Never, err
+	}
+	return trust.NotNow, err
+}

@@ -1,0 +1,272 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/connect"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
+)
+
+// Config says what a control serves.
+type Config struct {
+	// Wharf is what the program calls itself.
+	Wharf Program
+
+	// Transport is the plugin that frames the messages of editors; "" is stdio. Framing is the
+	// plugin's setting of that name; with "", stdio uses the framing of the editor.
+	Transport, Framing string
+}
+
+// Control serves editors, which share its servers. Make it with [New], call [Control.Install] before
+// the host is made, and [Control.Open] after that. From then on its methods may be called from any
+// goroutine.
+type Control struct {
+	config Config
+	host   *host.Host
+	events *eventLog
+
+	patience time.Duration // how long an editor may take to answer
+	numbers  atomic.Uint64 // of editors
+	counts   struct{ requests, failed, asked, unanswered atomic.Uint64 }
+
+	ctx     context.Context // ends with Close
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup // ServeConn, and the goroutines that follow servers
+
+	mu      sync.Mutex
+	closed  bool
+	editors []*editor // those that have said who they are; the one that asked last is last
+	entries []host.Server
+	servers map[string]*server // nil until the first initialize
+}
+
+// server is a server that editors reach.
+type server struct {
+	entry   host.Server
+	session *host.Session // nil if err is set
+	err     error         // why there is no session
+	watched sync.Once     // its lists are watched from its first connection on
+}
+
+// callbackTime is how long an editor may take to answer a request. A person may have to fill in a form
+// or sign in meanwhile.
+const callbackTime = 10 * time.Minute
+
+// ErrClosed is the error of calls to a closed control.
+var ErrClosed = errors.New("the control is closed")
+
+// New returns a control that serves no editor yet.
+func New(c Config) *Control {
+	control := &Control{config: c, events: newEventLog(), patience: callbackTime}
+	control.ctx, control.cancel = context.WithCancelCause(context.Background())
+	return control
+}
+
+// Open says which servers editors reach, through which host. No two have the same name. It starts no
+// server: a server starts when an editor needs it.
+func (c *Control) Open(h *host.Host, servers []host.Server) error {
+	for i, s := range servers {
+		if s.Name == "" || slices.ContainsFunc(servers[:i], func(other host.Server) bool { return other.Name == s.Name }) {
+			return fmt.Errorf("control: the name %q of a server is empty, or there twice", s.Name)
+		}
+	}
+	c.host, c.entries = h, servers
+	return nil
+}
+
+// ServeConn serves one editor over a stream, and closes the stream. It returns when the editor has
+// ended its side and has all its answers, when the stream breaks, or when ctx or the control ends. An
+// error says why the stream broke. When ServeConn returns, nothing runs any more for the editor.
+func (c *Control) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		stream.Close()
+		return ErrClosed
+	}
+	c.running.Add(1)
+	c.mu.Unlock()
+	defer c.running.Done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()
+
+	e := newEditor(ctx, c)
+	defer e.leave()
+	a, err := c.host.Accept(ctx, connect.Accept{
+		Name: "editor", Transport: c.config.Transport, Framing: c.config.Framing, Stream: stream, Handler: e,
+		Cancel: rpc.Cancellation{Method: methodCancel, ID: "id", Answered: true},
+	})
+	if err != nil {
+		return err
+	}
+	e.setPeer(a.Peer)
+	select {
+	case <-a.InputEnded():
+		e.stopEvents()
+		select {
+		case <-a.Done():
+		case <-ctx.Done():
+		}
+	case <-a.Done():
+	case <-ctx.Done():
+	}
+	a.Shutdown(context.WithoutCancel(ctx))
+	return a.Err()
+}
+
+// Close ends all editors, and closes the sessions of the servers. The caller closes the host after it.
+func (c *Control) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	servers := c.servers
+	c.mu.Unlock()
+	c.cancel(ErrClosed)
+	var errs []error
+	for _, s := range servers {
+		if s.session != nil {
+			errs = append(errs, s.session.Close())
+		}
+	}
+	c.running.Wait()
+	return errors.Join(errs...)
+}
+
+// admit takes an editor that has said who it is. The first one decides what servers are told of the
+// client: what it can answer. Of later editors, one that cannot answer declines.
+func (c *Control) admit(e *editor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.editors = append(c.editors, e)
+	if c.servers == nil {
+		c.servers = make(map[string]*server)
+		for _, entry := range c.entries {
+			s := &server{entry: entry}
+			s.session, s.err = c.host.AddClient(entry, c.client(&e.hello))
+			c.servers[entry.Name] = s
+		}
+		watch := c.host.Watch()
+		c.running.Go(func() { c.follow(watch) })
+	}
+}
+
+// forget takes an editor out that has left.
+func (c *Control) forget(e *editor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.editors = slices.DeleteFunc(c.editors, func(other *editor) bool { return other == e })
+}
+
+// touch notes that an editor is the one that asked last.
+func (c *Control) touch(e *editor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := slices.Index(c.editors, e); at >= 0 {
+		c.editors = append(slices.Delete(c.editors, at, at+1), e)
+	}
+}
+
+// server returns a server by its name.
+func (c *Control) server(name string) (*server, error) {
+	c.mu.Lock()
+	s := c.servers[name]
+	c.mu.Unlock()
+	switch {
+	case s == nil:
+		return nil, invalid(KindUnknownServer, "servers/list lists those that there are", "no server is called %q", name)
+	case s.err != nil:
+		return nil, s.err
+	}
+	return s, nil
+}
+
+// state returns the state of a server.
+func (c *Control) state(s *server) Server {
+	if s.err != nil {
+		return Server{Name: s.entry.Name, State: "failed", Reason: "config", Error: problem(c.host, s.err)}
+	}
+	return stateOf(c.host, s.session.Status())
+}
+
+// follow tells editors of the states of servers and of their changes, until the control or the host ends.
+func (c *Control) follow(watch status.Watch) {
+	defer watch.Close()
+	for {
+		u, err := watch.Next(c.ctx)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		s := c.servers[u.Name]
+		c.mu.Unlock()
+		if s == nil || s.session == nil || s.session.Status().ID != u.ID {
+			continue
+		}
+		state := stateOf(c.host, u.Status)
+		c.events.add(Event{Kind: ServerState, Server: u.Name, State: &state})
+		if u.State == status.Connected {
+			s.watched.Do(func() { c.running.Go(func() { c.watchLists(s) }) })
+		}
+	}
+}
+
+// watchLists tells editors of changed lists of a server, over all its connections, until the control
+// ends. A server that has no subscriptions tells of changes in no other way.
+func (c *Control) watchLists(s *server) {
+	sub, err := s.session.Subscribe(host.WithOptions(c.ctx, host.RequestOptions{Unattended: true}), mcp.Filter{Tools: true, Prompts: true, Resources: true})
+	if err != nil {
+		return
+	}
+	defer sub.Close()
+	for {
+		change, err := sub.Next(c.ctx)
+		if err != nil {
+			return
+		}
+		for _, kind := range changed(change, sub.Honoured()) {
+			c.events.add(Event{Kind: kind, Server: s.entry.Name})
+		}
+	}
+}
+
+// changed returns the kinds of the events of a change. If changes were missed, those are all that the
+// server reports.
+func changed(change mcp.Change, honoured mcp.Filter) (kinds []EventKind) {
+	for _, list := range []struct {
+		change   mcp.ChangeKind
+		honoured bool
+		kind     EventKind
+	}{
+		{mcp.ToolsChanged, honoured.Tools, ToolsChanged},
+		{mcp.PromptsChanged, honoured.Prompts, PromptsChanged},
+		{mcp.ResourcesChanged, honoured.Resources, ResourcesChanged},
+	} {
+		if change.Kind == list.change || change.Kind == mcp.Missed && list.honoured {
+			kinds = append(kinds, list.kind)
+		}
+	}
+	return kinds
+}
+
+// hear tells editors of a warning, or of a log message of a server.
+func (c *Control) hear(e host.Event) {
+	switch {
+	case e.Method == "":
+		c.events.add(Event{Kind: Warning, Server: e.Server, Text: e.Warning})
+	case e.Method == mcp.NotificationMessage:
+		c.events.add(Event{Kind: Log, Server: e.Server, Log: slices.Clone(e.Params)})
+	}
+}

@@ -1,0 +1,231 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+)
+
+// editor is the connection of an editor. It is the handler of its peer.
+type editor struct {
+	control *Control
+	number  uint64          // names the editor as the caller of its calls
+	ctx     context.Context // ends with ServeConn
+
+	ready chan struct{} // closed when peer is set
+	peer  *rpc.Peer
+
+	// The first initialize that is right settles these, on the goroutine that reads. Only what arrived
+	// after it looks at hello.
+	initialized atomic.Uint64 // its arrival; 0 before
+	hello       InitializeParams
+	admitted    sync.Once // into the control
+
+	asked atomic.Int32 // requests to the editor that wait for an answer
+
+	telling sync.Mutex   // held while a stream begins or ends
+	events  *eventStream // nil while it is told none
+	left    bool         // it is told no more events
+}
+
+// eventStream is the goroutine that tells an editor of events.
+type eventStream struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func newEditor(ctx context.Context, c *Control) *editor {
+	return &editor{control: c, number: c.numbers.Add(1), ctx: ctx, ready: make(chan struct{})}
+}
+
+// setPeer says that messages can be sent from now on.
+func (e *editor) setPeer(peer *rpc.Peer) {
+	e.peer = peer
+	close(e.ready)
+}
+
+// awaitPeer waits for setPeer: the first message may come earlier.
+func (e *editor) awaitPeer(ctx context.Context) error {
+	select {
+	case <-e.ready:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// leave returns when nothing runs for the editor any more.
+func (e *editor) leave() {
+	e.stopEvents()
+	e.control.forget(e)
+}
+
+// Admit sees requests in the order of arrival. The first initialize that is right settles the version:
+// requests behind it need not wait for its answer.
+func (e *editor) Admit(in *rpc.Incoming) {
+	if in.Method != methodInitialize || e.initialized.Load() != 0 {
+		return
+	}
+	if hello, err := readInitialize(in.Params); err == nil {
+		e.hello = *hello
+		e.initialized.Store(in.Arrival())
+	}
+}
+
+// Over is for [rpc.Admitter].
+func (e *editor) Over(*rpc.Incoming, bool) {}
+
+// Request answers a request of the editor.
+func (e *editor) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
+	counts := &e.control.counts
+	counts.requests.Add(1)
+	result, err := e.serve(ctx, in)
+	var text []byte
+	if err == nil {
+		text, err = encode(result)
+	}
+	if err != nil {
+		counts.failed.Add(1)
+		return nil, faultOf(ctx, e.control.host, err)
+	}
+	return rpc.Raw(text), nil
+}
+
+func (e *editor) serve(ctx context.Context, in *rpc.Incoming) (any, error) {
+	if err := e.awaitPeer(ctx); err != nil {
+		return nil, err
+	}
+	begun := e.initialized.Load()
+	if in.Method == methodInitialize {
+		return e.initialize(in, begun)
+	}
+	if begun == 0 || in.Arrival() < begun {
+		return nil, &fault{CodeNotInitialized, in.Method + ": expected initialize first", ErrorData{
+			Kind: KindNotInitialized, Hint: "send initialize with the versions of the protocol that the editor speaks"}}
+	}
+	m, known := methods()[in.Method]
+	if !known {
+		return nil, &fault{CodeUnknownMethod, fmt.Sprintf("there is no method %q", in.Method), ErrorData{
+			Kind: KindUnknownMethod, Hint: "the result of initialize lists the methods"}}
+	}
+	e.enter()
+	return m.serve(host.WithOptions(ctx, host.RequestOptions{Caller: e.number}), e, in.Params)
+}
+
+// initialize answers initialize. begun is the arrival of the one that has settled the version.
+func (e *editor) initialize(in *rpc.Incoming, begun uint64) (any, error) {
+	if _, err := readInitialize(in.Params); err != nil {
+		return nil, err
+	}
+	if in.Arrival() != begun {
+		return nil, &fault{CodeInvalidRequest, "initialize was answered before", ErrorData{
+			Kind: KindAlreadyInitialized, Hint: "an editor that begins anew opens another connection"}}
+	}
+	e.enter()
+	return &InitializeResult{
+		Protocol: NewestVersion, Wharf: e.control.config.Wharf, Events: e.control.events.position(), Methods: methodNames(),
+	}, nil
+}
+
+// enter has the control know the editor as the one that asked last.
+func (e *editor) enter() {
+	e.admitted.Do(func() { e.control.admit(e) })
+	e.control.touch(e)
+}
+
+// readInitialize reads the params of an initialize. It returns an error if no version is known to both.
+func readInitialize(params []byte) (*InitializeParams, error) {
+	var p InitializeParams
+	if err := readParams(methodInitialize, params, &p); err != nil {
+		return nil, err
+	}
+	if len(p.Protocol) != 2 || p.Protocol[0] > p.Protocol[1] {
+		return nil, invalid(KindParams, "write \"protocol\": [1, 1]", "initialize: expected protocol to be the oldest and the newest version that the editor speaks")
+	}
+	if p.Protocol[0] > NewestVersion || p.Protocol[1] < OldestVersion {
+		return nil, &fault{
+			CodeInvalidParams, fmt.Sprintf("initialize: the editor speaks versions %d to %d of the protocol, and this Wharf %d to %d",
+				p.Protocol[0], p.Protocol[1], OldestVersion, NewestVersion),
+			ErrorData{Kind: KindVersion, Hint: "update Wharf or the plugin of the editor, whichever is older", Supported: []int{OldestVersion, NewestVersion}},
+		}
+	}
+	return &p, nil
+}
+
+const hintSchema = "`wharf control --schema` prints what each method takes"
+
+// readParams decodes the params of a method. Without params, it is as if they were an empty object.
+func readParams(method string, params []byte, into any) error {
+	if params == nil {
+		params = []byte("{}")
+	}
+	if params[0] != '{' {
+		return invalid(KindParams, hintSchema, "%s: expected params to be an object", method)
+	}
+	if err := json.Unmarshal(params, into); err != nil {
+		return invalid(KindParams, hintSchema, "%s: %v", method, err)
+	}
+	return nil
+}
+
+// Notify takes a notification of the editor. It passes over those that it does not know.
+func (e *editor) Notify(in *rpc.Incoming) {
+	if in.Method == methodRootsChanged && e.initialized.Load() != 0 {
+		e.control.host.RootsChanged(e.ctx)
+	}
+}
+
+// Preempt is for [rpc.Handler]. Cancellations reach the peer by themselves.
+func (e *editor) Preempt(string, []byte) {}
+
+// tellEvents begins to tell the editor of events behind a number, in place of what it was told until
+// now. A gap, if not nil, comes first.
+func (e *editor) tellEvents(after uint64, gap []byte) {
+	e.telling.Lock()
+	defer e.telling.Unlock()
+	e.stopStream()
+	if e.left {
+		return
+	}
+	ctx, cancel := context.WithCancel(e.ctx)
+	s := &eventStream{cancel, make(chan struct{})}
+	e.events = s
+	go func() {
+		defer close(s.done)
+		for text := gap; ; text = nil {
+			var err error
+			if text == nil {
+				text, after, err = e.control.events.next(ctx, after)
+			}
+			if err == nil {
+				err = e.peer.Notify(ctx, methodEvent, rpc.Raw(text))
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+}
+
+// stopStream ends the telling of events, and returns when nothing more is sent. The caller holds
+// e.telling.
+func (e *editor) stopStream() {
+	if s := e.events; s != nil {
+		s.cancel()
+		<-s.done
+		e.events = nil
+	}
+}
+
+// stopEvents ends the telling of events for good.
+func (e *editor) stopEvents() {
+	e.telling.Lock()
+	defer e.telling.Unlock()
+	e.left = true
+	e.stopStream()
+}

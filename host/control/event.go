@@ -1,0 +1,32 @@
+package control
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventKind says what an event is about.
+type EventKind string
+
+// The kinds of events. A reader passes over those that it does not know.
+const (
+	ServerState      EventKind = "server.state"
+	ToolsChanged     EventKind = "tools.changed"
+	PromptsChanged   EventKind = "prompts.changed"
+	ResourcesChanged EventKind = "resources.changed"
+	Log              EventKind = "log"
+	Warning          EventKind = "warning"
+	Gap              EventKind = "gap"
+)
+
+// Event is the params of the notification event.
+type Event struct {
+	Number uint64          `json:"number" jsonschema:"grows by one from each event to the next; that of a gap is the last missed one's"`
+	At     time.Time       `json:"at"`
+	Kind   EventKind       `json:"kind" jsonschema:"what has happened; others may be added"`
+	Server string          `json:"server,omitempty" jsonschema:"the server that it is about"`
+	State  *Server         `json:"state,omitempty" jsonschema:"of server.state"`
+	Log    json.RawMessage `json:"log,omitempty" jsonschema:"of log: the params of notifications/message of MCP"`
+	Text   string          `json:"text,omitempty" jsonschema:"of warning: a text for people"`
+	Missed uint64          `json:"missed,omitempty" jsonschema:"of gap: how many events the editor has missed, where that is known"`
+}

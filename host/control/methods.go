@@ -1,0 +1,292 @@
+package control
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
+)
+
+// Names of methods that are no part of the table below.
+const (
+	methodInitialize   = "initialize"
+	methodCancel       = "$/cancelRequest" // notification, either way
+	methodProgress     = "$/progress"      // notification to the editor
+	methodEvent        = "event"           // notification to the editor
+	methodRootsChanged = "roots/changed"   // notification of the editor
+
+	methodElicit   = "elicit" // these and the next are requests to the editor
+	methodSample   = "sample"
+	methodRoots    = "roots"
+	methodOpenURL  = "openUrl"
+	methodPrompt   = "prompt"
+	methodShowCode = "showCode"
+	methodApprove  = "approve"
+)
+
+// method is a method that an editor may call.
+type method struct {
+	params, result reflect.Type
+	serve          func(ctx context.Context, e *editor, params []byte) (any, error)
+}
+
+// methods returns the methods that an editor may call after initialize, by name. They are made at the
+// first use, since most runs of the program need none.
+var methods = sync.OnceValue(func() map[string]method {
+	return map[string]method{
+		"servers/list":    of("servers/list", listServers),
+		"servers/start":   of("servers/start", startServer),
+		"servers/stop":    of("servers/stop", stopServer),
+		"servers/restart": of("servers/restart", restartServer),
+
+		"tools/list":          of("tools/list", listTools),
+		"tools/call":          of("tools/call", callTool),
+		"resources/list":      of("resources/list", listResources),
+		"resources/templates": of("resources/templates", listTemplates),
+		"resources/read":      of("resources/read", readResource),
+		"prompts/list":        of("prompts/list", listPrompts),
+		"prompts/get":         of("prompts/get", getPrompt),
+		"complete":            of("complete", complete),
+
+		"auth/login":   of("auth/login", login),
+		"auth/logout":  of("auth/logout", logout),
+		"status":       of("status", tellStatus),
+		"events/since": of("events/since", eventsSince),
+	}
+})
+
+// of makes a method of a function.
+func of[P, R any](name string, f func(context.Context, *editor, *P) (R, error)) method {
+	return method{reflect.TypeFor[P](), reflect.TypeFor[R](), func(ctx context.Context, e *editor, text []byte) (any, error) {
+		var p P
+		if err := readParams(name, text, &p); err != nil {
+			return nil, err
+		}
+		return f(ctx, e, &p)
+	}}
+}
+
+// methodNames returns the names of the methods that an editor may call, in their order.
+func methodNames() []string {
+	return slices.Sorted(maps.Keys(methods()))
+}
+
+func listServers(_ context.Context, e *editor, _ *Empty) (*ServerList, error) {
+	list := &ServerList{Servers: []Server{}}
+	for _, entry := range e.control.entries {
+		e.control.mu.Lock()
+		s := e.control.servers[entry.Name]
+		e.control.mu.Unlock()
+		if s != nil { // else the control is closing
+			list.Servers = append(list.Servers, e.control.state(s))
+		}
+	}
+	return list, nil
+}
+
+// startServer starts a server, also one that was stopped or whose entry disables it, and waits until it
+// is ready for calls.
+func startServer(ctx context.Context, e *editor, p *ServerParams) (*Server, error) {
+	s, err := e.control.server(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	s.session.Enable()
+	if err := s.session.Ready(ctx); err != nil {
+		return nil, err
+	}
+	state := e.control.state(s)
+	return &state, nil
+}
+
+// stopServer ends the connection of a server, and the calls to it. Until it is started, calls fail.
+func stopServer(_ context.Context, e *editor, p *ServerParams) (*Server, error) {
+	s, err := e.control.server(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	s.session.Disable()
+	state := e.control.state(s)
+	return &state, nil
+}
+
+// restartServer connects a server anew, also one that was stopped. Calls in flight have ten seconds to
+// end.
+func restartServer(ctx context.Context, e *editor, p *ServerParams) (*Server, error) {
+	s, err := e.control.server(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	entry := s.entry
+	entry.Disabled = false
+	if err := s.session.Reload(entry); err != nil {
+		return nil, err
+	}
+	return startServer(ctx, e, p)
+}
+
+// session returns the session with a server.
+func (e *editor) session(name string) (*host.Session, error) {
+	s, err := e.control.server(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.session, nil
+}
+
+func listTools(ctx context.Context, e *editor, p *ServerParams) (*ToolList, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := s.ListTools(ctx)
+	return &ToolList{notNil(tools)}, err
+}
+
+// callTool calls a tool. The progress of the call is told before its result.
+func callTool(ctx context.Context, e *editor, p *CallParams) (*mcp.CallToolResult, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	o := host.RequestOptions{Caller: e.number, Timeout: time.Duration(max(0, p.Timeout)) * time.Millisecond}
+	if p.Progress != nil {
+		if p.Progress[0] != '"' && p.Progress[0] != '-' && p.Progress[0]-'0' > 9 {
+			return nil, invalid(KindParams, "", "tools/call: expected progress to be a string or a number")
+		}
+		o.Progress = func(done mcp.Progress) {
+			if text, err := encode(ProgressParams{p.Progress, done}); err == nil {
+				e.peer.Notify(ctx, methodProgress, rpc.Raw(text))
+			}
+		}
+	}
+	var arguments any
+	if p.Arguments != nil {
+		arguments = p.Arguments
+	}
+	return s.CallTool(host.WithOptions(ctx, o), p.Name, arguments)
+}
+
+func listResources(ctx context.Context, e *editor, p *ServerParams) (*ResourceList, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	resources, err := s.ListResources(ctx)
+	return &ResourceList{notNil(resources)}, err
+}
+
+func listTemplates(ctx context.Context, e *editor, p *ServerParams) (*TemplateList, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	templates, err := s.ListResourceTemplates(ctx)
+	return &TemplateList{notNil(templates)}, err
+}
+
+func readResource(ctx context.Context, e *editor, p *ReadParams) (*mcp.ReadResourceResult, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	return s.ReadResource(ctx, p.URI)
+}
+
+func listPrompts(ctx context.Context, e *editor, p *ServerParams) (*PromptList, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	prompts, err := s.ListPrompts(ctx)
+	return &PromptList{notNil(prompts)}, err
+}
+
+func getPrompt(ctx context.Context, e *editor, p *GetPromptParams) (*mcp.GetPromptResult, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	return s.GetPrompt(ctx, p.Name, p.Arguments)
+}
+
+func complete(ctx context.Context, e *editor, p *CompleteParams) (*CompleteResult, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Complete(ctx, mcp.CompleteParams{Ref: p.Ref, Argument: p.Argument, Context: p.Context})
+	return &CompleteResult{found}, err
+}
+
+func login(ctx context.Context, e *editor, p *ServerParams) (*Empty, error) {
+	s, err := e.control.server(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	return &Empty{}, e.control.host.Login(ctx, s.entry)
+}
+
+func logout(ctx context.Context, e *editor, p *ServerParams) (*Empty, error) {
+	s, err := e.control.server(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	return &Empty{}, e.control.host.Logout(ctx, s.entry)
+}
+
+func tellStatus(_ context.Context, e *editor, _ *Empty) (*Status, error) {
+	c := e.control
+	c.mu.Lock()
+	editors := len(c.editors)
+	c.mu.Unlock()
+	n := c.host.Counts()
+	return &Status{
+		Wharf: c.config.Wharf, Editors: editors, Requests: c.counts.requests.Load(), Failed: c.counts.failed.Load(),
+		Asked: c.counts.asked.Load(), Unanswered: c.counts.unanswered.Load(),
+		Connected: n.Connected, Reconnected: n.Reconnected, Stopped: n.Stopped, Events: c.events.position(),
+	}, nil
+}
+
+// eventsSince has the editor be told of events, behind one that it has seen.
+func eventsSince(_ context.Context, e *editor, p *SinceParams) (*Position, error) {
+	after, gap, err := e.control.events.start(*p)
+	if err != nil {
+		return nil, err
+	}
+	e.tellEvents(after, gap)
+	position := e.control.events.position()
+	return &position, nil
+}
+
+// stateOf describes the status of a server.
+func stateOf(h *host.Host, s status.Status) Server {
+	return Server{
+		Name: s.Name, State: s.State.String(), Reason: s.Reason.String(), Since: moment(s.Since), Error: problem(h, s.Err),
+		Attempt: s.Attempt, RetryAt: moment(s.Next), Era: s.Era, Protocol: s.Protocol, Transport: s.Transport,
+		Tools: s.Tools, Stale: s.Stale,
+	}
+}
+
+// moment returns nil for a time that is not known.
+func moment(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}
+
+// notNil returns a list that is [] and not null in JSON.
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,213 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+var update = flag.Bool("update", false, "write schema.json anew")
+
+// side says who sends a message of a method.
+type side string
+
+const (
+	ofEditor side = "request of the editor"
+	ofWharf  side = "request of Wharf to the editor"
+	note     side = "notification"
+)
+
+// messages are all methods of the protocol, with the types of their params and results.
+func messages() map[string]struct {
+	side           side
+	params, result reflect.Type
+} {
+	type message = struct {
+		side           side
+		params, result reflect.Type
+	}
+	all := map[string]message{
+		methodInitialize:   {ofEditor, reflect.TypeFor[InitializeParams](), reflect.TypeFor[InitializeResult]()},
+		methodCancel:       {note, reflect.TypeFor[CancelParams](), nil},
+		methodProgress:     {note, reflect.TypeFor[ProgressParams](), nil},
+		methodEvent:        {note, reflect.TypeFor[Event](), nil},
+		methodRootsChanged: {note, reflect.TypeFor[RootsChangedParams](), nil},
+		methodElicit:       {ofWharf, reflect.TypeFor[ElicitParams](), reflect.TypeFor[ElicitResult]()},
+		methodSample:       {ofWharf, reflect.TypeFor[SampleParams](), reflect.TypeFor[json.RawMessage]()},
+		methodRoots:        {ofWharf, reflect.TypeFor[ServerParams](), reflect.TypeFor[RootsResult]()},
+		methodOpenURL:      {ofWharf, reflect.TypeFor[OpenURLParams](), reflect.TypeFor[OpenURLResult]()},
+		methodPrompt:       {ofWharf, reflect.TypeFor[PromptParams](), reflect.TypeFor[PromptResult]()},
+		methodShowCode:     {ofWharf, reflect.TypeFor[ShowCodeParams](), reflect.TypeFor[Empty]()},
+		methodApprove:      {ofWharf, reflect.TypeFor[ApproveParams](), reflect.TypeFor[ApproveResult]()},
+	}
+	for name, m := range methods() {
+		all[name] = message{ofEditor, m.params, m.result}
+	}
+	return all
+}
+
+func texts[T ~string](values ...T) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, string(v))
+	}
+	return s
+}
+
+// known are the schemas of types whose values are not those of their fields.
+func known() map[reflect.Type]*jsonschema.Schema {
+	ofMCP := func(what string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "object", Description: what + " of MCP, as the server wrote it"}
+	}
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage]():        {},
+		reflect.TypeFor[time.Time]():              {Type: "string", Format: "date-time"},
+		reflect.TypeFor[Action]():                 texts(Accept, Decline, Cancel),
+		reflect.TypeFor[Decision]():               texts(NotNow, Once, Always, Never),
+		reflect.TypeFor[Kind]():                   {Type: "string", Description: "the kind of an error; others may be added", Examples: examples(allKinds...)},
+		reflect.TypeFor[EventKind]():              {Type: "string", Examples: examples(ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, Log, Warning, Gap)},
+		reflect.TypeFor[mcp.Tool]():               ofMCP("a tool"),
+		reflect.TypeFor[mcp.Resource]():           ofMCP("a resource"),
+		reflect.TypeFor[mcp.ResourceTemplate]():   ofMCP("a template of resources"),
+		reflect.TypeFor[mcp.Prompt]():             ofMCP("a prompt"),
+		reflect.TypeFor[mcp.Completion]():         ofMCP("the completion"),
+		reflect.TypeFor[mcp.CallToolResult]():     ofMCP("the result of tools/call"),
+		reflect.TypeFor[mcp.ReadResourceResult](): ofMCP("the result of resources/read"),
+		reflect.TypeFor[mcp.GetPromptResult]():    ofMCP("the result of prompts/get"),
+	}
+}
+
+var allKinds = []Kind{
+	KindNotInitialized, KindAlreadyInitialized, KindVersion, KindParams, KindUnknownMethod, KindUnknownServer, KindFutureEvent, KindCancelled,
+	KindConfiguration, KindUnknownTransport, KindDenied, KindSignIn, KindPluginRefused, KindDisabled, KindServer, KindUnsupported,
+	KindProtocol, KindTimeout, KindUnreachable, KindInternal,
+}
+
+func examples[T ~string](values ...T) (list []any) {
+	for _, v := range values {
+		list = append(list, string(v))
+	}
+	return list
+}
+
+// schemaOf returns the schema of a type. It allows members that it does not know: later versions may
+// have more.
+func schemaOf(t *testing.T, of reflect.Type) *jsonschema.Schema {
+	t.Helper()
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: known()})
+	if err != nil {
+		t.Fatalf("%s: %v", of, err)
+	}
+	open(s)
+	return s
+}
+
+func open(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if a := s.AdditionalProperties; a != nil && a.Not != nil {
+		s.AdditionalProperties = nil
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" { // a pointer or a slice; none of them is null
+		s.Type, s.Types = s.Types[1], nil
+	}
+	open(s.Items)
+	open(s.AdditionalProperties)
+	for _, p := range s.Properties {
+		open(p)
+	}
+}
+
+// TestSchema compares schema.json with the types and methods. To write it anew:
+// go test ./host/control -run TestSchema -update
+func TestSchema(t *testing.T) {
+	defs := map[string]*jsonschema.Schema{"error": schemaOf(t, reflect.TypeFor[ErrorData]())}
+	ref := func(name string) *jsonschema.Schema {
+		return &jsonschema.Schema{Ref: "#/$defs/" + strings.NewReplacer("~", "~0", "/", "~1", "$", "%24").Replace(name)}
+	}
+	constant := func(text string) *jsonschema.Schema { var v any = text; return &jsonschema.Schema{Const: &v} }
+	all := messages()
+	var forms []*jsonschema.Schema
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		m := all[name]
+		defs[name+" params"] = schemaOf(t, m.params)
+		form := &jsonschema.Schema{
+			Title: string(m.side), Required: []string{"jsonrpc", "method"},
+			Properties: map[string]*jsonschema.Schema{"jsonrpc": constant("2.0"), "method": constant(name), "params": ref(name + " params")},
+		}
+		if len(defs[name+" params"].Required) > 0 {
+			form.Required = append(form.Required, "params")
+		}
+		if m.side != note {
+			defs[name+" result"] = schemaOf(t, m.result)
+			form.Required = append(form.Required, "id")
+		}
+		forms = append(forms, form)
+	}
+	forms = append(forms, &jsonschema.Schema{
+		Title: "result, see $defs", Required: []string{"jsonrpc", "id", "result"},
+		Properties: map[string]*jsonschema.Schema{"jsonrpc": constant("2.0")},
+	}, &jsonschema.Schema{
+		Title: "error", Required: []string{"jsonrpc", "id", "error"},
+		Properties: map[string]*jsonschema.Schema{"jsonrpc": constant("2.0"), "error": {
+			Required: []string{"code", "message"}, Properties: map[string]*jsonschema.Schema{
+				"code": {Type: "integer"}, "message": {Type: "string"}, "data": ref("error")},
+		}},
+	})
+	whole := &jsonschema.Schema{
+		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "The control protocol of Wharf, version 1",
+		Type: "object", AnyOf: forms, Defs: defs,
+	}
+	if _, err := whole.Resolve(nil); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	json.Indent(&got, text, "", "  ")
+	got.WriteByte('\n')
+	if *update {
+		if err := os.WriteFile("schema.json", got.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(got.Bytes(), Schema()) {
+		t.Error("schema.json is not what the types say; go test ./host/control -run TestSchema -update")
+	}
+}
+
+// TestPage: docs/CONTROL.md names every method, kind of event and kind of error.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/CONTROL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Collect(maps.Keys(messages()))
+	for _, kind := range allKinds {
+		names = append(names, string(kind))
+	}
+	for _, kind := range []EventKind{ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, Log, Warning, Gap} {
+		names = append(names, string(kind))
+	}
+	for _, name := range names {
+		if !bytes.Contains(page, []byte("`"+name+"`")) {
+			t.Errorf("it lacks `%s`", name)
+		}
+	}
+}
