@@ -19,3 +19,10 @@ func TestServeWantsAProgram(t *testing.T) {
 	screen.start()
 	screen.ends(exit.CodeUsage, "wharf serve --print-config=CLIENT")
 }
+
+// And one who starts control.
+func TestControlWantsAProgram(t *testing.T) {
+	screen := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "control")
+	screen.start()
+	screen.ends(exit.CodeUsage, "wharf control --schema")
+}

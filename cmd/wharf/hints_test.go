@@ -80,6 +80,8 @@ var apart = map[string]string{
 	"--print-config %q: wharf knows no such client":                                                                                         "an error",
 	"`wharf shell %s` is for people; `wharf bridge --print-config=CLIENT %[1]s` prints what an editor starts it with":                       "TestBridgeWantsAProgram",
 	"%s wants a sign-in, and its page cannot be shown; run: wharf login %[1]s":                                                              "bridge.txtar",
+	"`wharf shell` is for people; `wharf control --schema` prints what an editor sends":                                                     "TestControlWantsAProgram",
+	"`wharf control --schema` prints what each method takes":                                                                                "control.txtar",
 	"--unix: %w": "serve.txtar: an error, and no hint",
 	"--search=":  "serve.txtar: a word of what is pasted",
 	"`wharf serve --print-config=CLIENT` prints what an editor starts it with; over HTTP: `wharf serve --http 7777`": "TestServeWantsAProgram",

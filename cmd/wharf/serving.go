@@ -15,12 +15,8 @@ import (
 // serveStarter serves the client on stdin and stdout, which reaches servers, until the client ends
 // its side or the program that started this one ends.
 func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway.Config) error {
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := untilOrphaned(ctx)
 	defer end()
-	go func() {
-		awaitOrphaned(ctx)
-		end()
-	}()
 	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, _ []host.Server) error {
 		stream, err := standardStream()
 		if err != nil {
@@ -31,19 +27,33 @@ func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway
 	})
 }
 
-// serveClients makes a gateway to servers, and calls serve with it and the servers that it has. It
-// leaves out a server that the user has not approved, with a warning. The server of a bare gateway
-// must be approved. What servers write to their stderr goes to stderr as it comes: editors keep that
-// as a log.
-func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error) error {
+// untilOrphaned returns a context that ends when the program that started this one has ended.
+func untilOrphaned(ctx context.Context) (until context.Context, end context.CancelFunc) {
+	ctx, end = context.WithCancel(ctx)
+	go func() {
+		awaitOrphaned(ctx)
+		end()
+	}()
+	return ctx, end
+}
+
+// servingHost returns the host of a command that serves other programs, which the caller closes. What
+// servers write to their stderr goes to stderr as it comes: editors keep that as a log.
+func (a *app) servingHost(ctx context.Context, options ...func(*host.Config)) (*host.Host, error) {
 	log := a.NewHeldLog()
 	log.Release()
 	if a.Quiet {
 		log.Hush()
 	}
 	a.follows = true
-	h, err := a.newHost(ctx, log, a.flags.roots.letRoots, func(c *host.Config) {
-		c.OneShot, c.StopIdle = false, true
+	return a.newHost(ctx, log, append([]func(*host.Config){func(c *host.Config) { c.OneShot, c.StopIdle = false, true }}, options...)...)
+}
+
+// serveClients makes a gateway to servers, and calls serve with it and the servers that it has. It
+// leaves out a server that the user has not approved, with a warning. The server of a bare gateway
+// must be approved.
+func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error) error {
+	h, err := a.servingHost(ctx, a.flags.roots.letRoots, func(c *host.Config) {
 		c.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
 	})
 	if err != nil {
