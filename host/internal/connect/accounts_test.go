@@ -68,12 +68,12 @@ func TestACommandEndsWithTheAccounts(t *testing.T) {
 			t.Error("a command that has ended has a context that has not")
 		}
 		end()
-		time.Sleep(helperGrace - 1)
+		time.Sleep(helperGrace - time.Nanosecond)
 		synctest.Wait()
 		if ctx.Err() != nil {
 			t.Error("it was ended before its grace was over")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if ctx.Err() == nil {
 			t.Error("it goes on after its grace")
