@@ -262,7 +262,7 @@ func nameHint(line []string, named string, last []string) string {
 	case last[0] == "--":
 		where = "a command goes after --, and its name after --name"
 	}
-	if named != "" {
+	if named != "" && !slices.Contains(line, "--name") {
 		line = append(line, "--name", named)
 	}
 	return lineHint(line, where, last)

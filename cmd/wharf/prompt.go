@@ -22,8 +22,8 @@ func newPrompt(a *app) *cobra.Command {
 		Long: `Fill in a prompt of a server and print the messages that it makes: as text on a
 terminal, else the result as JSON, as the server gave it.
 
-Arguments are strings: key=value, key:value, or the value of the next argument: first
-of those that the prompt requires, then of the others, in the order of the server.
+Arguments are strings: key=value, key:value, or the value of the next argument that
+the prompt requires, in the order of the server. One that is optional needs its name.
 key=@FILE is the contents of a file.
 
 The exit code is 2 when an argument is missing, or the server lists no such prompt

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -201,6 +202,9 @@ func (a *Accepted) Err() error {
 		return nil
 	}
 	if err := a.connection.Err(); !a.answered.Load() || !errors.Is(err, guest.ErrClosed) {
+		return err
+	}
+	if err := a.stream.Broken(); !errors.Is(err, syscall.EPIPE) { // a client that has left wants no answer
 		return err
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/config"
@@ -222,4 +223,25 @@ func TestAcceptAsksTheClient(t *testing.T) {
 	}
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"n":1}}`+"\n", id))
 	c.want(`{"jsonrpc":"2.0","id":"x","result":{"n":1}}`)
+}
+
+// full is a client whose side of the stream takes nothing, as a file on a full disk.
+type full struct{ io.Reader }
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+func (full) Close() error              { return nil }
+
+// An answer that cannot be written is an error, also where the client has ended its side.
+func TestAcceptedCannotWrite(t *testing.T) {
+	a, err := newDialer(t).Accept(t.Context(), Accept{
+		Name: "test", Handler: answers{request: echo},
+		Stream: full{strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"echo","params":{}}` + "\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-a.Done()
+	if err := a.Err(); !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
 }

@@ -49,6 +49,16 @@ func (a *Accepted) Progress() (queued int, taken int64) {
 	return 0, 0
 }
 
+// Broken returns why the client takes no more bytes, or nil while it does.
+func (a *Accepted) Broken() error {
+	if h := a.handle.Load(); h != nil {
+		if err := h.broken.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
+
 type acceptedOpener struct{ *Accepted }
 
 func (o acceptedOpener) Open(at capability.Opening, r *abi.OpenRequest) (capability.Handle, abi.Status, error) {

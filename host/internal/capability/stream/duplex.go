@@ -28,6 +28,7 @@ type Duplex struct {
 	woken  atomic.Bool            // Resume was called
 
 	pipe     atomic.Pointer[ChildPipe] // the pipe that it follows; nil for none
+	broken   atomic.Pointer[error]     // why the peer takes no more bytes; nil while it does
 	failOnce sync.Once
 	status   abi.Status // set before failed is closed
 	cause    error
@@ -144,9 +145,9 @@ func (h *Duplex) stalled() {
 // broke is called by the write side when the peer takes no more bytes. The failure waits a moment
 // for what the peer still says: a last answer or an exit status tells more than the broken pipe.
 func (h *Duplex) broke(err error) {
-	time.AfterFunc(h.Grace().Exit, func() {
-		h.Fail(abi.Reset, fmt.Errorf("%s stopped reading %s: %w", h.peer, h.unread, capability.Cause(err)))
-	})
+	err = fmt.Errorf("%s stopped reading %s: %w", h.peer, h.unread, capability.Cause(err))
+	h.broken.Store(&err)
+	time.AfterFunc(h.Grace().Exit, func() { h.Fail(abi.Reset, err) })
 }
 
 // Carry listens to an attached peer until the handle is closed or has failed. The end of the data
