@@ -140,9 +140,11 @@ func TestShellTellsOfNewConnection(t *testing.T) {
 	s.await("next\n1\n")
 	s.answer("server-counts> ", "die\r")
 	s.await("error: ")
-	s.answer("server-counts> ", "next\r")
-	s.await("next\nwarning: server-counts was connected anew")
-	s.await("\n1\n")
+	shown := s.await("server-counts> ") // the server may have been connected anew by now
+	s.answer("", "next\r")
+	if shown += s.await("\n1\n"); !strings.Contains(shown, "warning: server-counts was connected anew") {
+		t.Errorf("shown %q", shown)
+	}
 	s.answer("server-counts> ", "next\r")
 	s.await("next\n2\nserver-counts> ")
 	s.answer("", "\x04")
