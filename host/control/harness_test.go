@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Servers ask for samples and roots until these features are gone.
+
 package control
 
 import (
