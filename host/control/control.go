@@ -111,18 +111,7 @@ func (c *Control) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 		return err
 	}
 	e.setPeer(a.Peer)
-	select {
-	case <-a.InputEnded():
-		e.stopEvents()
-		select {
-		case <-a.Done():
-		case <-ctx.Done():
-		}
-	case <-a.Done():
-	case <-ctx.Done():
-	}
-	a.Shutdown(context.WithoutCancel(ctx))
-	return a.Err()
+	return a.Await(ctx, e.stopEvents)
 }
 
 // Close ends all editors, and closes the sessions of the servers. The caller closes the host after it.

@@ -151,18 +151,7 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 		return err
 	}
 	c.setPeer(a.Peer)
-	select {
-	case <-a.InputEnded():
-		c.inputEnded()
-		select {
-		case <-a.Done():
-		case <-ctx.Done():
-		}
-	case <-a.Done():
-	case <-ctx.Done():
-	}
-	a.Shutdown(context.WithoutCancel(ctx))
-	return a.Err()
+	return a.Await(ctx, c.inputEnded)
 }
 
 // Close ends all clients. It returns when their calls, subscriptions and sessions have ended.

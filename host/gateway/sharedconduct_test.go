@@ -61,7 +61,7 @@ func TestSharedPages(t *testing.T) {
 	a.want(`{"jsonrpc":"2.0","id":$q,"method":"elicitation/create","params":` + page("asked") + `}`)
 	a.send(`{"jsonrpc":"2.0","id":$q,"result":{"action":"accept"}}`)
 	srv.want(`{"jsonrpc":"2.0","id":"q","result":{"action":"accept"}}`)
-	srv.send(visited("of-b"), visited("of-a"), visited("asked"), visited("nobody"), listChanged)
+	srv.send(visited("of-b"), visited("of-a"), visited("asked"), visited("unasked"), listChanged)
 	a.want(visited("of-a"), visited("asked"), listChanged)
 	b.want(visited("of-b"), listChanged)
 }

@@ -33,8 +33,8 @@ func expands(template, uri string) bool {
 	return ends != nil && ends[len(uri)]
 }
 
-// endsOfLiteral returns the places at which a literal ends if it begins at one of the starts, or nil
-// if there are none.
+// endsOfLiteral returns the places at which the literal ends that begins at one of the starts. It returns
+// nil if the literal stands at none of them.
 func endsOfLiteral(starts []bool, uri, literal string) (ends []bool) {
 	for at, start := range starts {
 		if !start || !strings.HasPrefix(uri[at:], literal) {

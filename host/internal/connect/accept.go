@@ -210,6 +210,23 @@ func (a *Accepted) Err() error {
 	return nil
 }
 
+// Await waits until the connection or ctx ends, shuts the connection down and returns Err. It calls
+// inputEnded when the client has ended its side, see InputEnded.
+func (a *Accepted) Await(ctx context.Context, inputEnded func()) error {
+	select {
+	case <-a.InputEnded():
+		inputEnded()
+		select {
+		case <-a.Done():
+		case <-ctx.Done():
+		}
+	case <-a.Done():
+	case <-ctx.Done():
+	}
+	a.Shutdown(context.WithoutCancel(ctx))
+	return a.Err()
+}
+
 // Shutdown ends the connection. What is queued for the client is sent before that, as long as the
 // client reads and ctx has not ended. When it returns nothing is left but handlers that have not
 // returned.
