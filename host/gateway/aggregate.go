@@ -99,12 +99,13 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 	return a.forward(ctx, r)
 }
 
-// revision returns the newest revision of the client's era.
+// revision returns the revision that the client speaks. The handshake of a legacy client is over.
 func (a *aggregate) revision() string {
 	if a.era == mcp.Modern {
 		return mcp.LatestModern
 	}
-	return mcp.LatestLegacy
+	_, version := a.handshake.agreed()
+	return version
 }
 
 // forward passes a request to the server that it is about, and returns that server's answer.
