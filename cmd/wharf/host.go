@@ -42,7 +42,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 		Print:      printer,
 		Trace:      tracer,
 		Record:     recorder,
-		Client:     host.Client{Info: mcp.Implementation{Name: "wharf", Version: release.Version()}},
+		Client:     host.Client{Info: ownInfo()},
 		Stderr:     log,
 		OneShot:    true,
 		Event:      a.hear,
@@ -79,6 +79,11 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	}
 	a.redact = h.Redact
 	return h, nil
+}
+
+// ownInfo is what the program says of itself, to servers and to clients.
+func ownInfo() mcp.Implementation {
+	return mcp.Implementation{Name: "wharf", Version: release.Version()}
 }
 
 // catalogueDir returns the folder in which hosts keep the lists of servers, or "" if there is no

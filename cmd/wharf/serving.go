@@ -70,6 +70,7 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 			c.Servers = append(c.Servers, a.flags.withTimeout(server))
 		}
 	}
+	c.Info = ownInfo()
 	g, err := gateway.New(h, c)
 	if err != nil {
 		return err

@@ -7,9 +7,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// aggregateInfo is the serverInfo of the aggregate.
-var aggregateInfo = json.RawMessage(`{"name":"wharf","version":"0.1.0"}`)
-
 const (
 	maxInstructions = 8 << 10 // bytes, of all servers together
 	maxOfServer     = 2 << 10 // bytes, of one server
@@ -30,7 +27,7 @@ func (a *aggregate) initialize(r *request) (json.RawMessage, error) {
 	a.handshake.succeed(version)
 	return edit(nil, change{"protocolVersion", quote(version)},
 		change{"capabilities", a.capabilities()},
-		change{"serverInfo", aggregateInfo},
+		change{"serverInfo", a.gateway.info},
 		change{"instructions", a.instructions()}), nil
 }
 
@@ -41,7 +38,7 @@ func (a *aggregate) discover() json.RawMessage {
 		change{"capabilities", a.capabilities()},
 		change{"instructions", a.instructions()},
 		change{"ttlMs", json.RawMessage("0")}, change{"cacheScope", quote("private")},
-		change{"_meta", edit(nil, change{mcp.MetaServerInfo, aggregateInfo})})
+		change{"_meta", edit(nil, change{mcp.MetaServerInfo, a.gateway.info})})
 }
 
 // capabilities returns every capability that a server offers. It assumes that a server of which

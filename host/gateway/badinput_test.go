@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -254,4 +256,17 @@ func TestProgressAfterTheAnswer(t *testing.T) {
 func between(line, text, ends string) string {
 	_, rest, _ := strings.Cut(line, text)
 	return rest[:max(strings.IndexAny(rest, ends), 0)]
+}
+
+// All servers as one have the serverInfo of the program, and an error names the revision that the
+// client speaks.
+func TestAggregateSpeaksForTheProgram(t *testing.T) {
+	p := newPair(t, legacy, legacy, func(_ *host.Config, gc *gateway.Config) { gc.Info.Version = "9.1" })
+	c := p.client()
+	c.send(initialize("1", "2025-06-18", `{}`))
+	if line := c.read(); !strings.Contains(line, `"serverInfo":{"name":"wharf","version":"9.1"}`) {
+		t.Errorf("initialize: %s", line)
+	}
+	c.send(initialized, `{"jsonrpc":"2.0","id":2,"method":"server/discover"}`)
+	c.want(`{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found: server/discover is not in protocol 2025-06-18"}}`)
 }

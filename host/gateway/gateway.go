@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // Config says what a gateway serves.
@@ -26,6 +28,9 @@ type Config struct {
 	// Bare connects a client on a stream directly to the only server, without changed names. If
 	// Bare is false, a client on a stream reaches all servers as one.
 	Bare bool
+
+	// Info is the serverInfo of all servers as one. Its name is "wharf" unless it is given.
+	Info mcp.Implementation
 
 	// Search says whether clients of all servers as one search for tools in place of a full
 	// list: "on" always, "auto" if the list would be long, "off" or "" never.
@@ -68,6 +73,7 @@ const listWait = 8 * time.Second // what Config.ListWait is by default
 type Gateway struct {
 	host    *host.Host
 	config  Config
+	info    json.RawMessage // Config.Info
 	sealer  *stateSealer
 	servers serverCache
 	copies  copies
@@ -102,8 +108,12 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.ListWait = cmp.Or(c.ListWait, listWait)
-	g := &Gateway{host: h, config: c, sealer: seal, parkTime: parkTime}
+	c.ListWait, c.Info.Name = cmp.Or(c.ListWait, listWait), cmp.Or(c.Info.Name, "wharf")
+	info, err := json.Marshal(c.Info)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: Config.Info: %w", err)
+	}
+	g := &Gateway{host: h, config: c, info: info, sealer: seal, parkTime: parkTime}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.copies.gateway, g.copies.idle = g, copyIdle
 	g.servers.snapshots, g.servers.renamedLists = make(map[string]*catalogue.Snapshot), make(map[listKey]*renamedList)
