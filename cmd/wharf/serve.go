@@ -25,6 +25,9 @@ import (
 // maxClients is how many clients the socket serves at once.
 const maxClients = 64
 
+// noPlace is the message to a client that is one too many. It asked nothing, so the id is null.
+var noPlace = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this socket serves %d clients, which is the most: one of them has to leave first"}}`+"\n", maxClients)
+
 // addresses are the addresses to serve clients at; "" means that there is none of that kind.
 type addresses struct{ http, socket string }
 
@@ -189,7 +192,7 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		}
 		if l.Socket != nil {
 			running.Go(func() {
-				end(listener.Clients(ctx, l.Socket, maxClients, func(ctx context.Context, client io.ReadWriteCloser) {
+				end(listener.Clients(ctx, l.Socket, maxClients, noPlace, func(ctx context.Context, client io.ReadWriteCloser) {
 					if err := g.ServeConn(ctx, client); err != nil && ctx.Err() == nil {
 						a.Warn("the connection of a client broke: %v", err)
 					}

@@ -79,6 +79,9 @@ func TestServeOnASocket(t *testing.T) {
 	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "another program of yours serves clients at "+path) {
 		t.Errorf("the second: %s, %v", out, err)
 	}
+	if !json.Valid(noPlace) {
+		t.Errorf("a client too many is told %s", noPlace)
+	}
 	p.interrupt()
 	p.wantExit(exit.CodeInterrupted)
 	if _, err := os.Lstat(path); err == nil {

@@ -69,9 +69,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, end func()) erro
 }
 
 // Clients calls serve for each client that connects to l, on a goroutine of its own, until ctx ends.
-// While most clients are served, it closes further connections at once. It closes l, and returns
-// when all calls of serve have returned.
-func Clients(ctx context.Context, l net.Listener, most int, serve func(context.Context, io.ReadWriteCloser)) error {
+// While most clients are served, it writes refusal to each further one and closes its connection. It
+// closes l, and returns when all calls of serve have returned.
+func Clients(ctx context.Context, l net.Listener, most int, refusal []byte, serve func(context.Context, io.ReadWriteCloser)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -97,6 +97,8 @@ func Clients(ctx context.Context, l net.Listener, most int, serve func(context.C
 				serve(ctx, conn)
 			})
 		default:
+			conn.SetWriteDeadline(time.Now().Add(time.Second)) // the buffer of a new connection has room
+			conn.Write(refusal)
 			conn.Close()
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// More clients than may be served are closed, and there is room again when one leaves. The end of the
+// More clients than may be served are told so and closed, and there is room again when one leaves. The end of the
 // context ends all.
 func TestClients(t *testing.T) {
 	t.Parallel()
@@ -19,7 +19,7 @@ func TestClients(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	served, left, over := make(chan io.ReadWriteCloser), make(chan struct{}, 1), make(chan error)
 	go func() {
-		over <- Clients(ctx, l, 1, func(ctx context.Context, c io.ReadWriteCloser) {
+		over <- Clients(ctx, l, 1, []byte("no room\n"), func(ctx context.Context, c io.ReadWriteCloser) {
 			defer context.AfterFunc(ctx, func() { c.Close() })()
 			served <- c
 			c.Read(make([]byte, 1))
@@ -37,8 +37,8 @@ func TestClients(t *testing.T) {
 	}
 	first := dial()
 	<-served
-	if _, err := dial().Read(make([]byte, 1)); err == nil {
-		t.Error("a second client is served")
+	if said, err := io.ReadAll(dial()); string(said) != "no room\n" || err != nil {
+		t.Errorf("the second client reads %q, %v", said, err)
 	}
 	first.Close()
 	<-left
