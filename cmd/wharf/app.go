@@ -35,7 +35,7 @@ type app struct {
 	greeted   atomic.Bool     // a shell has told a person what it is, and prints notifications as they come
 	endless   bool            // the command ends only when it is interrupted: that is no error
 	shell     *kept           // the session of the shell that runs the command; nil = no shell does
-	late      error           // the error of the tool's page that --help prints: cobra's help returns no error
+	late      error           // the error of the page that --help prints: cobra's help returns no error
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"regexp"
 	"strings"
@@ -193,4 +195,24 @@ func TestHintAtHeaders(t *testing.T) {
 			t.Errorf("%+v: hint %q, want %q in it", tt.app.address, hint, tt.want)
 		}
 	}
+}
+
+// What cannot be written is an error of the output, also where a page of help or a script for a shell
+// is all that there is.
+func TestOutputThatFails(t *testing.T) {
+	for _, line := range []string{"", "--help", "help", "call --help", "agents", "completion bash", "completion zsh", "completion fish", "completion powershell", "version"} {
+		a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: fullDisk{}, Err: io.Discard}, argv: strings.Fields(line)}
+		root := newRoot(a)
+		root.SetArgs(a.argv)
+		err := cmp.Or(root.ExecuteContext(t.Context()), a.late)
+		if kind := exit.KindOf(t.Context(), err); err == nil || kind.Name != "output" {
+			t.Errorf("wharf %s: %v, %v", line, err, kind)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func newRoot(a *app) *cobra.Command {
 		newLogin(a), newLogout(a), newAuth(a),
 		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newAgents(),
 	)
-	refuseUnknownShells(root)
+	a.replaceCompletion(root)
 	root.InitDefaultHelpCmd()
 	if cmd, _, err := root.Find([]string{"help"}); err == nil {
 		cmd.Run, cmd.RunE = nil, runHelp // Cobra's own shows the help of everything for an unknown word
@@ -77,14 +76,14 @@ func newRoot(a *app) *cobra.Command {
 			return
 		}
 		if a.shell != nil {
-			a.Print(plain.Help(lineHelp(cmd), a.helpWidth()))
+			a.late = a.Print(plain.Help(lineHelp(cmd), a.helpWidth()))
 			return
 		}
 		var text strings.Builder
 		cmd.SetOut(&text)
 		help(cmd, words)
 		cmd.SetOut(a.Out)
-		fmt.Fprint(a.Out, plain.Help(text.String(), a.helpWidth()))
+		a.late = a.Print(plain.Help(text.String(), a.helpWidth()))
 	})
 	return root
 }

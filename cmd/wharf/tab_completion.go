@@ -20,10 +20,10 @@ The names of a server's tools, prompts and resources are those of the last time 
 was asked for them: ` + "`wharf tools` asks all servers for their tools." + `
 `
 
-// refuseUnknownShells makes `wharf completion SHELL` an error for a shell without a
+// replaceCompletion makes `wharf completion SHELL` an error for a shell without a
 // completion script, as other groups of commands do. The script for bash also works
 // without the package bash-completion.
-func refuseUnknownShells(root *cobra.Command) {
+func (a *app) replaceCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "completion" {
@@ -36,7 +36,7 @@ func refuseUnknownShells(root *cobra.Command) {
 			case "bash":
 				shell.RunE = func(cmd *cobra.Command, _ []string) error {
 					plain, _ := cmd.Flags().GetBool("no-descriptions")
-					return writeScript(cmd, func(to io.Writer) error { return root.GenBashCompletionV2(to, !plain) }, bashChanges, bashWords)
+					return a.printScript(func(to io.Writer) error { return root.GenBashCompletionV2(to, !plain) }, bashChanges, bashWords)
 				}
 			case "zsh":
 				shell.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -44,25 +44,32 @@ func refuseUnknownShells(root *cobra.Command) {
 					if plain, _ := cmd.Flags().GetBool("no-descriptions"); plain {
 						generate = root.GenZshCompletionNoDesc
 					}
-					return writeScript(cmd, generate, zshChanges, "")
+					return a.printScript(generate, zshChanges, "")
 				}
 			case "fish":
+				shell.RunE = func(*cobra.Command, []string) error {
+					return a.printScript(func(to io.Writer) error { return root.GenFishCompletion(to, true) }, fishChanges, "")
+				}
+			case "powershell":
 				shell.RunE = func(cmd *cobra.Command, _ []string) error {
-					return writeScript(cmd, func(to io.Writer) error { return root.GenFishCompletion(to, true) }, fishChanges, "")
+					generate := root.GenPowerShellCompletionWithDesc
+					if plain, _ := cmd.Flags().GetBool("no-descriptions"); plain {
+						generate = root.GenPowerShellCompletion
+					}
+					return a.printScript(generate, strings.NewReplacer(), "")
 				}
 			}
 		}
 	}
 }
 
-// writeScript writes the script that Cobra has for a shell, with changes.
-func writeScript(cmd *cobra.Command, generate func(io.Writer) error, changes *strings.Replacer, more string) error {
+// printScript prints the script that Cobra has for a shell, with changes.
+func (a *app) printScript(generate func(io.Writer) error, changes *strings.Replacer, more string) error {
 	var script strings.Builder
 	if err := generate(&script); err != nil {
 		return err
 	}
-	_, err := io.WriteString(cmd.OutOrStdout(), changes.Replace(script.String())+more)
-	return err
+	return a.Print(changes.Replace(script.String()) + more)
 }
 
 // The changes to Cobra's script for each shell. The word at which a Tab is pressed may be within
