@@ -43,9 +43,9 @@ word.
 The arguments are compared with the tool's input schema before they are sent, and
 the result with its output schema; --no-validate leaves both to the server.
 
-The exit code is 2 when the arguments do not fit, or the server lists no such tool
-and refuses the call, and 5 when the tool or the server answers with an error, or with
-a result that does not fit.
+The exit code is 2 when the arguments do not fit, or the call fails and the server lists
+no such tool; and 5 when the tool or the server answers with an error, or with a result
+that does not fit.
 
 A tool that the server can run as a task goes on without Wharf: --detach begins one
 and prints it, and ` + "`wharf task`" + ` asks for it later.`
@@ -313,15 +313,6 @@ func (e *strangeName) Error() string {
 }
 
 func (e *strangeName) Unwrap() error { return e.err }
-
-// ExitKind implements [exit.Kinder]: a name that the server refuses is a mistake of the command
-// line, as with [unlistedError]. If the tool answered, the name was right.
-func (e *strangeName) ExitKind() exit.Kind {
-	if answer := (*host.RPCError)(nil); errors.As(e.err, &answer) {
-		return e.unlistedError.ExitKind()
-	}
-	return (*toolError)(nil).ExitKind()
-}
 
 // unlistedError says that something is not in the list of its server.
 type unlistedError struct {

@@ -26,9 +26,9 @@ import (
 // doctorStep is one step on the way to the tools of a server, in the order of the list.
 type doctorStep struct {
 	Step   string `json:"step"`
-	State  string `json:"state"`
+	State  string `json:"state"` // "ok", "failed", or "not reached"
 	Detail string `json:"detail,omitempty"`
-	Hint   string `json:"hint,omitempty"`
+	Hint   string `json:"hint,omitempty"` // what to do about it
 }
 
 // States of a step.
@@ -175,10 +175,8 @@ func (d *diagnosis) failed(ctx context.Context) string {
 		return stepEntry
 	case d.answer() != nil && (d.server.Command != "" || status == 0):
 		return stepHandshake
-	case d.server.Command != "" && d.noise() != nil:
+	case d.server.Command != "" && (d.noise() != nil || errors.Is(d.err, host.ErrTimeout)): // it wrote no message
 		return stepMessages
-	case d.server.Command != "" && errors.Is(d.err, host.ErrTimeout):
-		return stepHandshake
 	case d.server.Command != "":
 		return stepCommand
 	case failedInTLS(d.err):

@@ -205,9 +205,21 @@ func serverPictures() {
 	server.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// serverVariables has a tool that tells the value of a variable of its environment.
+// serverVariables has a tool that tells the value of a variable of its environment. It refuses calls
+// as the official SDK for TypeScript does: the result is an error.
 func serverVariables() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "variables", Version: "1"}, nil)
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			result, err := next(ctx, method, r)
+			if err != nil && method == "tools/call" {
+				refusal := said(err.Error())
+				refusal.IsError = true
+				return refusal, nil
+			}
+			return result, err
+		}
+	})
 	type variable struct {
 		Name string `json:"name"`
 	}

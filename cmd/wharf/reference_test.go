@@ -270,6 +270,7 @@ func (r *reference) json() {
 		{"wharf trust list", "An array of:", decision{}},
 		{"wharf trust show", "", approvalJSON{}},
 		{"wharf doctor", "An array of:", finding{}},
+		{"wharf doctor SERVER", "An array of:", doctorStep{}},
 		{"wharf plugin list", "An array of the following; `plugin add` prints one.", installed{}},
 		{"wharf plugin extras", "An array of:", listedExtra{}},
 		{"wharf plugin inspect", "", description{}},
