@@ -159,7 +159,9 @@ func (in *ChildPipe) ReadFor(w hostio.Waiter) {
 		if n, err := in.pass(); n == 0 || err != nil {
 			break // drain finds the end again
 		}
-		answered = w.Over()
+		if answered = w.Over(); !answered {
+			runtime.Gosched() // lets those run that this was for: else a flood piles up in the queue
+		}
 	}
 	if answered {
 		in.rest()

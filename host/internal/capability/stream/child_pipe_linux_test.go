@@ -89,6 +89,33 @@ func TestACallerReadsItsAnswer(t *testing.T) {
 	l.await("answer, news")
 }
 
+// A caller that reads what is not its answer lets those run that it is for, even on the only
+// processor of the runtime. Otherwise notifications pile up before a flood has ended.
+func TestACallerYieldsBetweenReads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const enough = 4 // the scheduler may pass over a goroutine once
+	l := followed(t)
+	var reads int
+	var ran atomic.Bool // the goroutine that the first read has started
+	l.in.turn.Lock()    // so that only a caller can read
+	l.in.unwatch()
+	l.in.hear = func([]byte) {
+		switch reads++; reads {
+		case 1:
+			go ran.Store(true)
+		case enough:
+			if !ran.Load() {
+				t.Error("the caller has not yielded")
+			}
+			return
+		}
+		l.out.WriteString("flood")
+	}
+	l.in.turn.Unlock()
+	l.out.WriteString("flood")
+	l.in.ReadFor(&waiter{over: func() bool { return reads == enough }})
+}
+
 // A caller that has its answer sees to it that others get theirs at once, and not only when
 // the pipe has rested.
 func TestACallerLeavesOthersToTheSet(t *testing.T) {
