@@ -92,14 +92,7 @@ race: ## run the tests under the race detector
 # 50 in a second: where FUZZTIME is a number of runs, these have a tenth of it.
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (10s, or runs: 5000x)
-	@set -e; for package in $$(go list $(PACKAGES)); do \
-		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
-			echo "$$package $$target"; \
-			time=$(FUZZTIME); case $$target:$$time in FuzzHost*:*x) time=$$(( ($${time%x} + 9) / 10 ))x;; esac; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $$time -fuzzminimizetime 1000x $$package \
-				| { grep -v '^fuzz: elapsed\|^PASS\|^ok' || true; }; \
-		done; \
-	done
+	.ci/fuzz $(FUZZTIME) $(PACKAGES)
 
 # What a slice finds new is kept in $(go env GOCACHE)/fuzz, where the next one begins;
 # what fails goes to host/testdata/fuzz.
