@@ -359,7 +359,7 @@ func TestStartTimeout(t *testing.T) {
 	own.StartTimeout = 2 * short
 	for limit, entry := range map[time.Duration]host.Server{short: server("silent"), 2 * short: own} {
 		_, err := h.Connect(t.Context(), entry)
-		if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "not ready "+limit.String()) {
+		if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "not ready within "+limit.String()) {
 			t.Error(err)
 		}
 	}

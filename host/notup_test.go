@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // Where the patience with a server ends before its plugin lets messages pass, the
@@ -36,4 +39,29 @@ func TestPluginThatIsNotUp(t *testing.T) {
 	entry.StartTimeout = time.Second
 	_, err = h.Connect(t.Context(), entry)
 	says("the server's time", err)
+}
+
+// A plugin that is loaded while a server starts has its own time for that. Here the provider is loaded
+// when the server wants a sign-in, and that takes longer than the server may.
+func TestLoadingIsNotTheServersTime(t *testing.T) {
+	t.Parallel()
+	const limit = time.Second
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer site.Close()
+	other := newHost(t, host.Config{StartTimeout: limit})
+	plugins := plugins.Builtin()
+	plugins["oauth"] = func() []byte {
+		if _, err := other.Connect(t.Context(), server("silent")); !errors.Is(err, host.ErrTimeout) { // a limit later
+			t.Error(err)
+		}
+		return []byte("no module")
+	}
+	h := newHost(t, host.Config{Plugins: plugins, StartTimeout: limit})
+	entry := host.Server{Name: "site", URL: site.URL}
+	if err := h.Prepare(t.Context(), entry); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Connect(t.Context(), entry); errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "oauth is no auth provider") {
+		t.Error(err)
+	}
 }

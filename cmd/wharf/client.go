@@ -44,7 +44,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if a.Quiet {
 		log.Hush()
 	}
-	options := []func(*host.Config){a.flags.roots.letRoots}
+	options := []func(*host.Config){a.flags.roots.letRoots, func(c *host.Config) { c.StartTimeout = limit }}
 	if a.CanAsk() || a.flags.mayAsk() {
 		options = append(options, a.letSignIn)
 	}
@@ -63,10 +63,10 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	}
 	defer a.Busy("connecting to " + server.Name)()
 	defer time.AfterFunc(logAfter, log.Release).Stop()
-	err = h.Approve(ctx, server) // before the server's time begins: a person may take theirs
+	err = h.Approve(ctx, server)
 	var session *host.Session
 	if err == nil {
-		session, err = connect(ctx, h, server, limit)
+		session, err = connect(ctx, h, server)
 	}
 	if err != nil {
 		h.Close()
@@ -126,32 +126,14 @@ func (f *flags) withTimeout(server host.Server) host.Server {
 	return server
 }
 
-// connect gives up after limit, unless limit is 0. The host would give a server more time to start,
-// but a user's timeout is also about the start. Compiling the plugin does not count, and has the
-// same limit for itself.
-func connect(ctx context.Context, h *host.Host, server host.Server, limit time.Duration) (*host.Session, error) {
-	if limit > 0 {
-		if err := h.Prepare(ctx, server); err != nil {
-			return nil, err
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, &lateError{limit})
-		defer cancel()
-	}
+// connect connects to a server, with a hint at the scheme of its url.
+func connect(ctx context.Context, h *host.Host, server host.Server) (*host.Session, error) {
 	session, err := h.Connect(ctx, server)
 	if strings.HasPrefix(server.URL, "https:") && errors.Is(err, io.EOF) {
 		err = exit.WithHint(err, "if the server does not speak TLS, its url begins with http://")
 	}
 	return session, err
 }
-
-// lateError says that a deadline of connect has passed.
-type lateError struct{ limit time.Duration }
-
-func (e *lateError) Error() string { return fmt.Sprintf("the server was not ready within %v", e.limit) }
-
-// Is makes the error a timeout, which decides the exit code.
-func (e *lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // close ends the session and the host. The result has been printed by then, so errors
 // are dropped.

@@ -96,7 +96,8 @@ func (a *app) attempt(ctx context.Context, server host.Server) error {
 	}
 	defer h.Close()
 	defer a.Busy("connecting to " + server.Name)()
-	session, err := connect(ctx, h, server, answerTime)
+	server.StartTimeout = answerTime
+	session, err := connect(ctx, h, server)
 	if err == nil {
 		session.Close()
 	}

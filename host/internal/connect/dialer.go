@@ -103,7 +103,7 @@ func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *SharedAccount)
 func (d *Dialer) transport(ctx context.Context, via string, a *SharedAccount) (*modules.Transport, error) {
 	t, err := d.config.Modules.Transport(ctx, via)
 	if err == nil {
-		err = t.Compile(ctx, via)
+		err = d.config.Modules.Compile(ctx, t, via)
 	}
 	if err == nil && a != nil {
 		a.Prepare(ctx)

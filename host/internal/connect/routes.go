@@ -51,7 +51,7 @@ func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.S
 	w := &session.ConnectOptions{
 		Resume: a.resume, Transport: via, Protocol: entry.Protocol,
 		Timeout: cmp.Or(d.timeout(entry), -1), StartTimeout: cmp.Or(entry.StartTimeout, d.config.StartTimeout),
-		MaxTimeout: entry.MaxTimeout,
+		MaxTimeout: entry.MaxTimeout, Aside: d.config.Modules.LoadTime,
 	}
 	w.Dial = func(ctx context.Context, handler rpc.Handler) (*session.Dialed, error) {
 		made, err := a.dial(ctx, handler, nil)

@@ -45,13 +45,13 @@ type Transport struct {
 	Apart  guest.Program // nil if it runs in this process
 }
 
-// Compile makes the native code of a plugin that runs in this process, unless loading it has done
-// so. The caller compiles before the start time of a server begins, because that time is meant for
-// the server.
-func (t *Transport) Compile(ctx context.Context, name string) error {
+// Compile makes the native code of a transport that runs in this process, unless loading it has done
+// so.
+func (m *Cache) Compile(ctx context.Context, t *Transport, name string) error {
 	if t.Module == nil {
 		return nil
 	}
+	defer m.loading(name)()
 	err := t.Module.Compile(ctx)
 	switch {
 	case err == nil:
@@ -70,6 +70,7 @@ type Cache struct {
 	engine  *wasm.Engine // of Builtin
 	foreign *foreign     // of all others
 
+	loads     stopwatch
 	cacheless sync.Once // for the warning that nothing is kept
 	unsealed  sync.Map  // names of the plugins whose missing seal was warned of
 
@@ -149,6 +150,22 @@ func (m *Cache) Transports() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// LoadTime returns how long plugins have been loaded and compiled so far, in all. That is the host's
+// own time: it does not count as that of a server.
+func (m *Cache) LoadTime() time.Duration { return m.loads.elapsed() }
+
+// loadTold is how long a plugin may be loaded before people are told why they wait.
+const loadTold = 3 * time.Second
+
+// loading notes that a plugin is being loaded or compiled, until the function that it returns is called.
+func (m *Cache) loading(name string) (over func()) {
+	stop := m.loads.start()
+	told := time.AfterFunc(loadTold, func() {
+		m.config.Warn(fmt.Sprintf("plugin %s is being compiled, which takes a while the first time", name))
+	})
+	return func() { told.Stop(); stop() }
+}
+
 // isProvider reports whether a plugin is an auth provider, and not a transport.
 func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }
 
@@ -165,5 +182,9 @@ func newest[P any](ctx context.Context, m *Cache, known map[string]*cachedModule
 	if closed {
 		return nil, hosterr.ErrClosed
 	}
-	return c.get(ctx, name, file, load, m.config.Warn)
+	timed := func(ctx context.Context, name string) (*P, error) {
+		defer m.loading(name)()
+		return load(ctx, name)
+	}
+	return c.get(ctx, name, file, timed, m.config.Warn)
 }

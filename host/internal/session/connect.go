@@ -31,6 +31,10 @@ type ConnectOptions struct {
 	Timeout      time.Duration // of a request; 0 is the peer's, below 0 is none
 	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below 0 is none
 	MaxTimeout   time.Duration // of a request that reports progress; 0 is the session's, below 0 is none
+
+	// Aside returns a time that only grows: how long the caller has been busy so far. By how much it
+	// grows during a start does not count against StartTimeout. Aside may be nil.
+	Aside func() time.Duration
 }
 
 // Check returns an error if no server can be reached with these options.
@@ -222,9 +226,36 @@ func (w *ConnectOptions) start(ctx context.Context) (context.Context, context.Ca
 	if limit == 0 {
 		limit = defaultStartTimeout
 	}
-	late := fmt.Errorf("the server was not ready %v after it was started: %w", limit, rpc.ErrTimeout)
-	return context.WithTimeoutCause(ctx, limit, late)
+	late := &notReadyError{limit}
+	if w.Aside == nil {
+		return context.WithTimeoutCause(ctx, limit, late)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	began, before := time.Now(), w.Aside()
+	go func() {
+		const pause = 10 * time.Millisecond // between two looks while the caller is busy
+		for left := limit; left > 0; {
+			select {
+			case <-time.After(left):
+			case <-ctx.Done():
+				return
+			}
+			if left = limit - time.Since(began) + w.Aside() - before; left > 0 {
+				left = max(left, pause)
+			}
+		}
+		cancel(late)
+	}()
+	return ctx, func() { cancel(nil) }
 }
+
+// notReadyError says that a start took longer than limit.
+type notReadyError struct{ limit time.Duration }
+
+func (e *notReadyError) Error() string {
+	return fmt.Sprintf("the server was not ready within %v", e.limit)
+}
+func (e *notReadyError) Unwrap() error { return rpc.ErrTimeout }
 
 // cause returns the cause of ctx if err only says that ctx ended, and err otherwise.
 func cause(ctx context.Context, err error) error {

@@ -225,6 +225,21 @@ func TestAnswersAndExits(t *testing.T) {
 	}
 }
 
+// The time in which the host itself is busy does not count as that of the server.
+func TestStartAside(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(server{on: map[string]act{probed: silent, "initialize": silent}})
+		cfg, began := d.config(), time.Now()
+		cfg.StartTimeout = time.Minute
+		cfg.Aside = func() time.Duration { return time.Hour + min(time.Since(began), 90*time.Second) }
+		_, err := Open(t.Context(), cfg)
+		d.empty()
+		if took := time.Since(began); !errors.Is(err, rpc.ErrTimeout) || took != 150*time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
 func TestConnectFails(t *testing.T) {
 	exited := exit("server exited with code 3: no such module")
 	refusal := refuse(-32603, "license expired", "")
@@ -242,7 +257,7 @@ func TestConnectFails(t *testing.T) {
 		{"exits at every start", "", []server{oldServer().with(probed, exited).with("initialize", exited)},
 			"connect files: server exited with code 3: no such module", []string{probed, "initialize"}},
 		{"says nothing at all", "", []server{{on: map[string]act{probed: silent, "initialize": silent}}},
-			"connect files: the server was not ready 1m0s after it was started: timed out", []string{probed + " initialize"}},
+			"connect files: the server was not ready within 1m0s", []string{probed + " initialize"}},
 		{"no server listens yet", "", []server{oldServer().with(probed, func(p *process, _ message) {
 			p.peer.Failed(1, &rpc.StatusError{Refused: true, Err: errors.New("no server listens")})
 		})}, "no server listens", []string{probed}},

@@ -73,7 +73,7 @@ func TestProbe(t *testing.T) {
 func TestProbeTellsNothing(t *testing.T) {
 	discover := map[string]reaction{
 		"connection refused": unreachable,
-		"timed out":          mute,
+		"not ready within":   mute,
 	}
 	for _, code := range []int{301, 308, 401, 403, 407, 408, 429, 500, 502, 503} {
 		discover[fmt.Sprintf("HTTP %d", code)] = respondHTTP(code)
