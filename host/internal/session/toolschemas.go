@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -134,16 +135,16 @@ func (c *toolSchema) compile(k *compiled) *compileResult {
 // because its callback may call the same tool.
 func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.Schema) error) *schema.Mismatch {
 	r := c.compile(&s.toolCache.compiled)
-	tell := func(what string, why error) {
+	tell := func(what, how string) {
 		if c.result.Load().told.CompareAndSwap(false, true) {
-			s.cfg.Warn(fmt.Sprintf("%s of tool %q are not checked: %v", what, clip(tool), why))
+			s.cfg.Warn(fmt.Sprintf("%s of tool %q are %s", what, clip(tool), how))
 		}
 	}
 	switch {
 	case r.flaw != nil:
-		tell(what, r.flaw)
+		tell(what, fmt.Sprintf("not checked: %v", r.flaw))
 	case r.made != nil && r.made.LeftOut() != nil:
-		tell("all "+what, fmt.Errorf("left out is %s", clip(fmt.Sprint(r.made.LeftOut()))))
+		tell(what, "checked without "+clip(strings.Join(r.made.LeftOut(), ", "))+", which is not written in RE2, the language of patterns here, or too long")
 	}
 	if r.made == nil {
 		return nil
@@ -154,7 +155,7 @@ func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.S
 	}
 	var found *schema.Mismatch
 	if !errors.As(err, &found) {
-		tell("some "+what, err)
+		tell("some "+what, fmt.Sprintf("not checked: %v", err))
 	}
 	return found
 }

@@ -229,6 +229,9 @@ func TestSchemaWarnsOnce(t *testing.T) {
 			if len(warnings) != want {
 				t.Errorf("%d warnings, want %d: %q", len(warnings), want, warnings)
 			}
+			if without := `arguments of tool "echo" are checked without the pattern "(?<=a)b" at "/properties/message", `; tool == pattern && !strings.HasPrefix(warnings[0], without) {
+				t.Errorf("warned %q", warnings)
+			}
 		})
 	}
 }
