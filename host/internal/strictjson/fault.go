@@ -1,6 +1,9 @@
 package strictjson
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Reason says what is wrong with a text.
 type Reason string
@@ -17,6 +20,9 @@ const (
 	UTF8      Reason = "invalid UTF-8"
 )
 
+// wanted begins the reasons of a [Reader], which end with a kind of value.
+const wanted = "want "
+
 // Error says why text was refused and at which byte. The Error of a [Reader] says which kind of
 // value it wanted there.
 type Error struct {
@@ -24,4 +30,9 @@ type Error struct {
 	Offset int
 }
 
-func (e *Error) Error() string { return string(e.Reason) + " at offset " + strconv.Itoa(e.Offset) }
+func (e *Error) Error() string {
+	if e.Offset == 0 && strings.HasPrefix(string(e.Reason), wanted) { // it is about the whole text
+		return string(e.Reason)
+	}
+	return string(e.Reason) + " at offset " + strconv.Itoa(e.Offset)
+}

@@ -140,7 +140,7 @@ func (r *Reader) want(c byte, what string) bool {
 
 func (r *Reader) refuse(what string) {
 	if r.err == nil {
-		r.err = &Error{Reason: Reason("want " + what), Offset: r.pos}
+		r.err = &Error{Reason: Reason(wanted + what), Offset: r.pos}
 	}
 	r.Skip()
 }

@@ -76,6 +76,12 @@ func TestReaderMismatch(t *testing.T) {
 			}
 		}, "want an object at offset 5"},
 	}
+	whole := Read([]byte("[]"))
+	for range whole.Object() {
+	}
+	if err := whole.Err(); err == nil || err.Error() != "want an object" {
+		t.Errorf("a whole text: %v", err)
+	}
 	for _, test := range tests {
 		r := Read([]byte(test.text))
 		var b int64
