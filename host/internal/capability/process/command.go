@@ -38,7 +38,7 @@ func (p Process) command() (*exec.Cmd, error) {
 		info, err := os.Stat(p.Dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("working directory %q: %w", p.Dir, fs.ErrNotExist)
+			return nil, fmt.Errorf("working directory %q: %w; make it, or correct dir in its entry", p.Dir, fs.ErrNotExist)
 		case err != nil:
 			return nil, fmt.Errorf("working directory %q: %w", p.Dir, capability.Cause(err))
 		case !info.IsDir():

@@ -430,7 +430,7 @@ func TestStartErrorsSayWhatToDo(t *testing.T) {
 		{"not executable", Process{Command: plain}, abi.Unreachable, "does it need chmod +x?"},
 		{"interpreter", Process{Command: lost}, abi.NotFound, "is the interpreter installed"},
 		{"garbage", Process{Command: garbage}, abi.Unreachable, "built for another system"},
-		{"no dir", Process{Command: "sh", Dir: dir + "/none"}, abi.NotFound, "working directory"},
+		{"no dir", Process{Command: "sh", Dir: dir + "/none"}, abi.NotFound, "make it, or correct dir in its entry"},
 		{"file for dir", Process{Command: "sh", Dir: plain}, abi.Unreachable, "it is a file"},
 		{"NUL", Process{Command: "sh", Args: []string{"a\x00b"}}, abi.Unreachable, "NUL"},
 		{"relative PATH", Process{Command: "lost", Dir: dir, Env: []string{"PATH=" + relative + "::."}}, abi.NotFound, "not found in PATH"},
