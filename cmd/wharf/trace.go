@@ -109,6 +109,7 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error {
 	d := diagram{terminal: s.app.Terminal, full: s.full}
 	var bad []*trace.LineError // before the first line that is one of a trace
+	var held []func() error    // show the start line, before the first line of the server
 	for l, err := range trace.Read(file) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -136,19 +137,35 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 		if !s.wants(&l) {
 			continue
 		}
-		if err := s.show(&d, &l); err != nil {
-			return err
+		show := s.prepare(&d, &l)
+		if l.Kind == trace.Start && s.server != "" {
+			held = []func() error{show}
+			continue
+		}
+		for _, show := range append(held, show) {
+			if err := show(); err != nil {
+				return err
+			}
+		}
+		held = nil
+	}
+	for _, show := range held {
+		if slices.Contains(s.servers, s.server) {
+			return show()
 		}
 	}
 	return nil
 }
 
-func (s *traceShow) show(d *diagram, l *trace.Line) error {
+// prepare returns a function that shows a line, also after the line has been read over.
+func (s *traceShow) prepare(d *diagram, l *trace.Line) (show func() error) {
 	if s.app.flags.json {
 		s.app.OneLine = true // a line each, as in the file
-		return s.app.PrintRaw(bytes.Clone(l.Raw))
+		raw := bytes.Clone(l.Raw)
+		return func() error { return s.app.PrintRaw(raw) }
 	}
-	return s.app.Print(d.draw(l))
+	text := d.draw(l)
+	return func() error { return s.app.Print(text) }
 }
 
 // wants reports whether a line is selected. The start line always is, so that the
