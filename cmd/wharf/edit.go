@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/editor"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/config"
 )
@@ -33,7 +34,7 @@ func (a *app) runEdit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	with, err := editor.Find()
+	with, err := editor.Find(a.InTTY && a.OutTTY, plain.ShellWord(path))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package editor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,13 +17,17 @@ import (
 // Editor is a command line, to which a path is added.
 type Editor []string
 
-// Find returns the editor that the environment names, or else a usual one.
-func Find() (Editor, error) {
+// Find returns the editor that the environment names, or else a usual one, which is vi only if it has
+// a terminal. path is the file to edit, as an error shows it.
+func Find(terminal bool, path string) (Editor, error) {
 	usual := "vi"
 	if runtime.GOOS == "windows" {
 		usual = "notepad"
 	}
 	command := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), usual)
+	if command == "vi" && !terminal {
+		return nil, exit.Usage(errors.New("there is no terminal to open vi in"), "edit %s yourself, or name an editor that needs no terminal in $EDITOR", path)
+	}
 	argv, err := words.Split(command)
 	if err != nil || len(argv) == 0 {
 		return nil, exit.Usage(fmt.Errorf("editor %q: expected a command", command), "$VISUAL and $EDITOR name the editor")
