@@ -23,6 +23,12 @@ func TestExitOfAGeneratedFile(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d", op, got, code)
 		}
 	}
+	if _, err := os.Stat("/dev/full"); err == nil {
+		err := unwritten(replaceGenerated(t.Context(), "/dev/full", []byte("x"), 0o666))
+		if exit.KindOf(t.Context(), err).Name != "output" || !strings.Contains(err.Error(), "no space left") {
+			t.Errorf("/dev/full: %v", err)
+		}
+	}
 }
 
 // TestProgramRunsNothingOfAServer: what a server says is shown by the program, and no part of
