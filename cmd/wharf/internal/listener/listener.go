@@ -38,6 +38,9 @@ func HTTP(ctx context.Context, address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return nil, fmt.Errorf("there is no port %q", port)
+	}
 	switch ip := net.ParseIP(host); {
 	case host == "" || host == "localhost":
 		host = "127.0.0.1"
