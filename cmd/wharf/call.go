@@ -258,6 +258,13 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	return exit.WithHint(err, hint)
 }
 
+// doubt warns of a name that a server has taken although it lists another that is nearly the same.
+func (c *client) doubt(what, name string, names []string) {
+	if near := meant(name, names); near != "" && !slices.Contains(names, name) {
+		c.app.Warn("%s lists no %s %q; did you mean %q?", plain.Name(c.session.Name(), plain.NameColumns), what, plain.Clip(name, 80), near)
+	}
+}
+
 type callParams struct {
 	Name      string      `json:"name"`
 	Arguments args.Object `json:"arguments"`

@@ -54,6 +54,7 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
+	c.doubtCompletion(ctx, words[0], wanted.Key)
 	if !a.forPeople() {
 		return a.PrintRaw(found.Raw)
 	}
@@ -62,6 +63,27 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 		out.WriteString(plain.Line(value) + "\n")
 	}
 	return a.Print(out.String())
+}
+
+// doubtCompletion warns of a prompt or template, or of a key of it, that the server probably does not
+// have: servers propose values for any.
+func (c *client) doubtCompletion(ctx context.Context, name, key string) {
+	var known candidates
+	var names []string
+	known.prompts, _ = c.session.ListPrompts(ctx)
+	known.templates, _ = c.session.ListResourceTemplates(ctx)
+	for _, p := range known.prompts {
+		names = append(names, p.Name)
+	}
+	for _, t := range known.templates {
+		names = append(names, t.URITemplate)
+	}
+	c.doubt("prompt or template", name, names)
+	var keys []string
+	for _, key := range known.values([]string{name}, "") {
+		keys = append(keys, strings.TrimSuffix(key, "="))
+	}
+	c.doubt("argument", key, keys)
 }
 
 // keyOf adds a hint to the error of a word that lacks a key: the word with the first key of the

@@ -63,6 +63,7 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
+	c.doubt(aPrompt.what, name, names)
 	r := a.newRenderer()
 	return r.print(result.Raw, a.Print, func() string {
 		var out strings.Builder
