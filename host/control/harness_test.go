@@ -24,26 +24,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// duplex is one end of a stream within the program.
-type duplex struct {
-	*io.PipeReader
-	*io.PipeWriter
-}
-
-func newDuplex() (a, b *duplex) {
-	ar, bw := io.Pipe()
-	br, aw := io.Pipe()
-	return &duplex{ar, aw}, &duplex{br, bw}
-}
-
-func (d *duplex) Close() error {
-	d.PipeReader.Close()
-	return d.PipeWriter.Close()
-}
-
-// CloseWrite has the other end read its end.
-func (d *duplex) CloseWrite() error { return d.PipeWriter.Close() }
-
 // scene is a control with a server of the official SDK, which is called files.
 type scene struct {
 	t       *testing.T
@@ -94,7 +74,7 @@ func newScene(t *testing.T, change ...func(*Control, *host.Config)) *scene {
 
 // dial connects to a new server.
 func (s *scene) dial(context.Context) (io.ReadWriteCloser, error) {
-	ours, theirs := newDuplex()
+	ours, theirs := testenv.NewDuplex()
 	server := s.server()
 	go func() {
 		session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: theirs.PipeReader, Writer: theirs.PipeWriter}, nil)
@@ -182,7 +162,7 @@ type message struct {
 // client is an editor, which the test plays.
 type client struct {
 	t      *testing.T
-	stream *duplex
+	stream *testenv.Duplex
 	lines  chan message
 	early  []message // that came before they were looked for
 	id     int
@@ -200,7 +180,7 @@ func (s *scene) editor() *client {
 // connect connects an editor that reads nothing yet.
 func (s *scene) connect() *client {
 	s.t.Helper()
-	ours, theirs := newDuplex()
+	ours, theirs := testenv.NewDuplex()
 	c := &client{t: s.t, stream: theirs, lines: make(chan message, 10000), ended: make(chan error, 1)}
 	go func() { c.ended <- s.control.ServeConn(context.Background(), ours) }()
 	s.t.Cleanup(func() { theirs.Close() })

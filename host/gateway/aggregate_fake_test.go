@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // fake is a server of either era with a list of tools and one of resources. Calls return their params.
 type fake struct {
 	t              *testing.T
 	name, protocol string
-	conns          <-chan *duplex
+	conns          <-chan *testenv.Duplex
 	done           chan struct{}
 
 	mu               sync.Mutex
@@ -31,12 +32,12 @@ type fake struct {
 	levels           []string          // that it was told
 	listed           int               // how often it has listed them
 	changed          *sync.Cond        // streams
-	conn             *duplex           // the newest
+	conn             *testenv.Duplex   // the newest
 	streams          map[string]string // ids of subscriptions/listen, by a notification that they want
 }
 
 // play answers what comes over connections.
-func (p *pair) play(conns <-chan *duplex, name, protocol, tools, resources string) *fake {
+func (p *pair) play(conns <-chan *testenv.Duplex, name, protocol, tools, resources string) *fake {
 	f := &fake{t: p.t, name: name, protocol: protocol, tools: tools, resources: resources, conns: conns, done: make(chan struct{}), streams: make(map[string]string)}
 	f.changed = sync.NewCond(&f.mu)
 	var running sync.WaitGroup
@@ -62,7 +63,7 @@ func (p *pair) play(conns <-chan *duplex, name, protocol, tools, resources strin
 	return f
 }
 
-func (f *fake) serve(conn *duplex) {
+func (f *fake) serve(conn *testenv.Duplex) {
 	defer conn.Close()
 	for in := bufio.NewReader(conn); ; {
 		line, err := in.ReadString('\n')

@@ -14,21 +14,22 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // pair is a gateway to two servers as one.
 type pair struct {
 	*scene
-	notes chan *duplex // the ends of connections of the second server
+	notes chan *testenv.Duplex // the ends of connections of the second server
 }
 
 // newPair returns a gateway to the servers files and notes, of these revisions.
 func newPair(t *testing.T, files, notes string, change ...func(*host.Config, *gateway.Config)) *pair {
-	p := &pair{notes: make(chan *duplex, 16)}
+	p := &pair{notes: make(chan *testenv.Duplex, 16)}
 	p.scene = newScene(t, files, func(hc *host.Config, gc *gateway.Config) {
 		hc.CatalogueDir = filepath.Join(t.TempDir(), "catalogue")
 		hc.Streams["notes"] = func(context.Context) (io.ReadWriteCloser, error) {
-			ours, theirs := newDuplex()
+			ours, theirs := testenv.NewDuplex()
 			p.notes <- theirs
 			return ours, nil
 		}

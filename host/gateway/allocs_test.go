@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // TestCallAllocations holds how much the gateway allocates for a call, through both plugins, and that
@@ -27,7 +29,7 @@ func TestCallAllocations(t *testing.T) {
 	}
 	through := func(size int) float64 {
 		in, out := benchClient(t)
-		ours, theirs := newDuplex()
+		ours, theirs := testenv.NewDuplex()
 		defer theirs.Close()
 		go repeat(ours)
 		return per(in, out, size) - per(bufio.NewReaderSize(theirs, 2<<20), theirs, size)

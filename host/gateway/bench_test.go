@@ -42,7 +42,7 @@ func benchClient(b testing.TB) (*bufio.Reader, io.Writer) {
 		Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), Files: map[string]config.Plugin{"socket": {Name: "socket", File: socketFile}},
 		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){
 			"files": func(context.Context) (io.ReadWriteCloser, error) {
-				ours, theirs := newDuplex()
+				ours, theirs := testenv.NewDuplex()
 				go repeat(theirs)
 				return ours, nil
 			},
@@ -55,7 +55,7 @@ func benchClient(b testing.TB) (*bufio.Reader, io.Writer) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ours, theirs := newDuplex()
+	ours, theirs := testenv.NewDuplex()
 	go g.ServeConn(context.Background(), ours)
 	b.Cleanup(func() {
 		theirs.Close()

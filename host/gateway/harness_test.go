@@ -25,26 +25,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// duplex is one end of a stream within the program.
-type duplex struct {
-	*io.PipeReader
-	*io.PipeWriter
-}
-
-func newDuplex() (a, b *duplex) {
-	ar, bw := io.Pipe()
-	br, aw := io.Pipe()
-	return &duplex{ar, aw}, &duplex{br, bw}
-}
-
-func (d *duplex) Close() error {
-	d.PipeReader.Close()
-	return d.PipeWriter.Close()
-}
-
-// CloseWrite has the other end read its end.
-func (d *duplex) CloseWrite() error { return d.PipeWriter.Close() }
-
 // end is one end of a connection in lines of JSON. The test plays that end: each line that comes is
 // expected, and each that goes is written out.
 type end struct {
@@ -138,14 +118,14 @@ func (e *end) match(got, want string) bool {
 }
 
 // closeWrite ends the side of this end.
-func (e *end) closeWrite() { e.conn.(*duplex).CloseWrite() }
+func (e *end) closeWrite() { e.conn.(*testenv.Duplex).CloseWrite() }
 
 // scene is a gateway to one server, and what is on its sides.
 type scene struct {
 	t       *testing.T
 	host    *host.Host
 	gateway *gateway.Gateway
-	servers chan *duplex // the server's ends of connections, in their order
+	servers chan *testenv.Duplex // the server's ends of connections, in their order
 	vars    map[string]string
 }
 
@@ -159,7 +139,7 @@ const socketFile = "../../examples/transport-socket-c/socket.wasm"
 
 func newScene(t *testing.T, protocol string, change ...func(*host.Config, *gateway.Config)) *scene {
 	t.Helper()
-	s := &scene{t: t, servers: make(chan *duplex, 16), vars: map[string]string{}}
+	s := &scene{t: t, servers: make(chan *testenv.Duplex, 16), vars: map[string]string{}}
 	hc := host.Config{
 		Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), StartTimeout: -1, Ping: -1, Event: func(e host.Event) {
 			if e.Warning != "" {
@@ -170,7 +150,7 @@ func newScene(t *testing.T, protocol string, change ...func(*host.Config, *gatew
 		Reconnect: config.Reconnect{Backoff: []time.Duration{}, Failures: -1},
 		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){
 			"files": func(context.Context) (io.ReadWriteCloser, error) {
-				ours, theirs := newDuplex()
+				ours, theirs := testenv.NewDuplex()
 				s.servers <- theirs
 				return ours, nil
 			},
@@ -200,7 +180,7 @@ func newScene(t *testing.T, protocol string, change ...func(*host.Config, *gatew
 // client connects another client.
 func (s *scene) client() *end {
 	s.t.Helper()
-	ours, theirs := newDuplex()
+	ours, theirs := testenv.NewDuplex()
 	done := make(chan error, 1)
 	go func() { done <- s.gateway.ServeConn(context.Background(), ours) }()
 	s.t.Cleanup(func() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // restless makes the server of a scene rest as soon as it is not used.
@@ -29,7 +30,7 @@ func (s *scene) answerAll() (ended chan int) {
 	wanted := regexp.MustCompile(`"notifications":\{[^}]*\}`)
 	go func() {
 		for n := 0; ; n++ {
-			var conn *duplex
+			var conn *testenv.Duplex
 			select {
 			case conn = <-s.servers:
 			case <-over:

@@ -209,7 +209,7 @@ func mingle(c, srv *end, era, server, meta, name string, rounds int) {
 // A gateway that cannot serve says why, and a closed one serves nobody.
 func TestGatewayEnds(t *testing.T) {
 	s := newScene(t, legacy, func(_ *host.Config, g *gateway.Config) { g.Transport = "pigeon" })
-	ours, _ := newDuplex()
+	ours, _ := testenv.NewDuplex()
 	if err := s.gateway.ServeConn(context.Background(), ours); !errors.Is(err, host.ErrUnknownTransport) {
 		t.Errorf("an unknown transport: %v", err)
 	}
@@ -222,7 +222,7 @@ func TestGatewayEnds(t *testing.T) {
 	}
 	for range srv.lines {
 	}
-	ours, theirs := newDuplex()
+	ours, theirs := testenv.NewDuplex()
 	if err := s.gateway.ServeConn(context.Background(), ours); err != gateway.ErrClosed {
 		t.Errorf("a closed gateway: %v", err)
 	}

@@ -31,7 +31,7 @@ func TestNothingReachesTheOtherClient(t *testing.T) {
 			var serving sync.WaitGroup
 			clients := []*roundClient{{t: t, name: "ann"}, {t: t, name: "bob", modern: true}}
 			for _, c := range clients {
-				ours, theirs := newDuplex()
+				ours, theirs := testenv.NewDuplex()
 				serving.Go(func() { s.gateway.ServeConn(t.Context(), theirs) })
 				c.peer = newRoundPeer(t, ours, c.handle)
 			}
@@ -105,7 +105,7 @@ type roundCall struct {
 // roundPeer is one side of a connection.
 type roundPeer struct {
 	t    *testing.T
-	conn *duplex
+	conn *testenv.Duplex
 	out  chan string // has room for all that the peer says while it reads
 
 	mu      sync.Mutex
@@ -113,7 +113,7 @@ type roundPeer struct {
 	pending map[string]chan *roundMessage
 }
 
-func newRoundPeer(t *testing.T, conn *duplex, handle func(*roundPeer, *roundMessage)) *roundPeer {
+func newRoundPeer(t *testing.T, conn *testenv.Duplex, handle func(*roundPeer, *roundMessage)) *roundPeer {
 	p := &roundPeer{t: t, conn: conn, out: make(chan string, 1000), pending: make(map[string]chan *roundMessage)}
 	ended := make(chan struct{})
 	go func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/captest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // within is a grant of one end of each of a stream of pipes, whose others come out
@@ -77,29 +78,19 @@ func TestMemoryPeerThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// halves can be closed by halves, like a socket.
-type halves struct {
-	*io.PipeReader
-	*io.PipeWriter
-}
-
-func (h halves) CloseWrite() error { return h.PipeWriter.Close() }
-func (h halves) Close() error      { return errors.Join(h.PipeReader.Close(), h.PipeWriter.Close()) }
-
 func TestMemoryIsShutByHalves(t *testing.T) {
-	fromPeer, toUs := io.Pipe()
-	fromUs, toPeer := io.Pipe()
+	ours, peer := testenv.NewDuplex()
 	r := captest.NewRecorder()
 	s := captest.Open(t, captest.NewTable(t, captest.Patient(capability.Grant{Name: "main", To: Memory{Dial: func(context.Context) (io.ReadWriteCloser, error) {
-		return halves{fromPeer, toPeer}, nil
+		return ours, nil
 	}}})), abi.OpenStream, r)
 	s.Write([]byte("that is all"), true)
 	s.Flush()
-	if got, err := io.ReadAll(fromUs); string(got) != "that is all" || err != nil {
+	if got, err := io.ReadAll(peer); string(got) != "that is all" || err != nil {
 		t.Errorf("the peer got %q, %v", got, err)
 	}
-	io.WriteString(toUs, "I see")
-	toUs.Close()
+	io.WriteString(peer, "I see")
+	peer.CloseWrite()
 	r.UntilWord("end")
 	if string(r.Bytes) != "I see" {
 		t.Errorf("read %q", r.Bytes)
