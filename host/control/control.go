@@ -106,11 +106,11 @@ func (c *Control) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	a, err := c.host.Accept(ctx, connect.Accept{
 		Name: "editor", Transport: c.config.Transport, Framing: c.config.Framing, Stream: stream, Handler: e,
 		Cancel: rpc.Cancellation{Method: methodCancel, ID: "id", Answered: true},
+		Begin:  func(peer *rpc.Peer) { e.peer = peer },
 	})
 	if err != nil {
 		return err
 	}
-	e.setPeer(a.Peer)
 	return a.Await(ctx, e.stopEvents)
 }
 

@@ -17,8 +17,7 @@ type editor struct {
 	number  uint64          // names the editor as the caller of its calls
 	ctx     context.Context // ends with ServeConn
 
-	ready chan struct{} // closed when peer is set
-	peer  *rpc.Peer
+	peer *rpc.Peer // set before the first message comes
 
 	// The first initialize that is right settles these, on the goroutine that reads. Only what arrived
 	// after it looks at hello.
@@ -40,23 +39,7 @@ type eventStream struct {
 }
 
 func newEditor(ctx context.Context, c *Control) *editor {
-	return &editor{control: c, number: c.numbers.Add(1), ctx: ctx, ready: make(chan struct{})}
-}
-
-// setPeer says that messages can be sent from now on.
-func (e *editor) setPeer(peer *rpc.Peer) {
-	e.peer = peer
-	close(e.ready)
-}
-
-// awaitPeer waits for setPeer: the first message may come earlier.
-func (e *editor) awaitPeer(ctx context.Context) error {
-	select {
-	case <-e.ready:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return &editor{control: c, number: c.numbers.Add(1), ctx: ctx}
 }
 
 // leave returns when nothing runs for the editor any more.
@@ -97,9 +80,6 @@ func (e *editor) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, e
 }
 
 func (e *editor) serve(ctx context.Context, in *rpc.Incoming) (any, error) {
-	if err := e.awaitPeer(ctx); err != nil {
-		return nil, err
-	}
 	begun := e.initialized.Load()
 	if in.Method == methodInitialize {
 		return e.initialize(in, begun)

@@ -78,9 +78,8 @@ type clientConn struct {
 	origin
 	ctx        context.Context // ends with ServeConn
 	gateway    *Gateway
-	serverName string        // the server that the client reaches bare; "" for all servers as one
-	ready      chan struct{} // closed when peer is set
-	peer       *rpc.Peer
+	serverName string    // the server that the client reaches bare; "" for all servers as one
+	peer       *rpc.Peer // set before the first message of the client comes
 
 	cancellations cancellationOrder
 	turns         turns // the order of its requests and notifications
@@ -91,23 +90,7 @@ type clientConn struct {
 }
 
 func newClientConn(ctx context.Context, g *Gateway, o origin, serverName string) *clientConn {
-	return &clientConn{ctx: ctx, gateway: g, origin: o, serverName: serverName, ready: make(chan struct{})}
-}
-
-// setPeer says that messages can be sent from now on.
-func (c *clientConn) setPeer(peer *rpc.Peer) {
-	c.peer = peer
-	close(c.ready)
-}
-
-// awaitPeer waits for setPeer: the first message of a client may come earlier.
-func (c *clientConn) awaitPeer(ctx context.Context) error {
-	select {
-	case <-c.ready:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return &clientConn{ctx: ctx, gateway: g, origin: o, serverName: serverName}
 }
 
 // current returns the client, or nil while its era is open.
@@ -158,16 +141,13 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 	defer c.cancellations.end(in.ID())
 	t := c.turns.of(in.Arrival())
 	defer t.pass()
-	err := c.awaitPeer(ctx)
-	if err == nil {
-		err = c.cancellations.await(ctx, in.ID())
-	}
-	if err != nil {
+	if err := c.cancellations.await(ctx, in.ID()); err != nil {
 		return nil, err
 	}
 	t.heard = func(ctx context.Context) { c.peer.AwaitHeardBefore(ctx, in.Arrival()) }
 	r := &request{id: in.ID(), method: in.Method, params: in.Params, channel: peerChannel{c, in.Exchange()}, turn: t}
 	var result json.RawMessage
+	var err error
 	if client := c.current(); client != nil {
 		result, err = c.gateway.counts.serve(ctx, client, r)
 	} else {
@@ -189,9 +169,6 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 // Notify takes a notification of the client. It does nothing for a cancellation, which has
 // reached the peer already, and drops what comes before the era is decided.
 func (c *clientConn) Notify(in *rpc.Incoming) {
-	if c.awaitPeer(c.ctx) != nil {
-		return
-	}
 	if client := c.current(); client != nil && in.Method != "" && in.Method != mcp.NotificationCancelled {
 		t := c.turns.take(in.Arrival())
 		defer t.pass()

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -156,11 +157,11 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	defer c.leave()
 	a, err := g.host.Accept(ctx, connect.Accept{
 		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: c,
+		Begin: func(peer *rpc.Peer) { c.peer = peer },
 	})
 	if err != nil {
 		return err
 	}
-	c.setPeer(a.Peer)
 	return a.Await(ctx, c.inputEnded)
 }
 

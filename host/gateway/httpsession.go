@@ -92,7 +92,7 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 	s.ctx, s.cancel = context.WithCancelCause(h.gateway.ctx)
 	s.conn = newClientConn(s.ctx, h.gateway, origin{httpPrincipal(s.principal), &s.keptClient}, s.serverName)
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: sessionConn{s.conn, s}, Serving: true})
-	s.conn.setPeer(s.peer)
+	s.conn.peer = s.peer
 	context.AfterFunc(s.ctx, func() { h.evict(&s.keptClient) })
 	h.sessions[s.id] = s
 	return s, ""

@@ -21,7 +21,7 @@ func newTestSession(t *testing.T, asking func(s *httpSession)) *httpSession {
 	s := &httpSession{keptClient: keptClient{handler: &handler{usage: make(map[string]usage)}}, streams: map[uint32]*eventStream{0: {batchOpen: true, isSSE: true}}}
 	s.conn = newClientConn(t.Context(), nil, origin{}, "files")
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: askingConn{sessionConn{s.conn, s}, asking}, Serving: true})
-	s.conn.setPeer(s.peer)
+	s.conn.peer = s.peer
 	t.Cleanup(func() { s.peer.Close(nil) })
 	return s
 }

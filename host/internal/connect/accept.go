@@ -40,6 +40,9 @@ type Accept struct {
 	// handler that sends notifications about a request must send them before it returns: the answer
 	// follows them.
 	Handler rpc.Handler
+
+	// Begin, if not nil, is called with the peer before Handler gets the first message.
+	Begin func(*rpc.Peer)
 }
 
 const transportStdio = "stdio"
@@ -145,6 +148,9 @@ func (a *Accepted) open(t *attempt, accept *Accept) error {
 		Link: link{c}, Handler: accept.Handler, Cancel: accept.Cancel, Serving: true, Trace: message, Dropped: dropped, Broken: c.breakOff,
 	})
 	c.peer = a.Peer
+	if accept.Begin != nil {
+		accept.Begin(a.Peer)
+	}
 	c.AfterEnd(a.clear)
 	c.inst.Open(settings, nil, c.table, receiver{c.peer, c})
 	return nil
