@@ -76,7 +76,7 @@ func internalError(why error) *rpc.Error {
 func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *modernMeta) (json.RawMessage, error) {
 	c := &parkableCall{
 		binding: bindingOf(t.client.binding, u.server.Name, r.method, r.params), capabilities: m.capabilities,
-		request: r, token: m.token, level: m.wantedLevels(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		request: r, level: m.wantedLevels(), wake: make(chan struct{}, 1), ended: make(chan struct{}), reports: make(chan json.RawMessage),
 	}
 	if sealed := member(r.params, memberState); sealed != nil {
 		st, err := t.client.gateway.sealer.unseal(unquote(sealed), c.binding, time.Now())
@@ -99,7 +99,7 @@ func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *moder
 	} else if err := t.startCall(u, c, m); err != nil {
 		return nil, err
 	}
-	return t.awaitOutcome(ctx, c, r)
+	return t.awaitOutcome(ctx, c, r, m.token)
 }
 
 // startCall begins a call, and gives it the questions that wait for one. It does not wait for the
@@ -156,7 +156,7 @@ func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall,
 		out = host.Relay{Params: legacyParams(r.params), Fulfil: true}
 	}
 	if m.token != nil {
-		out.Progress = func(params json.RawMessage) { t.progress(ctx, c, params) }
+		out.Progress = func(params json.RawMessage) { c.report(ctx, params) }
 	}
 	var result json.RawMessage
 	if era == mcp.Legacy {
@@ -173,17 +173,6 @@ func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall,
 	return result, nil
 }
 
-// progress passes a notification of a call's progress to the request that waits for the call, if
-// there is one and it wants progress.
-func (t *callTable) progress(ctx context.Context, c *parkableCall, params json.RawMessage) {
-	t.mu.Lock()
-	r, token := c.request, c.token
-	t.mu.Unlock()
-	if r != nil && token != nil {
-		r.channel.notify(ctx, mcp.NotificationProgress, withToken(params, token))
-	}
-}
-
 // logTarget returns the channel of the request that waits for the call, and how many log levels the
 // request wants. It returns 0 if no request waits.
 func (t *callTable) logTarget(c *parkableCall) (to clientChannel, wanted int) {
@@ -195,15 +184,27 @@ func (t *callTable) logTarget(c *parkableCall) (to clientChannel, wanted int) {
 	return c.request.channel, c.level
 }
 
-// awaitOutcome waits for the result of a call, or until a question parks the call. If the client
-// gives up the request, the call is cancelled.
-func (t *callTable) awaitOutcome(ctx context.Context, c *parkableCall, r *request) (json.RawMessage, error) {
+// awaitOutcome waits for the result of a call, or until a question parks the call. Meanwhile it tells
+// the client of progress with the token of the request, if there is one, so none comes behind the answer.
+// If the client gives up the request, the call is cancelled.
+func (t *callTable) awaitOutcome(ctx context.Context, c *parkableCall, r *request, token json.RawMessage) (json.RawMessage, error) {
+	tell := progress(ctx, r.channel, token)
+	if tell == nil {
+		tell = func(json.RawMessage) {}
+	}
 	for {
 		select {
+		case params := <-c.reports:
+			tell(params)
 		case <-c.ended:
 			t.cancelCall(c, errLeft)
 			return c.result, c.err
 		case <-c.wake:
+			select {
+			case params := <-c.reports: // of before the question
+				tell(params)
+			default:
+			}
 			result, err := t.park(c)
 			if result != nil || err != nil {
 				return result, err
@@ -252,7 +253,7 @@ func (t *callTable) park(c *parkableCall) (json.RawMessage, error) {
 	if retain := c.request.retain; retain != nil { // before the response: after it, the client may be evicted
 		c.release = retain()
 	}
-	c.toAsk, c.request, c.token = nil, nil, nil
+	c.toAsk, c.request = nil, nil
 	c.round++
 	t.client.gateway.counts.parked.Add(1)
 	round := c.round
@@ -285,7 +286,7 @@ func (t *callTable) resume(st requestState, r *request, m *modernMeta) (*parkabl
 		return nil, invalidParams("%v", errBusyState)
 	}
 	c.unpark()
-	c.request, c.token, c.level = r, m.token, m.wantedLevels()
+	c.request, c.level = r, m.wantedLevels()
 	answers := members(member(r.params, memberResponses))
 	for key, q := range c.askedByKey {
 		if answer := answers[key]; answer != nil {

@@ -95,17 +95,18 @@ func modernClientOfLegacyServer(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a": 1.0},` + modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, `,"progressToken":"p"`) + `}}`)
 	srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"t","arguments":{"a": 1.0},"_meta":{"progressToken":$token}}}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"$k":{"method":"roots/list"}},"requestState":"$state"}}`)
-	srv.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":1}}`, // which no request of the client follows
+	srv.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":1}}`, // which no request of the client waits for
 		`{"jsonrpc":"2.0","id":"s","method":"elicitation/create","params":{"message":"?","x":1e400}}`,
 		`{"jsonrpc":"2.0","id":"u","method":"elicitation/create","params":{"mode":"url","url":"https://x"}}`)
 	srv.want(`{"jsonrpc":"2.0","id":"u","error":{"code":-32602,"message":"the client does not offer elicitation in this mode"}}`)
-	synctest.Wait() // the progress is gone before a request follows the call again
+	synctest.Wait() // so that the progress is there when a request waits for the call again
 	retry := func(id, answers, state string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"arguments":{"a": 1.0},"name":"t",` + modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, `,"progressToken":"q"`) +
 			`,"inputResponses":{` + answers + `},"requestState":"` + state + `"}}`
 	}
 	c.send(retry("2", `"$k":{"roots":[1e400]}`, "$state"))
 	srv.want(`{"jsonrpc":"2.0","id":"early","result":{"roots":[1e400]}}`)
+	c.want(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"q","progress":1}}`)
 	c.want(`{"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"$second":{"method":"elicitation/create","params":{"message":"?","x":1e400}}},"requestState":"$more"}}`)
 
 	// A client that does not answer is asked again; an old state is refused.

@@ -107,3 +107,20 @@ func TestOrderOfTheClient(t *testing.T) {
 		}
 	}
 }
+
+// What a client reports of a question reaches the server before the answer to the question.
+func TestProgressOfAQuestionComesBeforeItsAnswer(t *testing.T) {
+	s := newScene(t, legacy)
+	c := s.client()
+	c.send(initialize("0", legacy, `{"sampling":{}}`))
+	srv := s.server()
+	srv.greet(legacy)
+	c.read()
+	for n := range 200 {
+		srv.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":{"_meta":{"progressToken":7}}}`, n))
+		id := between(c.read(), `"id":`, ",")
+		report := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}`
+		c.send(report + "\n" + `{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+		srv.want(report, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, n))
+	}
+}
