@@ -61,8 +61,9 @@ func (m *Message) Payload() (payload []byte, start int) { return m.payload, m.st
 func (m *Message) Body() []byte { return m.payload[m.start:] }
 
 // Urgent reports whether the message is a reply or a cancellation for a server. Such a message must
-// not wait behind requests, because the server may have to see it before it reads on. No message
-// for a client is urgent, see [Config.Serving].
+// not wait behind requests, because the server may have to see it before it reads on. A reply to a
+// request that asked for progress is not urgent, so it comes after the progress. No message for a
+// client is urgent, see [Config.Serving].
 func (m *Message) Urgent() bool { return m.urgent }
 
 // Solicited reports whether the other side asked for the message: it is a reply, or a call with

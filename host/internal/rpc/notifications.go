@@ -241,6 +241,8 @@ const (
 	listChanged    = "/list_changed"
 )
 
+const memberProgress = "progressToken" // of the params of methodProgress, and of _meta of the request
+
 // coalesceKey returns what a notification is about: a list, a resource, the progress of one
 // request. A later notification with the same key replaces it. ok is false for one that no later
 // notification replaces.
@@ -253,7 +255,7 @@ func coalesceKey(method string, params []byte) (key string, ok bool) {
 	case method == methodProgress && len(params) > 0 && params[0] == '{':
 		r := strictjson.Read(params)
 		for name := range r.Object() {
-			if string(name) == "progressToken" {
+			if string(name) == memberProgress {
 				return method + string(r.Raw()), true
 			}
 		}

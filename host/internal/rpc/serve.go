@@ -201,6 +201,9 @@ func (p *Peer) serve(one *served) {
 	if m == nil {
 		return
 	}
+	if wantsProgress(one.in.Params) {
+		m.urgent = false // it comes after the progress that was sent before it
+	}
 	if !p.serving.answer(one) || p.flight.terms.Load().NoReplies {
 		m.Free()
 		return
@@ -213,6 +216,20 @@ func (p *Peer) serve(one *served) {
 	if !answered && context.Cause(one.ctx) != errTakenBack {
 		p.counters.failures.Add(1)
 	}
+}
+
+// wantsProgress reports whether a request with these params asks for notifications of its progress.
+func wantsProgress(params []byte) (wants bool) {
+	r := strictjson.Read(params)
+	for name := range r.Object() {
+		if string(name) != "_meta" {
+			continue
+		}
+		for name := range r.Object() {
+			wants = wants || string(name) == memberProgress
+		}
+	}
+	return wants
 }
 
 // answer says that the reply to a request is about to be sent. It returns false if no reply is

@@ -79,6 +79,24 @@ func TestRequestsOfTheServer(t *testing.T) {
 		counts(Counters{Requests: 9}))
 }
 
+// A reply to a server waits for no room, except if the server asked for progress, which comes first.
+func TestRepliesAndProgress(t *testing.T) {
+	var room chan struct{} // of the bubble
+	asks := func(id, params string) step {
+		return delivers(0, `{"jsonrpc":"2.0","id":`+id+`,"method":"ping","params":`+params+`}`, abi.VerdictRequest)
+	}
+	play(t, Config{Handler: &script{request: byMethod}},
+		does(func(s *scene) {
+			room = make(chan struct{})
+			s.link.full = room
+		}),
+		asks(`1`, `{"_meta":{"progressToken":0}}`), sends(),
+		asks(`2`, `{"progressToken":0}`), sends(result(`2`)),
+		asks(`3`, `{"_meta":[{"progressToken":0}]}`), sends(result(`3`)),
+		asks(`4`, `[{"_meta":{"progressToken":0}}]`), sends(result(`4`)),
+		does(func(s *scene) { close(room) }), sends(result(`1`)))
+}
+
 func TestRequestsWithoutAHandler(t *testing.T) {
 	play(t, Config{},
 		serverAsks(`7`, "ping"), sends(`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"method not found"}}`),
