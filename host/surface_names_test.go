@@ -47,6 +47,17 @@ func TestPublicSurface(t *testing.T) {
 	}
 }
 
+// Package gateway has at most ten public names, beside fields and methods.
+func TestGatewayIsSmall(t *testing.T) {
+	own, _ := publicNames(t, "gateway")
+	names := slices.DeleteFunc(own, func(name string) bool {
+		return strings.HasPrefix(name, "field ") || strings.HasPrefix(name, "method ")
+	})
+	if len(names) > 10 {
+		t.Errorf("%d: %s", len(names), strings.Join(names, ", "))
+	}
+}
+
 // publicNames returns the exported names that the package of a folder declares, and
 // those that its aliases of internal types have there.
 func publicNames(t *testing.T, dir string) (own, borrowed []string) {

@@ -34,7 +34,7 @@ type addresses struct{ http, socket string }
 func newServe(a *app) *cobra.Command {
 	var (
 		at       addresses
-		search   = searchMode(gateway.SearchAuto)
+		search   = searchMode(searchModes[0])
 		printFor string
 	)
 	cmd := &cobra.Command{
@@ -94,12 +94,12 @@ by themselves.
 			}
 			return a.printConfig(printFor, "wharf", append([]string{"serve"}, words...), nil)
 		case cmd.Flags().Changed("http"), cmd.Flags().Changed("unix"):
-			return a.serveListening(cmd.Context(), s.wanted(), gateway.Config{Search: gateway.Search(search)}, at)
+			return a.serveListening(cmd.Context(), s.wanted(), gateway.Config{Search: string(search)}, at)
 		case a.InTTY:
 			return exit.Usage(errors.New("serve talks to a program on stdin and stdout, and stdin is a terminal"),
 				"`wharf serve --print-config=CLIENT` prints what an editor starts it with; over HTTP: `wharf serve --http 7777`")
 		}
-		return a.serveStarter(cmd.Context(), s.wanted(), gateway.Config{Search: gateway.Search(search)})
+		return a.serveStarter(cmd.Context(), s.wanted(), gateway.Config{Search: string(search)})
 	}
 	cmd.Flags().Var(givenText{&at.http}, "http", "listen at `ADDRESS` of this machine")
 	cmd.Flags().Var(givenText{&at.socket}, "unix", "listen at a unix socket, at `PATH` if one follows, else in a folder of your own")
@@ -111,9 +111,9 @@ by themselves.
 }
 
 // searchMode is the value of --search.
-type searchMode gateway.Search
+type searchMode string
 
-var searchModes = []string{string(gateway.SearchAuto), string(gateway.SearchOn), string(gateway.SearchOff)}
+var searchModes = []string{"auto", "on", "off"}
 
 func (m *searchMode) Type() string   { return "MODE" }
 func (m *searchMode) String() string { return string(*m) }

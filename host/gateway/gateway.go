@@ -34,8 +34,8 @@ type Config struct {
 	Info mcp.Implementation
 
 	// Search says whether clients of all servers as one search for tools in place of a full
-	// list: "on" always, "auto" if the list would be long, "off" or "" never.
-	Search Search
+	// list: "on" always, "auto" if the list has more than about 10,000 tokens, "off" or "" never.
+	Search string
 
 	// ListWait is how long a client of all servers as one waits, from its first request for
 	// a list, for servers whose list was not fetched yet, and how long a stream of such a client
@@ -99,6 +99,9 @@ var ErrClosed = errors.New("the gateway is closed")
 func New(h *host.Host, c Config) (*Gateway, error) {
 	if c.Bare && len(c.Servers) != 1 {
 		return nil, fmt.Errorf("gateway: Config.Servers has %d entries, and a bare client reaches one", len(c.Servers))
+	}
+	if !slices.Contains([]string{"", searchOff, searchAuto, searchOn}, c.Search) {
+		return nil, fmt.Errorf("gateway: Config.Search is %q; expected on, auto or off", c.Search)
 	}
 	for i, s := range c.Servers {
 		if s.Name == "" || slices.ContainsFunc(c.Servers[:i], func(other host.Server) bool { return other.Name == s.Name }) {

@@ -230,7 +230,7 @@ func TestGatewayEnds(t *testing.T) {
 		t.Error("the stream is open")
 	}
 	two := []host.Server{{Name: "a"}, {Name: "b"}}
-	for _, c := range []gateway.Config{{Bare: true}, {Bare: true, Servers: two}, {Servers: []host.Server{{}}}, {Servers: append(two, two[0])}} {
+	for _, c := range []gateway.Config{{Bare: true}, {Bare: true, Servers: two}, {Servers: []host.Server{{}}}, {Search: "always"}, {Servers: append(two, two[0])}} {
 		if _, err := gateway.New(s.host, c); err == nil {
 			t.Errorf("%+v: a gateway", c)
 		}

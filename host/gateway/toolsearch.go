@@ -20,14 +20,11 @@ const (
 	toolCall     = "call_tool"
 )
 
-// Search says when the aggregate lists three tools for searching in place of all tools.
-type Search string
-
-// The values of [Config].Search.
+// Values of [Config].Search: when the aggregate lists three tools in place of all.
 const (
-	SearchOff  Search = "off"  // never, as with ""
-	SearchAuto Search = "auto" // when the list has more than about 10,000 tokens
-	SearchOn   Search = "on"   // always
+	searchOn   = "on"
+	searchAuto = "auto" // when the list has more than searchBytes
+	searchOff  = "off"
 )
 
 const (
@@ -46,13 +43,13 @@ var searchTools = mergedList{{items: []json.RawMessage{
 
 // searches reports whether the aggregate lists searchTools in place of these tools.
 func (g *Gateway) searches(tools mergedList) bool {
-	return g.config.Search == SearchOn || g.config.Search == SearchAuto && tools.size() > searchBytes
+	return g.config.Search == searchOn || g.config.Search == searchAuto && tools.size() > searchBytes
 }
 
 // callOfTools handles a call of one of the three tools. It returns the result or, for call_tool, the
 // call of the tool that the arguments name. Any other request it returns unchanged as call.
 func (a *aggregate) callOfTools(ctx context.Context, r *request) (result json.RawMessage, call *request, err error) {
-	if s := a.gateway.config.Search; s != SearchAuto && s != SearchOn || r.method != mcp.MethodCallTool {
+	if s := a.gateway.config.Search; s != searchAuto && s != searchOn || r.method != mcp.MethodCallTool {
 		return nil, r, nil
 	}
 	given := member(r.params, "arguments")

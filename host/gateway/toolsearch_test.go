@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-func searching(s gateway.Search) func(*host.Config, *gateway.Config) {
+func searching(s string) func(*host.Config, *gateway.Config) {
 	return func(_ *host.Config, gc *gateway.Config) { gc.Search = s }
 }
 
@@ -21,7 +21,7 @@ func TestSearchForTools(t *testing.T) {
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			p := newPair(t, era, era, searching(gateway.SearchOn))
+			p := newPair(t, era, era, searching("on"))
 			files := p.play(p.servers, "files", era, `{"name":"read","description":"Reads a file","inputSchema":{"type":"object"},"x":1.50},{"name":"delete","description":"Deletes a file","inputSchema":{"type":"object"}}`, ``)
 			p.play(p.notes, "notes", era, `{"name":"add","description":"Adds a note","inputSchema":{"type":"object"}}`, ``)
 			c := p.speaker(era)
@@ -72,7 +72,7 @@ func (f *fake) awaitListed(n int) {
 // Few tools are listed as they are, and many are searched for.
 func TestSearchWhereThereAreManyTools(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, modern, modern, searching(gateway.SearchAuto))
+	p := newPair(t, modern, modern, searching("auto"))
 	var many []string
 	for i := range 300 {
 		many = append(many, fmt.Sprintf(`{"name":"tool%d","description":%q,"inputSchema":{"type":"object"}}`, i, strings.Repeat("x", 200)))
@@ -99,7 +99,7 @@ func TestCallThroughSearch(t *testing.T) {
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			p := newPair(t, legacy, legacy, searching(gateway.SearchOn))
+			p := newPair(t, legacy, legacy, searching("on"))
 			c := p.speaker(era)
 			call := `{"name":"call_tool","arguments":{"name":"files__ask","arguments":{"a":1}}`
 			c.ask("tools/call", call+`}`)
