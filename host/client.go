@@ -48,6 +48,10 @@ type Client struct {
 
 	// Extensions are declared by their names, each with its settings, a JSON object.
 	Extensions map[string]json.RawMessage
+
+	// Private keeps what servers list to this client apart from what they list to others: the
+	// lists in [Config.CatalogueDir] are not used, and nothing is saved there.
+	Private bool
 }
 
 // name sets the client's name to that of Wharf if it has none.

@@ -85,8 +85,8 @@ var kinds = map[string]catalogue.Kind{
 	mcp.MethodListResources: catalogue.Resources, mcp.MethodListTemplates: catalogue.Templates,
 }
 
-// loadSaved gives the session the lists that the catalogue has for its entry. It does so once for
-// each entry.
+// loadSaved gives the session what the catalogue has for its entry, but no lists if its client is
+// private. It does so once for each entry.
 func (s *Session) loadSaved() {
 	h := s.host
 	if h.store == nil {
@@ -112,7 +112,9 @@ func (s *Session) loadSaved() {
 		lists[method] = session.WrittenList{Items: l.Items, Listed: l.Listed, Until: l.Until}
 	}
 	s.savedLists.info, s.savedLists.divided = known.Info, known.Divided
-	s.inner.LoadLists(lists)
+	if !s.private {
+		s.inner.LoadLists(lists)
+	}
 }
 
 // showSaved reports the tools of an earlier run in the status. A OneShot host does not read the
@@ -159,9 +161,10 @@ type saveQueue struct {
 	running bool
 }
 
-// queueSave saves the lists of a session for later runs. It returns at once.
+// queueSave saves the lists of a session for later runs, unless its client is private. It returns at
+// once.
 func (h *Host) queueSave(s *Session) {
-	if h.store == nil {
+	if h.store == nil || s.private {
 		return
 	}
 	q := &h.saves

@@ -32,6 +32,7 @@ type Session struct {
 	refused    atomic.Pointer[string]        // the method that needs a sign-in; nil for none
 	connected  atomic.Bool                   // there was a connection
 	usage      usage                         // decides when the server rests
+	private    bool                          // see Client.Private
 }
 
 // Connect adds a server, starts or reaches it, finds out which era of the protocol it speaks,
@@ -69,7 +70,7 @@ func (h *Host) AddClient(s Server, c Client) (*Session, error) {
 
 func (h *Host) add(entry Server, client Client) (*Session, error) {
 	client.name()
-	s := &Session{host: h}
+	s := &Session{host: h, private: client.Private}
 	s.usage.watch(s)
 	s.entry.Store(&entry)
 	var err error

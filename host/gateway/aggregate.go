@@ -20,6 +20,7 @@ import (
 type aggregate struct {
 	origin
 	gateway   *Gateway
+	servers   *serverCache // what is known of the servers to this client
 	era       mcp.Era
 	channel   clientChannel // for what belongs to no request
 	ctx       context.Context
@@ -43,8 +44,11 @@ type aggregate struct {
 
 func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, channel clientChannel, o origin) *aggregate {
 	a := &aggregate{
-		gateway: g, era: era, channel: channel, origin: o, inputDone: make(chan struct{}),
+		gateway: g, servers: g.servers, era: era, channel: channel, origin: o, inputDone: make(chan struct{}),
 		backends: make(map[string]*backend), turns: make(map[string]*turns), fetches: make(map[listKey]*listFetch), lastListed: make(map[listKey]json.RawMessage), listedKinds: make(map[catalogue.Kind]bool),
+	}
+	if !isOwner(o.principal) {
+		a.servers = newServerCache(g, true)
 	}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	if era == mcp.Legacy {
@@ -219,7 +223,7 @@ func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind
 			a.fetchList(s.Name, l, r.params)
 			a.awaitList(ctx, s.Name, l)
 		}
-		if own, ok := a.gateway.renamedList(s.Name, l).own[name]; ok {
+		if own, ok := a.servers.renamedList(s.Name, l).own[name]; ok {
 			return s.Name, own, nil
 		}
 		if a.lacksList(s.Name, l) {
@@ -243,10 +247,10 @@ func (a *aggregate) ownURI(uri string) (server, own string, err error) {
 			return server, own, nil
 		}
 	}
-	if server, ok := a.gateway.owners().serverOf(uri); ok {
+	if server, ok := a.servers.owners().serverOf(uri); ok {
 		return server, uri, nil
 	}
-	if server := a.gateway.onlyServer("resources"); server != "" {
+	if server := a.servers.onlyServer("resources"); server != "" {
 		return server, uri, nil
 	}
 	code := mcp.CodeResourceNotFound

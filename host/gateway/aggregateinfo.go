@@ -46,7 +46,7 @@ func (a *aggregate) discover() json.RawMessage {
 func (a *aggregate) capabilities() json.RawMessage {
 	offers := func(path ...string) bool {
 		for _, s := range a.gateway.config.Servers {
-			info := a.gateway.snapshot(s.Name).Info
+			info := a.servers.snapshot(s.Name).Info
 			if info.Era == "" && path[0] != "tasks" && path[0] != "extensions" || member(info.Capabilities, path...) != nil {
 				return true
 			}
@@ -76,7 +76,7 @@ func (a *aggregate) capabilities() json.RawMessage {
 func (a *aggregate) instructions() json.RawMessage {
 	var all strings.Builder
 	for _, s := range a.gateway.config.Servers {
-		own := strings.TrimSpace(a.gateway.snapshot(s.Name).Info.Instructions)
+		own := strings.TrimSpace(a.servers.snapshot(s.Name).Info.Instructions)
 		if own == "" {
 			continue
 		}
@@ -97,9 +97,9 @@ func (a *aggregate) instructions() json.RawMessage {
 
 // onlyServer returns the name of the only server that offers a capability, or may offer it. It
 // returns "" if there is no such server, or more than one.
-func (g *Gateway) onlyServer(capability string) (only string) {
-	for _, s := range g.config.Servers {
-		info := g.snapshot(s.Name).Info
+func (c *serverCache) onlyServer(capability string) (only string) {
+	for _, s := range c.gateway.config.Servers {
+		info := c.snapshot(s.Name).Info
 		if info.Era != "" && member(info.Capabilities, capability) == nil {
 			continue
 		}

@@ -90,7 +90,7 @@ func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenCha
 			}
 		}
 		for _, uri := range f.URIs {
-			honoured.URIs = append(honoured.URIs, a.gateway.owners().aggregateURI(c.server, uri))
+			honoured.URIs = append(honoured.URIs, a.servers.owners().aggregateURI(c.server, uri))
 		}
 		for _, id := range f.Tasks {
 			honoured.Tasks = append(honoured.Tasks, taskID(c.server, id))

@@ -89,7 +89,7 @@ func (b *backend) begin(ctx context.Context) {
 		return
 	}
 	b.tellLevel() // the level may have changed meanwhile
-	a.gateway.mergeSnapshot(b.server.Name, b.upstream.session().Snapshot())
+	a.servers.mergeSnapshot(b.server.Name, b.upstream.session().Snapshot())
 	a.refreshLists(b)
 }
 

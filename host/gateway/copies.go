@@ -83,7 +83,7 @@ func (all *copies) tryJoin(u *upstream) (*tenant, error) {
 	for _, c := range all.of(u.server.Name) {
 		c.checkTasks()
 	}
-	dividedBefore := sharesUntilDivided(&u.server) && all.gateway.snapshot(u.server.Name).Divided != ""
+	dividedBefore := sharesUntilDivided(&u.server) && all.gateway.servers.snapshot(u.server.Name).Divided != ""
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.last++

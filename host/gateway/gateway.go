@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -57,10 +56,10 @@ type Config struct {
 	//
 	// A server sees all principals as one account, that of its entry. So principals share
 	// what it keeps for an account: its resources, and its tasks, for each that knows the id
-	// of one. They also share what the gateway knows of a server from any session or run:
-	// what it says of itself and, for clients that reach all servers as one, its lists. If
-	// the server lists different things for different clients, such a client gets the
-	// newest list of any client. A client that reaches a server bare gets its own list.
+	// of one. They also share what it has said of itself in the handshake of any session or
+	// run, but no lists: each client of a principal with a name gets what servers list to it.
+	// The clients of the user that reach all servers as one share the newest list of any of
+	// them; one that reaches a server bare gets its own list.
 	Principal func(*http.Request) (string, error)
 
 	// Hosts are further host names, without ports, by which clients may reach
@@ -76,7 +75,7 @@ type Gateway struct {
 	config  Config
 	info    json.RawMessage // Config.Info
 	sealer  *stateSealer
-	servers serverCache
+	servers *serverCache // for the clients of the user who runs the program
 	copies  copies
 
 	lastCall atomic.Uint64 // numbers the calls that can be parked, of all clients: a requestState names one
@@ -120,7 +119,7 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	g := &Gateway{host: h, config: c, info: info, sealer: seal, parkTime: parkTime}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.copies.gateway, g.copies.idle = g, copyIdle
-	g.servers.snapshots, g.servers.renamedLists = make(map[string]*catalogue.Snapshot), make(map[listKey]*renamedList)
+	g.servers = newServerCache(g, false)
 	return g, nil
 }
 

@@ -73,7 +73,7 @@ func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage)
 			if err = b.upstream.call(a.ctx, l.ask); errors.Is(err, host.ErrUnsupported) {
 				err = nil
 			}
-			a.gateway.mergeSnapshot(server, b.upstream.session().Snapshot())
+			a.servers.mergeSnapshot(server, b.upstream.session().Snapshot())
 		}
 		a.mu.Lock()
 		again := func() { a.fetchList(server, l, params) }
@@ -113,14 +113,14 @@ func (a *aggregate) awaitList(ctx context.Context, server string, l *listing) {
 // client was told before.
 func (a *aggregate) announceIfChanged(key listKey, l *listing) {
 	a.mu.Lock()
-	items := a.gateway.snapshot(key.server).Lists[l.kind].Items
+	items := a.servers.snapshot(key.server).Lists[l.kind].Items
 	changed := a.listedKinds[l.kind] && !bytes.Equal(a.lastListed[key], items)
 	if changed {
 		a.lastListed[key] = items
 	}
 	searched := l.kind == catalogue.Tools && a.searches
 	a.mu.Unlock()
-	if changed && !(searched && a.gateway.searches(a.gateway.merged(l))) { // else the same three tools are listed
+	if changed && !(searched && a.gateway.searches(a.servers.merged(l))) { // else the same three tools are listed
 		a.notifyListChanged(l)
 	}
 }
@@ -133,7 +133,7 @@ func (a *aggregate) refreshLists(b *backend) {
 	a.mu.Unlock()
 	for i := range listings {
 		l := &listings[i]
-		if _, known := a.gateway.snapshot(b.server.Name).Lists[l.kind]; known && listed[l.kind] {
+		if _, known := a.servers.snapshot(b.server.Name).Lists[l.kind]; known && listed[l.kind] {
 			a.fetchList(b.server.Name, l, b.params)
 		}
 	}

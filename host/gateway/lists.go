@@ -68,37 +68,47 @@ type listKey struct {
 	kind   catalogue.Kind
 }
 
-// serverCache has what a gateway knows of its servers, whether they are started or not.
+// serverCache has what is known of the servers of a gateway, whether they are started or not. The
+// gateway has one for the clients of the user who runs the program. A client of another principal that
+// reaches all servers as one has one of its own: what a server lists to it is shown to no other client,
+// and the other way round.
 type serverCache struct {
+	gateway *Gateway
+	private bool // of a client of another principal
+
 	mu           sync.Mutex
 	snapshots    map[string]*catalogue.Snapshot // by server; never changed, only replaced
 	renamedLists map[listKey]*renamedList
-	owners       *owners // nil after a change, until it is made again
+	lastOwners   *owners // nil after a change, until it is made again
+}
+
+func newServerCache(g *Gateway, private bool) *serverCache {
+	return &serverCache{gateway: g, private: private, snapshots: make(map[string]*catalogue.Snapshot), renamedLists: make(map[listKey]*renamedList)}
 }
 
 // snapshot returns what is known of a server, from sessions of this run or from an earlier run. It
 // returns an empty snapshot if nothing is known. The first call reads the disk.
-func (g *Gateway) snapshot(server string) *catalogue.Snapshot {
-	g.servers.mu.Lock()
-	known := g.servers.snapshots[server]
-	g.servers.mu.Unlock()
+func (c *serverCache) snapshot(server string) *catalogue.Snapshot {
+	c.mu.Lock()
+	known := c.snapshots[server]
+	c.mu.Unlock()
 	if known != nil {
 		return known
 	}
-	found := g.readSnapshot(server)
-	g.servers.mu.Lock()
-	defer g.servers.mu.Unlock()
-	if known := g.servers.snapshots[server]; known != nil { // of a caller that was faster
+	found := c.readSnapshot(server)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.snapshots[server]; known != nil { // of a caller that was faster
 		return known
 	}
-	g.servers.snapshots[server] = found
+	c.snapshots[server] = found
 	return found
 }
 
 // readSnapshot returns what an earlier run has saved of a server.
-func (g *Gateway) readSnapshot(server string) *catalogue.Snapshot {
-	entry, _ := g.server(server)
-	if session, err := g.host.AddClient(entry, host.Client{}); err == nil { // only to read the snapshot: the server is not started
+func (c *serverCache) readSnapshot(server string) *catalogue.Snapshot {
+	entry, _ := c.gateway.server(server)
+	if session, err := c.gateway.host.AddClient(entry, host.Client{Private: c.private}); err == nil { // only to read the snapshot: the server is not started
 		defer session.Close()
 		if s := session.Snapshot(); s != nil {
 			return s
@@ -108,14 +118,14 @@ func (g *Gateway) readSnapshot(server string) *catalogue.Snapshot {
 }
 
 // mergeSnapshot adds to the cache the parts of s that are newer. s may be nil.
-func (g *Gateway) mergeSnapshot(server string, s *catalogue.Snapshot) {
+func (c *serverCache) mergeSnapshot(server string, s *catalogue.Snapshot) {
 	if s == nil {
 		return
 	}
-	g.snapshot(server) // is there from now on
-	g.servers.mu.Lock()
-	defer g.servers.mu.Unlock()
-	old := g.servers.snapshots[server]
+	c.snapshot(server) // is there from now on
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.snapshots[server]
 	merged := &catalogue.Snapshot{Name: s.Name, Info: old.Info, Lists: make(map[catalogue.Kind]catalogue.List), Divided: cmp.Or(s.Divided, old.Divided)}
 	if s.Info.Era != "" {
 		merged.Info = s.Info
@@ -126,22 +136,22 @@ func (g *Gateway) mergeSnapshot(server string, s *catalogue.Snapshot) {
 			merged.Lists[kind] = list
 		}
 	}
-	g.servers.snapshots[server], g.servers.owners = merged, nil
+	c.snapshots[server], c.lastOwners = merged, nil
 }
 
 // owners returns which servers list which resources. It uses the lists that are known.
-func (g *Gateway) owners() *owners {
-	for _, s := range g.config.Servers {
-		g.snapshot(s.Name) // is there from now on
+func (c *serverCache) owners() *owners {
+	for _, s := range c.gateway.config.Servers {
+		c.snapshot(s.Name) // is there from now on
 	}
-	g.servers.mu.Lock()
-	defer g.servers.mu.Unlock()
-	if g.servers.owners != nil {
-		return g.servers.owners
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lastOwners != nil {
+		return c.lastOwners
 	}
 	o := &owners{}
-	for _, s := range g.config.Servers {
-		lists := g.servers.snapshots[s.Name].Lists
+	for _, s := range c.gateway.config.Servers {
+		lists := c.snapshots[s.Name].Lists
 		for kind, name := range uriMembers {
 			for _, item := range elements(lists[kind].Items) {
 				if uri := text(item, name); uri != "" {
@@ -150,7 +160,7 @@ func (g *Gateway) owners() *owners {
 			}
 		}
 	}
-	g.servers.owners = o
+	c.lastOwners = o
 	return o
 }
 
@@ -205,12 +215,12 @@ type renamedList struct {
 
 // renamedList returns a list with the names of the aggregate. It is empty before the list was fetched.
 // Resources keep the server's own URIs.
-func (g *Gateway) renamedList(server string, l *listing) *renamedList {
-	g.snapshot(server) // is there from now on
-	g.servers.mu.Lock()
-	defer g.servers.mu.Unlock()
-	key, source := listKey{server, l.kind}, g.servers.snapshots[server].Lists[l.kind].Items
-	if r := g.servers.renamedLists[key]; r != nil && bytes.Equal(r.source, source) {
+func (c *serverCache) renamedList(server string, l *listing) *renamedList {
+	c.snapshot(server) // is there from now on
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key, source := listKey{server, l.kind}, c.snapshots[server].Lists[l.kind].Items
+	if r := c.renamedLists[key]; r != nil && bytes.Equal(r.source, source) {
 		return r
 	}
 	r := &renamedList{server: server, source: source, mark: sha256.Sum256(source), own: make(map[string]string)}
@@ -231,7 +241,7 @@ func (g *Gateway) renamedList(server string, l *listing) *renamedList {
 		about := edit(member(item, "_meta"), change{"wharf/server", quote(server)}, change{"wharf/" + l.noun, quote(own)})
 		r.add(edit(item, change{"name", quote(name)}, change{"_meta", about}))
 	}
-	g.servers.renamedLists[key] = r
+	c.renamedLists[key] = r
 	return r
 }
 
@@ -241,17 +251,17 @@ func (r *renamedList) add(item json.RawMessage) {
 }
 
 // merged returns a list of all servers, in their order, as far as it is known.
-func (g *Gateway) merged(l *listing) mergedList {
-	all := make(mergedList, len(g.config.Servers))
-	for i, s := range g.config.Servers {
-		all[i] = g.renamedList(s.Name, l)
+func (c *serverCache) merged(l *listing) mergedList {
+	all := make(mergedList, len(c.gateway.config.Servers))
+	for i, s := range c.gateway.config.Servers {
+		all[i] = c.renamedList(s.Name, l)
 	}
 	return all
 }
 
 // lacksList reports whether a list of a server was not fetched yet, and the server may offer it.
 func (a *aggregate) lacksList(server string, l *listing) bool {
-	s := a.gateway.snapshot(server)
+	s := a.servers.snapshot(server)
 	_, listed := s.Lists[l.kind]
 	return !listed && (s.Info.Era == "" || member(s.Info.Capabilities, l.capability) != nil)
 }
@@ -275,7 +285,7 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 		a.searches = searches
 		a.mu.Unlock()
 	}
-	items, next, err := lists.page(a.gateway.owners(), l.kind, text(r.params, "cursor"))
+	items, next, err := lists.page(a.servers.owners(), l.kind, text(r.params, "cursor"))
 	if err != nil {
 		return nil, err
 	}
@@ -317,10 +327,10 @@ func (a *aggregate) lastLists(l *listing) (all mergedList, fresh time.Duration) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.listedKinds[l.kind] = true
-	all = a.gateway.merged(l)
+	all = a.servers.merged(l)
 	for _, r := range all {
 		a.lastListed[listKey{r.server, l.kind}] = r.source
-		if list, listed := a.gateway.snapshot(r.server).Lists[l.kind]; listed || a.lacksList(r.server, l) {
+		if list, listed := a.servers.snapshot(r.server).Lists[l.kind]; listed || a.lacksList(r.server, l) {
 			fresh = max(0, min(fresh, list.Until.Sub(now)))
 		}
 	}

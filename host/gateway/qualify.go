@@ -20,7 +20,7 @@ func (b *backend) renameResult(method string, result json.RawMessage) json.RawMe
 	if namesTask(result) {
 		result = b.withTaskIDs(result)
 	}
-	o := b.aggregate.gateway.owners()
+	o := b.aggregate.servers.owners()
 	if !o.anyShared() {
 		return result
 	}
@@ -74,7 +74,7 @@ func (b *backend) withTaskIDs(object json.RawMessage) json.RawMessage {
 // renameParams returns the params of a server's notification with the names of the aggregate.
 func (b *backend) renameParams(method string, params json.RawMessage) json.RawMessage {
 	if method == mcp.NotificationResourceUpdated {
-		params = b.aggregate.gateway.owners().qualifyMember(b.server.Name, params, "uri")
+		params = b.aggregate.servers.owners().qualifyMember(b.server.Name, params, "uri")
 	}
 	if namesTask(params) {
 		params = b.withTaskIDs(params)

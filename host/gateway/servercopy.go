@@ -62,7 +62,8 @@ func newServerCopy(all *copies, u *upstream, key copyKey, shared bool) (*serverC
 		Other: func(ctx context.Context, _, method string, params json.RawMessage) (json.RawMessage, error) {
 			return c.onRequest(ctx, method, params)
 		},
-		Event: c.onNotification,
+		Event:   c.onNotification,
+		Private: !isOwner(u.principal),
 	}
 	delete(offer.Capabilities, "extensions")
 	var err error
