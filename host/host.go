@@ -100,8 +100,8 @@ type Config struct {
 	Timeout time.Duration
 
 	// StartTimeout bounds the start of a server, from its turn to be dialled until it is ready
-	// for calls. 0 is 60 s, or no limit if Timeout has none; below zero is no limit. The entry
-	// of a server may set its own, as for Timeout.
+	// for calls, without the time in which plugins are loaded. 0 is 60 s, or no limit if Timeout has
+	// none; below zero is no limit. The entry of a server may set its own, as for Timeout.
 	StartTimeout time.Duration
 
 	// Ping is how long a connected server may be silent before the host asks it for a sign of
