@@ -185,7 +185,8 @@ func (h *Host) queueSave(s *Session) {
 	go func() {
 		defer over()
 		for s := q.next(); s != nil; s = q.next() {
-			if err := s.save(); err != nil {
+			entry, snapshot := s.snapshot() // a list that the session does not know stays as it was saved
+			if err := h.store.Save(catalogue.KeyOf(*entry), snapshot); err != nil {
 				q.unkept.Do(func() { h.warn(s.Name(), "what it lists is not kept: "+err.Error()) })
 			}
 		}
@@ -203,12 +204,6 @@ func (q *saveQueue) next() *Session {
 	}
 	q.running = false
 	return nil
-}
-
-// save writes what the session knows. It leaves the lists that it does not know as they were saved.
-func (s *Session) save() error {
-	entry, snapshot := s.snapshot()
-	return s.host.store.Save(catalogue.KeyOf(*entry), snapshot)
 }
 
 // saveInfo saves what the server said in the handshake, unless it was saved before. A OneShot host

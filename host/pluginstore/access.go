@@ -1,6 +1,7 @@
 package pluginstore
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -105,15 +106,7 @@ func askedFor(p Installed, access string) error {
 	}
 	return &hosterr.Error{
 		Kind: hosterr.ErrConfig,
-		Err:  fmt.Errorf("plugin %s asks for %s, and not for %s", p.Name, listed(p.Asked), access),
+		Err:  fmt.Errorf("plugin %s asks for %s, and not for %s", p.Name, cmp.Or(strings.Join(p.Asked, ", "), "nothing"), access),
 		Hint: "`wharf plugin inspect " + p.Name + "` shows all that it wants",
 	}
-}
-
-// listed returns words as a list for people.
-func listed(words []string) string {
-	if len(words) == 0 {
-		return "nothing"
-	}
-	return strings.Join(words, ", ")
 }

@@ -123,9 +123,9 @@ func (s *Store) add(ctx context.Context, e Installed, binary []byte) error {
 // still load it.
 func (s *Store) replace(ctx context.Context, seen, e Installed, binary []byte) error {
 	return s.change(ctx, func(entries []Installed) ([]Installed, error) {
-		i, err := same(entries, seen)
-		if err != nil {
-			return nil, err
+		i := index(entries, seen.Name)
+		if i < 0 || entries[i].SHA256 != seen.SHA256 || entries[i].Key != seen.Key || !slices.Equal(entries[i].Granted, seen.Granted) {
+			return nil, errChanged
 		}
 		e.Name, e.Former = seen.Name, seen.SHA256
 		entries[i] = e.now()
@@ -174,14 +174,6 @@ func (s *Store) verify(e Installed) error {
 	}
 	_, err = checkSignature(e.Key, e.Signature, binary)
 	return err
-}
-
-func same(entries []Installed, seen Installed) (int, error) {
-	i := index(entries, seen.Name)
-	if i < 0 || entries[i].SHA256 != seen.SHA256 || entries[i].Key != seen.Key || !slices.Equal(entries[i].Granted, seen.Granted) {
-		return i, errChanged
-	}
-	return i, nil
 }
 
 func (e Installed) now() Installed {

@@ -36,9 +36,7 @@ type compiler interface {
 // module before.
 func newChecker(ctx context.Context, compiler compiler, module []byte, o Options) checker {
 	o.Name = cmp.Or(o.Name, "plugin")
-	if o.Profile == nil {
-		o.Profile = &Profile{}
-	}
+	o.Profile = cmp.Or(o.Profile, &Profile{})
 	return checker{ctx: ctx, options: o, binary: module, compiler: compiler, report: newReport(module)}
 }
 

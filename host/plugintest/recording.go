@@ -2,7 +2,6 @@ package plugintest
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"hash"
 	"slices"
@@ -39,10 +38,6 @@ const (
 	keptBytes   = 2 << 10 // of a payload; a longer one is left out
 	keptCosts   = 50_000
 )
-
-func newRecording() *recording {
-	return &recording{sum: sha256.New(), results: map[uint32]string{}, used: func() int64 { return 0 }}
-}
 
 // line is the tracer of the instance.
 func (r *recording) line(line, payload []byte) {

@@ -2,7 +2,6 @@ package plugintest
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -236,8 +235,3 @@ func (c *cutter) pieces(p []byte) (list [][]byte) {
 
 // epoch is the time at which the clocks of guests begin.
 var epoch = time.Unix(1_750_000_000, 0)
-
-// randomness is the same in every run.
-func randomness() *rand.ChaCha8 {
-	return rand.NewChaCha8([32]byte([]byte("a wharf is where ships are tested")))
-}

@@ -174,7 +174,7 @@ func (p *Package) image() string {
 	if err == nil && base.Host != "" && base.Host != "docker.io" && !strings.HasPrefix(id, base.Host+"/") {
 		id = base.Host + "/" + id
 	}
-	if isTag(p.Version) && !strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@") {
+	if tags.MatchString(p.Version) && p.Version != "latest" && !strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@") {
 		id += ":" + p.Version
 	}
 	return id
@@ -223,7 +223,7 @@ func (o *Option) arguments(list []Argument, own bool) (words []word, err error) 
 
 func (o *Option) fixed(texts ...string) (words []word) {
 	for _, text := range texts {
-		words = append(words, literal(text))
+		words = append(words, word{texts: []template{{{text: text}}}})
 	}
 	return words
 }

@@ -127,8 +127,6 @@ func IsName(text string) bool { return len(text) <= 200 && names.MatchString(tex
 // tags matches the tag of an image.
 var tags = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`)
 
-func isTag(text string) bool { return tags.MatchString(text) && text != "latest" }
-
 // listing reads one version of a server.
 func (a *answer) listing() (*Listing, error) {
 	official := a.Meta.Official

@@ -137,9 +137,6 @@ func (list *inputs) argument(a Argument, number int, joined bool) (w word, err e
 	return w, nil
 }
 
-// literal is an argument without inputs.
-func literal(text string) word { return word{texts: []template{{{text: text}}}} }
-
 // text returns the text of a word that is one argument without inputs, or "".
 func (w word) text() (text string) {
 	if len(w.texts) != 1 {

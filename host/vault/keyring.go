@@ -56,13 +56,6 @@ type keyringClient struct {
 	busy    ctxmutex.Mutex // held during a call
 }
 
-func newKeyringClient(k Keyring) *keyringClient {
-	if k == nil {
-		k = platform{}
-	}
-	return &keyringClient{keyring: k, busy: ctxmutex.New()}
-}
-
 func (r *keyringClient) get(ctx context.Context, user string) (secret.Secret, error) {
 	return r.ask(ctx, func() (string, error) { return r.keyring.Get(service, user) })
 }

@@ -35,10 +35,6 @@ type locks struct {
 	files map[string]*fileLock
 }
 
-func newLocks(f *securedir.Folder) *locks {
-	return &locks{folder: f, procs: make(map[string]*procLock), files: make(map[string]*fileLock)}
-}
-
 // take locks a name in this process, and then the file for other processes. It returns the function
 // that unlocks both.
 func (l *locks) take(ctx context.Context, name, file string) (func(), error) {

@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"cmp"
 	"context"
 	"crypto/cipher"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
@@ -81,7 +83,11 @@ type Vault struct {
 // they need to.
 func Open(cfg Config) *Vault {
 	f := securedir.In(cfg.Dir)
-	return &Vault{folder: f, locks: newLocks(f), ring: newKeyringClient(cfg.Keyring), tell: cfg.Warn}
+	return &Vault{
+		folder: f, tell: cfg.Warn,
+		locks: &locks{folder: f, procs: make(map[string]*procLock), files: make(map[string]*fileLock)},
+		ring:  &keyringClient{keyring: cmp.Or[Keyring](cfg.Keyring, platform{}), busy: ctxmutex.New()},
+	}
 }
 
 // Load returns the record of a key, and whether there is one. It waits for no lock. The record

@@ -25,14 +25,6 @@ type document struct {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-func read(text []byte) (*document, error) {
-	d := &document{newline: "\n"}
-	if end := bytes.IndexByte(text, '\n'); end > 0 && text[end-1] == '\r' {
-		d.newline = "\r\n"
-	}
-	return d, d.become(text)
-}
-
 // become replaces the text of the document and parses it.
 func (d *document) become(text []byte) (err error) {
 	d.text, d.values = text, nil
@@ -47,8 +39,11 @@ func (d *document) become(text []byte) (err error) {
 // that path has value, or is missing if value is nil.
 func edit(file []byte, path []string, value any, change func(*document) error) ([]byte, error) {
 	body, marked := bytes.CutPrefix(file, byteOrderMark)
-	d, err := read(bytes.Clone(body))
-	if err != nil {
+	d := &document{newline: "\n"}
+	if end := bytes.IndexByte(body, '\n'); end > 0 && body[end-1] == '\r' {
+		d.newline = "\r\n"
+	}
+	if err := d.become(bytes.Clone(body)); err != nil {
 		return nil, &Error{path, "the file is not TOML: " + err.Error()}
 	}
 	if len(path) == 0 || !utf8.ValidString(strings.Join(path, "")) {
@@ -61,7 +56,7 @@ func edit(file []byte, path []string, value any, change func(*document) error) (
 	_, _ = toml.Decode(string(body), &expected) // as it was decoded above
 	put(expected, path, value)
 	var refused *Error
-	err = change(d)
+	err := change(d)
 	if errors.As(err, &refused) {
 		return nil, refused
 	}
