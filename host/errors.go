@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -181,12 +182,10 @@ func basic(r *httpclient.Refusal) bool {
 	if errors.As(r.Err, &failed) && failed.Class != step.FailLogin {
 		return false // the provider's error says more
 	}
-	for _, c := range r.Challenges {
-		if scheme, _, _ := strings.Cut(c, " "); !strings.EqualFold(scheme, "Basic") {
-			return false
-		}
-	}
-	return len(r.Challenges) > 0
+	return len(r.Challenges) > 0 && !slices.ContainsFunc(r.Challenges, func(c string) bool {
+		scheme, _, _ := strings.Cut(c, " ")
+		return !strings.EqualFold(scheme, "Basic")
+	})
 }
 
 // unmet returns the hint and the kind of a refusal to which no provider had an answer. A 403

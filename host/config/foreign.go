@@ -195,12 +195,9 @@ func isMisshapen(doc *document) bool {
 	if doc.root["servers"] != nil || doc.root["plugins"] != nil || filepath.Base(doc.path) == "wharf.toml" {
 		return false
 	}
-	for i := range clients {
-		if slices.ContainsFunc(clients[i].rootPaths(), func(root []string) bool { return doc.at(root) != nil }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(clients, func(c client) bool {
+		return slices.ContainsFunc(c.rootPaths(), func(root []string) bool { return doc.at(root) != nil })
+	})
 }
 
 // sectionsOf finds the tables of servers in a file. First come those that its path announces,

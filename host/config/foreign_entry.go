@@ -171,9 +171,7 @@ func (e *entry) normalize(c *client) {
 	e.values = maps.Clone(e.values)
 	if inner, ok := e.values["config"].(map[string]any); ok && c.id == "goose" {
 		delete(e.values, "config")
-		for key, v := range inner {
-			e.values[key] = v
-		}
+		maps.Copy(e.values, inner)
 	}
 	if inner, ok := e.values["command"].(map[string]any); ok && c.id == "zed" { // as Zed wrote it until 2025
 		delete(e.values, "command")

@@ -135,11 +135,7 @@ var memberNames = [...]string{
 }
 
 func known(contentType string) bool {
-	switch contentType {
-	case ContentText, ContentImage, ContentAudio, ContentResourceLink, ContentResource:
-		return true
-	}
-	return false
+	return slices.Contains([]string{ContentText, ContentImage, ContentAudio, ContentResourceLink, ContentResource}, contentType)
 }
 
 // fits reports whether r has a field for every member of its JSON form.

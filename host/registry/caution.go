@@ -89,10 +89,8 @@ func (o *Option) notOfCargo() string {
 // packageAt returns the index of the package among the arguments. The arguments before it belong to
 // the program that runs the package.
 func (o *Option) packageAt(args []string) int {
-	for i, arg := range args {
-		if arg == escaped(o.Runs) {
-			return i
-		}
+	if at := slices.Index(args, escaped(o.Runs)); at >= 0 {
+		return at
 	}
 	return len(args)
 }

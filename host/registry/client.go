@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -189,12 +190,7 @@ func (c *Client) Search(ctx context.Context, words []string, limit int) (*Found,
 // has reports whether each of the words occurs in the name, title or description of a server.
 func (s *Server) has(words []string) bool {
 	text := strings.ToLower(s.Name + "\n" + s.Title + "\n" + s.Description)
-	for _, w := range words {
-		if !strings.Contains(text, strings.ToLower(w)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) })
 }
 
 var errNotThere = errors.New("it is not there")

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -168,11 +169,7 @@ func (r *redactor) learn(s *step) {
 
 // private reports whether the value of a header, setting or query member is secret.
 func private(name string) bool {
-	switch strings.ToLower(name) {
-	case "mcp-session-id", "sessionid", "session_id":
-		return true
-	}
-	return secret.Key(name)
+	return slices.Contains([]string{"mcp-session-id", "sessionid", "session_id"}, strings.ToLower(name)) || secret.Key(name)
 }
 
 func starred(text string) string {

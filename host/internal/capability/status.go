@@ -63,12 +63,9 @@ var beforeConnection = []string{"dial", "proxyconnect", "socks connect"}
 // isBreak reports whether err says that a connection has ended. net/http closes its own side when
 // it learns that the server closed the other. One of its errors can be known only by the text.
 func isBreak(err error) bool {
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
-		if errors.Is(err, end) {
-			return true
-		}
-	}
-	return strings.Contains(err.Error(), "server closed idle connection")
+	ends := []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE}
+	return slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) }) ||
+		strings.Contains(err.Error(), "server closed idle connection")
 }
 
 // IsTimeout reports whether err is a timeout of the network.

@@ -3,6 +3,7 @@
 package crash
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,9 +50,7 @@ func (s *Start) Cause() Cause {
 		}
 		name := ""
 		for _, group := range m[1:] {
-			if name == "" {
-				name = cleantext.Line(group, longestName)
-			}
+			name = cmp.Or(name, cleantext.Line(group, longestName))
 		}
 		if strings.Contains(k.what, "%s") && name == "" {
 			continue

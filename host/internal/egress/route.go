@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -83,13 +84,9 @@ func (f *Fetcher) checkName(ctx context.Context, u, proxy *url.URL) error {
 	if _, err := netip.ParseAddr(host); err == nil || proxy.Scheme == "socks5h" {
 		return nil
 	}
-	names := f.resolver
-	if names == nil {
-		names = net.DefaultResolver
-	}
 	looking, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	addrs, err := names.LookupNetIP(looking, "ip", host)
+	addrs, err := cmp.Or(f.resolver, net.DefaultResolver).LookupNetIP(looking, "ip", host)
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
@@ -233,9 +230,7 @@ func (f *Fetcher) verifiedAddr(ctx context.Context) (at netip.Addr) {
 	if err != nil {
 		return at
 	}
-	if config.ServerName == "" {
-		config.ServerName = base.Hostname()
-	}
+	config.ServerName = cmp.Or(config.ServerName, base.Hostname())
 	r, err := f.routeFor(routeKey{relation: ownServer})
 	if err != nil {
 		return at

@@ -219,12 +219,9 @@ func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mc
 
 // start bounds ctx by the time in which a server must be ready.
 func (w *ConnectOptions) start(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := w.StartTimeout
+	limit := cmp.Or(w.StartTimeout, defaultStartTimeout)
 	if limit < 0 {
 		return context.WithCancel(ctx)
-	}
-	if limit == 0 {
-		limit = defaultStartTimeout
 	}
 	late := &notReadyError{limit}
 	if w.Aside == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,10 +96,8 @@ func newHandshakeParams(c *Config) (handshakeParams, error) {
 	g.client = client[1 : len(client)-1]
 	// A result may ask for what the capabilities in _meta offer (2026-07-28/basic/patterns/mrtr).
 	offered = capabilities(c)
-	extensions := map[string]any{mcp.ExtensionTasks: struct{}{}} // see task.go
-	for name, settings := range c.Extensions {
-		extensions[name] = settings
-	}
+	extensions := map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage("{}")} // see task.go
+	maps.Copy(extensions, c.Extensions)
 	offered["extensions"] = extensions
 	for _, version := range modernVersions {
 		meta, err := json.Marshal(map[string]any{

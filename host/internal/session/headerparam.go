@@ -168,13 +168,8 @@ func headerValue(text string) string {
 // plain reports whether a header can hold text as it is: visible ASCII and
 // spaces, none of them at the ends, and not what an encoded value looks like.
 func plain(text string) bool {
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
-			return false
-		}
-	}
 	encoded := strings.HasPrefix(text, base64Open) && strings.HasSuffix(text, base64Close)
-	return !encoded && strings.Trim(text, " ") == text
+	return !encoded && strings.Trim(text, " ") == text && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // readHeaderParams finds the parameters of a tool that its schema maps to headers. An error means

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -83,11 +84,7 @@ func statusOf(err error) int {
 
 // ownCode reports whether err has a code that is new in the modern era.
 func ownCode(err error) bool {
-	switch codeOf(err) {
-	case mcp.CodeHeaderMismatch, mcp.CodeMissingClientCapability, mcp.CodeUnsupportedVersion:
-		return true
-	}
-	return false
+	return slices.Contains([]int{mcp.CodeHeaderMismatch, mcp.CodeMissingClientCapability, mcp.CodeUnsupportedVersion}, codeOf(err))
 }
 
 // codeOf returns the code of the error that a server answered, or 0.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -221,11 +222,8 @@ func (t *tracker) finish(left bool) {
 func (t *tracker) run(ctx context.Context, peer *rpc.Peer, call rpc.Call, longest time.Duration) ([]byte, error) {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	rest := call.Timeout
+	rest := cmp.Or(call.Timeout, rpc.DefaultTimeout)
 	call.Timeout = -1
-	if rest == 0 {
-		rest = rpc.DefaultTimeout
-	}
 	if rest > 0 {
 		defer t.begin(rest, func() { cancel(fmt.Errorf("%w after %v without progress", rpc.ErrTimeout, rest)) })()
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,9 +114,7 @@ type Session struct {
 
 // New returns a session without a connection. The first call makes one.
 func New(cfg Config) (*Session, error) {
-	if cfg.MaxTimeout == 0 {
-		cfg.MaxTimeout = defaultMaxTimeout
-	}
+	cfg.MaxTimeout = cmp.Or(cfg.MaxTimeout, defaultMaxTimeout)
 	if cfg.Warn == nil {
 		cfg.Warn = func(string) {}
 	}

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -120,9 +121,7 @@ func (e *Engine) forget(p *program) {
 // up and _initialize, if exported, is run under InitBudget. ctx bounds the
 // waiting, not the instance.
 func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, error) {
-	if c.MemoryPages == 0 {
-		c.MemoryPages = defaultMemoryPages
-	}
+	c.MemoryPages = cmp.Or(c.MemoryPages, defaultMemoryPages)
 	if m.minPages > c.MemoryPages {
 		return nil, fmt.Errorf("%s: starts with %d pages of memory, %d are allowed", m.name, m.minPages, c.MemoryPages)
 	}

@@ -172,10 +172,5 @@ func IsToken(s string) bool {
 // IsHeaderValue reports whether s can be the value of a header. It accepts spaces at the ends,
 // although they are lost on the way: that is up to the user.
 func IsHeaderValue(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

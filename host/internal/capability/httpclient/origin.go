@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -189,10 +190,6 @@ func ParseProxy(setting string) (ProxyFunc, error) {
 
 // signs reports whether credentials see a request.
 func (o *Origin) signs(method string, u *url.URL) bool {
-	prefix := o.SignedPath
-	if prefix == "" {
-		prefix = o.base.EscapedPath()
-	}
-	return o.Credentials != nil && isUnder(u.EscapedPath(), prefix) &&
+	return o.Credentials != nil && isUnder(u.EscapedPath(), cmp.Or(o.SignedPath, o.base.EscapedPath())) &&
 		(o.SignedMethods == nil || slices.Contains(o.SignedMethods, method))
 }
