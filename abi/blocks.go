@@ -124,8 +124,8 @@ func (c CancelBy) String() string { return nameOf(cancelNames[:], uint32(c), "ca
 // Probe says how the session finds out the era of a server behind a transport.
 type Probe uint32
 
-// The probes. With ProbeNone the session asks as on stdio, but does not expect the server to be
-// a process.
+// The probes. With ProbeNone the session finds out the era as it does with ProbeStdio, but does
+// not expect the server to be a process.
 const (
 	ProbeNone Probe = iota
 	ProbeStdio
@@ -229,9 +229,9 @@ func DecodeOpenRequest(b []byte) (OpenRequest, error) {
 	return r, err
 }
 
-// Decode is [DecodeOpenRequest] into r. It keeps strings of r that come again, and uses the
-// array of Headers again. So r decodes one block after another and allocates only for new text.
-// After an error r is only fit to be decoded into.
+// Decode is [DecodeOpenRequest] into r. It reuses the array of Headers, and each string of r that
+// the block has in the same place. So one r can decode block after block, and only new text
+// allocates. After an error, r is only fit to be decoded into.
 func (r *OpenRequest) Decode(b []byte) error {
 	d := newDecoder("open request", b)
 	for d.more() {

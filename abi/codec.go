@@ -110,7 +110,7 @@ type decoder struct {
 	err   error
 }
 
-// The tags where there is no field: before the first one, and behind the last.
+// The tags that stand for no field: before the first field, and behind the last one.
 const (
 	start = -2
 	none  = -1
@@ -237,7 +237,7 @@ func (d *decoder) pairs(tag uint16, list *[]Pair) {
 
 // pair reads a u32 with the length of the key, the key, and the value. Both
 // are checked by themselves: a character must not straddle their border. The
-// pair is appended to list, where an old one may stand in its place.
+// pair is appended to list. It reuses the strings of an old pair in its place.
 func (d *decoder) pair(list *[]Pair) {
 	v := d.value
 	if len(v) < 4 {
@@ -258,7 +258,7 @@ func (d *decoder) pair(list *[]Pair) {
 	}
 }
 
-// extended makes list one element longer. It returns the element, with what its place in the array held.
+// extended makes list one element longer and returns the element. It still holds what its array held there.
 func extended(list *[]Pair) *Pair {
 	n := len(*list)
 	if n < cap(*list) {

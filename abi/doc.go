@@ -27,11 +27,11 @@
 //	_initialize   () -> ()               called once before the first event; may be absent
 //
 // A guest imports from the module wharf1 what it needs of the host calls below,
-// and from wasi_snapshot_preview1 what its language's runtime needs; the host
-// answers the second in its own way: no files, no arguments, no network. For a
-// guest of any language, random_get is where randomness is to be had, and
-// clock_time_get the time; a recording and the kit give their own. Any other
-// import, and any other signature, is refused at load. Every parameter and
+// and from wasi_snapshot_preview1 what its language's runtime needs. The host
+// answers the second in its own way: no files, no arguments, no network. A guest
+// of any language gets randomness from random_get and the time from
+// clock_time_get; a recording and the kit give values of their own. A module with
+// any other import or signature is refused at load. Every parameter and
 // result of the ABI is an i32, read as unsigned unless it is called a status, a
 // verdict or a result.
 //
@@ -58,17 +58,17 @@
 //	13 CLOSE                                                the connection is wanted no more
 //
 // DESCRIBE is the first event of every instance, and often the only one. A
-// connection begins with OPEN; RESUME follows it at once where there is
-// something saved. CLOSE is not the last event: a guest may still send what
-// ends its session, and says report(ENDED) when it needs nothing more; the
-// host waits two seconds for that.
+// connection begins with OPEN; RESUME follows it at once if something is saved.
+// CLOSE is not the last event: a guest may still send what ends its session,
+// and says report(ENDED) when it needs nothing more. The host waits two seconds
+// for that.
 //
-// LAST stands in place of an END of its own: whichever comes, it comes once,
-// and nothing but EXIT comes for the handle after it. EXIT is its own event,
-// because a grandchild can hold a pipe open longer than the process lives, and
-// can close it earlier. Its payload is the end of what the process wrote to its
-// stderr, which may be nothing, and is the one thing that a guest sees of that:
-// a program that carries the connection says there why it could not.
+// LAST on an event stands in place of an END event. A handle gets one of the
+// two, once, and nothing but EXIT after it. EXIT is an event of its own, because
+// the pipes of a process can outlast it, held by a grandchild, or close before
+// it ends. The payload of EXIT is the end of what the process wrote to its
+// stderr, or nothing. A guest sees no more of the stderr than that: a program
+// that carries the connection, such as ssh, says there why it failed.
 //
 // The result of an event is 0, or below zero a status: the guest cannot go on,
 // and the connection ends with that status. MESSAGE has three results:
@@ -77,40 +77,41 @@
 //	 0  LATER         report(DONE) or report(FAILED) will end its exchange
 //	<0  a status      as above
 //
-// An answer ends the exchange of its request as well, wherever it is delivered. So
-// a guest that hears by another way whether a message arrived says LATER, and
-// FAILED if it did not arrive; if it did, the answer says so, or DONE for a message
-// that has no answer.
+// An answer ends the exchange of its request as well, wherever it is delivered. A
+// guest that learns later whether a message arrived returns LATER. If the message
+// did not arrive, it reports FAILED. If it arrived, the answer ends the exchange;
+// for a message that has no answer, the guest reports DONE.
 //
 // A guest returns 0 from kinds that it does not know.
 //
 // # Sealed payloads
 //
-// Where a server entry says so, what an auth provider has given for the server
-// goes into its byte stream. It comes to the guest as the payload of OPENED, with
-// the flag SEALED, and stays sealed: a guest knows its length, decides where in
-// the stream it stands, and never sees a byte of it.
+// A server entry can have an auth provider sign in to a byte stream. The bytes that
+// the provider gives come to the guest as the payload of OPENED, with the flag
+// SEALED, and stay sealed: a guest knows how many they are, decides where in the
+// stream they stand, and never sees one of them.
 //
 //	take, deliver   DENIED, whatever the range
 //	scan            -1: nothing is found in it
 //	forward         queues it, whole or in parts, to the handle of the event; to
 //	                any other that is open: DENIED
 //
-// Every other call works as always: it does not reach a payload. This event is the
-// one chance; what has not been forwarded when the guest returns is gone, and
-// where that is all of it, the host warns its user. What is queued to a handle
-// leaves in the order of the calls, so a guest that wants it to come first queues
-// nothing and does not report UP before OPENED. A stream that is opened again
-// gets what the provider has to give then. No trace shows more than the length.
-// A guest that does not know the flag ignores it, and the payload with it.
+// Every other call works as always, because it does not read the payload. A guest
+// can forward the bytes in this event only: those that it has not forwarded when it
+// returns are gone, and if it has forwarded none, the host warns its user. What is
+// queued to a handle leaves in the order of the calls. So a guest whose stream must
+// begin with these bytes queues nothing and does not report UP before OPENED. A
+// stream that is opened again gets what the provider gives at that time. No trace
+// shows more than the length. A guest that does not know the flag ignores it, and
+// the payload with it.
 //
 // # Exchanges
 //
-// Every outgoing message has a number, its exchange, and so does whatever
-// comes back for it: the stream that was opened for it, the reply that was
-// read from that stream, the end of it all. Numbers are never used twice on a
-// connection. 0 is the shared channel: all there is on a transport where one
-// stream carries everything, and on the others what belongs to no message.
+// Every outgoing message has a number, its exchange. Whatever comes back for the
+// message has the same number: the stream that was opened for it, the reply that
+// was read from that stream, the end of both. Numbers are never used twice on a
+// connection. 0 is the shared channel. Where one stream carries everything, it is
+// the only one; on other transports it has what belongs to no message.
 //
 // # Host calls
 //
@@ -122,9 +123,10 @@
 //	            copies payload into memory: len bytes or as many as there are
 //	            from off on; n is how many.
 //	scan        (off, needles) -> index, or -1
-//	            the first of up to four bytes at or after off. The needles are
-//	            packed into one integer, the first in its lowest byte, the last
-//	            one repeated; the index counts from the start of the payload.
+//	            finds the first byte at or after off that is one of up to four
+//	            needles. They are packed into one integer, the first in its lowest
+//	            byte, the last one repeated. The index counts from the start of
+//	            the payload.
 //	deliver     (exchange, off, len, flags) -> verdict
 //	            the next bytes of an inbound message, taken from the payload.
 //	            Without END there is more to come, in this event or a later one;
@@ -137,38 +139,37 @@
 //	write       (handle, ptr, len, flags) -> status
 //	            the same, taken from memory.
 //	open        (kind, exchange, ptr, len) -> handle, or a status below zero
-//	            opens what a grant stands for. The bytes are an open request; its
-//	            kind must be the kind of the grant. It belongs to the exchange, and
-//	            is closed when that one is cancelled and the guest has seen CANCEL;
-//	            with exchange 0 it belongs to the connection. OPENED or ERROR
-//	            follows, HEAD or ERROR for HTTP. A grant may be opened more than
-//	            once, but for a process, of which one lives at a time.
+//	            opens what a grant stands for. The bytes are an open request; kind
+//	            must be the kind of the grant. The handle belongs to the exchange,
+//	            and is closed when that one is cancelled and the guest has seen
+//	            CANCEL; with exchange 0 it belongs to the connection. OPENED or
+//	            ERROR follows, HEAD or ERROR for HTTP. A grant may be opened more
+//	            than once, but only one process of a grant lives at a time.
 //	close       (handle) -> status
-//	            closes it; of what is queued, as much leaves first as the other side
-//	            takes at once. No event comes for it any more. A handle keeps its
-//	            place until then, even after END, ERROR and EXIT.
+//	            closes it. Of the bytes that are queued, those leave first that the
+//	            other side takes at once. No event comes for it any more. A handle
+//	            keeps its place until then, even after END, ERROR and EXIT.
 //	timer       (id, ms) -> status
 //	            arms, or arms anew, the timer of that id; 0 disarms it. A timer
 //	            fires once, and never for an arming that has been replaced.
 //	report      (what, exchange, code, ptr, len) -> status
-//	            tells the host what has come to pass; the bytes are a text for
-//	            people, or the manifest.
+//	            tells the host what has happened. The bytes are a text for people,
+//	            or the manifest.
 //	save        (ptr, len) -> status
 //	            keeps a small blob for the instance after this one, in place of
-//	            the one before: a session id, the id of the last event. TOO_LARGE
-//	            where it is not small.
+//	            the one before: a session id, the id of the last event. The status
+//	            of a blob over the limit below is TOO_LARGE.
 //	log         (level, ptr, len)
 //	            one line for the trace. Not for secrets, and not for every message.
 //
-// What forward and write are given is taken whole; the host holds MESSAGE
-// events back while too much is queued or nearly all handles are open, so a
-// guest need not count. A guest
-// that queues without end is trapped.
+// forward and write take all that they are given. While too much is queued, or
+// nearly all handles are open, the host holds MESSAGE events back, so a guest
+// need not count. A guest that queues without end is trapped.
 //
 // The flags of deliver, deliver_mem, forward and write are 1 END and 2 ABORT,
 // the second for deliver and deliver_mem alone. The kinds of open are 1
 // process, 2 stream, 3 http. The levels of log are 0 debug, 1 info, 2 warn, 3
-// error. What can be reported, and anything else is UNAVAILABLE:
+// error. These can be reported; the status of any other is UNAVAILABLE:
 //
 //	1 MANIFEST   bytes: the manifest; in answer to DESCRIBE
 //	2 UP         messages may be sent from now on
@@ -193,10 +194,10 @@
 //	-34 LATE        a response that no caller waits for any more
 //	-35 TOO_BIG     longer than the settings' cap; its bytes were not kept
 //
-// A message with a verdict below zero has been dropped, and the host has seen
-// to the caller that waited for it. Only the guest knows whether its stream can go on.
-// Until END the verdict is PENDING, however long the message has become: what is
-// over the cap is let go as it comes, and TOO_BIG is said at its end.
+// A message with a verdict below zero has been dropped, and the host takes care of
+// the caller that waited for it. Only the guest knows whether its stream can go on.
+// Until END the verdict is PENDING, for a message over the cap as well. Its bytes
+// over the cap are dropped as they come, and the verdict at its end is TOO_BIG.
 //
 // # Statuses
 //
@@ -210,13 +211,14 @@
 // A guest that fails chooses the status by what its user can do about it; the text
 // that it reports says the rest. For a connection that does not come up:
 //
-//	MALFORMED      the entry is wrong: a setting, an argument. It is not tried again
-//	               until the entry is another.
+//	MALFORMED      the entry is wrong: a setting, an argument. The host does not try
+//	               again until the entry has changed.
 //	UNAUTHORIZED   one side does not accept who the other is: a sign-in refused, a
-//	               host key that is not the known one. It waits for a person, and is
-//	               not tried again by itself; a call that comes a good while later
-//	               may find out whether they have been there.
-//	any other      the server cannot be reached now. It is tried again, later and later.
+//	               host key that is not the known one. A person has to act, and the
+//	               host does not try again by itself; a call that comes a good while
+//	               later may try whether the person has done so.
+//	any other      the server cannot be reached now. The host tries again, after
+//	               longer and longer waits.
 //
 // For one exchange only REFUSED matters: the other side said no before it did
 // anything with the message, so the message may be sent again. With any other the
@@ -238,9 +240,9 @@
 //	        │ tag u16 │ length u32 │ value │      the length counts the value alone
 //	        └─────────┴────────────┴───────┘
 //
-// A value is one of four: a text in UTF-8; an integer, a u32; a pair, a u32 with
-// the length of the key, the key, and the rest is the value of the pair; a
-// grant, a u32 with the kind of open, and the rest is its name.
+// A value is one of four. A text is UTF-8. An integer is a u32. A pair is a u32 with
+// the length of its key, the key, and the value of the pair, which is the rest. A
+// grant is a u32 with the kind of open, and its name, which is the rest.
 //
 //	facts          settings           manifest            open request   head
 //	1 kind     u32 1 server      text 1 name         text 1 grant   text 1 header pair…
@@ -332,9 +334,9 @@
 //
 // A guest that goes past the budget of an event is trapped. One that goes past
 // that of its connection is ended: it may use 40 million units at once, and regains
-// as many each second. So that a busy server is not a greedy guest, events earn
-// units for the connection: 200,000 each, and of what their payload adds, as much
-// as was used. Who caused an event decides whether it earns:
+// as many each second. The server may be busy and the guest thrifty, so events earn
+// units for the connection: 200,000 each, and of the units that their payload adds,
+// as many as the event used. Who caused an event decides whether it earns:
 //
 //   - DATA and HEAD do: their bytes came from outside.
 //   - A MESSAGE that a caller of the host begins does, and so does CANCEL.
@@ -347,15 +349,15 @@
 //     open, end or fail, opens that are refused.
 //
 // The rule is the same in both directions. A guest that carries the requests of
-// others to a server behind the host has them in DATA, and the replies that it gets
-// for them are messages that were asked for.
+// others to a server behind the host gets them in DATA, and the replies to them are
+// messages that were asked for.
 //
 // # Versions
 //
 // This is version 1, and it stays as it is. A later host may know more events,
-// flags, tags, statuses, reports and host calls, and never others in place of
-// these: what a guest has to do with what it does not know is said above, so a
-// guest of today runs on it as it is. A guest that imports a host call which its
-// host does not have is refused, by the name of that call. What a guest could not
-// live with would be a version 2, beside this one.
+// flags, tags, statuses, reports and host calls, and never replaces one of these.
+// The text above says what a guest does with those that it does not know, so a
+// guest of today runs on a later host unchanged. A guest that imports a host call
+// which its host does not have is refused, by the name of that call. A change with
+// which guests of today could not run would be a version 2, beside this one.
 package abi

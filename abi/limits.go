@@ -7,7 +7,7 @@ const (
 	MaxHandles = 128
 	// MaxTimers bounds the timers that one connection may have armed.
 	MaxTimers = 32
-	// MinTimer is the shortest timer in milliseconds; a shorter one waits as long.
+	// MinTimer is the shortest timer in milliseconds. A timer that is set to less waits this long.
 	MinTimer = 10
 	// ChunkSize is the most bytes that one DATA event, or the body in one HEAD
 	// event, carries.

@@ -8,9 +8,9 @@ import "github.com/wharf-mcp/wharf/abi"
 // sandbox the imports of [abi.Module] take its place. A plugin behaves the same with
 // both.
 //
-// args are the integers of the call in the order of the ABI, without its
-// pointer and length, which data stands for: take fills data, every other call
-// reads it. data belongs to the guest again when Call returns.
+// args are the integers of the call in the order of the ABI. data stands for its
+// pointer and length: take fills data, every other call reads it. data belongs
+// to the guest again when Call returns.
 type Host interface {
 	Call(op abi.Call, args [4]uint32, data []byte) int32
 }

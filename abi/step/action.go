@@ -202,8 +202,8 @@ type Credentials struct {
 	ExpiresAt int64             `json:"expires_at,omitempty"` // Unix time in milliseconds; absent if it is not known
 }
 
-// Material signs in to a server over another transport than HTTP. It reaches the server if the
-// server entry allows that.
+// Material is what signs in to a server that is not reached over HTTP: the variables of a process,
+// or bytes for a stream. It reaches the server only if the server entry allows that.
 type Material struct {
 	Env  map[string]string `json:"env,omitempty"`  // of a process
 	Blob []byte            `json:"blob,omitempty"` // of a stream; a transport can pass it on and not read it

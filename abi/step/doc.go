@@ -1,6 +1,6 @@
 // Package step is the contract between Wharf and an auth provider: what a
-// provider must export, and the JSON that goes in and out. It is data only; the
-// package has no behaviour but what keeps the data in bounds.
+// provider must export, and the JSON that goes in and out. It is data only: its functions
+// do no more than keep the data in bounds.
 //
 // # The provider
 //
@@ -39,7 +39,7 @@
 //
 //	action        awaits                 what the host does
 //	load          loaded                 reads a record of the vault; with lock, first takes the record's lock
-//	store         stored                 writes a record, to the disk and not only towards it, and unlocks it
+//	store         stored                 writes a record, waits until the disk has it, and unlocks it
 //	forget        stored                 removes a record, if it is still the one that was loaded, and unlocks it;
 //	                                     if the flow has not loaded it, removes it in any case
 //	http          http_response          one exchange, under the provider's grant

@@ -94,8 +94,8 @@ func (t *transport) body(c *call, p sdk.Payload, last bool) {
 	}
 }
 
-// message takes a body that is one message. A body beyond the cap has lost its
-// answer already, so the rest of it is not waited for.
+// message takes a body that is one message. The host drops a message beyond the
+// cap, so message ends the call there and does not wait for the rest.
 func (t *transport) message(c *call, p sdk.Payload, last bool) {
 	if c.size += p.Len(); !last && c.size <= t.cap {
 		if c.refusal.Add(p); p.Len() > 0 {

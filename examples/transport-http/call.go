@@ -6,8 +6,8 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sse"
 )
 
-// call is one message on its way, whatever its kind, and the response to it. Its
-// buffers are used again for the next call; the rest is its course.
+// call is one message on its way, whatever its kind, and the response to it. The
+// next call reuses the buffers, events and refusal. course begins anew.
 type call struct {
 	course
 	events  sse.Reader

@@ -98,7 +98,7 @@ func (t *transport) parted(c *call) {
 }
 
 // resumable reports whether the rest of a stream can be asked for (2025-11-25,
-// basic/transports, resumability): a call of the modern era is lost with it.
+// basic/transports, resumability). In the modern era it cannot: the call is lost.
 func (t *transport) resumable(c *call) bool {
 	return len(c.events.ID()) > 0 && c.member && t.session.lives(c.epoch) && c.tries < maxTries
 }
@@ -143,8 +143,8 @@ func (t *transport) resume(c *call) {
 	h.Write(nil, abi.End)
 }
 
-// continued handles the response to the GET of a resumption. It asks a server in
-// trouble again.
+// continued handles the response to the GET of a resumption. After a status of 500
+// or above it tries again.
 func (t *transport) continued(c *call, status int, media string) {
 	switch {
 	case status == 200 && media == mediaEvents:

@@ -193,8 +193,8 @@ func (r *reader) header(p sdk.Payload) {
 
 var noResponders = []byte("NATS/1.0 503")
 
-// deliver passes a part of the message to the host. The last message for a request is the
-// answer, or stands in its place; before it there may be notifications.
+// deliver passes a part of the message to the host. Notifications may come before the answer to
+// a request. The answer ends the request, and so does a message that is no valid one.
 func (r *reader) deliver(p sdk.Payload) {
 	b := &r.body
 	switch {

@@ -81,9 +81,9 @@ func lineWith(said, text string) string {
 	return strings.TrimRight(line, "\r")
 }
 
-// between returns a function that finds the name between two texts of a line. If there is no
-// name, or one that is not fit for a command that a person is shown, it returns another word
-// in its place.
+// between returns a function that finds the name between two texts of a line. The name stands
+// in a command that a person is shown. If there is none, or it has characters that are not fit
+// for a command, the function returns HOST.
 func between(before, after string) func(string) string {
 	return func(line string) string {
 		_, rest, _ := strings.Cut(line, before)

@@ -3,8 +3,8 @@
 // copies it.
 //
 // wharf.ts is the contract of package abi for transports, with the code that encodes a block.
-// auth.ts connects an auth provider to the host, with as much JSON as the contract of package
-// step takes.
+// auth.ts connects an auth provider to the host, and reads and writes the JSON of the contract
+// of package step.
 package assemblyscript
 
 import _ "embed"

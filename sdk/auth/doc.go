@@ -20,26 +20,29 @@
 //	func main() {}
 //
 // It reads like a program that calls and waits. In truth a provider performs no
-// I/O and no call blocks (see package step, the contract): each of the methods of
-// [Flow] that has an answer ends the step, and the next step runs SignIn anew from
-// its first line, with the answers it had so far, until it comes to the line that
-// waits. So SignIn must do the same each time that it gets the same answers. Time
-// and randomness come from the flow, and are the same again. What a provider keeps
-// in variables of its own is not, and is lost when the host takes another
-// instance. An instance serves one server entry, and a record one origin: a
-// provider that several servers use cannot hand anything from one to another ("One
-// server" in package step). What is long to read and short to remember goes
-// through [Once].
+// I/O and no call blocks (see package step, the contract). A method of [Flow] that
+// has an answer ends the step. When the answer is there, the next step runs SignIn
+// again from its first line: calls whose answers are known return them at once, and
+// the flow goes on at the call that waited. So SignIn must do the same each time
+// that it gets the same answers. Time and randomness come from the flow, and are
+// the same in each run. The variables of a provider are not: they are lost when the
+// host takes another instance. [Once] keeps a short result in place of the long
+// answers that led to it.
 //
-// What a provider calls is in the Wants of its manifest, and a user grants it: an
-// origin that is known beforehand is named in Origins; where it is a setting, or is
-// learned of on the way, Discover lets the host reach every public https origin, and
-// lets the user grant any other by its name (`wharf plugin grant corp
-// https://sso.corp.example`). What is neither cannot be granted.
+// An instance serves one server entry, and a record one origin. So a provider that
+// several servers use cannot hand anything from one to another ("One server" in
+// package step).
 //
-// Built like a transport, with GOOS=wasip1 GOARCH=wasm go build
-// -buildmode=c-shared; [Step] runs the same provider natively, and package
-// authtest a whole flow of it, for tests.
+// A provider names in the Wants of its manifest what it uses, and the user grants
+// it. Origins names the origins that are known beforehand. Discover is for origins
+// that are a setting, or that the provider learns of on the way: with it, the
+// provider may call every public https origin, and the user can grant any other by
+// its name (`wharf plugin grant corp https://sso.corp.example`). An origin that
+// neither covers cannot be granted.
+//
+// A provider is built like a transport, with GOOS=wasip1 GOARCH=wasm go build
+// -buildmode=c-shared. In tests, [Step] runs it natively, and package authtest runs
+// a whole flow of it.
 package auth
 
 import "github.com/wharf-mcp/wharf/abi/step"

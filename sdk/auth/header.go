@@ -8,9 +8,9 @@ import (
 )
 
 // CheckHeader returns why credentials cannot set a header, or nil. The host refuses such a header
-// in any case; here a provider can do so in words that its user understands. The error quotes
-// neither the value, which is a secret, nor the name, but at most an entry of its own list: a
-// caller that gets both from elsewhere may have mixed them up.
+// in any case; here a provider can do so in words that its user understands. The error quotes at
+// most an entry of the host's list. The value is a secret, and so may the name be: a caller that
+// gets both from elsewhere may have mixed them up.
 func CheckHeader(name, value string) error {
 	if name == "" || strings.Trim(name, tokenBytes) != "" {
 		return errors.New("the name of a header has letters, digits and hyphens")

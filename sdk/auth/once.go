@@ -8,8 +8,8 @@ import (
 )
 
 // eventSettled begins the kind of an event that stands in a flow's history for the answers that a
-// call of [Once] has turned into a result. The number of calls around that call ends the kind,
-// since a call and the first one within it begin at the same place. No host sends such an event.
+// call of [Once] has turned into a result. The depth of that call among nested ones ends the kind:
+// a call and the first one within it begin at the same place. No host sends such an event.
 const eventSettled = "settled-"
 
 // Once runs do and remembers its result in place of the answers that led to it. Later steps

@@ -1,11 +1,11 @@
 // Package c holds what a plugin in C includes, as text: a file to copy and nothing
 // to link. `wharf plugin new NAME --lang c` copies it.
 //
-// wharf.h is the contract of package abi for transports, and as much code as
-// encoding a block takes. extism.h is the door to the host for auth providers, and
-// json.h as much JSON as the contract of package step takes. hidden.h and
-// credential.h, which templates do not need, tell which characters of foreign text a report
-// leaves out, and what a credential may set.
+// wharf.h is the contract of package abi for transports, with the code that encodes a
+// block. extism.h connects an auth provider to the host, and json.h reads and writes the
+// JSON of the contract of package step. Templates do not need the other two: hidden.h has
+// the characters of foreign text that a report leaves out, and credential.h says which
+// headers a credential may set.
 package c
 
 import _ "embed"

@@ -23,13 +23,13 @@ type Framer interface {
 	Data(p sdk.Payload)
 
 	// End says that the stream ended by itself: the last message is complete if it ends as a
-	// message does. Else the server was lost in the middle of it, and the rest is of no use,
-	// as after an error, when End is not called.
+	// message does. Otherwise the server was lost in the middle of it, and the rest is of no
+	// use. After an error, End is not called.
 	End(c *sdk.Conn)
 }
 
-// Named returns the framer that a setting names, [Lines] for no name at all;
-// it returns nil for a name that no framer has.
+// Named returns the framer that a setting names: [Lines] for the empty name,
+// and nil for a name that no framer has.
 func Named(name string) Framer {
 	switch name {
 	case "", "ndjson":

@@ -25,10 +25,10 @@ var lengthStart = abi.PackNeedles("Cc")
 // says. Names are compared without case, other fields are ignored, and a lone
 // newline ends a line too. The zero value is ready.
 //
-// A server that miscounts, or leaves out the blank line, loses what it sent
-// wrong and at most the message after it: the framer says so in the log and
+// If a server miscounts or leaves out the blank line, the framer logs that and
 // looks for the next Content-Length, in the middle of a line too, since a body
-// has no line end of its own.
+// has no line end of its own. The wrong message is lost, and at most the one
+// after it.
 type Lengths struct {
 	left   int       // bytes of the current body that are still to come
 	final  final     // of the message

@@ -14,8 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// blocks are the blocks that a trace writes as their value: how the JSON of one
-// becomes bytes, and bytes become a value and their size.
+// blocks are the blocks that a trace shows by their value: encode makes the bytes of a
+// value in JSON, and decode makes a value of bytes.
 var blocks = map[string]struct {
 	encode func(value []byte) ([]byte, error)
 	decode func(block []byte) (any, error)
@@ -65,8 +65,8 @@ func parseBytes(text string) ([]byte, error) {
 	return data, nil
 }
 
-// appendBytes appends the lines for data, a block first where one is named and
-// data begins with one.
+// appendBytes appends the lines for data. If block is the name of a block and data begins
+// with such a block, the first line is the value of that block.
 func appendBytes(dst []byte, block string, data []byte) []byte {
 	if b, ok := blocks[block]; ok {
 		if size, whole := abi.BlockSize(data); whole {

@@ -154,7 +154,7 @@ func (h *Host) Data(handle, flags uint32, chunk []byte) int32 {
 // Entries returns the trace of the last event.
 func (h *Host) Entries() []Entry { return h.entries }
 
-// trap is what a call panics with that ends a guest in a sandbox.
+// trap is the value with which a host call panics if it would end a guest in a sandbox.
 type trap string
 
 // Call is the guest's side, [sdk.Host].

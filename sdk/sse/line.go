@@ -79,9 +79,9 @@ func (r *Reader) skipMark(w []byte) (n int) {
 	return n
 }
 
-// atData reports whether b continues with the value of a data line, and returns where the value
-// begins. If the line was cut, atData may not know yet. Then n is how many bytes of b it has
-// collected, to decide with the bytes that follow.
+// atData reports whether b begins or continues with the value of a data line, and returns where the
+// value begins. If the line was cut, there may be too few bytes to tell. Then atData keeps those of
+// b, and n is their number: the next call decides.
 func (r *Reader) atData(b []byte) (n int, value bool) {
 	if len(r.line) == 0 {
 		if len(b) <= len(dataField) || b[0] != dataField[0] || string(b[:len(dataField)]) != dataField {
@@ -259,8 +259,8 @@ func (r *Reader) data(p sdk.Payload) (rest sdk.Payload, ok bool) {
 	return p.From(i + end), true
 }
 
-// ends returns how many bytes of b are line ends, of which it counts two at most. b begins with
-// one. blank is true for two, which make a blank line.
+// ends returns how many bytes the line ends at the beginning of b have. There is at least one, and
+// ends counts at most two. blank is true for two, because they make a blank line.
 func ends(b []byte) (n int, blank bool) {
 	if n = oneEnd(b); n == len(b) || b[n] != '\r' && b[n] != '\n' {
 		return n, false
@@ -275,8 +275,8 @@ func oneEnd(b []byte) int {
 	return 1
 }
 
-// put delivers a part of the event's data; only the first n bytes of p are data,
-// the others a line end.
+// put delivers a part of the event's data. The first n bytes of p are data, and the
+// rest is a line end.
 func (r *Reader) put(p sdk.Payload, n int) {
 	r.copy(p.Slice(0, n))
 	if r.event.size += n; r.event.size > 0 {
@@ -304,8 +304,8 @@ func (r *Reader) finish(p sdk.Payload) {
 	e.over, e.open = true, false
 }
 
-// keeps reports whether data are copied. The data of a message are not, as far as the event is
-// known to be one.
+// keeps reports whether data are copied. They are not if the event has already been named
+// message.
 func (r *Reader) keeps() bool { return r.Keep > 0 && string(r.event.name) != "message" }
 
 // copy keeps a copy of data if the caller wants one.

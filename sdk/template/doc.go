@@ -1,6 +1,6 @@
-// Package template holds the plugins that `wharf plugin new` begins with, one for
-// each kind and language. Each is a whole plugin that does something, called pigeon:
-// it builds and passes the kit where it lies, in the folder KIND/LANG. What is
-// written for a user is the same with another name, beside a copy of the contract in
-// its language, which is the file that package c, rust or assemblyscript holds.
+// Package template holds the plugins that `wharf plugin new` begins with, one for each
+// kind and language, in the folder KIND/LANG. Each is a whole plugin, called pigeon, that
+// builds and passes the conformance kit where it lies. A user gets a copy under another
+// name. Beside it lies the contract in the plugin's language: the file that package c,
+// rust or assemblyscript holds.
 package template

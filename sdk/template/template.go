@@ -39,8 +39,8 @@ func Languages() []string { return []string{Go, C, Rust, AssemblyScript} }
 //go:embed transport auth
 var plugins embed.FS
 
-// contracts are the files beside a template that say the contract in its language,
-// by kind and language. A plugin in Go imports it.
+// contracts are the files beside a template that hold the contract in its language,
+// by kind and language. A plugin in Go imports the contract.
 var contracts = map[string]map[string]string{
 	"transport/go":             {},
 	"auth/go":                  {},
@@ -173,8 +173,8 @@ func (p Plugin) Build() string {
 	return "./build"
 }
 
-// goVersion is the version of the language in Wharf's own go.mod, which no module
-// that requires it can be below.
+// goVersion is the version of the language in Wharf's own go.mod. A module that
+// requires Wharf cannot have an older one.
 const goVersion = "1.26.0"
 
 // modulePath is that of Wharf.

@@ -34,18 +34,18 @@ type settings struct {
 type provider struct{}
 
 // SignIn is one flow, from the question to its end. It reads like a program that calls
-// and waits, and does not wait: each call of f that has an answer (Load, Prompt, Store,
-// Forget, HTTP, …) ends a step, and when the answer is there SignIn runs again from its
-// first line, with the answers it had so far. So it must do the same each time that it
-// gets the same answers, and keeps nothing in variables outside.
+// and waits, and does not wait. Each call of f that has an answer (Load, Prompt, Store,
+// Forget, HTTP, …) ends a step. When the answer is there, SignIn runs again from its
+// first line, and calls whose answers are known return at once. So it must do the same
+// each time that it gets the same answers, and keeps nothing in variables outside.
 //
 //	start initial             → load → done: the server may not want a key
 //	start initial, one saved  → load → credentials or material, done
 //	start challenged or login → prompt → credentials or material, store → done
 //	start logout              → load, locked → forget → done
 //
-// A server that is a stream or a process cannot say that it wants a key: there, a flow
-// that ends without one has Wharf say that a sign-in is missing, and `wharf login` asks.
+// A server that is a stream or a process cannot say that it wants a key. If a flow for it
+// ends without one, Wharf says that a sign-in is missing, and `wharf login` asks.
 func (provider) SignIn(f *auth.Flow) error {
 	start := f.Start()
 	s := settings{Header: "X-Api-Key"}
@@ -73,8 +73,8 @@ func (provider) SignIn(f *auth.Flow) error {
 	return ask(f, s.Header, saved)
 }
 
-// record names the record of a server. Other providers have their own. A server that
-// has no url has no resource: there, the name of its entry tells it from others.
+// record names the record of a server. Other providers have their own. A server without
+// a url has no resource, so the name of its entry tells its record from others.
 func record(server auth.Server) auth.RecordKey {
 	if server.Resource == "" {
 		return auth.RecordKey{Name: "key", Client: server.Name}
@@ -82,8 +82,8 @@ func record(server auth.Server) auth.RecordKey {
 	return auth.RecordKey{Name: "key", Resource: server.Resource}
 }
 
-// forget removes the key that is saved. It forgets the record that was loaded; the lock keeps
-// other processes from saving another one in between. A key that cannot be read is forgotten
+// forget removes the key that is saved. Forget removes the record that was loaded, and the lock
+// keeps other processes from saving another one in between. A key that cannot be read is removed
 // too.
 func forget(f *auth.Flow, saved auth.RecordKey) error {
 	var key string
@@ -91,9 +91,9 @@ func forget(f *auth.Flow, saved auth.RecordKey) error {
 	return f.Forget(saved)
 }
 
-// ask asks the person for the key, and saves it. If the vault does not work, the person is
-// asked again the next time; the sign-in of now succeeds. That is why errors of the vault are
-// ignored, here and in forget.
+// ask asks the person for the key, and saves it. If the vault does not work, this sign-in
+// succeeds all the same, and the person is asked again the next time. That is why errors of
+// the vault are ignored, here and in forget.
 func ask(f *auth.Flow, header string, saved auth.RecordKey) error {
 	server := f.Start().Server.Name
 	if !f.Start().Interactive {
@@ -113,9 +113,9 @@ func ask(f *auth.Flow, header string, saved auth.RecordKey) error {
 	return nil
 }
 
-// give says what the server gets from now on: its requests carry the key in a header,
-// or, where its entry says that it is a stream or a process, the key goes to that as it
-// is. Wharf puts it there: the transport does not see it, and the provider sees no
+// give says what the server gets from now on. Requests carry the key in a header. A
+// server whose entry says that it is a stream or a process gets the key as it is. Wharf
+// puts the key there: the transport does not see the key, and the provider sees no
 // request.
 func give(f *auth.Flow, header, key string) error {
 	if to := f.Start().Server; to.Blob || len(to.Variables) > 0 {

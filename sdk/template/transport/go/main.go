@@ -49,10 +49,10 @@ func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 	return sdk.HandedOver, nil
 }
 
-// Handle takes everything else that happens. Messages come only after Up, so
-// where the server entry has a provider sign in, what that gives (sealed: it can
-// be forwarded and not read) is the first thing in the stream. A kind of event
-// that is not named here needs nothing done.
+// Handle takes everything else that happens. If a provider signs in to the server,
+// OPENED has its bytes, sealed: they can be forwarded and not read. They go first
+// into the stream, because messages come only after Up. A kind of event that is not
+// named here needs no action.
 func (t *transport) Handle(e sdk.Event) error {
 	switch e.Kind {
 	case abi.EventOpened:
