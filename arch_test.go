@@ -70,7 +70,7 @@ var arrows = map[string][]string{
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", flock, xsys + below},
-	"host/control":                {"host", "host/config", "host/mcp", "host/signin", "host/status", "host/trust", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc"},
+	"host/control":                {"host", "host/cleantext", "host/config", "host/mcp", "host/signin", "host/status", "host/trust", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/config":                 {toml, tomlAST, yaml, "host/cleantext", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},

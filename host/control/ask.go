@@ -34,6 +34,7 @@ func (c *Control) Install(to *host.Config) {
 	}
 	to.Person = c.person(before)
 	approve, input, event := to.Approve, to.Input, to.Event
+	to.Stderr = &stderr{c, to.Stderr}
 	to.Approve = func(ctx context.Context, a trust.Approval) (trust.Decision, error) {
 		d, err := c.approve(ctx, a)
 		if errors.Is(err, errNoEditor) && approve != nil {

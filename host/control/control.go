@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -48,6 +50,7 @@ type Control struct {
 	editors []*editor // those that have said who they are; the one that asked last is last
 	entries []host.Server
 	servers map[string]*server // nil until the first initialize
+	watches map[resourceKey]*resourceWatch
 }
 
 // server is a server that editors reach.
@@ -67,7 +70,7 @@ var ErrClosed = errors.New("the control is closed")
 
 // New returns a control that serves no editor yet.
 func New(c Config) *Control {
-	control := &Control{config: c, events: newEventLog(), patience: callbackTime}
+	control := &Control{config: c, events: newEventLog(), patience: callbackTime, watches: make(map[resourceKey]*resourceWatch)}
 	control.ctx, control.cancel = context.WithCancelCause(context.Background())
 	return control
 }
@@ -152,10 +155,14 @@ func (c *Control) admit(e *editor) {
 	}
 }
 
-// forget takes an editor out that has left.
+// forget takes an editor out that has left, with its subscriptions.
 func (c *Control) forget(e *editor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	e.gone = true
+	for key := range c.watches {
+		c.unwatch(e, key)
+	}
 	c.editors = slices.DeleteFunc(c.editors, func(other *editor) bool { return other == e })
 }
 
@@ -258,4 +265,20 @@ func (c *Control) hear(e host.Event) {
 	case e.Method == mcp.NotificationMessage:
 		c.events.add(Event{Kind: Log, Server: e.Server, Log: slices.Clone(e.Params)})
 	}
+}
+
+// stderr tells editors of what servers write to their stderr. It passes everything on.
+type stderr struct {
+	control *Control
+	next    io.Writer // nil for none
+}
+
+// Write takes a line of a server, as host.Config.Stderr has it: with the name of the server before it.
+func (w *stderr) Write(line []byte) (int, error) {
+	name, text, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "] ")
+	w.control.events.add(Event{Kind: Stderr, Server: strings.TrimPrefix(name, "["), Text: cleantext.Text(text)})
+	if w.next == nil {
+		return len(line), nil
+	}
+	return w.next.Write(line)
 }

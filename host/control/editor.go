@@ -27,6 +27,9 @@ type editor struct {
 
 	asked atomic.Int32 // requests to the editor that wait for an answer
 
+	subscribed int  // resources; under the mutex of the control
+	gone       bool // it has left, and subscribes no more; under the same
+
 	telling sync.Mutex   // held while a stream begins or ends
 	events  *eventStream // nil while it is told none
 	left    bool         // it is told no more events

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,10 +26,17 @@ type eventLog struct {
 	generation string
 
 	mu    sync.Mutex
-	kept  [][]byte // the newest events, encoded
-	bytes int      // of these
-	last  uint64   // the number of the newest event
+	kept  []keptEvent // the newest events
+	bytes int         // of their texts
+	last  uint64      // the number of the newest event
 	more  ctxcond.Cond
+}
+
+// keptEvent is an event, encoded, and what tail looks for.
+type keptEvent struct {
+	text   []byte
+	server string
+	kind   EventKind
 }
 
 func newEventLog() *eventLog { return &eventLog{generation: rand.Text()} }
@@ -40,11 +48,11 @@ func (l *eventLog) add(e Event) {
 	l.last++
 	e.Number, e.At = l.last, time.Now()
 	text := encodeEvent(e)
-	l.kept = append(l.kept, text)
+	l.kept = append(l.kept, keptEvent{text, e.Server, e.Kind})
 	l.bytes += len(text)
 	for len(l.kept) > maxEvents || l.bytes > maxEventBytes && len(l.kept) > 1 {
-		l.bytes -= len(l.kept[0])
-		l.kept[0] = nil
+		l.bytes -= len(l.kept[0].text)
+		l.kept[0] = keptEvent{}
 		l.kept = l.kept[1:]
 	}
 	l.more.Broadcast()
@@ -71,7 +79,21 @@ func (l *eventLog) next(ctx context.Context, after uint64) (text []byte, number 
 	if after+1 < oldest {
 		return encodeEvent(Event{Number: oldest - 1, At: time.Now(), Kind: Gap, Missed: oldest - 1 - after}), oldest - 1, nil
 	}
-	return l.kept[after+1-oldest], after + 1, nil
+	return l.kept[after+1-oldest].text, after + 1, nil
+}
+
+// tail returns the newest n events that are wanted, the oldest first.
+func (l *eventLog) tail(n int, wanted func(server string, kind EventKind) bool) []json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := []json.RawMessage{}
+	for _, e := range slices.Backward(l.kept) {
+		if len(found) < n && wanted(e.server, e.kind) {
+			found = append(found, e.text)
+		}
+	}
+	slices.Reverse(found)
+	return found
 }
 
 // start returns the number after which an editor is told events, and a gap if the editor has seen

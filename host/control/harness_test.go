@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,11 +32,12 @@ type scene struct {
 	host    *host.Host
 	config  host.Config
 	counted chan string // what the tool count says of its end
+	watched chan string // "+" or "-", and a resource: subscriptions at the server
 }
 
 func newScene(t *testing.T, change ...func(*Control, *host.Config)) *scene {
 	t.Helper()
-	s := &scene{t: t, counted: make(chan string, 10)}
+	s := &scene{t: t, counted: make(chan string, 10), watched: make(chan string, 10)}
 	s.config = host.Config{
 		Plugins: plugins.Builtin(), CacheDir: testenv.CodeDir(), StartTimeout: -1, Ping: -1,
 		Files:     map[string]config.Plugin{"socket": {Name: "socket", File: "../../examples/transport-socket-c/socket.wasm"}},
@@ -92,6 +94,17 @@ func (s *scene) server() *sdk.Server {
 		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{"Ada"}}}, nil
 		},
+		SubscribeHandler: func(_ context.Context, r *sdk.SubscribeRequest) error {
+			if r.Params.URI == "test:///secret" {
+				return errors.New("it is not yours")
+			}
+			s.watched <- "+" + r.Params.URI
+			return nil
+		},
+		UnsubscribeHandler: func(_ context.Context, r *sdk.UnsubscribeRequest) error {
+			s.watched <- "-" + r.Params.URI
+			return nil
+		},
 	})
 	type input struct {
 		Message string `json:"message"`
@@ -132,6 +145,9 @@ func (s *scene) server() *sdk.Server {
 	sdk.AddTool(server, &sdk.Tool{Name: "grow"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		server.AddPrompt(&sdk.Prompt{Name: "new"}, greet)
 		return say("grown"), nil, nil
+	})
+	sdk.AddTool(server, &sdk.Tool{Name: "edit"}, func(ctx context.Context, r *sdk.CallToolRequest, in input) (*sdk.CallToolResult, any, error) {
+		return say("edited"), nil, server.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: in.Message})
 	})
 	server.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "who"}}}, greet)
 	read := func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {

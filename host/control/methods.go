@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -46,19 +48,29 @@ var methods = sync.OnceValue(func() map[string]method {
 		"servers/stop":    of("servers/stop", stopServer),
 		"servers/restart": of("servers/restart", restartServer),
 
-		"tools/list":          of("tools/list", listTools),
-		"tools/call":          of("tools/call", callTool),
-		"resources/list":      of("resources/list", listResources),
-		"resources/templates": of("resources/templates", listTemplates),
-		"resources/read":      of("resources/read", readResource),
-		"prompts/list":        of("prompts/list", listPrompts),
-		"prompts/get":         of("prompts/get", getPrompt),
-		"complete":            of("complete", complete),
+		"tools/list":            of("tools/list", listTools),
+		"tools/call":            of("tools/call", callTool),
+		"resources/list":        of("resources/list", listResources),
+		"resources/templates":   of("resources/templates", listTemplates),
+		"resources/read":        of("resources/read", readResource),
+		"resources/subscribe":   of("resources/subscribe", subscribe),
+		"resources/unsubscribe": of("resources/unsubscribe", unsubscribe),
+		"prompts/list":          of("prompts/list", listPrompts),
+		"prompts/get":           of("prompts/get", getPrompt),
+		"complete":              of("complete", complete),
+		"request":               of("request", request),
+
+		"tasks/start":  of("tasks/start", startTask),
+		"tasks/list":   of("tasks/list", listTasks),
+		"tasks/get":    of("tasks/get", getTask),
+		"tasks/result": of("tasks/result", taskResult),
+		"tasks/cancel": of("tasks/cancel", cancelTask),
 
 		"auth/login":   of("auth/login", login),
 		"auth/logout":  of("auth/logout", logout),
 		"status":       of("status", tellStatus),
 		"events/since": of("events/since", eventsSince),
+		"logs/tail":    of("logs/tail", tailLogs),
 	}
 })
 
@@ -226,6 +238,21 @@ func complete(ctx context.Context, e *editor, p *CompleteParams) (*CompleteResul
 	return &CompleteResult{found}, err
 }
 
+// request sends a server a request of any method. The entry of the server bounds it as it bounds calls.
+func request(ctx context.Context, e *editor, p *RequestParams) (json.RawMessage, error) {
+	s, err := e.session(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	var params any
+	if p.Params != nil {
+		params = p.Params
+	}
+	var result json.RawMessage
+	err = s.Call(ctx, p.Method, params, &result)
+	return result, err
+}
+
 func login(ctx context.Context, e *editor, p *ServerParams) (*Empty, error) {
 	s, err := e.control.server(p.Server)
 	if err != nil {
@@ -264,6 +291,22 @@ func eventsSince(_ context.Context, e *editor, p *SinceParams) (*Position, error
 	e.tellEvents(after, gap)
 	position := e.control.events.position()
 	return &position, nil
+}
+
+// tailLogs returns what a server has logged, as far as it is kept.
+func tailLogs(_ context.Context, e *editor, p *TailParams) (*LogTail, error) {
+	if p.Server != "" {
+		if _, err := e.control.server(p.Server); err != nil && errors.As(err, new(*fault)) {
+			return nil, err
+		}
+	}
+	n := p.Count
+	if n <= 0 {
+		n = maxEvents
+	}
+	return &LogTail{e.control.events.tail(n, func(server string, kind EventKind) bool {
+		return (p.Server == "" || p.Server == server) && (kind == Log || kind == Stderr || kind == Warning)
+	})}, nil
 }
 
 // stateOf describes the status of a server.

@@ -128,6 +128,32 @@ type ReadParams struct {
 	URI    string `json:"uri"`
 }
 
+// RequestParams are the params of request.
+type RequestParams struct {
+	Server string          `json:"server" jsonschema:"the name of a configured server"`
+	Method string          `json:"method" jsonschema:"a method of MCP, or of an extension"`
+	Params json.RawMessage `json:"params,omitempty" jsonschema:"an object"`
+}
+
+// StartTaskParams are the params of tasks/start.
+type StartTaskParams struct {
+	Server    string          `json:"server" jsonschema:"the name of a configured server"`
+	Name      string          `json:"name" jsonschema:"the tool"`
+	Arguments json.RawMessage `json:"arguments,omitempty" jsonschema:"an object"`
+	TTL       int             `json:"ttl,omitempty" jsonschema:"milliseconds for which a server of a legacy revision is asked to keep the task"`
+}
+
+// TaskParams name a task.
+type TaskParams struct {
+	Server string `json:"server" jsonschema:"the name of a configured server"`
+	ID     string `json:"id" jsonschema:"the server's name for the task"`
+}
+
+// TaskList is the result of tasks/list.
+type TaskList struct {
+	Tasks []mcp.Task `json:"tasks"`
+}
+
 // PromptList is the result of prompts/list.
 type PromptList struct {
 	Prompts []mcp.Prompt `json:"prompts"`
@@ -171,6 +197,17 @@ type Status struct {
 type SinceParams struct {
 	Generation string  `json:"generation,omitempty" jsonschema:"of the events that the editor has seen"`
 	Number     *uint64 `json:"number,omitempty" jsonschema:"of the last event that the editor has seen; without it only new ones are sent"`
+}
+
+// TailParams are the params of logs/tail.
+type TailParams struct {
+	Server string `json:"server,omitempty" jsonschema:"the name of a configured server; without it, all of them"`
+	Count  int    `json:"count,omitempty" jsonschema:"how many at most; without it, all that are kept"`
+}
+
+// LogTail is the result of logs/tail. What comes after it is told as events.
+type LogTail struct {
+	Events []json.RawMessage `json:"events" jsonschema:"of the kinds log, stderr and warning, as the notification event has them; the oldest first"`
 }
 
 // RootsChangedParams are the params of the notification roots/changed.

@@ -76,9 +76,10 @@ func known() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[Action]():                 texts(Accept, Decline, Cancel),
 		reflect.TypeFor[Decision]():               texts(NotNow, Once, Always, Never),
 		reflect.TypeFor[Kind]():                   {Type: "string", Description: "the kind of an error; others may be added", Examples: examples(allKinds...)},
-		reflect.TypeFor[EventKind]():              {Type: "string", Examples: examples(ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, Log, Warning, Gap)},
+		reflect.TypeFor[EventKind]():              {Type: "string", Examples: examples(allEvents...)},
 		reflect.TypeFor[mcp.Tool]():               ofMCP("a tool"),
 		reflect.TypeFor[mcp.Resource]():           ofMCP("a resource"),
+		reflect.TypeFor[mcp.Task]():               ofMCP("a task"),
 		reflect.TypeFor[mcp.ResourceTemplate]():   ofMCP("a template of resources"),
 		reflect.TypeFor[mcp.Prompt]():             ofMCP("a prompt"),
 		reflect.TypeFor[mcp.Completion]():         ofMCP("the completion"),
@@ -93,6 +94,8 @@ var allKinds = []Kind{
 	KindConfiguration, KindUnknownTransport, KindDenied, KindSignIn, KindPluginRefused, KindDisabled, KindServer, KindUnsupported,
 	KindProtocol, KindTimeout, KindUnreachable, KindInternal,
 }
+
+var allEvents = []EventKind{ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, ResourceUpdated, Log, Stderr, Warning, Gap}
 
 func examples[T ~string](values ...T) (list []any) {
 	for _, v := range values {
@@ -202,7 +205,7 @@ func TestPage(t *testing.T) {
 	for _, kind := range allKinds {
 		names = append(names, string(kind))
 	}
-	for _, kind := range []EventKind{ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, Log, Warning, Gap} {
+	for _, kind := range allEvents {
 		names = append(names, string(kind))
 	}
 	for _, name := range names {
