@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,6 +68,30 @@ func TestAggregate(t *testing.T) {
 			c.contains("resources/read", `{"uri":"wharf+notes:log:///x"}`, `"uri":"wharf+notes:log:///x","text":"notes"`)
 			c.contains("resources/read", `{"uri":"none:///"}`, `Resource not found: no server lists none:///`)
 			c.contains("completion/complete", `{"ref":{"type":"ref/resource","uri":"wharf+notes:log:///x"},"argument":{"name":"a","value":"b"}}`, `"completion":{"values":["notes log:///x"]}`)
+		})
+	}
+}
+
+// A page that shows a tool keeps its scheme and stays the page of that tool, also where two servers list the
+// same one. Links in results lead to the resource of the server that gave them.
+func TestAggregateKeepsPagesAndLinks(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		t.Run(era, func(t *testing.T) {
+			p := newPair(t, era, era)
+			const tool = `{"name":"show","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"ui://panel/main"}}}`
+			p.play(p.servers, "files", era, tool, `{"uri":"ui://panel/main","name":"p"},{"uri":"log:///x","name":"x"}`)
+			p.play(p.notes, "notes", era, tool, `{"uri":"ui://panel/main","name":"p"},{"uri":"ui://own/a","name":"a"},{"uri":"log:///x","name":"x"}`)
+			c := p.speaker(era)
+			c.contains("resources/list", `{}`, `"resources":[{"uri":"ui://`, `"uri":"wharf+files:log:///x"`, `"uri":"ui://`, `{"uri":"ui://own/a","name":"a"}`)
+			pages := regexp.MustCompile(`"uri":"(ui://[^"]+panel[^"]+)"`).FindAllStringSubmatch(c.last, -1)
+			if len(pages) != 2 || pages[0][1] == pages[1][1] {
+				t.Fatalf("listed is %s", c.last)
+			}
+			c.contains("tools/list", `{}`, `"name":"files__show"`, `"ui":{"resourceUri":"`+pages[0][1]+`"}`, `"name":"notes__show"`, `"ui":{"resourceUri":"`+pages[1][1]+`"}`)
+			c.contains("resources/read", `{"uri":"`+pages[0][1]+`"}`, `"uri":"`+pages[0][1]+`","text":"files"`)
+			c.contains("resources/read", `{"uri":"`+pages[1][1]+`"}`, `"uri":"`+pages[1][1]+`","text":"notes"`)
+			c.contains("resources/read", `{"uri":"ui://own/a"}`, `"uri":"ui://own/a","text":"notes"`)
+			c.contains("tools/call", `{"name":"notes__show"}`, `{"type":"resource_link","uri":"wharf+notes:log:///x","name":"x"}`)
 		})
 	}
 }
