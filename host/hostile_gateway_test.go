@@ -21,10 +21,11 @@ type gatewayClient struct {
 	t     *testing.T
 	conn  net.Conn
 	lines chan string
+	meta  string // in each request of a modern client
 	last  int
 }
 
-func newGatewayClient(t *testing.T, g *gateway.Gateway) *gatewayClient {
+func newGatewayClient(t *testing.T, g *gateway.Gateway, era string) *gatewayClient {
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- g.ServeConn(context.Background(), theirs) }()
@@ -47,6 +48,10 @@ func newGatewayClient(t *testing.T, g *gateway.Gateway) *gatewayClient {
 		}
 		<-served
 	})
+	if era == "modern" {
+		c.meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"editor","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+		return c
+	}
 	c.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"editor","version":"1"}}`, time.Hour)
 	fmt.Fprintln(ours, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c
@@ -56,6 +61,9 @@ func newGatewayClient(t *testing.T, g *gateway.Gateway) *gatewayClient {
 func (c *gatewayClient) ask(method, params string, patience time.Duration) string {
 	c.t.Helper()
 	c.last++
+	if c.meta != "" {
+		params = strings.Replace(params, "{", "{"+c.meta+",", 1)
+	}
 	fmt.Fprintf(c.conn, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.last, method, params)
 	late := time.After(patience)
 	for {
@@ -134,8 +142,9 @@ func TestBadAnswersThroughAGateway(t *testing.T) {
 	}
 	healthy := server("modern")
 	healthy.Name = "healthy"
-	for _, era := range []string{"modern", "legacy"} {
+	for n, era := range []string{"modern", "legacy", "modern", "legacy"} {
 		for _, bare := range []bool{true, false} {
+			speaks := []string{"legacy", "modern"}[n/2] // the clients
 			entries, prefix := []host.Server{server(era), healthy}, era+"__"
 			if bare {
 				entries, prefix = entries[:1], ""
@@ -145,9 +154,9 @@ func TestBadAnswersThroughAGateway(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { g.Close() })
-			c, other := newGatewayClient(t, g), newGatewayClient(t, g)
+			c, other := newGatewayClient(t, g, speaks), newGatewayClient(t, g, speaks)
 			for tool, want := range testenv.Part(answers, 4) {
-				what := fmt.Sprintf("%s of %s, bare %v", tool, era, bare)
+				what := fmt.Sprintf("%s of %s to %s, bare %v", tool, era, speaks, bare)
 				patience := time.Hour
 				if want == "" {
 					patience = short
@@ -181,7 +190,7 @@ func TestHostileServersBehindAnAggregate(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.Close() })
-	c, other := newGatewayClient(t, g), newGatewayClient(t, g)
+	c, other := newGatewayClient(t, g, "legacy"), newGatewayClient(t, g, "modern")
 	list := ""
 	for !strings.Contains(list, `"sdk__echo"`) { // again on a slow machine, where the server starts later
 		list = c.ask("tools/list", `{}`, time.Hour)

@@ -59,8 +59,12 @@ var cacheable = []string{
 }
 
 // toModernResult adds to the result of a legacy server the members that a modern client needs. It
-// says that the result is not fresh, because a legacy server does not say how long it is.
+// says that the result is not fresh, because a legacy server does not say how long it is. A result that is
+// no object stays as it is, so that the client sees what is wrong.
 func toModernResult(method string, result json.RawMessage) json.RawMessage {
+	if !isObject(result) {
+		return result
+	}
 	changes := []change{{"resultType", quote(string(mcp.ResultComplete))}}
 	if slices.Contains(cacheable, method) {
 		changes = append(changes, change{"ttlMs", json.RawMessage("0")}, change{"cacheScope", quote("private")})
