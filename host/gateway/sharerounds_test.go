@@ -110,11 +110,17 @@ type roundPeer struct {
 
 	mu      sync.Mutex
 	last    int
-	pending map[string]chan *roundMessage
+	pending map[string]pendingRound // by id
+}
+
+// pendingRound is a request that has no answer yet.
+type pendingRound struct {
+	params string
+	answer chan *roundMessage
 }
 
 func newRoundPeer(t *testing.T, conn *testenv.Duplex, handle func(*roundPeer, *roundMessage)) *roundPeer {
-	p := &roundPeer{t: t, conn: conn, out: make(chan string, 1000), pending: make(map[string]chan *roundMessage)}
+	p := &roundPeer{t: t, conn: conn, out: make(chan string, 1000), pending: make(map[string]pendingRound)}
 	ended := make(chan struct{})
 	go func() {
 		for {
@@ -143,7 +149,7 @@ func newRoundPeer(t *testing.T, conn *testenv.Duplex, handle func(*roundPeer, *r
 				continue
 			}
 			p.mu.Lock()
-			answered := p.pending[string(m.ID)]
+			answered := p.pending[string(m.ID)].answer
 			delete(p.pending, string(m.ID))
 			p.mu.Unlock()
 			if answered != nil {
@@ -164,7 +170,7 @@ func (p *roundPeer) request(method, params string) (id string, answer chan *roun
 	p.mu.Lock()
 	p.last++
 	id = fmt.Sprint(p.last)
-	p.pending[id] = answer
+	p.pending[id] = pendingRound{params, answer}
 	p.mu.Unlock()
 	p.send(`"id":%s,"method":%q,"params":%s`, id, method, params)
 	return id, answer
@@ -298,6 +304,7 @@ type roundClient struct {
 	peer   *roundPeer
 
 	progress, logs, changes atomic.Int64
+	cancelled               sync.Map // the calls that it has cancelled, by what they are about
 }
 
 func (c *roundClient) meta(token string) string {
@@ -355,6 +362,7 @@ func (c *roundClient) round(call *roundCall, worker int) {
 	}
 	id, answer := c.peer.request(method, params+"}")
 	if call.Hold {
+		c.cancelled.Store(call.Of, true)
 		c.peer.send(`"method":%q,"params":{"requestId":%s}`, mcp.NotificationCancelled, id)
 		c.peer.mu.Lock()
 		delete(c.peer.pending, id)
@@ -394,6 +402,21 @@ func (c *roundClient) round(call *roundCall, worker int) {
 
 func (c *roundClient) owns(what string) bool { return strings.HasPrefix(what, c.name+" ") }
 
+// waitsFor reports whether a request of a call has no answer yet, or was cancelled.
+func (c *roundClient) waitsFor(call string) bool {
+	if _, cancelled := c.cancelled.Load(call); cancelled {
+		return true
+	}
+	c.peer.mu.Lock()
+	defer c.peer.mu.Unlock()
+	for _, p := range c.peer.pending {
+		if strings.Contains(p.params, fmt.Sprintf(`"of":%q`, call)) {
+			return true
+		}
+	}
+	return false
+}
+
 // handle takes what the server sends by itself.
 func (c *roundClient) handle(p *roundPeer, m *roundMessage) {
 	about := m.Params.Message + m.Params.Data + m.Params.Of
@@ -402,6 +425,9 @@ func (c *roundClient) handle(p *roundPeer, m *roundMessage) {
 		c.progress.Add(1)
 		if worker := strings.TrimPrefix(about, c.name+" "); len(worker) == 0 || string(m.Params.Token) != string(worker[0]+1) {
 			c.t.Errorf("%s heard of the progress of %q with the token %s", c.name, about, m.Params.Token)
+		}
+		if !c.waitsFor(about) {
+			c.t.Errorf("%s heard of the progress of %q, which is answered", c.name, about)
 		}
 	case mcp.NotificationMessage:
 		c.logs.Add(1)
