@@ -17,6 +17,7 @@ func TestNames(t *testing.T) {
 		{"my.server", "read", "my_server-0000000000000000__read"},
 		{"files", "read file", "files-0000000000000000__read_file"},
 		{"files", "読む", "files-0000000000000000____"},
+		{"files", "🔧", "files-0000000000000000___"},
 		{"files", "", "files-0000000000000000__"},
 		{"files", long, "files-0000000000000000__" + long[:40]},
 		{long, "read", long[:20] + "-0000000000000000__read"},
@@ -43,6 +44,8 @@ func masked(name string) string {
 func FuzzNames(f *testing.F) {
 	f.Add("a_", "b", "a", "_b")
 	f.Add("a__b", "c", "a", "b__c")
+	f.Add("a", "read file", "a", "read_file")
+	f.Add("a", "read file", "a", "read.file")
 	f.Fuzz(func(t *testing.T, server, tool, other, name string) {
 		called := aggregateName(server, tool)
 		if len(called) > maxName || replaceLetters(called) != called {
@@ -51,7 +54,7 @@ func FuzzNames(f *testing.F) {
 		if s, n, ok := splitName(called); ok && (s != server || n != tool) {
 			t.Fatalf("%q of %q is called %q, which is %q of %q", tool, server, called, n, s)
 		}
-		if server != other && called == aggregateName(other, name) {
+		if (server != other || tool != name) && called == aggregateName(other, name) {
 			t.Fatalf("%q of %q is called %q, as is %q of %q", tool, server, called, name, other)
 		}
 		if s, id, ok := ownTaskID(taskID(server, tool)); !ok || s != server || id != tool {
