@@ -20,6 +20,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/localsocket"
 )
 
 // maxClients is how many clients the socket serves at once.
@@ -225,7 +226,7 @@ func (at addresses) listen(ctx context.Context) (l listener.Set, err error) {
 		path, err = socketPath()
 	}
 	if err == nil {
-		l.Socket, err = gateway.ListenUnix(path)
+		l.Socket, err = localsocket.Listen(path)
 	}
 	if err != nil {
 		l.Close()

@@ -1,4 +1,4 @@
-package gateway
+package localsocket
 
 import (
 	"net"
@@ -16,8 +16,8 @@ func peerUser(c *net.UnixConn) (uid int, err error) {
 		return 0, err
 	}
 	failed := raw.Control(func(fd uintptr) {
-		var cred *unix.Xucred
-		if cred, err = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED); err == nil {
+		var cred *unix.Ucred
+		if cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
 			uid = int(cred.Uid)
 		}
 	})

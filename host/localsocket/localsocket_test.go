@@ -1,8 +1,9 @@
 //go:build linux || darwin
 
-package gateway_test
+package localsocket_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net"
@@ -12,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/localsocket"
 )
 
 // shortDir returns a new folder whose path leaves room for that of a socket.
@@ -26,9 +27,9 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-func listenUnix(t *testing.T, path string) net.Listener {
+func listen(t *testing.T, path string) net.Listener {
 	t.Helper()
-	l, err := gateway.ListenUnix(path)
+	l, err := localsocket.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func listenUnix(t *testing.T, path string) net.Listener {
 func TestSocketIsPrivate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(shortDir(t), "above", "mine", "s")
-	l := listenUnix(t, path)
+	l := listen(t, path)
 	for path, want := range map[string]fs.FileMode{path: 0o600 | fs.ModeSocket, filepath.Dir(path): 0o700 | fs.ModeDir} {
 		if info, err := os.Lstat(path); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -95,7 +96,7 @@ func TestSocketInTheWay(t *testing.T) {
 		if err := errors.Join(os.Mkdir(dir, 0o700), tc.put(path)); err != nil {
 			t.Fatal(err)
 		}
-		l, err := gateway.ListenUnix(path)
+		l, err := localsocket.Listen(path)
 		if err == nil {
 			l.Close()
 		}
@@ -106,7 +107,7 @@ func TestSocketInTheWay(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := gateway.ListenUnix("/tmp/wharf-test.sock"); err == nil || !strings.Contains(err.Error(), "use one of your own") && !strings.Contains(err.Error(), "links are refused") {
+	if _, err := localsocket.Listen("/tmp/wharf-test.sock"); err == nil || !strings.Contains(err.Error(), "use one of your own") && !strings.Contains(err.Error(), "links are refused") {
 		t.Errorf("in a folder of all users: %v", err)
 	}
 }
@@ -114,7 +115,7 @@ func TestSocketInTheWay(t *testing.T) {
 func TestSocketWithALongPath(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(shortDir(t), strings.Repeat("x", 100))
-	if _, err := gateway.ListenUnix(path); err == nil || !strings.Contains(err.Error(), "name a shorter one") {
+	if _, err := localsocket.Listen(path); err == nil || !strings.Contains(err.Error(), "name a shorter one") {
 		t.Error(err)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) > 0 {
@@ -130,7 +131,7 @@ func TestSocketOfSeveralPrograms(t *testing.T) {
 	won := make(chan net.Listener, 8)
 	for range cap(won) {
 		running.Go(func() {
-			l, err := gateway.ListenUnix(path)
+			l, err := localsocket.Listen(path)
 			if err == nil {
 				won <- l
 			} else if !strings.Contains(err.Error(), "another program of yours serves clients at") {
@@ -143,5 +144,71 @@ func TestSocketOfSeveralPrograms(t *testing.T) {
 		t.Fatalf("%d listen", len(won))
 	}
 	(<-won).Close()
-	listenUnix(t, path)
+	listen(t, path)
+}
+
+func TestDial(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(shortDir(t), "d")
+	path := filepath.Join(dir, "s")
+	if _, err := localsocket.Dial(t.Context(), path); !errors.Is(err, localsocket.ErrNoListener) {
+		t.Errorf("no socket: %v", err)
+	}
+	l := listen(t, path)
+	c, err := localsocket.Dial(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if err := os.Link(path, path+"2"); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if _, err := localsocket.Dial(t.Context(), path+"2"); !errors.Is(err, localsocket.ErrNoListener) {
+		t.Errorf("a stale socket: %v", err)
+	}
+	for says, do := range map[string]func() error{
+		"run chmod 700":     func() error { return os.Chmod(dir, 0o770) },
+		"links are refused": func() error { return errors.Join(os.Rename(dir, dir+"2"), os.Symlink(dir+"2", dir)) },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := localsocket.Dial(t.Context(), path); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; want %q", err, says)
+		}
+		if _, err := localsocket.Lock(t.Context(), path); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("lock: %v; want %q", err, says)
+		}
+		if says == "run chmod 700" {
+			os.Chmod(dir, 0o700)
+		}
+	}
+}
+
+// A lock is waited for, until the context ends.
+func TestLock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(shortDir(t), "l")
+	unlock, err := localsocket.Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := localsocket.Lock(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	locked := make(chan error)
+	go func() {
+		unlock, err := localsocket.Lock(t.Context(), path)
+		if err == nil {
+			unlock()
+		}
+		locked <- err
+	}()
+	unlock()
+	if err := <-locked; err != nil {
+		t.Error(err)
+	}
 }

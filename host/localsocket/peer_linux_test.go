@@ -1,4 +1,4 @@
-package gateway_test
+package localsocket_test
 
 import (
 	"errors"
@@ -6,9 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wharf-mcp/wharf/host/localsocket"
 )
 
 // A program of another user is not served, even where it can reach the socket.
@@ -19,7 +22,7 @@ func TestSocketOfAnotherUser(t *testing.T) {
 	}
 	dir := filepath.Join(shortDir(t), "d")
 	path := filepath.Join(dir, "s")
-	l := listenUnix(t, path)
+	l := listen(t, path)
 	open := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755), os.Chmod(path, 0o666))
 	if open != nil {
 		t.Fatal(open)
@@ -73,4 +76,36 @@ func asAnother(do func() error) error {
 		result <- do()
 	}()
 	return <-result
+}
+
+// A socket of another user is not used, even where its folder is the user's own.
+func TestDialAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	dir := filepath.Join(shortDir(t), "d")
+	path := filepath.Join(dir, "s")
+	l := listen(t, path)
+	defer l.Close()
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "other")
+	var fd int
+	if err := asAnother(func() (err error) {
+		if fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err == nil {
+			err = errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: other}), unix.Listen(fd, 1))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := localsocket.Dial(t.Context(), other); err == nil || !strings.Contains(err.Error(), "another user listens") {
+		t.Error(c, err)
+	}
 }
