@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
@@ -96,6 +97,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	}
 	set, err := a.settings(&manifest)
 	if err == nil {
+		a.openMemoryAs(&manifest)
 		c.table, err = a.table(ctx, c.stderr)
 	}
 	if err != nil {
@@ -113,6 +115,17 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 		Peer: c.peer, Transport: c,
 		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
 	}, nil
+}
+
+// openMemoryAs lets a plugin that opens a process, such as stdio, carry a stream within the program.
+func (a *attempt) openMemoryAs(m *abi.Manifest) {
+	for i, g := range a.grants {
+		memory, ok := g.To.(stream.Memory)
+		if kind, err := streamOf(m, a.via); ok && err == nil { // else what the plugin opens is denied
+			memory.As = kind
+			a.grants[i].To = memory
+		}
+	}
 }
 
 // start starts the guest of a connection. The caller gives it a table and a peer, and opens it. given

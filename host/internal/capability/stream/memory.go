@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 
 // Memory is the grant of byte streams to a peer within this process.
 type Memory struct {
-	Name string // for errors
+	Name string       // for errors
+	As   abi.OpenKind // what the guest opens: a stream, also if it is 0, or a process
 
 	// Dial returns a new stream, which the handle closes. It is called for each handle. Its ctx
 	// ends with the handle at the latest, and then Dial must return. Read and Write of the stream
@@ -23,7 +25,7 @@ type Memory struct {
 }
 
 // Kind implements [capability.Target].
-func (Memory) Kind() abi.OpenKind { return abi.OpenStream }
+func (m Memory) Kind() abi.OpenKind { return cmp.Or(m.As, abi.OpenStream) }
 
 // String returns the address in a server entry that leads to this grant.
 func (m Memory) String() string { return "memory:" + m.Name }
