@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -42,13 +43,16 @@ func isOwner(principal string) bool {
 type origin struct {
 	principal string
 	kept      *keptClient // nil for a client on a stream, which cannot be ended
+	inTurn    bool        // it may use a session after another such client, see [Gateway.ServeBare]
 }
 
-// copyKey says which clients may share a copy: clients of one principal with the same capabilities.
+// copyKey says which clients may use a copy, at once or in turn: clients of one principal with the same
+// capabilities.
 // The capabilities are part of the key because a server is told them once, and asks for nothing else.
 type copyKey struct {
 	principal    string
 	capabilities [sha256.Size]byte // a hash of them
+	inTurn       bool              // clients use it one after the other, also if they may not share it
 }
 
 // Bounds of the copies of one server, unless its entry says otherwise. A divided copy, which its
@@ -79,7 +83,7 @@ func (all *copies) join(u *upstream) (*tenant, error) {
 
 // tryJoin is join without that. It returns a *tooManyCopies if no copy is free.
 func (all *copies) tryJoin(u *upstream) (*tenant, error) {
-	key := copyKey{u.principal, sha256.Sum256(u.capabilities)}
+	key := copyKey{u.principal, sha256.Sum256(u.capabilities), u.inTurn}
 	for _, c := range all.of(u.server.Name) {
 		c.checkTasks()
 	}
@@ -90,7 +94,7 @@ func (all *copies) tryJoin(u *upstream) (*tenant, error) {
 	shared := all.sharedLocked(&u.server, dividedBefore)
 	own, total := 0, 0
 	for _, c := range all.servers[u.server.Name] {
-		if shared {
+		if shared || key.inTurn {
 			if t := c.admit(u, key, all.last); t != nil {
 				return t, nil
 			}
@@ -123,10 +127,15 @@ func (all *copies) of(server string) []*serverCopy {
 	return slices.Clone(all.servers[server])
 }
 
-// makeRoom ends the clients of the copy that has been idle for the longest time. If own is set, it looks
-// only at copies of the principal of u. It waits until the clients have ended. It returns false if no
-// copy is idle.
+// makeRoom ends a copy that no client uses, or else the clients of the copy that has been idle for the
+// longest time. If own is set, it looks only at copies of the principal of u. It waits until the clients
+// have ended. It returns false if no copy is idle.
 func (all *copies) makeRoom(u *upstream, own bool) bool {
+	for _, c := range all.of(u.server.Name) {
+		if (!own || c.key.principal == u.principal) && c.endUnused() {
+			return true
+		}
+	}
 	type idleCopy struct {
 		clients []*keptClient
 		since   time.Time
@@ -233,6 +242,16 @@ func (e *tooManyCopies) Error() string {
 		return fmt.Sprintf("%s runs %d times for all users of this gateway, all in use, which is the most: write copies = %d in its entry in wharf.toml, or wait until others have left", e.server, e.most*maxPrincipals, e.most+1)
 	}
 	return fmt.Sprintf("%s runs %d times for clients that cannot share it, all in use, which is the most: end one of them, or write copies = %d in its entry in wharf.toml", e.server, e.most, e.most+1)
+}
+
+// endUnused ends the copies that no client uses.
+func (all *copies) endUnused() {
+	all.mu.Lock()
+	unused := slices.Concat(slices.Collect(maps.Values(all.servers))...)
+	all.mu.Unlock()
+	for _, c := range unused {
+		c.endUnused()
+	}
 }
 
 // remove removes a copy that no client uses any more.

@@ -41,6 +41,10 @@ type Config struct {
 	// waits for servers that have not agreed to report changes. 0 is eight seconds.
 	ListWait time.Duration
 
+	// Linger is how long a session with a server goes on when the last of the clients that may
+	// use it has left, so that the next one finds the server running. 0 ends it at once.
+	Linger time.Duration
+
 	// Transport is the plugin that frames the messages of clients on streams; "" is stdio.
 	// Framing is the plugin's setting of that name; with "", stdio uses the framing of the
 	// client.
@@ -138,6 +142,25 @@ func (g *Gateway) server(name string) (s host.Server, found bool) {
 // have ended. All clients on streams are one principal; the entries of servers say whether they share
 // sessions.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
+	serverName := ""
+	if g.config.Bare {
+		serverName = g.config.Servers[0].Name
+	}
+	return g.serveConn(ctx, stream, serverName, origin{principal: streamPrincipal})
+}
+
+// ServeBare serves one client as [Gateway.ServeConn] does, connected directly to the server with a
+// name. Clients with inTurn set are runs of one program of the user, which do without sessions of their
+// own: one run may get the session that an earlier one has left, with what the server keeps there.
+func (g *Gateway) ServeBare(ctx context.Context, stream io.ReadWriteCloser, server string, inTurn bool) error {
+	if _, found := g.server(server); !found {
+		stream.Close()
+		return fmt.Errorf("gateway: no server is called %q", server)
+	}
+	return g.serveConn(ctx, stream, server, origin{principal: streamPrincipal, inTurn: inTurn})
+}
+
+func (g *Gateway) serveConn(ctx context.Context, stream io.ReadWriteCloser, serverName string, o origin) error {
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
@@ -151,11 +174,7 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
 
-	serverName := ""
-	if g.config.Bare {
-		serverName = g.config.Servers[0].Name
-	}
-	c := newClientConn(ctx, g, origin{principal: streamPrincipal}, serverName)
+	c := newClientConn(ctx, g, o, serverName)
 	defer c.leave()
 	a, err := g.host.Accept(ctx, connect.Accept{
 		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: c,
@@ -167,6 +186,20 @@ func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	return a.Await(ctx, c.inputEnded)
 }
 
+// Era returns the era of a server, from a session with it or from what is known of an earlier one, or
+// "". It starts no server.
+func (g *Gateway) Era(server string) mcp.Era {
+	for _, c := range g.copies.of(server) {
+		if era := c.session.Info().Era; era != "" {
+			return era
+		}
+	}
+	if _, found := g.server(server); found {
+		return g.servers.snapshot(server).Info.Era
+	}
+	return ""
+}
+
 // Close ends all clients. It returns when their calls, subscriptions and sessions have ended.
 func (g *Gateway) Close() error {
 	g.mu.Lock()
@@ -174,5 +207,6 @@ func (g *Gateway) Close() error {
 	g.mu.Unlock()
 	g.cancel(ErrClosed)
 	g.clients.Wait()
+	g.copies.endUnused()
 	return nil
 }

@@ -183,7 +183,7 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(h.gateway.ctx))
 	h.gateway.counts.addClient(mcp.Modern)
-	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, origin{httpPrincipal(key.principal), &c.keptClient}, key.serverName)
+	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, origin{principal: httpPrincipal(key.principal), kept: &c.keptClient}, key.serverName)
 	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.keptClient) })
 	c.closeClient = func() {
 		stop()

@@ -27,8 +27,8 @@ type serverCopy struct {
 	shared  bool // others may join
 	session *host.Session
 
-	// mixed is set once the copy has had several tenants. From then on a message that names
-	// no call may be about any of them, even one that has left.
+	// mixed is set once the copy has had several tenants, or, if they use it in turn, several at
+	// once. From then on a message that names no call may be about any of them, even one that has left.
 	mixed atomic.Bool
 
 	tasks   atomic.Bool // it may run one for a client, see idle
@@ -41,6 +41,7 @@ type serverCopy struct {
 	tenants map[uint64]*tenant // by their numbers
 	pages   []shownPage        // the newest
 	warned  bool               // the user was told that a question was refused
+	unused  *time.Timer        // ends it if no client joins before; nil if it is in use
 }
 
 // shownPage is the page of an elicitation that the server has told one tenant of.
@@ -78,14 +79,46 @@ func (c *serverCopy) admit(u *upstream, key copyKey, number uint64) *tenant {
 	if c.key != key || c.closing || len(c.tenants) > 0 && (!c.shared || c.divided.Load()) {
 		return nil
 	}
+	if c.unused != nil {
+		c.unused.Stop()
+		c.unused = nil
+	}
 	t := &tenant{copy: c, upstream: u, number: number}
 	if c.shared && u.events == nil {
 		u.events = &eventQueue{hear: func(e host.Event) { u.client.onNotification(u, e) }}
 	}
 	c.tenants[number] = t
 	c.joined++
-	c.mixed.Store(c.joined > 1)
+	c.mixed.Store(c.mixed.Load() || c.joined > 1 && (!key.inTurn || len(c.tenants) > 1))
 	return t
+}
+
+// outlivesClients reports whether other clients may join when one has left.
+func (c *serverCopy) outlivesClients() bool { return c.shared || c.key.inTurn }
+
+// lingerLocked has the copy go on without a client for a while, if it may. The caller holds mu.
+func (c *serverCopy) lingerLocked() bool {
+	linger := c.copies.gateway.config.Linger
+	if linger <= 0 || !c.outlivesClients() || c.divided.Load() && !c.key.inTurn || c.isDivided() {
+		return false
+	}
+	c.unused = time.AfterFunc(linger, func() { c.endUnused() })
+	return true
+}
+
+// endUnused ends the copy, and returns true, if no client uses it.
+func (c *serverCopy) endUnused() bool {
+	c.mu.Lock()
+	if c.unused == nil || len(c.tenants) > 0 || c.closing {
+		c.mu.Unlock()
+		return false
+	}
+	c.unused.Stop()
+	c.closing = true
+	c.mu.Unlock()
+	c.copies.remove(c)
+	c.session.Close()
+	return true
 }
 
 // idle returns the clients of a copy that is idle, and since when it is. It returns none if a client
@@ -137,7 +170,9 @@ func (c *serverCopy) onRequest(ctx context.Context, method string, params json.R
 	}
 	t := c.beginQuestion(ctx, ofClient)
 	if t == nil {
-		c.refused(method)
+		if !c.isUnused() { // else there is no client that it could be for
+			c.refused(method)
+		}
 		return nil, internalError(errNobodys)
 	}
 	defer t.end()
@@ -148,6 +183,12 @@ func (c *serverCopy) onRequest(ctx context.Context, method string, params json.R
 	}
 	defer t.expectProgress(params)()
 	return t.upstream.client.onRequest(ctx, method, params)
+}
+
+func (c *serverCopy) isUnused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unused != nil
 }
 
 var errNobodys = errors.New("it is not certain which of the clients that share this server is asked")

@@ -30,8 +30,8 @@ type tenant struct {
 }
 
 // begin admits a call of the client. If err is nil, the caller must call stop and then end. In a
-// shared copy, bounded also ends when the client leaves. In a copy of its own, closing the session
-// ends the calls.
+// copy that others may join, bounded also ends when the client leaves. In a copy of its own, closing
+// the session ends the calls.
 func (t *tenant) begin(ctx context.Context) (bounded context.Context, stop func(), err error) {
 	t.copy.mu.Lock()
 	if t.left {
@@ -40,7 +40,7 @@ func (t *tenant) begin(ctx context.Context) (bounded context.Context, stop func(
 	}
 	t.busy++
 	t.copy.mu.Unlock()
-	if !t.copy.shared {
+	if !t.copy.outlivesClients() {
 		return ctx, func() {}, nil
 	}
 	ctx, stop = t.within(ctx)
@@ -63,12 +63,13 @@ func (t *tenant) within(ctx context.Context) (bounded context.Context, over func
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// leave removes the tenant once its calls have ended. The last tenant closes the session.
+// leave removes the tenant once its calls have ended. The last tenant closes the session, unless that
+// is to linger.
 func (t *tenant) leave() {
 	c := t.copy
 	c.mu.Lock()
 	t.left = true
-	if !c.shared {
+	if !c.outlivesClients() {
 		c.mu.Unlock()
 		c.session.Close() // this ends the calls
 		c.mu.Lock()
@@ -77,7 +78,7 @@ func (t *tenant) leave() {
 		t.quiet.Await(context.Background(), &c.mu)
 	}
 	delete(c.tenants, t.number)
-	last := len(c.tenants) == 0
+	last := len(c.tenants) == 0 && !c.lingerLocked()
 	c.closing = c.closing || last
 	c.mu.Unlock()
 	if last {

@@ -1,0 +1,152 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/internal/testenv"
+)
+
+// lingering has sessions go on for a minute without a client.
+func lingering(_ *host.Config, g *gateway.Config) { g.Linger = time.Minute }
+
+// visit connects a client, which leaves with the function that is returned. A client in turn is a run of
+// one program.
+func (s *scene) visit(inTurn bool) (client *end, leave func()) {
+	s.t.Helper()
+	ours, theirs := testenv.NewDuplex()
+	done := make(chan error, 1)
+	go func() {
+		if inTurn {
+			done <- s.gateway.ServeBare(s.t.Context(), ours, "files", true)
+		} else {
+			done <- s.gateway.ServeConn(s.t.Context(), ours)
+		}
+	}()
+	return newEnd(s.t, "client", theirs, s.vars), func() {
+		theirs.Close()
+		<-done
+	}
+}
+
+// A session that clients share goes on for a while without a client. The next client finds it as it
+// was; after that time it ends.
+func TestLinger(t *testing.T) { synctest.Test(t, linger) }
+
+func linger(t *testing.T) {
+	s := newScene(t, legacy, auto, lingering)
+	a, leave := s.visit(false)
+	a.send(initialize("0", legacy, `{}`))
+	srv := s.server()
+	srv.greetLegacy(`{}`)
+	a.read()
+	leave()
+	for range 2 {
+		time.Sleep(59 * time.Second)
+		b, leave := s.visit(false)
+		b.send(initialize("0", legacy, `{}`), initialized, toolCall("1", "x", ""))
+		b.read()
+		delete(s.vars, "x")
+		srv.want(toolCall("$x", "x", ""))
+		srv.send(result("$x"))
+		b.want(result("1"))
+		leave()
+		srv.send(`{"jsonrpc":"2.0","id":"q","method":"ping"}`, `{"jsonrpc":"2.0","id":"r","method":"elicitation/create","params":{}}`)
+		srv.wantAny(`{"jsonrpc":"2.0","id":"q","result":{}}`, `{"jsonrpc":"2.0","id":"r",`+refused)
+	}
+	time.Sleep(61 * time.Second)
+	for range srv.lines { // until it has ended
+	}
+	if n := s.gateway.Metrics().Divided; n != 0 {
+		t.Error("a question while there was no client has divided the clients")
+	}
+	c, leave := s.visit(false)
+	c.send(initialize("0", legacy, `{}`))
+	srv = s.server()
+	srv.greetLegacy(`{}`)
+	c.read()
+	leave()
+	s.gateway.Close()
+	for range srv.lines { // the end of the gateway is that of the session too
+	}
+	s.host.Close()
+}
+
+// Runs of a program that do not need a session of their own use one after the other also where clients
+// may not share it. Two at once have one each, and an editor has none that such a run has left.
+func TestInTurn(t *testing.T) {
+	s := newScene(t, legacy, auto, lingering)
+	greet := func() (srv *end) {
+		srv = s.server()
+		srv.want(`{"jsonrpc":"2.0","id":$hello,"method":"initialize","params":{"capabilities":{},"clientInfo":{"name":"editor","version":"2"},"protocolVersion":"2025-11-25"}}`)
+		srv.send(`{"jsonrpc":"2.0","id":$hello,"result":{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"list":{}}}}}`)
+		srv.want(initialized)
+		delete(s.vars, "hello")
+		return srv
+	}
+	var srv *end
+	use := func(c *end) {
+		c.send(initialized, toolCall("1", "x", ""))
+		delete(s.vars, "x")
+		srv.want(toolCall("$x", "x", ""))
+		srv.send(`{"jsonrpc":"2.0","id":"q","method":"ping"}`, result("$x"))
+		srv.want(`{"jsonrpc":"2.0","id":"q","result":{}}`)
+		c.want(result("1"))
+		delete(s.vars, "x")
+	}
+	for n := range 3 {
+		c, leave := s.visit(true)
+		c.send(initialize("0", legacy, `{}`))
+		if n == 0 {
+			srv = greet()
+		}
+		c.read()
+		use(c)
+		leave()
+	}
+	a, leaveA := s.visit(true)
+	defer leaveA()
+	a.send(initialize("0", legacy, `{}`))
+	a.read()
+	use(a)
+	for _, inTurn := range []bool{true, false} {
+		b, leaveB := s.visit(inTurn)
+		defer leaveB()
+		b.send(initialize("0", legacy, `{}`))
+		greet()
+		b.read()
+	}
+	use(a)
+}
+
+// A session that no client uses makes room for another.
+func TestLingeringCopyMakesRoom(t *testing.T) {
+	s := newScene(t, legacy, auto, lingering, func(_ *host.Config, g *gateway.Config) { g.Servers[0].Copies = 1 })
+	for _, offered := range []string{`{}`, `{"roots":{}}`, `{}`} {
+		c, leave := s.visit(false)
+		c.send(initialize("0", legacy, offered))
+		s.server().greetLegacy(offered)
+		if line := c.read(); strings.Contains(line, `"error"`) {
+			t.Fatal(line)
+		}
+		leave()
+	}
+}
+
+func TestServeBareWithoutTheServer(t *testing.T) {
+	s := newScene(t, legacy)
+	ours, theirs := testenv.NewDuplex()
+	if err := s.gateway.ServeBare(t.Context(), ours, "none", false); err == nil || !strings.Contains(err.Error(), `no server is called "none"`) {
+		t.Error(err)
+	}
+	if _, err := theirs.Read(make([]byte, 1)); err == nil {
+		t.Error("the stream is open")
+	}
+	if era := s.gateway.Era("none"); era != "" {
+		t.Error(era)
+	}
+}
