@@ -1,0 +1,82 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// Two programs have the same fingerprint for a server only if they would start the same.
+func TestFingerprint(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "vars")
+	write := func(text string, at time.Time) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("A=1\n", time.Unix(1, 0))
+	t.Setenv("FP_USED", "1")
+	t.Setenv("FP_OTHER", "1")
+	base := host.Server{Name: "s", Command: "srv", Args: []string{"${FP_USED}"}, EnvFile: file}
+	print := func(s host.Server, folder string) string {
+		t.Helper()
+		p, err := host.Fingerprint(s, folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	want := print(base, dir)
+	for name, vary := range map[string]func(t *testing.T, s *host.Server) (folder string){
+		"a variable that it uses":     func(t *testing.T, _ *host.Server) string { t.Setenv("FP_USED", "2"); return dir },
+		"a variable that it inherits": func(t *testing.T, _ *host.Server) string { t.Setenv("PATH", "/bin"); return dir },
+		"a proxy":                     func(t *testing.T, _ *host.Server) string { t.Setenv("https_proxy", "http://p"); return dir },
+		"a setting of wharf":          func(t *testing.T, _ *host.Server) string { t.Setenv("WHARF_X", "1"); return dir },
+		"its file of variables":       func(*testing.T, *host.Server) string { write("A=2\n", time.Unix(2, 0)); return dir },
+		"the folder":                  func(*testing.T, *host.Server) string { return filepath.Dir(dir) },
+		"an argument":                 func(_ *testing.T, s *host.Server) string { s.Args = []string{"x"}; return dir },
+		"a timeout":                   func(_ *testing.T, s *host.Server) string { s.Timeout = 1; return dir },
+		"nothing":                     func(*testing.T, *host.Server) string { return dir },
+		"a variable of no use":        func(t *testing.T, _ *host.Server) string { t.Setenv("FP_OTHER", "2"); return dir },
+		"the terminal":                func(t *testing.T, _ *host.Server) string { t.Setenv("TERM", "vt52"); return dir },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer write("A=1\n", time.Unix(1, 0))
+			s := base
+			same := name == "nothing" || name == "a variable of no use" || name == "the terminal"
+			if got := print(s, vary(t, &s)); (got == want) != same {
+				t.Errorf("the same is %v", got == want)
+			}
+		})
+	}
+	fixed := base
+	fixed.Dir = dir
+	if print(fixed, "/a") != print(fixed, "/b") {
+		t.Error("the working folder counts for an entry with a dir")
+	}
+	remote := host.Server{Name: "s", URL: "https://s.example"}
+	if print(remote, "/a") != print(remote, "/b") {
+		t.Error("the working folder counts for a url")
+	}
+	for name, s := range map[string]host.Server{
+		"a program":      {Name: "s", Command: "./srv"},
+		"a dir":          {Name: "s", Command: "srv", Dir: "d"},
+		"a file of vars": {Name: "s", Command: "srv", EnvFile: "vars"},
+		"a certificate":  {Name: "s", URL: "https://s.example", TLS: config.TLS{CA: "ca.pem"}},
+		"a socket":       {Name: "s", Transport: "socket", Address: "unix:s"},
+		"a secret":       {Name: "s", Command: "srv", Env: map[string]string{"A": "${file:f}"}},
+		"no variable":    {Name: "s", Command: "${FP_MISSING}"},
+	} {
+		if _, err := host.Fingerprint(s, dir); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
