@@ -93,6 +93,7 @@ var arrows = map[string][]string{
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins", "host/signin"},
 	"cmd/wharf":                   {"abi" + below, "host", "host/gateway", "host/control", "host/localsocket", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin", "internal/lazyregexp"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain", "internal/nearest", "internal/lazyregexp"},
+	"cmd/wharf/internal/daemon":   {"host/localsocket"},
 	"cmd/wharf/internal/demo":     {"host/mcp", "cmd/wharf/internal/release"},
 	"cmd/wharf/internal/editor":   {"cmd/wharf/internal/exit", "cmd/wharf/internal/words"},
 	"cmd/wharf/internal/exit":     {"host"},
@@ -160,10 +161,11 @@ var walls = map[string][]string{
 	// server, and the examples have peers of their own to talk to. The client
 	// of the conformance suite plays the browser of the person who signs in. The program
 	// that --sampler names is the user's own, and gets nothing but the request; so is the
-	// editor, which gets a path. The gateway listens, and connects to nothing.
-	"net":              {"host/gateway", "host/localsocket", "cmd/wharf/internal/listener", "host/internal/capability" + below, "host/internal/egress", "examples" + below},
+	// editor, which gets a path. The gateway listens, and connects to nothing. The daemon is the
+	// program itself, at a socket that only the user reaches.
+	"net":              {"host/gateway", "host/localsocket", "cmd/wharf/internal/daemon", "cmd/wharf/internal/listener", "host/internal/capability" + below, "host/internal/egress", "examples" + below},
 	"net/http" + below: {"host/gateway", "cmd/wharf/internal/listener", "host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest"},
-	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/elicit", "cmd/wharf/internal/editor", "examples" + below, "internal/testenv"},
+	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/daemon", "cmd/wharf/internal/elicit", "cmd/wharf/internal/editor", "examples" + below, "internal/testenv"},
 
 	extism + below:  {"host/internal/auth", "examples/internal/exampletest"},
 	keyring:         {"host/vault"},

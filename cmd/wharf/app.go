@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -19,6 +20,7 @@ type app struct {
 
 	interrupt *exit.Interrupts // nil in tests
 
+	folder    string          // the working folder; "" is that of this process
 	settings  *settings       // read at the first need
 	outranked []string        // installed plugins that were warned of
 	server    string          // the server that the command is about, for errors
@@ -26,6 +28,7 @@ type app struct {
 	adHoc     bool            // it is a command after --
 	behind    []string        // the arguments of that command that look like one of our flags
 	recorders recorders       // of --trace and --record
+	streams   streams         // to the daemon, if the command reaches its server through that
 	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool     // what servers log is printed
@@ -38,6 +41,15 @@ type app struct {
 	late      error           // the error of the page that --help prints: cobra's help returns no error
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
+}
+
+// streams are byte streams that take the place of servers, by name.
+type streams = map[string]func(context.Context) (io.ReadWriteCloser, error)
+
+// inFolder returns the app of a program that would be started in a folder with the flags of this one;
+// "" is the folder of this one.
+func (a *app) inFolder(folder string) *app {
+	return &app{Terminal: a.Terminal, flags: a.flags, argv: a.argv, folder: folder}
 }
 
 // hurried returns the context for work that still goes on after an interrupt. A second interrupt

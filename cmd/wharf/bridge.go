@@ -15,6 +15,7 @@ import (
 
 func newBridge(a *app) *cobra.Command {
 	var printFor string
+	var shared bool
 	cmd := &cobra.Command{
 		Use:   "bridge SERVER | -- COMMAND…",
 		Short: "Be a server over stdin and stdout, for an editor or agent",
@@ -22,6 +23,9 @@ func newBridge(a *app) *cobra.Command {
 transport and sign-in the server needs: an editor or agent that can start a program
 reaches every server that Wharf reaches. It ends when stdin ends, or when the program
 that started it does.
+
+With --shared it uses the server of the daemon, as all bridges with that flag in this folder
+do (see wharf daemon). It starts the server itself where the daemon would start another one.
 
 --print-config prints what to paste into the configuration of such a client.`,
 		Example:           "  wharf bridge --print-config=zed demo",
@@ -43,17 +47,27 @@ that started it does.
 			}
 			return a.printConfig(printFor, server.Name, slices.Concat([]string{"bridge"}, before, behind), a.lacksAnywhere("what is pasted", server))
 		}
-		return a.bridge(cmd.Context(), server)
+		return a.bridge(cmd.Context(), server, shared)
 	}
 	printsConfig(cmd, &printFor)
+	sharesServers(cmd, &shared)
 	return cmd
 }
 
-// bridge serves the client on stdin and stdout as if it were connected to the server.
-func (a *app) bridge(ctx context.Context, server host.Server) error {
+// bridge serves the client on stdin and stdout as if it were connected to the server. It may share the
+// server with others.
+func (a *app) bridge(ctx context.Context, server host.Server, shared bool) error {
 	if a.InTTY {
 		return exit.Usage(errors.New("bridge talks to a program on stdin and stdout, and stdin is a terminal"),
 			"`wharf shell %s` is for people; `wharf bridge --print-config=CLIENT %[1]s` prints what an editor starts it with", plain.Word(a.serverWord()))
+	}
+	if shared {
+		if a.adHoc || a.address != "" {
+			return exit.Usage(errors.New("the daemon has the servers of the configuration alone, and this one is given on the spot"), "")
+		}
+		if joined, err := a.serveShared(ctx, server); joined || err != nil {
+			return err
+		}
 	}
 	return a.serveStarter(ctx, []host.Server{server}, gateway.Config{Bare: true})
 }

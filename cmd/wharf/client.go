@@ -44,6 +44,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if a.Quiet {
 		log.Hush()
 	}
+	shared := a.joinable(ctx, server)
 	options := []func(*host.Config){a.flags.roots.letRoots, func(c *host.Config) { c.StartTimeout = limit }}
 	if a.CanAsk() || a.flags.mayAsk() {
 		options = append(options, a.letSignIn)
@@ -65,7 +66,10 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	defer time.AfterFunc(logAfter, log.Release).Stop()
 	err = h.Approve(ctx, server)
 	var session *host.Session
-	if err == nil {
+	if err == nil && shared != nil {
+		session, _ = connectThrough(ctx, h, shared) // if that fails, the error is that of the server itself
+	}
+	if err == nil && session == nil {
 		session, err = connect(ctx, h, server)
 	}
 	if err != nil {
@@ -133,6 +137,20 @@ func connect(ctx context.Context, h *host.Host, server host.Server) (*host.Sessi
 		err = exit.WithHint(err, "if the server does not speak TLS, its url begins with http://")
 	}
 	return session, err
+}
+
+// connectThrough connects a server of the daemon. If its era was not known, it connects it once more, in
+// its era.
+func connectThrough(ctx context.Context, h *host.Host, t *throughDaemon) (*host.Session, error) {
+	session, err := connect(ctx, h, t.entry)
+	if err != nil || t.entry.Protocol != "" {
+		return session, err
+	}
+	session.Close()
+	if err := t.askEra(ctx); err != nil {
+		return nil, err
+	}
+	return connect(ctx, h, t.entry)
 }
 
 // close ends the session and the host. The result has been printed by then, so errors

@@ -114,8 +114,6 @@ var elsewhere = map[string]string{
 	"rename":    "`wharf edit` opens the configuration, where an entry has its name",
 	"mcp":       "`wharf servers` lists servers, and `wharf add` adds one",
 	"repl":      "`wharf shell SERVER` keeps a server open for many calls",
-	"serve":     "wharf is a client, and serves nothing; `wharf shell SERVER` keeps a server open for many calls",
-	"daemon":    "`wharf shell SERVER` keeps a server open for many calls",
 	"logs":      "`wharf watch SERVER --log info` follows what a server logs; --stderr shows what it writes there",
 	"secret":    "`wharf auth secret NAME` keeps a secret in the vault",
 	"secrets":   "`wharf auth secret NAME` keeps a secret in the vault",
@@ -189,4 +187,12 @@ func atMost(most int) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// exclusive returns an error if two flags are given that do not go together.
+func exclusive(cmd *cobra.Command, one, other string) error {
+	if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
+		return exit.Usage(fmt.Errorf("--%s and --%s do not go together", one, other), "")
+	}
+	return nil
 }

@@ -36,6 +36,7 @@ type flags struct {
 	browser, noBrowser bool
 	roots              folders
 	noValidate         bool
+	alone              bool
 
 	taskFlags
 	sampler string
@@ -58,6 +59,7 @@ func (f *flags) register(root *cobra.Command) {
 	global.StringArrayVarP(&f.headers, "header", "H", nil, "a `HEADER` for a server that is given by its url: 'Name: value'; may be given more than once")
 	global.BoolVar(&f.browser, "browser", false, "open the sign-in page in a browser even without a terminal")
 	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of the sign-in page and open nothing (default: $NO_BROWSER)")
+	global.BoolVar(&f.alone, "alone", false, "start the server for this command, also where a daemon runs that has it")
 	global.Var(&f.roots, "root", "a folder that servers are told of; may be given more than once (default: none)")
 	root.MarkPersistentFlagDirname("root")
 	root.MarkPersistentFlagDirname("save")

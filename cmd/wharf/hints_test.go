@@ -192,9 +192,10 @@ var apart = map[string]string{
 	"without --config, wharf reads your own, ":                                                                                                                                                  "mistakes.txtar",
 	"write --config ": "mistakes.txtar",
 	"`wharf tools %s` lists what it can do; to sign in all the same, run this on a terminal": "signin.txtar",
-	"`wharf login %s` asks for another": "TestTypedToken",
-	shellProgram:                        "no hint: what is generated",
-	"wharf call":                        "no hint: a command line that is shown as an example",
+	"`wharf login %s` asks for another":                   "TestTypedToken",
+	"no daemon runs; `wharf control --socket` starts one": "daemon.txtar",
+	shellProgram: "no hint: what is generated",
+	"wharf call": "no hint: a command line that is shown as an example",
 	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints": "plugin.txtar",
 }
 

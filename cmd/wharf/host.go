@@ -45,6 +45,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 		Client:     host.Client{Info: ownInfo()},
 		Stderr:     log,
 		OneShot:    true,
+		Streams:    a.streams,
 		Event:      a.hear,
 		NoValidate: a.flags.noValidate,
 	}

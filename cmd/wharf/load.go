@@ -24,6 +24,7 @@ func (a *app) load() (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.folder = a.folder
 	a.warnOutranked(s.outranked)
 	if _, taken := among(s.servers, demoName); !taken {
 		demo, err := demoServer()

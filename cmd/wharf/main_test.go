@@ -50,6 +50,7 @@ func TestMain(m *testing.M) {
 		"server-pictures":  serverPictures,
 		"server-variables": serverVariables,
 		"server-counts":    serverCounts,
+		"server-ledger":    serverLedger,
 		"server-tasks":     serverTasks,
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -137,7 +138,7 @@ var environment = []struct{ name, meaning string }{
 	{"SSL_CERT_FILE, SSL_CERT_DIR", "The authorities that are trusted, on Linux."},
 	{"BROWSER", "The programs that open a page, with `:` between."},
 	{"WHARF_PICTURES", "How the terminal takes pictures: `kitty`, `iterm2`, `sixel` or `none`. By default it is known by its name, and not asked."},
-	{"XDG_RUNTIME_DIR", "Where `wharf serve --unix` has its socket, in a folder `wharf`; without it that is beside `wharf.toml`."},
+	{"XDG_RUNTIME_DIR", "Where `wharf serve --unix` and the daemon have their sockets, in a folder `wharf`; without it that is beside `wharf.toml`."},
 	{"NO_BROWSER", "If it is set, no page is opened; its address is printed."},
 	{"VISUAL, EDITOR", "The command of your editor, for `wharf edit`."},
 	{"NO_COLOR", "If it is set, the output has no colours."},
@@ -235,6 +236,9 @@ func (r *reference) limits() {
 		{"fields of a form", "host/mcp", "MaxFormFields", ""},
 		{"options of a field", "host/mcp", "MaxOptions", ""},
 		{"clients at a unix socket", "cmd/wharf", "maxClients", ""},
+		{"clients of the daemon", "cmd/wharf", "daemonClients", ""},
+		{"working folders of them", "cmd/wharf", "maxWorlds", ""},
+		{"a server of the daemon that no client uses", "cmd/wharf", "lingering", ""},
 		{"a configuration file", "host/config", "maxFile", ""},
 		{"an answer of a registry", "host/registry", "maxAnswer", ""},
 		{"pages of a registry's answer", "host/registry", "maxPages", ""},
@@ -277,6 +281,7 @@ func (r *reference) json() {
 		{"wharf plugin verify", "An array of:", verification{}},
 		{"wharf plugin test", "", plugintest.Report{}},
 		{"wharf plugin replay", "", replay.Report{}},
+		{"wharf daemon status", "An array of:", daemon.State{}},
 		{"wharf version", "", versionInfo{}},
 	} {
 		r.printf("### %s\n\n", s.title)

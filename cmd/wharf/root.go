@@ -42,8 +42,9 @@ func newRoot(a *app) *cobra.Command {
 		Args:              cobra.ArbitraryArgs,
 		RunE:              a.runShorthand,
 		ValidArgsFunction: a.completeServers,
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			f := &a.flags
+			f.alone = f.alone || showsConnection(cmd)
 			a.Quiet, a.OneLine = f.quiet, f.output == formatRaw
 			if f.json && a.shell == nil && (f.output == formatText || f.output == formatMarkdown) {
 				a.Warn("--output %s is used, and not --json", f.output)
@@ -60,7 +61,7 @@ func newRoot(a *app) *cobra.Command {
 	a.flags.register(root)
 	root.AddCommand(
 		newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a), newComplete(a),
-		newWatch(a), newPing(a), newRequest(a), newTask(a), newShell(a, newRoot), newBridge(a), newServe(a), newControl(a),
+		newWatch(a), newPing(a), newRequest(a), newTask(a), newShell(a, newRoot), newBridge(a), newServe(a), newControl(a), newDaemon(a),
 		newServers(a), newSearch(a), newAdd(a), newUpdate(a), newRemove(a), newImport(a), newEdit(a),
 		newLogin(a), newLogout(a), newAuth(a),
 		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newAgents(),
@@ -86,6 +87,17 @@ func newRoot(a *app) *cobra.Command {
 		a.late = a.Print(plain.Help(text.String(), a.helpWidth()))
 	})
 	return root
+}
+
+// showsConnection reports whether a command is about a connection of its own, and not only about what a
+// server offers.
+func showsConnection(cmd *cobra.Command) bool {
+	for ; cmd != nil; cmd = cmd.Parent() {
+		if slices.Contains([]string{"ping", "watch", "shell", "doctor", "generate"}, cmd.Name()) {
+			return true
+		}
+	}
+	return false
 }
 
 // runShorthand runs wharf without a command: `wharf SERVER TOOL …` is a call. It takes addresses

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -32,16 +31,7 @@ var noPlace = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":null,"error":{"code":-3200
 // addresses are the addresses to serve clients at; "" means that there is none of that kind.
 type addresses struct{ http, socket string }
 
-func newServe(a *app) *cobra.Command {
-	var (
-		at       addresses
-		search   = searchMode(searchModes[0])
-		printFor string
-	)
-	cmd := &cobra.Command{
-		Use:   "serve [--unix [PATH]] [--http ADDRESS]",
-		Short: "Be all your servers as one, for editors and agents",
-		Long: `Serve MCP clients: all your servers as one, where tools and prompts are called
+const serveLong = `Serve MCP clients: all your servers as one, where tools and prompts are called
 SERVER__NAME, whatever transport and sign-in each server needs. A server is started when a
 client first needs it. Clients of any revision of the protocol reach servers of any.
 
@@ -70,7 +60,22 @@ Where the tools of all servers have more than about 10,000 tokens, three take th
 that find, show and call tools; --search=off lists them all, for clients that search
 by themselves.
 
---print-config prints what to paste into the configuration of a client that starts it.`,
+With --shared and no address it uses the servers of the daemon, as all with that flag in
+this folder do (see wharf daemon). It starts them itself where the daemon would start others.
+
+--print-config prints what to paste into the configuration of a client that starts it.`
+
+func newServe(a *app) *cobra.Command {
+	var (
+		at       addresses
+		search   = searchMode(searchModes[0])
+		printFor string
+		shared   bool
+	)
+	cmd := &cobra.Command{
+		Use:     "serve [--unix [PATH]] [--http ADDRESS]",
+		Short:   "Be all your servers as one, for editors and agents",
+		Long:    serveLong,
 		Example: "  wharf serve --print-config=claude\n  wharf serve --http 7777\n  wharf serve --unix",
 		Args:    cobra.MaximumNArgs(1),
 	}
@@ -82,6 +87,9 @@ by themselves.
 			at.socket = words[0]
 		}
 		s, err := a.load()
+		for _, flag := range []string{"http", "unix", "search"} {
+			err = cmp.Or(err, exclusive(cmd, "shared", flag))
+		}
 		switch {
 		case err != nil:
 			return err
@@ -100,6 +108,11 @@ by themselves.
 			return exit.Usage(errors.New("serve talks to a program on stdin and stdout, and stdin is a terminal"),
 				"`wharf serve --print-config=CLIENT` prints what an editor starts it with; over HTTP: `wharf serve --http 7777`")
 		}
+		if shared {
+			if joined, err := a.serveShared(cmd.Context(), host.Server{}); joined || err != nil {
+				return err
+			}
+		}
 		return a.serveStarter(cmd.Context(), s.wanted(), gateway.Config{Search: string(search)})
 	}
 	cmd.Flags().Var(givenText{&at.http}, "http", "listen at `ADDRESS` of this machine")
@@ -108,6 +121,7 @@ by themselves.
 	cmd.Flags().Var(&search, "search", "have clients search for tools: auto, on or off")
 	cmd.RegisterFlagCompletionFunc("search", cobra.FixedCompletions(searchModes, cobra.ShellCompDirectiveNoFileComp))
 	printsConfig(cmd, &printFor)
+	sharesServers(cmd, &shared)
 	return cmd
 }
 
@@ -140,27 +154,6 @@ func (g givenText) Set(text string) error {
 	}
 	*g.text = text
 	return nil
-}
-
-// ownSocket stands for the path of socketPath.
-const ownSocket = "own"
-
-// socketPath returns where the socket is if the user names no path.
-func socketPath() (string, error) {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "wharf", "serve.sock"), nil
-	}
-	dir, err := serveFolder()
-	return filepath.Join(dir, "serve.sock"), err
-}
-
-// serveFolder returns the folder of files that clients need to reach this program.
-func serveFolder() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", exit.Usage(err, "what clients need to reach this program is kept in your own configuration folder")
-	}
-	return filepath.Join(dir, "wharf", "serve"), nil
 }
 
 // serveListening serves the clients that come to addresses until it is interrupted.

@@ -35,6 +35,7 @@ type settings struct {
 
 	outranked []string // installed plugins that are not used: wharf has a plugin of that name
 
+	folder   string        // the working folder; "" is that of this process
 	searched bool          // the files of the project were read
 	projects []host.Server // their servers
 }
@@ -117,7 +118,7 @@ func (s *settings) project() []host.Server {
 		return s.projects
 	}
 	s.searched = true
-	found := config.Discover(".")
+	found := config.Discover(cmp.Or(s.folder, "."))
 	servers, warnings := found.Beneath(s.servers)
 	s.projects = servers
 	for _, name := range found.Isolated {

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// throughDaemon is a server that this program reaches through the daemon.
+type throughDaemon struct {
+	place daemon.Place
+	join  daemon.Request
+	entry host.Server // its address is the connection to the daemon
+}
+
+// daemonStream is the name of the stream that leads to the daemon.
+const daemonStream = "daemon"
+
+// throughDaemon returns how to reach a server through the daemon, whether or not one runs. The zero server
+// is all servers as one. It returns an error if the server depends on more than what the daemon knows.
+func (a *app) throughDaemon(server host.Server) (*throughDaemon, error) {
+	place, err := a.daemonPlace()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	all := a.prints(s, folder)
+	print, err := all.of(server.Name)
+	if err != nil {
+		return nil, err
+	}
+	t := &throughDaemon{place: place, join: daemon.Request{Want: daemon.Join, Server: server.Name, Folder: folder, Print: print}}
+	t.entry = host.Server{
+		Name: server.Name, Transport: "stdio", Address: "memory:" + daemonStream, IdleStop: -1,
+		Timeout: server.Timeout, StartTimeout: server.StartTimeout, MaxTimeout: server.MaxTimeout, MessageCap: server.MessageCap,
+		Resend: server.Resend, EnabledTools: server.EnabledTools, DisabledTools: server.DisabledTools,
+	}.Literal()
+	if server.Name == "" {
+		t.entry.Name = "wharf"
+	}
+	return t, nil
+}
+
+// askEra asks the daemon for the era of the server, which becomes that of the entry: what a server of
+// the older protocol answers is not to look like that of a newer one. Before the server was ever
+// connected it is not known, and any does.
+func (t *throughDaemon) askEra(ctx context.Context) error {
+	r := t.join
+	r.Want = daemon.Era
+	answer, err := t.place.Ask(ctx, r)
+	if err == nil {
+		t.entry.Protocol = map[string]string{"legacy": "legacy", "modern": "2026-07-28"}[answer.Era]
+	}
+	return err
+}
+
+// dial connects to the daemon, which ensure starts if it is not nil.
+func (t *throughDaemon) dial(ctx context.Context, ensure func(context.Context, daemon.Place) error) (io.ReadWriteCloser, error) {
+	if ensure != nil {
+		if err := ensure(ctx, t.place); err != nil {
+			return nil, err
+		}
+	}
+	conn, _, err := t.place.Open(ctx, t.join)
+	return conn, err
+}
+
+// joinWait is how long a command waits for a daemon before it starts the server by itself.
+const joinWait = 2 * time.Second
+
+// joinable returns how a command that uses one server reaches it through a daemon that runs, or nil if
+// it starts the server by itself.
+func (a *app) joinable(ctx context.Context, server host.Server) *throughDaemon {
+	f := &a.flags
+	apart := f.alone || f.stderr || f.trace != "" || f.record != "" || f.trustHash != "" || len(f.roots) > 0 ||
+		a.adHoc || a.address != "" || os.Getenv("WHARF_TRACE") != ""
+	if apart {
+		return nil
+	}
+	if place, err := a.daemonPlace(); err != nil || !isThere(place.Socket()) {
+		return nil
+	}
+	t, err := a.throughDaemon(server)
+	if err != nil {
+		return nil
+	}
+	t.join.InTurn = true
+	ctx, cancel := context.WithTimeout(ctx, joinWait)
+	defer cancel()
+	if err := t.askEra(ctx); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			a.Warn("the daemon does not answer, so this command starts the server itself")
+		}
+		return nil
+	}
+	a.streams = streams{
+		daemonStream: func(ctx context.Context) (io.ReadWriteCloser, error) { return t.dial(ctx, nil) },
+	}
+	return t
+}

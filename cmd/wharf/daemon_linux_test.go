@@ -1,0 +1,427 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
+)
+
+// user is a user with a daemon, and a server that writes what happens to a file.
+type user struct {
+	t      *testing.T
+	folder string   // the working folder
+	env    []string // of all programs
+	ledger string
+	config string
+}
+
+func newUser(t *testing.T) *user {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "usr") // of t.TempDir the path would be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	u := &user{t: t, folder: filepath.Join(dir, "work"), ledger: filepath.Join(dir, "ledger"), config: filepath.Join(dir, "config", "wharf", "wharf.toml")}
+	u.env = append(os.Environ(), "HOME="+dir, "XDG_RUNTIME_DIR="+filepath.Join(dir, "run"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
+		"XDG_DATA_HOME="+filepath.Join(dir, "data"), "LEDGER=one")
+	for _, dir := range []string{u.folder, filepath.Dir(u.config), filepath.Join(dir, "run")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.configure("")
+	t.Cleanup(func() {
+		u.run("daemon", "stop", "--all")
+		os.RemoveAll(dir)
+	})
+	return u
+}
+
+// configure writes the configuration, with more in the entry of the server.
+func (u *user) configure(more string) {
+	u.t.Helper()
+	text := "[servers.ledger]\ncommand = \"server-ledger\"\nargs = [" + strconv.Quote(u.ledger) + "]\nenv = { LEDGER = \"${LEDGER}\" }\n" + more
+	if err := os.WriteFile(u.config, []byte(text), 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+func (u *user) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(u.t.Context(), "wharf", args...)
+	cmd.Dir, cmd.Env = u.folder, u.env
+	return cmd
+}
+
+// run runs wharf, and returns what it prints.
+func (u *user) run(args ...string) (stdout string, err error) {
+	cmd := exec.Command("wharf", args...)
+	cmd.Dir, cmd.Env = u.folder, u.env
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err = cmd.Run(); err != nil {
+		err = errors.New(err.Error() + ": " + said.String())
+	}
+	return out.String(), err
+}
+
+// must is run for a command that succeeds.
+func (u *user) must(args ...string) string {
+	u.t.Helper()
+	out, err := u.run(args...)
+	if err != nil {
+		u.t.Fatalf("wharf %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// starts returns how often the server was started, and forgets it.
+func (u *user) starts() int {
+	u.t.Helper()
+	n := len(ledger(u.t, u.ledger, "start"))
+	os.Truncate(u.ledger, 0)
+	return n
+}
+
+// daemons returns the daemons that run.
+func (u *user) daemons() (all []daemon.State) {
+	u.t.Helper()
+	if err := json.Unmarshal([]byte(u.must("daemon", "status", "--json")), &all); err != nil {
+		u.t.Fatal(err)
+	}
+	return all
+}
+
+// A command uses the server of a daemon that runs, where it would start the same; else it starts its own.
+func TestCommandsJoinTheDaemon(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	call := []string{"call", "ledger", "note", "text=x"}
+	alone := u.must(call...)
+	if n := u.starts(); n != 1 || len(u.daemons()) != 0 {
+		t.Fatalf("without a daemon: %d starts, %d daemons", n, len(u.daemons()))
+	}
+	socket := strings.TrimSpace(u.must("control", "--socket"))
+	if joined := u.must(call...); joined != alone {
+		t.Errorf("a call prints\n%s, and alone\n%s", joined, alone)
+	}
+	u.must("tools", "ledger")
+	u.must(call...)
+	if n := u.starts(); n != 1 {
+		t.Errorf("three commands have started it %d times", n)
+	}
+	if d := u.daemons(); len(d) != 1 || d[0].Socket != socket || d[0].Config != u.config || d[0].Clients != 0 {
+		t.Errorf("%+v", d)
+	}
+
+	for name, vary := range map[string]func(){
+		"--alone":            func() { u.must(append(call, "--alone")...) },
+		"--stderr":           func() { u.must(append(call, "--stderr")...) },
+		"another variable":   func() { u.env = append(u.env, "LEDGER=two"); u.must(call...); u.env = append(u.env, "LEDGER=one") },
+		"another PATH":       func() { u.env = append(u.env, "PATH="+os.Getenv("PATH")+":/nowhere"); u.must(call...) },
+		"no entry":           func() { u.must("call", "note", "text=x", "--", "server-ledger", u.ledger) },
+		"ping":               func() { u.must("ping", "ledger") },
+		"another file":       func() { u.must(append(call, "--config", u.other())...) },
+		"a relative --root":  func() { u.must(append(call, "--root", ".")...) },
+		"a broken daemon":    func() { u.stopped(func() { u.must(call...) }) },
+		"a trace is written": func() { u.must(append(call, "--trace", filepath.Join(u.folder, "trace"))...) },
+	} {
+		before := u.env
+		vary()
+		u.env = before
+		if n := u.starts(); n != 1 {
+			t.Errorf("%s: %d starts", name, n)
+		}
+	}
+
+	u.folder = t.TempDir() // a command without a dir runs there
+	u.must(call...)
+	u.must(call...)
+	if where := ledger(t, u.ledger, "start"); len(where) != 1 || !strings.Contains(where[0], " in "+u.folder+" ") {
+		t.Errorf("in another folder: %q", where)
+	}
+	u.configure("dir = " + strconv.Quote(t.TempDir()) + "\n")
+	u.starts()
+	u.must(call...)
+	if n := u.starts(); n != 1 {
+		t.Errorf("with another entry: %d starts", n)
+	}
+	if out := u.must("daemon", "logs"); strings.Count(out, "listens at") != 1 {
+		t.Errorf("the log: %s", out)
+	}
+	u.must("daemon", "stop")
+	if _, err := os.Lstat(socket); err == nil || len(u.daemons()) != 0 {
+		t.Error("the daemon is still there")
+	}
+	u.must(call...)
+	if n := u.starts(); n != 1 {
+		t.Errorf("after the end of the daemon: %d starts", n)
+	}
+}
+
+// other returns another file of the same content.
+func (u *user) other() string {
+	text, err := os.ReadFile(u.config)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	path := filepath.Join(u.folder, "other.toml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+	return path
+}
+
+// stopped calls do while the daemon is stopped, as a process that hangs.
+func (u *user) stopped(do func()) {
+	u.t.Helper()
+	pid := u.daemons()[0].PID
+	syscall.Kill(pid, syscall.SIGSTOP)
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	do()
+}
+
+// Of 20 editors that begin at once, one starts the daemon, and all share its servers.
+func TestEditorsShareADaemon(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	const editors = 20
+	sockets := make([]string, editors)
+	var running sync.WaitGroup
+	for i := range editors {
+		running.Go(func() {
+			out, err := u.run("control", "--socket")
+			if err != nil {
+				t.Error(err)
+			}
+			sockets[i] = strings.TrimSpace(out)
+		})
+	}
+	running.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	if len(slices.Compact(slices.Clone(sockets))) != 1 {
+		t.Fatalf("%q", sockets)
+	}
+	conns := make([]net.Conn, editors)
+	for i := range editors {
+		running.Go(func() {
+			conn, err := net.Dial("unix", sockets[0])
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			conns[i] = conn
+			callThroughControl(t, conn, i)
+		})
+	}
+	running.Wait()
+	if n := u.starts(); n != 1 {
+		t.Errorf("the server was started %d times", n)
+	}
+	if d := u.daemons(); len(d) != 1 || d[0].Editors != editors {
+		t.Errorf("%+v", d)
+	}
+	for _, conn := range conns {
+		conn.Close()
+	}
+	shared := u.command("control", "--shared")
+	shared.Stdin = strings.NewReader(controlCall)
+	if out, err := shared.CombinedOutput(); err != nil || bytes.Count(out, []byte("\n")) != 2 || !bytes.Contains(out, []byte(`"text":"x"`)) {
+		t.Errorf("%s, %v", out, err)
+	}
+	if n := u.starts(); n != 0 {
+		t.Errorf("the server was started %d times more", n)
+	}
+}
+
+// controlCall is what an editor sends that calls a tool.
+const controlCall = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol":[1,1],"client":{"name":"test"}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"server":"ledger","name":"note","arguments":{"text":"x"}}}
+`
+
+// callThroughControl calls a tool as an editor does. Every other one frames by Content-Length.
+func callThroughControl(t *testing.T, conn net.Conn, n int) {
+	said := controlCall
+	if n%2 > 0 {
+		said = ""
+		for message := range strings.Lines(controlCall) {
+			message = strings.TrimSpace(message)
+			said += "Content-Length: " + strconv.Itoa(len(message)) + "\r\n\r\n" + message
+		}
+	}
+	io.WriteString(conn, said)
+	var heard strings.Builder
+	for in := make([]byte, 1<<10); !strings.Contains(heard.String(), `"text":"x"`); {
+		k, err := conn.Read(in)
+		if heard.Write(in[:k]); err != nil {
+			t.Errorf("editor %d: %v after %q", n, err, heard.String())
+			return
+		}
+	}
+}
+
+// bridged is a client of a bridge, or of serve, that is shared.
+type bridged struct {
+	t     *testing.T
+	in    io.WriteCloser
+	out   *bufio.Scanner
+	tool  string
+	calls int
+}
+
+func (u *user) bridge(tool string, args ...string) *bridged {
+	u.t.Helper()
+	cmd := u.command(args...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	b := &bridged{t: u.t, in: in, out: bufio.NewScanner(out), tool: tool, calls: 1}
+	b.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"editor","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if line := b.answer(); !strings.Contains(line, `"protocolVersion":"2025-06-18"`) {
+		u.t.Fatal(line)
+	}
+	return b
+}
+
+func (b *bridged) send(lines ...string) { io.WriteString(b.in, strings.Join(lines, "\n")+"\n") }
+
+// call sends a call.
+func (b *bridged) call(text string, hold bool) {
+	b.calls++
+	b.send(`{"jsonrpc":"2.0","id":` + strconv.Itoa(b.calls) + `,"method":"tools/call","params":{"name":"` + b.tool + `","arguments":{"text":"` + text + `","hold":` + strconv.FormatBool(hold) + `}}}`)
+}
+
+// answer returns the next answer.
+func (b *bridged) answer() string {
+	b.t.Helper()
+	for b.out.Scan() {
+		if line := b.out.Text(); strings.Contains(line, `"id":`) {
+			return line
+		}
+	}
+	b.t.Fatal("the bridge has ended")
+	return ""
+}
+
+// Bridges share a server. A daemon that is killed costs the calls that wait, which say so. The next call
+// finds a new daemon, and no call runs twice.
+func TestBridgesOutliveTheDaemon(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	clients := []*bridged{
+		u.bridge("note", "bridge", "--shared", "ledger"), u.bridge("note", "bridge", "--shared", "ledger"), u.bridge("ledger__note", "serve", "--shared"),
+	}
+	for i, b := range clients {
+		b.call("before "+strconv.Itoa(i), false)
+		if line := b.answer(); !strings.Contains(line, "before "+strconv.Itoa(i)) {
+			t.Fatal(line)
+		}
+	}
+	if n := len(ledger(t, u.ledger, "start")); n != 1 {
+		t.Errorf("the server was started %d times", n)
+	}
+	kills := 3
+	for round := range kills {
+		for i, b := range clients {
+			b.call("held "+strconv.Itoa(round)+" "+strconv.Itoa(i), true)
+		}
+		for len(ledger(t, u.ledger, "call")) < 3+(round+1)*6-3 {
+		}
+		pid := u.daemons()[0].PID
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range clients {
+			if line := b.answer(); !strings.Contains(line, `"error"`) || !strings.Contains(line, "may have acted") {
+				t.Errorf("client %d: %s", i, line)
+			}
+			b.call("after "+strconv.Itoa(round)+" "+strconv.Itoa(i), false)
+			if line := b.answer(); !strings.Contains(line, "after "+strconv.Itoa(round)) {
+				t.Errorf("client %d: %s", i, line)
+			}
+		}
+		if d := u.daemons(); len(d) != 1 || d[0].PID == pid || d[0].Clients != len(clients) {
+			t.Errorf("%+v", d)
+		}
+	}
+	calls := ledger(t, u.ledger, "call")
+	if slices.Sort(calls); len(calls) != 3+6*kills || len(slices.Compact(calls)) != len(calls) {
+		t.Errorf("calls: %q", calls)
+	}
+	if n := len(ledger(t, u.ledger, "start")); n != 1+kills {
+		t.Errorf("the server was started %d times", n)
+	}
+}
+
+// A folder of sockets that others could reach is refused, and a command does without the daemon.
+func TestDaemonInAnOpenFolder(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	socket := strings.TrimSpace(u.must("control", "--socket"))
+	if err := os.Chmod(filepath.Dir(socket), 0o770); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := u.run("control", "--socket"); err == nil || !strings.Contains(err.Error(), "run chmod 700") {
+		t.Error(out, err)
+	}
+	u.must("call", "ledger", "note", "text=x")
+	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	u.must("call", "ledger", "note", "text=x")
+	if n := u.starts(); n != 2 {
+		t.Errorf("%d starts", n)
+	}
+}
+
+// A daemon that is not used ends, with its servers.
+func TestDaemonEndsUnused(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	run := u.command("daemon", "run", "--idle", "1ms")
+	out, err := run.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("no client uses the daemon")) {
+		t.Errorf("%s, %v", out, err)
+	}
+	if second, err := u.run("daemon", "run", "--idle", "-1s"); err == nil || !strings.Contains(err.Error(), "not negative") {
+		t.Error(second, err)
+	}
+	if err := os.WriteFile(u.config, []byte("wrong"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := u.run("bridge", "--shared", "ledger"); err == nil || !strings.Contains(err.Error(), "configuration: ") {
+		t.Error(out, err)
+	}
+}

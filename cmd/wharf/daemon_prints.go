@@ -1,0 +1,58 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// prints are the fingerprints of the servers that a program in a folder would use. Two programs with
+// the same fingerprint for a server may share it.
+type prints struct {
+	servers map[string]string
+	errs    map[string]error // of servers that are not shared
+	all     string           // of all
+}
+
+// prints returns the fingerprints of servers. They cover what else the settings say: plugins and how to
+// connect.
+func (a *app) prints(s *settings, folder string) prints {
+	p := prints{servers: make(map[string]string), errs: make(map[string]error)}
+	rest, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout})
+	var every strings.Builder
+	for _, server := range s.wanted() {
+		print, wrong := host.Fingerprint(server, folder)
+		if wrong = errors.Join(err, wrong); wrong != nil {
+			p.errs[server.Name] = wrong
+		}
+		p.servers[server.Name] = hashed(print + string(rest))
+		every.WriteString(p.servers[server.Name])
+	}
+	p.all = hashed(every.String())
+	return p
+}
+
+// of returns the fingerprint of a server, or of all for the name "".
+func (p *prints) of(server string) (string, error) {
+	if server != "" {
+		if p.servers[server] == "" {
+			return "", fmt.Errorf("it has no server %q", server)
+		}
+		return p.servers[server], p.errs[server]
+	}
+	var errs []error
+	for name, err := range p.errs {
+		errs = append(errs, fmt.Errorf("%s: %w", name, err))
+	}
+	return p.all, errors.Join(errs...)
+}
+
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

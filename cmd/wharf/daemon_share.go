@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
+)
+
+// serveShared serves the client on stdin and stdout with servers of the daemon, which it starts if need
+// be, also after it has ended. The zero server is all servers as one. joined is false, and the client
+// has not been served, if the daemon has another server than this program would start.
+func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool, err error) {
+	t, err := a.throughDaemon(server)
+	if err == nil {
+		err = a.ensureDaemon(ctx, t.place)
+	}
+	if err == nil {
+		err = t.askEra(ctx)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return true, err
+		}
+		a.Warn("the servers of the daemon are not used: %v", err)
+		return false, nil
+	}
+	a.streams = streams{
+		daemonStream: func(ctx context.Context) (io.ReadWriteCloser, error) { return t.dial(ctx, a.ensureDaemon) },
+	}
+	return true, a.serveStarter(ctx, []host.Server{t.entry}, gateway.Config{Bare: true})
+}
+
+// pumpControl passes the bytes of an editor on stdin and stdout on to the daemon, which it starts if
+// need be, and back. It ends when either of them ends.
+func (a *app) pumpControl(ctx context.Context) error {
+	ctx, end := untilOrphaned(ctx)
+	defer end()
+	place, err := a.daemonPlace()
+	if err != nil {
+		return err
+	}
+	if err := a.ensureDaemon(ctx, place); err != nil {
+		return err
+	}
+	conn, _, err := place.Open(ctx, daemon.Request{Want: daemon.Control})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stream, err := standardStream()
+	if err != nil {
+		return err
+	}
+	a.endless = true
+	defer context.AfterFunc(ctx, func() { conn.Close(); stream.Close() })()
+	go func() {
+		io.Copy(conn, stream)
+		conn.(interface{ CloseWrite() error }).CloseWrite()
+	}()
+	_, err = io.Copy(stream, conn)
+	if err == nil {
+		err = stream.CloseWrite()
+	}
+	stream.Close()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// sharesServers defines --shared.
+func sharesServers(cmd *cobra.Command, shared *bool) {
+	cmd.Flags().BoolVar(shared, "shared", false, "use the daemon and its servers")
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+)
+
+// A daemon serves programs in so many folders, and no more.
+func TestWorldsAreBounded(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	d := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
+	all := &worlds{app: d, ctx: t.Context(), open: make(map[string]*world)}
+	for n := range maxWorlds {
+		all.open[fmt.Sprint("/", n)] = &world{}
+	}
+	folder := t.TempDir()
+	a := d.inFolder(folder)
+	s, err := a.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := a.prints(s, folder)
+	print, err := p.of(demoName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = all.enter(t.Context(), &daemon.Request{Server: demoName, Folder: folder, Print: print})
+	if err == nil || !strings.Contains(err.Error(), "64 folders, which is the most") {
+		t.Error(err)
+	}
+	for says, r := range map[string]*daemon.Request{
+		"another one than the daemon has": {Server: demoName, Folder: folder, Print: "x"},
+		`it has no server "none"`:         {Server: "none", Folder: folder},
+		"expected the whole path":         {Server: demoName, Folder: "here", Print: print},
+	} {
+		if _, err := all.enter(t.Context(), r); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; want %q", err, says)
+		}
+	}
+}
