@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -25,4 +26,13 @@ func TestControlWantsAProgram(t *testing.T) {
 	screen := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "control")
 	screen.start()
 	screen.ends(exit.CodeUsage, "wharf control --schema")
+}
+
+// A person who ends serve is told what it has served.
+func TestServeTellsItsCounts(t *testing.T) {
+	screen := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "serve", "--http", "0")
+	screen.start()
+	screen.await("/mcp/demo")
+	screen.Process.Signal(os.Interrupt)
+	screen.ends(exit.CodeInterrupted, "Served: 0 requests of 0 clients, 0 of them failed or were not valid; servers were connected 0 times")
 }
