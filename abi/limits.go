@@ -22,7 +22,7 @@ const (
 	LastWords = 4 << 10
 )
 
-// MaxGeneration is the last generation of a handle: a greater one would make it negative, a status.
+// MaxGeneration is the last generation of a handle. With a greater one the handle would be negative, as a status is.
 const MaxGeneration = 1<<23 - 1
 
 // handleIndexBits is the width of the index in a handle.

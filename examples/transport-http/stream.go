@@ -76,7 +76,7 @@ func (t *transport) drain(c *call, size int) {
 	}
 }
 
-// tick ends the streams that were drained for a whole tick before this one.
+// tick ends the streams whose draining began before the last tick.
 func (t *transport) tick() {
 	d := &t.calls.drained
 	for len(*d) > 0 && (*d)[0].aged {

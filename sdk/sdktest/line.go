@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// names maps what String gives back to numbers.
+// names maps the texts that String returns to the numbers that they stand for.
 type names[T ~int32 | ~uint32] map[string]T
 
 func namesOf[T interface {

@@ -129,8 +129,8 @@ func (r *Reader) skip(p sdk.Payload) sdk.Payload {
 	return p.From(i + 1)
 }
 
-// endLine takes the end of a line, most often the whole line, and reports whether it ended an
-// event.
+// endLine takes the last bytes of a line, which most often are the whole line, and reports whether
+// the line ended an event.
 func (r *Reader) endLine(p sdk.Payload, line []byte) (ok bool) {
 	if len(r.line) > 0 {
 		r.collect(line)
