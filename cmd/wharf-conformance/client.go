@@ -58,7 +58,7 @@ func (c *client) config() host.Config {
 		Person:   &signin.Person{OpenURL: visit},
 		Timeout:  10 * time.Second,
 		OneShot:  true,
-		Event:    c.hear,
+		Event:    func(e host.Event) { c.log.printf("heard %s", cmp.Or(e.Warning, e.Method)) },
 		Client: host.Client{
 			Info: mcp.Implementation{Name: "wharf-conformance", Version: "0.1.0"},
 			Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
@@ -70,21 +70,6 @@ func (c *client) config() host.Config {
 			Roots: func(context.Context, string) ([]mcp.Root, error) { return nil, nil },
 		},
 	}
-}
-
-// hear writes notifications and warnings to the log.
-func (c *client) hear(e host.Event) {
-	c.log.printf("heard %s", cmp.Or(e.Warning, e.Method))
-}
-
-// play runs the steps of the scenario, up to the first that fails.
-func (c *client) play(ctx context.Context) error {
-	for _, s := range steps(c.job.scenario) {
-		if err := s(ctx, c); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // call sends a request, and decodes the result unless result is nil.

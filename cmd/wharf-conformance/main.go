@@ -45,5 +45,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 		return err
 	}
 	defer c.close()
-	return c.play(ctx)
+	for _, step := range steps(j.scenario) {
+		if err := step(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }

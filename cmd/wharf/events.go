@@ -23,8 +23,8 @@ func (a *app) hear(e host.Event) {
 		}
 		a.Warn("%s", about+plain.Line(e.Warning))
 	}
-	if a.greeted.Load() { // a script reads results only, and can run watch for the rest
-		a.tellEvent(e)
+	if text := eventText(e); text != "" && a.greeted.Load() { // a script reads results only, and can run watch for the rest
+		a.Tell(term.Bold, plain.Line(e.Server)+":", plain.Clip(plain.Line(a.redacted(text)), mostOfEvent), "")
 	}
 	a.hearLog(e)
 }
@@ -54,13 +54,6 @@ func (a *app) hearLog(e host.Event) {
 		return
 	}
 	a.Print(line)
-}
-
-// tellEvent prints a notification of a server for the person at an open shell.
-func (a *app) tellEvent(e host.Event) {
-	if text := eventText(e); text != "" {
-		a.Tell(term.Bold, plain.Line(e.Server)+":", plain.Clip(plain.Line(a.redacted(text)), mostOfEvent), "")
-	}
 }
 
 // mostOfEvent is how many letters of a notification a shell shows.

@@ -55,8 +55,7 @@ func (d *duration) String() string {
 
 // check returns an error for flags that contradict each other or mean nothing.
 func (f *taskFlags) check() error {
-	switch {
-	case f.ttl > 0 && !f.task && !f.detach:
+	if f.ttl > 0 && !f.task && !f.detach {
 		return exit.Usage(errors.New("--ttl is for tasks"), "give it with --task or --detach")
 	}
 	return checkLevel(f.level)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/token"
@@ -37,9 +38,7 @@ The file imports the package host/mcp of Wharf and the standard library. New tak
 *host.Session. What may be left out is a pointer, or left out where it is empty.`,
 		Example: "  wharf generate go demo --out demo/client.go",
 		RunE: a.withServer(atMost(0), func(ctx context.Context, c *client, _ []string) error {
-			if name == "" {
-				name = packageName(c.session.Name())
-			}
+			name = cmp.Or(name, packageName(c.session.Name()))
 			if !token.IsIdentifier(name) || name == "_" {
 				return exit.Usage(fmt.Errorf("--package %q is not the name of a package", name), "write a word of letters and digits")
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,12 +65,7 @@ func (r *installRequest) nameExtra() error {
 	for _, e := range known {
 		if names = append(names, e.Name); e.Name == r.Source {
 			r.Source = pluginstore.ExtraScheme + e.Name
-			if r.Name == "" {
-				r.Name = e.Name
-			}
-			if r.SHA256 == "" {
-				r.SHA256 = e.SHA256 // so --yes is a yes to this file
-			}
+			r.Name, r.SHA256 = cmp.Or(r.Name, e.Name), cmp.Or(r.SHA256, e.SHA256) // so --yes is a yes to this file
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,10 +166,8 @@ func (a *app) offerSummary(o *pluginstore.Offer) string {
 // offerFacts returns the facts about a plugin. In an update, a fact that changed has its old value
 // too.
 func offerFacts(o *pluginstore.Offer) []term.Fact {
-	p, was := o.Plugin, o.Was
-	if was == nil {
-		was = &p
-	}
+	p := o.Plugin
+	was := cmp.Or(o.Was, &p)
 	var facts []term.Fact
 	add := func(name, now, before string) {
 		if now != before {

@@ -77,9 +77,7 @@ func mismatch(raw json.RawMessage, err error) string {
 // blank line, or else the title.
 func about(description, title string) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(description), "\n\n")
-	if text == "" {
-		text = title
-	}
+	text = cmp.Or(text, title)
 	if len(text) > 2*aboutLetters { // more is not looked at: there may be 10,000 of them
 		text = text[:plain.WholeRunes(text, 2*aboutLetters)] + "…"
 	}

@@ -52,8 +52,9 @@ type listed struct {
 }
 
 func (a *app) runSearch(ctx context.Context, c *registry.Client, words []string, limit int) error {
-	found, err := a.search(ctx, c, words, limit)
-	if err != nil {
+	idle := a.Busy("asking the registry")
+	found, err := c.Search(ctx, words, limit)
+	if idle(); err != nil {
 		return err
 	}
 	list := make([]listed, len(found.Servers))
@@ -82,11 +83,6 @@ func (a *app) runSearch(ctx context.Context, c *registry.Client, words []string,
 		out.WriteString(a.listedRows(l))
 	}
 	return a.Print(out.String())
-}
-
-func (a *app) search(ctx context.Context, c *registry.Client, words []string, limit int) (*registry.Found, error) {
-	defer a.Busy("asking the registry")()
-	return c.Search(ctx, words, limit)
 }
 
 // kindsOf returns the kinds of the options of a server, each once.

@@ -53,10 +53,7 @@ func forLines(root *cobra.Command) {
 // lineHelp is the help of a command in a shell: without the flags of the whole program, which
 // the shell was started with.
 func lineHelp(cmd *cobra.Command) string {
-	text := cmd.Long
-	if text == "" {
-		text = cmd.Short + "."
-	}
+	text := cmp.Or(cmd.Long, cmd.Short+".")
 	text += "\n\nUsage:\n  " + cmd.Use + "\n"
 	if flags := cmd.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
 		text += "\nFlags:\n" + flags.FlagUsages()

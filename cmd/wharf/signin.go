@@ -127,11 +127,6 @@ func (a *app) askText(ctx context.Context, q signin.Question) (string, error) {
 	return text, err
 }
 
-// refusesSaved returns a sentence that says that a server refuses the saved sign-in.
-func refusesSaved(server string) string {
-	return plain.Name(server, plain.NameColumns) + " refuses the API key or token that is saved for it."
-}
-
 // placeOfHeader says where the person has to write a header for the server: after -H, or in its
 // entry.
 func (a *app) placeOfHeader() string {
@@ -157,7 +152,7 @@ func (a *app) questionFor(q signin.Question) term.Question {
 		return term.Question{Prompt: q.Label + ": ", Secret: q.Secret}
 	}
 	if q.Refused {
-		fmt.Fprint(a.Err, a.Own("%s", refusesSaved(q.Server)))
+		fmt.Fprint(a.Err, a.Own("%s refuses the API key or token that is saved for it.", plain.Name(q.Server, plain.NameColumns)))
 	}
 	if said := cmp.Or(q.Said, a.refusal); said != "" {
 		fmt.Fprint(a.Err, a.Own("%s answered:", plain.Name(q.Server, plain.NameColumns)), a.Quote(a.redacted(said), term.OfMessage, ""))

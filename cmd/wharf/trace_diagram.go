@@ -247,10 +247,7 @@ func happening(l *trace.Line) string {
 // label names a message: its method, or else its kind, and its id. It has at most room
 // runes.
 func label(l *trace.Line, room int) string {
-	name, id := plain.Line(l.Method), ""
-	if name == "" {
-		name = string(l.Kind)
-	}
+	name, id := cmp.Or(plain.Line(l.Method), string(l.Kind)), ""
 	if failed(l) {
 		id = " ✗"
 	}

@@ -287,15 +287,7 @@ func Parse(ctx context.Context, word string) (Value, error) {
 
 // NeedSchema reports whether some values get their key or type only from the tool's schema.
 func (args Arguments) NeedSchema() bool {
-	if args.NeedNames() {
-		return true
-	}
-	for _, v := range args.values {
-		if !v.json {
-			return true
-		}
-	}
-	return false
+	return args.NeedNames() || slices.ContainsFunc(args.values, func(v Value) bool { return !v.json })
 }
 
 // NeedNames reports whether some words get their key only from the tool's schema.

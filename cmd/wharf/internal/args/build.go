@@ -3,6 +3,7 @@ package args
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -15,9 +16,7 @@ func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Ob
 	if err != nil {
 		return nil, err
 	}
-	for key, member := range args.base {
-		built[key] = member
-	}
+	maps.Copy(built, args.base)
 	var faults []host.Fault
 	for _, v := range args.values {
 		if v.json {

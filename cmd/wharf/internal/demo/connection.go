@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -143,8 +144,6 @@ type listener struct {
 // cacheable marks a result as one that can be asked for again at any time.
 func cacheable(result object) object {
 	whole := object{"ttlMs": 0, "cacheScope": "public"}
-	for name, value := range result {
-		whole[name] = value
-	}
+	maps.Copy(whole, result)
 	return whole
 }

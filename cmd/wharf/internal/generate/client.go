@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -34,12 +35,8 @@ func (c *Client) read(methods, types names) ([]tool, *reader, error) {
 	r := &reader{shapes: maxShapes, bytes: maxBytes, types: types}
 	var tools []tool
 	for _, t := range c.Tools {
-		about := t.Description
-		if about == "" {
-			about = t.Title
-		}
 		method := methods.take(camel(t.Name))
-		read := tool{name: t.Name, method: method, about: about}
+		read := tool{name: t.Name, method: method, about: cmp.Or(t.Description, t.Title)}
 		read.arguments = r.document(t.InputSchema, method, "Arguments", true)
 		if len(t.OutputSchema) > 0 {
 			read.result = r.document(t.OutputSchema, method, "Result", false)

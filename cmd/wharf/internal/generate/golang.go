@@ -334,12 +334,9 @@ func anything(s *shape) string {
 
 // isTag reports whether encoding/json takes a name from the tag of a field.
 func isTag(name string) bool {
-	for _, r := range name {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && (!unicode.IsLetter(r) && !unicode.IsDigit(r) || cleantext.IsUnsafe(r)) {
-			return false
-		}
-	}
-	return name != ""
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && (!unicode.IsLetter(r) && !unicode.IsDigit(r) || cleantext.IsUnsafe(r))
+	})
 }
 
 // quoted returns a text as a string literal of Go. Invisible characters, and those that change the

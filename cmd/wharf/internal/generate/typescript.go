@@ -3,6 +3,7 @@ package generate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -124,12 +125,7 @@ func (w *tsWriter) inputType(s *shape) string {
 
 // optional reports whether arguments may be left out altogether.
 func optional(s *shape) bool {
-	for _, m := range s.members {
-		if m.required {
-			return false
-		}
-	}
-	return s.kind == object
+	return s.kind == object && !slices.ContainsFunc(s.members, func(m member) bool { return m.required })
 }
 
 // identifier matches names of members that need no quotes.

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"cmp"
 	"image"
 	"image/color"
 	"image/draw"
@@ -74,13 +75,10 @@ func sixels(picture image.Image, columns int) string {
 	if picture == nil {
 		return ""
 	}
-	if columns == 0 {
-		columns = 80
-	}
 	var out bytes.Buffer
 	e := sixel.NewEncoder(&out)
 	e.Dither, e.Transparent = true, true
-	if e.Encode(fitted(picture, min(columns*columnWidth, widest), highest)) != nil {
+	if e.Encode(fitted(picture, min(cmp.Or(columns, 80)*columnWidth, widest), highest)) != nil {
 		return ""
 	}
 	return out.String()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -119,9 +120,6 @@ func fileName(name, kind string) (base, extension string) {
 // reserved reports whether Windows takes a name for a device, whatever its extension.
 func reserved(base string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(base), ".")
-	switch first {
-	case "con", "prn", "aux", "nul":
-		return true
-	}
-	return len(first) == 4 && (strings.HasPrefix(first, "com") || strings.HasPrefix(first, "lpt"))
+	return slices.Contains([]string{"con", "prn", "aux", "nul"}, first) ||
+		len(first) == 4 && (strings.HasPrefix(first, "com") || strings.HasPrefix(first, "lpt"))
 }

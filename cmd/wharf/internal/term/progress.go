@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -97,10 +98,7 @@ func (p *Progress) line(turn int) string {
 	if past := time.Since(p.began); past >= busyLong {
 		words = append(words, past.Truncate(time.Second).String())
 	}
-	about := plain.Line(p.report.Message)
-	if about == "" {
-		about = plain.Line(p.what) + " …"
-	}
+	about := cmp.Or(plain.Line(p.report.Message), plain.Line(p.what)+" …")
 	return strings.Join(append(words, about), " ")
 }
 
