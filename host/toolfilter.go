@@ -22,15 +22,11 @@ func permits(entry *config.Server, tool string) error {
 		if one := (config.Server{DisabledTools: []string{name}}); one.Permits(tool) {
 			continue
 		}
-		return &hosterr.Error{
-			Kind: ErrDenied, Err: fmt.Errorf("call %s on %s: the tool is among the disabled_tools of its entry", tool, entry.Name),
-			Hint: fmt.Sprintf("take %q out of disabled_tools in the entry of %s", name, entry.Name),
-		}
+		return hosterr.Errorf(ErrDenied, fmt.Sprintf("take %q out of disabled_tools in the entry of %s", name, entry.Name),
+			"call %s on %s: the tool is among the disabled_tools of its entry", tool, entry.Name)
 	}
-	return &hosterr.Error{
-		Kind: ErrDenied, Err: fmt.Errorf("call %s on %s: the tool is not among the enabled_tools of its entry", tool, entry.Name),
-		Hint: fmt.Sprintf("add %q to enabled_tools in the entry of %s", tool, entry.Name),
-	}
+	return hosterr.Errorf(ErrDenied, fmt.Sprintf("add %q to enabled_tools in the entry of %s", tool, entry.Name),
+		"call %s on %s: the tool is not among the enabled_tools of its entry", tool, entry.Name)
 }
 
 // filters reports whether the entry of a server forbids some tools.
@@ -91,10 +87,8 @@ func permitsText(entry *config.Server, method string, params []byte) error {
 		case string(key) == "name" && !named:
 			name, named = r.String(), true
 		case strings.EqualFold(string(key), "name"): // many decoders ignore case, and take it for the name
-			return &hosterr.Error{
-				Kind: ErrDenied, Err: fmt.Errorf("%s on %s: the params have a second %q, which the server may read as the name of the tool", method, entry.Name, key),
-				Hint: "write the name of the tool once, as \"name\"",
-			}
+			return hosterr.Errorf(ErrDenied, "write the name of the tool once, as \"name\"",
+				"%s on %s: the params have a second %q, which the server may read as the name of the tool", method, entry.Name, key)
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -109,10 +103,7 @@ func permitsNotification(entry *config.Server, method string) error {
 	if method != mcp.MethodCallTool || !filters(entry) {
 		return nil
 	}
-	return &hosterr.Error{
-		Kind: ErrDenied, Err: fmt.Errorf("notify %s of %s: its entry names the tools that may be called", entry.Name, method),
-		Hint: "call a tool with a request",
-	}
+	return hosterr.Errorf(ErrDenied, "call a tool with a request", "notify %s of %s: its entry names the tools that may be called", entry.Name, method)
 }
 
 // permittedResult returns a result of tools/list without the tools that the entry does not permit.

@@ -104,9 +104,6 @@ func askedFor(p Installed, access string) error {
 		web.Close()
 		return nil
 	}
-	return &hosterr.Error{
-		Kind: hosterr.ErrConfig,
-		Err:  fmt.Errorf("plugin %s asks for %s, and not for %s", p.Name, cmp.Or(strings.Join(p.Asked, ", "), "nothing"), access),
-		Hint: "`wharf plugin inspect " + p.Name + "` shows all that it wants",
-	}
+	return hosterr.Errorf(hosterr.ErrConfig, "`wharf plugin inspect "+p.Name+"` shows all that it wants",
+		"plugin %s asks for %s, and not for %s", p.Name, cmp.Or(strings.Join(p.Asked, ", "), "nothing"), access)
 }

@@ -16,20 +16,13 @@ func lockError(err error) error {
 
 // missing returns the error for a name under which no plugin is installed.
 func missing(name string) error {
-	return &hosterr.Error{
-		Kind: hosterr.ErrConfig,
-		Err:  fmt.Errorf("no plugin %s is installed", quote(name)),
-		Hint: "`wharf plugin list` shows what is",
-	}
+	return hosterr.Errorf(hosterr.ErrConfig, "`wharf plugin list` shows what is", "no plugin %s is installed", quote(name))
 }
 
 // taken returns the error for a name that belongs to another plugin.
 func taken(name string) error {
-	return &hosterr.Error{
-		Kind: hosterr.ErrConfig,
-		Err:  fmt.Errorf("a plugin %q is installed already", name),
-		Hint: fmt.Sprintf("`wharf plugin update %s` fetches it again; --name gives this one another name", name),
-	}
+	return hosterr.Errorf(hosterr.ErrConfig, fmt.Sprintf("`wharf plugin update %s` fetches it again; --name gives this one another name", name),
+		"a plugin %q is installed already", name)
 }
 
 // unsigned returns the error for a file that lacks the signature that it must have.

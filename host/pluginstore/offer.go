@@ -131,11 +131,8 @@ func (s *Store) Update(ctx context.Context, name string, r Request) (*Offer, err
 		return nil, fmt.Errorf("update %s: %w", name, err)
 	}
 	if o.Plugin.Kind != was.Kind {
-		return nil, &hosterr.Error{
-			Kind: hosterr.ErrDenied,
-			Err:  fmt.Errorf("update %s: it is of kind %s now, and was of kind %s", name, o.Plugin.Kind, was.Kind),
-			Hint: "if that is right, remove it and add it again",
-		}
+		return nil, hosterr.Errorf(hosterr.ErrDenied, "if that is right, remove it and add it again",
+			"update %s: it is of kind %s now, and was of kind %s", name, o.Plugin.Kind, was.Kind)
 	}
 	o.Unexpected = unexpectedChanges(was, o.Plugin)
 	o.Plugin.Name, o.Plugin.Records = name, was.Records

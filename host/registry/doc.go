@@ -25,11 +25,11 @@ import (
 const Official = "https://registry.modelcontextprotocol.io"
 
 func configError(hint, format string, args ...any) error {
-	return &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf(format, args...), Hint: hint}
+	return hosterr.Errorf(hosterr.ErrConfig, hint, format, args...)
 }
 
 func denied(hint, format string, args ...any) error {
-	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: fmt.Errorf(format, args...), Hint: hint}
+	return hosterr.Errorf(hosterr.ErrDenied, hint, format, args...)
 }
 
 // protocolError returns the error for an answer that does not fit the registry's API.

@@ -38,11 +38,8 @@ type Options struct {
 // is an error of kind host.ErrPluginRefused.
 func Run(ctx context.Context, recording io.Reader, plugin []byte, o Options) (*Report, error) {
 	if wasm.HasExport(plugin, authabi.ExportStep) {
-		return nil, &hosterr.Error{
-			Kind: hosterr.ErrPluginRefused,
-			Err:  errors.New("it is an auth provider, and this runs transports"),
-			Hint: "wharf plugin test --recording FILE runs the sign-ins of a recording",
-		}
+		return nil, hosterr.Errorf(hosterr.ErrPluginRefused, "wharf plugin test --recording FILE runs the sign-ins of a recording",
+			"it is an auth provider, and this runs transports")
 	}
 	r := &replay{ctx: ctx, options: o, openings: make(map[int]*opening), players: make(map[int]*player), names: make(map[string]bool), tally: make(tally)}
 	defer r.close()

@@ -114,11 +114,8 @@ func (d *Dialer) mayServe(via string) error {
 	if i == nil || slices.Contains(i.Kinds, access) {
 		return nil
 	}
-	return &hosterr.Error{
-		Kind: hosterr.ErrDenied,
-		Err:  fmt.Errorf("the plugin %s is not allowed to serve clients", via),
-		Hint: fmt.Sprintf("it could send requests of its own to each server behind it; if you trust it with that: wharf plugin grant %s %s", via, access),
-	}
+	return hosterr.Errorf(hosterr.ErrDenied, fmt.Sprintf("it could send requests of its own to each server behind it; if you trust it with that: wharf plugin grant %s %s", via, access),
+		"the plugin %s is not allowed to serve clients", via)
 }
 
 // open gives the guest its stream and begins to serve.

@@ -149,11 +149,8 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 	fromFile := file.File != ""
 	switch {
 	case !fromFile && !as.config.Modules.Builtin(name):
-		return nil, &hosterr.Error{
-			Kind: hosterr.ErrConfig,
-			Err:  fmt.Errorf("no auth provider is called %q", name),
-			Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
-		}
+		return nil, hosterr.Errorf(hosterr.ErrConfig, fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
+			"no auth provider is called %q", name)
 	case file.Isolation == config.IsolationProcess:
 		return nil, hosterr.Configf("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}

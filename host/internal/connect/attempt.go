@@ -49,11 +49,7 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 		if ours := config.TransportOf(via); d.config.Modules.Has(ours) {
 			hint = fmt.Sprintf("write transport = %q", ours)
 		}
-		return nil, &hosterr.Error{
-			Kind: hosterr.ErrUnknownTransport,
-			Err:  fmt.Errorf("no transport is called %q (%s)", via, have),
-			Hint: hint,
-		}
+		return nil, hosterr.Errorf(hosterr.ErrUnknownTransport, hint, "no transport is called %q (%s)", via, have)
 	}
 	if s.MessageCap <= 0 {
 		s.MessageCap = DefaultMessageCap

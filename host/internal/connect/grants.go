@@ -110,11 +110,8 @@ func (d *Dialer) stream(s config.Server, a *SharedAccount) (capability.Target, e
 			if names := slices.Sorted(maps.Keys(d.config.Streams)); len(names) > 0 {
 				have = "it has " + strings.Join(names, ", ")
 			}
-			return nil, &hosterr.Error{
-				Kind: hosterr.ErrConfig,
-				Err:  fmt.Errorf("address %q: this program has no such stream (%s)", s.Address, have),
-				Hint: "a memory address is for programs that embed a server and name it in host.Config.Streams",
-			}
+			return nil, hosterr.Errorf(hosterr.ErrConfig, "a memory address is for programs that embed a server and name it in host.Config.Streams",
+				"address %q: this program has no such stream (%s)", s.Address, have)
 		}
 		if s.Auth.Blob { // the program made the stream, and knows its reader
 			return nil, hosterr.Configf("auth.blob: there is no sign-in on %s, which is within this program; leave it out", s.Address)

@@ -28,7 +28,7 @@ func (as *Accounts) settings(s config.Server) func(context.Context) (json.RawMes
 			}
 			text, err := as.lookUp(ctx, s, r)
 			if err != nil {
-				return nil, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("auth.%s: %w", key, err), Hint: hosterr.Hint(err)}
+				return nil, hosterr.Errorf(hosterr.ErrConfig, hosterr.Hint(err), "auth.%s: %w", key, err)
 			}
 			as.secrets.shown.HideNamed(text)
 			values[key] = text
@@ -51,7 +51,7 @@ func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, e
 			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: &InputError{*in, err}, Hint: hosterr.Hint(err)}
 		}
 		if err != nil {
-			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("%s: %w", secretText(r), err), Hint: hosterr.Hint(err)}
+			return s, hosterr.Errorf(hosterr.ErrConfig, hosterr.Hint(err), "%s: %w", secretText(r), err)
 		}
 		d.secrets.shown.HideNamed(text)
 		values[r] = text
@@ -126,7 +126,7 @@ func (as *Accounts) lookUp(ctx context.Context, s config.Server, r config.Refere
 		}
 		text, set := lookup(r.Env)
 		if !set {
-			return "", &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("the variable %s is not set", r.Env), Hint: fmt.Sprintf("set %s where you start wharf", r.Env)}
+			return "", hosterr.Errorf(hosterr.ErrConfig, fmt.Sprintf("set %s where you start wharf", r.Env), "the variable %s is not set", r.Env)
 		}
 		return text, nil
 	case r.File != "":
@@ -136,7 +136,7 @@ func (as *Accounts) lookUp(ctx context.Context, s config.Server, r config.Refere
 	}
 	text, found, err := as.config.Vault.LoadSecret(ctx, r.Secret)
 	if err == nil && !found {
-		err = &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("there is no secret %q", r.Secret), Hint: "store it with: wharf auth secret " + r.Secret}
+		err = hosterr.Errorf(hosterr.ErrConfig, "store it with: wharf auth secret "+r.Secret, "there is no secret %q", r.Secret)
 	}
 	return text, err
 }

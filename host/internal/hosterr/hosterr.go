@@ -45,6 +45,11 @@ func Configf(format string, a ...any) error {
 	return &Error{Kind: ErrConfig, Err: fmt.Errorf(format, a...)}
 }
 
+// Errorf returns an error of a kind with a hint. The text comes last, as it may have arguments.
+func Errorf(kind error, hint, format string, a ...any) error {
+	return &Error{Kind: kind, Err: fmt.Errorf(format, a...), Hint: hint}
+}
+
 // TOMLKey returns a name as a configuration file spells it.
 func TOMLKey(name string) string {
 	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == "" {

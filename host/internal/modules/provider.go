@@ -3,7 +3,6 @@ package modules
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
@@ -22,10 +21,8 @@ func (m *Cache) loadProvider(ctx context.Context, name string) (*auth.Plugin, er
 		return nil, err
 	}
 	if !isProvider(binary) {
-		return nil, &hosterr.Error{
-			Kind: hosterr.ErrPluginRefused, Err: fmt.Errorf("%s is no auth provider: it does not export %s", name, step.ExportStep),
-			Hint: "look at provider, and at file in [plugins." + hosterr.TOMLKey(name) + "]",
-		}
+		return nil, hosterr.Errorf(hosterr.ErrPluginRefused, "look at provider, and at file in [plugins."+hosterr.TOMLKey(name)+"]",
+			"%s is no auth provider: it does not export %s", name, step.ExportStep)
 	}
 	p, err := m.openProvider(ctx, name, binary, m.Files()[name].File != "")
 	switch {

@@ -32,19 +32,13 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 		if file.File == "" { // not the name of a transport: these are known
 			kind = hosterr.ErrUnknownTransport
 		}
-		return nil, &hosterr.Error{
-			Kind: kind,
-			Err:  fmt.Errorf("%s is an auth provider, and no transport", name),
-			Hint: "look at transport in the entry, and at the plugin that is called " + name,
-		}
+		return nil, hosterr.Errorf(kind, "look at transport in the entry, and at the plugin that is called "+name,
+			"%s is an auth provider, and no transport", name)
 	}
 	if file.Isolation == config.IsolationProcess { // the first process that runs it reports its faults
 		if len(m.config.Worker) == 0 {
-			return nil, &hosterr.Error{
-				Kind: hosterr.ErrConfig,
-				Err:  fmt.Errorf("plugin %s is to run in a process of its own, and this program starts none", name),
-				Hint: "leave isolation out of [plugins." + hosterr.TOMLKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
-			}
+			return nil, hosterr.Errorf(hosterr.ErrConfig, "leave isolation out of [plugins."+hosterr.TOMLKey(name)+"], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
+				"plugin %s is to run in a process of its own, and this program starts none", name)
 		}
 		m.tellLack(name, worker.Lacks())
 		w := m.foreign.program(binary)
@@ -71,11 +65,8 @@ func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
 	case errors.Is(err, wasm.ErrClosed):
 		return fmt.Errorf("load plugin %s: %w", name, hosterr.ErrClosed)
 	case errors.As(err, new(*worker.StartError)):
-		return &hosterr.Error{
-			Kind: hosterr.ErrConfig,
-			Err:  fmt.Errorf("load plugin %s: %w", name, err),
-			Hint: "was this program replaced while it ran? Then start it again; a program that embeds the host names it as Worker in its configuration",
-		}
+		return hosterr.Errorf(hosterr.ErrConfig, "was this program replaced while it ran? Then start it again; a program that embeds the host names it as Worker in its configuration",
+			"load plugin %s: %w", name, err)
 	case errors.As(err, &ended) && ended.Late && m.config.Timeout > 0:
 		return &hosterr.Error{
 			Kind: hosterr.ErrTimeout,
