@@ -44,30 +44,30 @@ type method struct {
 var methods = sync.OnceValue(func() map[string]method {
 	return map[string]method{
 		"servers/list":    of("servers/list", listServers),
-		"servers/start":   of("servers/start", startServer),
-		"servers/stop":    of("servers/stop", stopServer),
-		"servers/restart": of("servers/restart", restartServer),
+		"servers/start":   onServer("servers/start", startServer),
+		"servers/stop":    onServer("servers/stop", stopServer),
+		"servers/restart": onServer("servers/restart", restartServer),
 
-		"tools/list":            of("tools/list", listTools),
-		"tools/call":            of("tools/call", callTool),
-		"resources/list":        of("resources/list", listResources),
-		"resources/templates":   of("resources/templates", listTemplates),
-		"resources/read":        of("resources/read", readResource),
-		"resources/subscribe":   of("resources/subscribe", subscribe),
-		"resources/unsubscribe": of("resources/unsubscribe", unsubscribe),
-		"prompts/list":          of("prompts/list", listPrompts),
-		"prompts/get":           of("prompts/get", getPrompt),
-		"complete":              of("complete", complete),
-		"request":               of("request", request),
+		"tools/list":            onServer("tools/list", listTools),
+		"tools/call":            onServer("tools/call", callTool),
+		"resources/list":        onServer("resources/list", listResources),
+		"resources/templates":   onServer("resources/templates", listTemplates),
+		"resources/read":        onServer("resources/read", readResource),
+		"resources/subscribe":   onServer("resources/subscribe", subscribe),
+		"resources/unsubscribe": onServer("resources/unsubscribe", unsubscribe),
+		"prompts/list":          onServer("prompts/list", listPrompts),
+		"prompts/get":           onServer("prompts/get", getPrompt),
+		"complete":              onServer("complete", complete),
+		"request":               onServer("request", request),
 
-		"tasks/start":  of("tasks/start", startTask),
-		"tasks/list":   of("tasks/list", listTasks),
-		"tasks/get":    of("tasks/get", getTask),
-		"tasks/result": of("tasks/result", taskResult),
-		"tasks/cancel": of("tasks/cancel", cancelTask),
+		"tasks/start":  onServer("tasks/start", startTask),
+		"tasks/list":   onServer("tasks/list", listTasks),
+		"tasks/get":    onServer("tasks/get", getTask),
+		"tasks/result": onServer("tasks/result", taskResult),
+		"tasks/cancel": onServer("tasks/cancel", cancelTask),
 
-		"auth/login":   of("auth/login", login),
-		"auth/logout":  of("auth/logout", logout),
+		"auth/login":   onServer("auth/login", login),
+		"auth/logout":  onServer("auth/logout", logout),
 		"status":       of("status", tellStatus),
 		"events/since": of("events/since", eventsSince),
 		"logs/tail":    of("logs/tail", tailLogs),
@@ -84,6 +84,29 @@ func of[P, R any](name string, f func(context.Context, *editor, *P) (R, error)) 
 		return f(ctx, e, &p)
 	}}
 }
+
+// onServer makes a method of a function that needs the server which the params name.
+func onServer[P any, N interface {
+	*P
+	server() string
+}, R any](name string, f func(context.Context, *editor, *server, *P) (R, error)) method {
+	return of(name, func(ctx context.Context, e *editor, p *P) (result R, err error) {
+		s, err := e.control.server(N(p).server())
+		if err != nil {
+			return result, err
+		}
+		return f(ctx, e, s, p)
+	})
+}
+
+func (p *ServerParams) server() string    { return p.Server }
+func (p *CallParams) server() string      { return p.Server }
+func (p *ReadParams) server() string      { return p.Server }
+func (p *RequestParams) server() string   { return p.Server }
+func (p *StartTaskParams) server() string { return p.Server }
+func (p *TaskParams) server() string      { return p.Server }
+func (p *GetPromptParams) server() string { return p.Server }
+func (p *CompleteParams) server() string  { return p.Server }
 
 // methodNames returns the names of the methods that an editor may call, in their order.
 func methodNames() []string {
@@ -105,11 +128,7 @@ func listServers(_ context.Context, e *editor, _ *Empty) (*ServerList, error) {
 
 // startServer starts a server, also one that was stopped or whose entry disables it, and waits until it
 // is ready for calls.
-func startServer(ctx context.Context, e *editor, p *ServerParams) (*Server, error) {
-	s, err := e.control.server(p.Server)
-	if err != nil {
-		return nil, err
-	}
+func startServer(ctx context.Context, e *editor, s *server, _ *ServerParams) (*Server, error) {
 	s.session.Enable()
 	if err := s.session.Ready(ctx); err != nil {
 		return nil, err
@@ -119,11 +138,7 @@ func startServer(ctx context.Context, e *editor, p *ServerParams) (*Server, erro
 }
 
 // stopServer ends the connection of a server, and the calls to it. Until it is started, calls fail.
-func stopServer(_ context.Context, e *editor, p *ServerParams) (*Server, error) {
-	s, err := e.control.server(p.Server)
-	if err != nil {
-		return nil, err
-	}
+func stopServer(_ context.Context, e *editor, s *server, _ *ServerParams) (*Server, error) {
 	s.session.Disable()
 	state := e.control.state(s)
 	return &state, nil
@@ -131,43 +146,22 @@ func stopServer(_ context.Context, e *editor, p *ServerParams) (*Server, error) 
 
 // restartServer connects a server anew, also one that was stopped. Calls in flight have ten seconds to
 // end.
-func restartServer(ctx context.Context, e *editor, p *ServerParams) (*Server, error) {
-	s, err := e.control.server(p.Server)
-	if err != nil {
-		return nil, err
-	}
+func restartServer(ctx context.Context, e *editor, s *server, p *ServerParams) (*Server, error) {
 	entry := s.entry
 	entry.Disabled = false
 	if err := s.session.Reload(entry); err != nil {
 		return nil, err
 	}
-	return startServer(ctx, e, p)
+	return startServer(ctx, e, s, p)
 }
 
-// session returns the session with a server.
-func (e *editor) session(name string) (*host.Session, error) {
-	s, err := e.control.server(name)
-	if err != nil {
-		return nil, err
-	}
-	return s.session, nil
-}
-
-func listTools(ctx context.Context, e *editor, p *ServerParams) (*ToolList, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
-	tools, err := s.ListTools(ctx)
+func listTools(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*ToolList, error) {
+	tools, err := s.session.ListTools(ctx)
 	return &ToolList{notNil(tools)}, err
 }
 
 // callTool calls a tool. The progress of the call is told before its result.
-func callTool(ctx context.Context, e *editor, p *CallParams) (*mcp.CallToolResult, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
+func callTool(ctx context.Context, e *editor, s *server, p *CallParams) (*mcp.CallToolResult, error) {
 	o := host.RequestOptions{Caller: e.number, Timeout: time.Duration(max(0, p.Timeout)) * time.Millisecond}
 	if p.Progress != nil {
 		if p.Progress[0] != '"' && p.Progress[0] != '-' && p.Progress[0]-'0' > 9 {
@@ -183,89 +177,53 @@ func callTool(ctx context.Context, e *editor, p *CallParams) (*mcp.CallToolResul
 	if p.Arguments != nil {
 		arguments = p.Arguments
 	}
-	return s.CallTool(host.WithOptions(ctx, o), p.Name, arguments)
+	return s.session.CallTool(host.WithOptions(ctx, o), p.Name, arguments)
 }
 
-func listResources(ctx context.Context, e *editor, p *ServerParams) (*ResourceList, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
-	resources, err := s.ListResources(ctx)
+func listResources(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*ResourceList, error) {
+	resources, err := s.session.ListResources(ctx)
 	return &ResourceList{notNil(resources)}, err
 }
 
-func listTemplates(ctx context.Context, e *editor, p *ServerParams) (*TemplateList, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
-	templates, err := s.ListResourceTemplates(ctx)
+func listTemplates(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*TemplateList, error) {
+	templates, err := s.session.ListResourceTemplates(ctx)
 	return &TemplateList{notNil(templates)}, err
 }
 
-func readResource(ctx context.Context, e *editor, p *ReadParams) (*mcp.ReadResourceResult, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
-	return s.ReadResource(ctx, p.URI)
+func readResource(ctx context.Context, _ *editor, s *server, p *ReadParams) (*mcp.ReadResourceResult, error) {
+	return s.session.ReadResource(ctx, p.URI)
 }
 
-func listPrompts(ctx context.Context, e *editor, p *ServerParams) (*PromptList, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
-	prompts, err := s.ListPrompts(ctx)
+func listPrompts(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*PromptList, error) {
+	prompts, err := s.session.ListPrompts(ctx)
 	return &PromptList{notNil(prompts)}, err
 }
 
-func getPrompt(ctx context.Context, e *editor, p *GetPromptParams) (*mcp.GetPromptResult, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
-	return s.GetPrompt(ctx, p.Name, p.Arguments)
+func getPrompt(ctx context.Context, _ *editor, s *server, p *GetPromptParams) (*mcp.GetPromptResult, error) {
+	return s.session.GetPrompt(ctx, p.Name, p.Arguments)
 }
 
-func complete(ctx context.Context, e *editor, p *CompleteParams) (*CompleteResult, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.Complete(ctx, mcp.CompleteParams{Ref: p.Ref, Argument: p.Argument, Context: p.Context})
+func complete(ctx context.Context, _ *editor, s *server, p *CompleteParams) (*CompleteResult, error) {
+	found, err := s.session.Complete(ctx, mcp.CompleteParams{Ref: p.Ref, Argument: p.Argument, Context: p.Context})
 	return &CompleteResult{found}, err
 }
 
 // request sends a server a request of any method. The entry of the server bounds it as it bounds calls.
-func request(ctx context.Context, e *editor, p *RequestParams) (json.RawMessage, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
+func request(ctx context.Context, _ *editor, s *server, p *RequestParams) (json.RawMessage, error) {
 	var params any
 	if p.Params != nil {
 		params = p.Params
 	}
 	var result json.RawMessage
-	err = s.Call(ctx, p.Method, params, &result)
+	err := s.session.Call(ctx, p.Method, params, &result)
 	return result, err
 }
 
-func login(ctx context.Context, e *editor, p *ServerParams) (*Empty, error) {
-	s, err := e.control.server(p.Server)
-	if err != nil {
-		return nil, err
-	}
+func login(ctx context.Context, e *editor, s *server, _ *ServerParams) (*Empty, error) {
 	return &Empty{}, e.control.host.Login(ctx, s.entry)
 }
 
-func logout(ctx context.Context, e *editor, p *ServerParams) (*Empty, error) {
-	s, err := e.control.server(p.Server)
-	if err != nil {
-		return nil, err
-	}
+func logout(ctx context.Context, e *editor, s *server, _ *ServerParams) (*Empty, error) {
 	return &Empty{}, e.control.host.Logout(ctx, s.entry)
 }
 

@@ -23,12 +23,8 @@ type resourceWatch struct {
 
 // subscribe tells all editors when a resource changes, until the last editor that has subscribed to it
 // unsubscribes or leaves.
-func subscribe(ctx context.Context, e *editor, p *ReadParams) (*Empty, error) {
-	s, err := e.session(p.Server)
-	if err != nil {
-		return nil, err
-	}
-	w, err := e.control.watchResource(e, s, resourceKey{p.Server, p.URI})
+func subscribe(ctx context.Context, e *editor, s *server, p *ReadParams) (*Empty, error) {
+	w, err := e.control.watchResource(e, s.session, resourceKey{p.Server, p.URI})
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +36,7 @@ func subscribe(ctx context.Context, e *editor, p *ReadParams) (*Empty, error) {
 	}
 }
 
-func unsubscribe(_ context.Context, e *editor, p *ReadParams) (*Empty, error) {
-	if _, err := e.session(p.Server); err != nil {
-		return nil, err
-	}
+func unsubscribe(_ context.Context, e *editor, _ *server, p *ReadParams) (*Empty, error) {
 	c := e.control
 	c.mu.Lock()
 	defer c.mu.Unlock()
