@@ -130,7 +130,7 @@ func (m *image) global(c *cursor) {
 }
 
 // constant reads a constant expression, which is one instruction and its end. It returns
-// the value of an i32.const.
+// the value of an i32.const; that of another instruction is not known.
 func (m *image) constant(c *cursor) (value uint32, known bool) {
 	switch op := c.u8(); op {
 	case opI32Const:
@@ -171,13 +171,14 @@ func (m *image) element(c *cursor) {
 		return
 	}
 	var to uint32
+	known := false // whether it is clear where in table 0 the entries lie
 	if active := kind&1 == 0; active {
 		if kind&2 != 0 {
 			m.index(c, "table", len(m.tables))
 		}
-		to, _ = m.constant(c)
+		to, known = m.constant(c)
 	}
-	m.tableUnknown = m.tableUnknown || kind != 0
+	m.tableUnknown = m.tableUnknown || kind != 0 || !known
 	expressions := kind&4 != 0
 	if kind&3 != 0 {
 		if expressions {

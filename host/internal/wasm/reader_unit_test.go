@@ -198,6 +198,14 @@ func TestEntriesOfTables(t *testing.T) {
 	if m.enlist(0, 7); !m.tableUnknown {
 		t.Error("an entry of no table is known")
 	}
+	for _, at := range [][]byte{seq(i32c(0)), seq(opGlobalGet, 0)} {
+		m = bodied()
+		m.tables, m.limits = []bounds{{min: 3}}, defaultLimits
+		c := &cursor{b: seq(0, at, opEnd, 1, 0)}
+		if m.element(c); c.err != nil || m.tableUnknown != (at[0] == opGlobalGet) {
+			t.Errorf("a segment at %x: unknown: %v, %v", at, m.tableUnknown, c.err)
+		}
+	}
 }
 
 // TestReferredFunctions: what code refers to has to be mentioned outside of it, and counts
