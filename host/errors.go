@@ -104,7 +104,7 @@ func explain(server string, err error) error {
 	}
 	var sorted *hosterr.Error
 	var no *rpc.Error
-	if hint, kind := refused(server, err); kind != nil {
+	if hint, kind := refused(err); kind != nil {
 		return &hosterr.Error{Kind: kind, Err: err, Hint: hint}
 	}
 	if errors.As(err, &no) {
@@ -124,7 +124,7 @@ func explain(server string, err error) error {
 // refused returns the hint and the kind of an error that says why there is no connection now.
 // The kind is nil for any other error. It is also nil if no connection is made because of an
 // earlier error: then the kind of the earlier error counts.
-func refused(server string, err error) (hint string, kind error) {
+func refused(err error) (hint string, kind error) {
 	var r *manager.UnavailableError
 	if !errors.As(err, &r) {
 		return "", nil

@@ -154,7 +154,7 @@ func (d *diagnosis) noise() *trace.Record {
 }
 
 // failed returns the step that the server failed at.
-func (d *diagnosis) failed(ctx context.Context) string {
+func (d *diagnosis) failed() string {
 	opened := d.saw(func(r *trace.Record) bool { return r.Kind == trace.Opened }) != nil
 	status := 0
 	if answer := (*host.RPCError)(nil); errors.As(d.err, &answer) {
@@ -215,7 +215,7 @@ func failedToReach(err error) bool {
 func (a *app) steps(ctx context.Context, d *diagnosis) (steps []doctorStep) {
 	failed := ""
 	if d.err != nil {
-		failed = d.failed(ctx)
+		failed = d.failed()
 	}
 	state := stepOK
 	names := stepsOf(d.server)

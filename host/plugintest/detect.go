@@ -54,7 +54,7 @@ const needsProfile = "the kit does not know how messages look on its wire: descr
 // wiresOf returns the wires of a guest that has opened its connection, or why they are unknown.
 func (k *kit) wiresOf(g *harness) ([]wire, string) {
 	opened := g.streams
-	if len(opened) == 0 || opened[0].kind == abi.OpenHTTP && !opened[0].is(abi.Upgrade) {
+	if len(opened) == 0 || opened[0].kind == abi.OpenHTTP && !opened[0].upgrades() {
 		asksHTTP := slices.ContainsFunc(k.setup.manifest.Grants, func(g abi.Grant) bool { return g.Kind == abi.OpenHTTP })
 		switch {
 		case g.inst.Up() && (len(opened) > 0 || asksHTTP):

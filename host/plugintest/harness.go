@@ -289,7 +289,7 @@ func (g *harness) flush(s *stream) {
 func (g *harness) takeUnfinished() (list []*stream) {
 	g.gone = true
 	for _, s := range g.streams {
-		if !s.over && !s.closed && (s.ended || s.kind != abi.OpenHTTP || s.is(abi.Upgrade)) {
+		if !s.over && !s.closed && (s.ended || s.kind != abi.OpenHTTP || s.upgrades()) {
 			s.over = true
 			list = append(list, s)
 		}

@@ -66,7 +66,7 @@ type pipeServer struct {
 }
 
 func (v *pipeServer) opened(s *stream) error {
-	plainHTTP := s.kind == abi.OpenHTTP && !s.is(abi.Upgrade)
+	plainHTTP := s.kind == abi.OpenHTTP && !s.upgrades()
 	switch {
 	case plainHTTP && v.framing != nil:
 		return errors.New("the guest opened an HTTP exchange beside its byte stream")

@@ -36,7 +36,7 @@ const (
 )
 
 func (v *webServer) opened(s *stream) error {
-	if s.kind != abi.OpenHTTP || s.is(abi.Upgrade) {
+	if s.kind != abi.OpenHTTP || s.upgrades() {
 		return fmt.Errorf("the guest opened a %s, expected plain HTTP", s.kind)
 	}
 	return nil

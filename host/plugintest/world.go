@@ -151,8 +151,8 @@ func (s *stream) Close() {
 	s.End()
 }
 
-// is reports whether the guest asked for a flag.
-func (s *stream) is(flag uint32) bool { return s.request.Flags&flag != 0 }
+// upgrades reports whether the guest asked for an upgrade to a byte stream.
+func (s *stream) upgrades() bool { return s.request.Flags&abi.Upgrade != 0 }
 
 // Open opens through the table. It keeps the error of a refusal for the report.
 func (g *harness) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {

@@ -49,7 +49,7 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 			info.Manifest, described = m.foreign.describe(ctx, name, binary)
 		}
 		if ended := (*worker.RefusedError)(nil); errors.As(described, &ended) && ended.Ended || ctx.Err() != nil {
-			return m.concluded(ctx, info, name, described)
+			return concluded(ctx, info, described)
 		}
 	}
 	found, findings, err := wasm.Inspect(binary, guest.ABI())
@@ -85,11 +85,11 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 			info.Manifest, err = manifest(ctx, guest.Config{Plugin: name, Module: module})
 		}
 	}
-	return m.concluded(ctx, info, name, err)
+	return concluded(ctx, info, err)
 }
 
 // concluded adds a finding that says why the module returned no manifest.
-func (m *Cache) concluded(ctx context.Context, info *pluginstore.Info, name string, err error) (*pluginstore.Info, error) {
+func concluded(ctx context.Context, info *pluginstore.Info, err error) (*pluginstore.Info, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("inspect %s: %w", info.Path, context.Cause(ctx))

@@ -85,7 +85,8 @@ func (m *image) validateExports(s ABI) {
 	case ok:
 		m.validateExport(Export{Name: s.Marker}, found)
 	default:
-		m.findings.add(m.otherMarker(s))
+		item, why := m.otherMarker(s)
+		m.findings.add(item, "", why)
 	}
 	if e, ok := found[memoryExport]; !ok || e.kind != externMemory {
 		m.findings.add("export "+quote(memoryExport), "the memory of the module", "no such export")
@@ -99,14 +100,14 @@ func (m *image) validateExports(s ABI) {
 
 // otherMarker distinguishes a plugin for another version of the ABI from a module that
 // is not a plugin.
-func (m *image) otherMarker(s ABI) (item, want, found string) {
+func (m *image) otherMarker(s ABI) (item, why string) {
 	speaks := strings.TrimPrefix(s.Marker, s.MarkerPrefix)
 	for _, e := range m.exports {
 		if version, ok := strings.CutPrefix(e.name, s.MarkerPrefix); ok {
-			return "export " + quote(e.name), "", fmt.Sprintf("built for ABI %s, this host speaks %s", printable(version), speaks)
+			return "export " + quote(e.name), fmt.Sprintf("built for ABI %s, this host speaks %s", printable(version), speaks)
 		}
 	}
-	return "export " + quote(s.Marker), "", "missing: not a Wharf plugin"
+	return "export " + quote(s.Marker), "missing: not a Wharf plugin"
 }
 
 func printable(s string) string { q := quote(s); return q[1 : len(q)-1] }
