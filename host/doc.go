@@ -7,6 +7,8 @@
 //	s, err := h.Connect(ctx, host.Server{Name: "files", Command: "mcp-files"})
 //	result, err := s.CallTool(ctx, "read", map[string]any{"path": "notes.md"})
 //
+// Begin reading at [New], [Host.Connect] and [Session.CallTool].
+//
 // One call goes down through these packages, and its answer comes up again:
 //
 //	caller    session.CallTool(ctx, …)                                result ◄──┐
@@ -27,7 +29,7 @@
 // message stay in host buffers unless the plugin looks at them, JSON is parsed
 // once, in the host, and a plugin opens only what the server entry grants.
 //
-// # Client
+// # Host
 //
 // A [Config] configures a [Host]: its plugins, the folders in which it keeps things, and the
 // callbacks that ask the person. [Config.Client] describes the program to servers, and
@@ -37,9 +39,9 @@
 //
 // A session is a logical connection. The host keeps a real connection for it: it dials
 // when the server is first needed, and again when the connection is lost for any reason,
-// as [Config.Reconnect] says. It does not retry if only a person can help, such as by a
-// sign-in, see package signin. Each dial reads the entry, its grants, its sign-in and its
-// plugin anew.
+// as [Config.Reconnect] says. If only a person can help, for example by signing in,
+// it does not retry, see package signin. Each dial reads the entry, its grants, its sign-in
+// and its plugin anew.
 //
 // # Calls
 //

@@ -31,7 +31,8 @@ var (
 	// ErrConfig: a server entry lacks something or contradicts itself.
 	ErrConfig = hosterr.ErrConfig
 
-	// ErrDenied: a grant was not given, or a hash does not match.
+	// ErrDenied: it is not allowed. No grant or approval was given, the entry forbids the tool, a
+	// hash does not match, or the server denies it to the credentials that it was sent.
 	ErrDenied = hosterr.ErrDenied
 
 	// ErrAuthRequired: the server wants a sign-in that needs a person.

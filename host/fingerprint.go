@@ -17,8 +17,8 @@ import (
 // Fingerprint returns a hash of all that decides how a program with the working folder folder would
 // start or reach a server: the entry, its variables and the environment that a command inherits. So
 // a program may use a server that another program has started if both have the same fingerprint for it.
-// It returns an error if variables are missing, or if the entry names a file by a path that counts from
-// the working folder and is not dir. The hash must stay with the user: it is made of secrets too.
+// It returns an error if variables are missing, or if an entry of no project names a file or a folder
+// by a path that counts from the working folder. The hash must stay with the user: it is made of secrets too.
 func Fingerprint(s Server, folder string) (string, error) {
 	expanded, err := s.Expand(os.LookupEnv)
 	if err != nil {

@@ -24,7 +24,7 @@ type Setting struct {
 	Kind     string `json:"kind,omitempty"` // "" is text
 	About    string `json:"about"`
 	Required bool   `json:"required,omitempty"`
-	Secret   bool   `json:"secret,omitempty"` // may name a place (env, file) in place of the value
+	Secret   bool   `json:"secret,omitempty"` // its value must not be shown to a person
 }
 
 // Wants names what a provider needs to be granted. The host refuses an action that is not in it,

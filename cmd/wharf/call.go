@@ -185,7 +185,8 @@ func (c *client) unlisted(ctx context.Context, tool string, known []mcp.Tool) er
 	return c.explain(ctx, tool, known, &unlistedError{c.session.Name(), aTool.what, tool})
 }
 
-// answered reports whether an error is the server's own answer.
+// answered reports whether an error comes from what the server said: an error, a result that is an
+// error, or a list without the name.
 func answered(err error) bool {
 	return errors.As(err, new(*host.RPCError)) || errors.As(err, new(*toolError)) || errors.As(err, new(*unlistedError))
 }

@@ -30,7 +30,7 @@ var manifest = auth.Manifest{
 	Wants: auth.Wants{Requests: true},
 }
 
-// sigv4 has no state: the host keeps what it needs to sign.
+// sigv4 has no state: the host keeps the access key, and gives it to Sign.
 type sigv4 struct{}
 
 // SignIn is called before the first request, and again when the server has refused

@@ -101,7 +101,7 @@ func Word(text string) string {
 	return seen
 }
 
-// Words returns arguments as one line.
+// Words returns arguments as one line, each as [Word] returns it, with a space between two.
 func Words(texts []string) string {
 	words := make([]string, len(texts))
 	for i, text := range texts {

@@ -209,7 +209,8 @@ func (e *entry) foreignAuth() Auth {
 	return a
 }
 
-// foreignProvider reads the table or the word that says how to sign in.
+// foreignProvider reads the key oauth or, if that says nothing, the key auth: a table of settings of
+// OAuth, the name of a provider, or false for no sign-in.
 func (e *entry) foreignProvider() Auth {
 	for _, key := range []string{"oauth", "auth"} {
 		switch v := e.values[key].(type) {

@@ -232,8 +232,9 @@ func sectionsOf(doc *document) (sections []section) {
 	return sections
 }
 
-// ownerOf returns the client that a table belongs to, if several clients use its key. That is
-// the client of the path, or else the one whose entries look like those of the table.
+// ownerOf returns the client that a table belongs to. That is c, unless several clients use the key
+// root. Then the format of the file decides, its path (of which owner is the client), or what the
+// entries look like. It is nil if none of these decides.
 func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 	switch {
 	case slices.Equal(root, rootMCPServers) && doc.format == formatYAML:

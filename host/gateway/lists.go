@@ -270,7 +270,8 @@ const maxPage = 1 << 20 // bytes of a page, unless one element has more
 
 // list returns a page of a list of all servers. It starts the servers whose list was not fetched yet, and
 // waits for them, but no longer than [Config].ListWait. If a server lists its elements later, the
-// client is told that the list has changed.
+// client is told that the list has changed. For the list of tools, [Gateway.searches] says whether it
+// returns searchTools instead.
 func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawMessage, error) {
 	if err := a.awaitLists(ctx, r, l); err != nil {
 		return nil, err

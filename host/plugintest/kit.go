@@ -263,7 +263,7 @@ func (k *kit) cannotPlay() string {
 	return ""
 }
 
-// mostCuts bounds in how many places the server's side of a scenario is cut.
+// mostCuts is the byte before which play tries single cuts, each in a run of its own.
 const mostCuts = 400
 
 // play runs a scenario on each variant of the wire, cut in all ways that it asks

@@ -120,7 +120,7 @@ func (k *providerKit) overlay(m *step.Manifest) error {
 	return err
 }
 
-// play goes through a scenario, with nothing saved. The instances take the steps in turn.
+// play goes through a scenario that begins with an empty vault. The instances take the steps in turn.
 func (k *providerKit) play(s *Scenario, instances ...auth.Provider) (*authHost, error) {
 	profile, m := *k.profile, k.plugin.Manifest()
 	o := &authHost{

@@ -105,7 +105,8 @@ func inventedSettings(settings []step.Setting) json.RawMessage {
 	return text
 }
 
-// secrets returns the values of the secret settings, which must not be shown to a person.
+// secrets returns the texts of secret settings that have 4 bytes or more. They must not be shown to a
+// person. A shorter text may occur in a message by chance.
 func (s *SignIn) secrets(settings []step.Setting) (list []string) {
 	var values map[string]any
 	_ = json.Unmarshal(s.Settings, &values) // compile has looked at it

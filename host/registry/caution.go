@@ -86,7 +86,8 @@ func (o *Option) notOfCargo() string {
 	return fmt.Sprintf("the program %s is %s; cargo installs programs into %s, so it may be another program of that name", o.program, found, places[0])
 }
 
-// packageAt returns the index of the package among the arguments. The arguments before it belong to
+// packageAt returns the index of the package among the arguments, or their number if it is not among
+// them. The arguments before it belong to
 // the program that runs the package.
 func (o *Option) packageAt(args []string) int {
 	if at := slices.Index(args, escaped(o.Runs)); at >= 0 {

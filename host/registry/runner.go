@@ -243,5 +243,5 @@ func (o *Option) before() (words []word) {
 	return words
 }
 
-// given are words that before adds already, or that a server on stdio cannot have.
+// given are words that [Option.before] adds already, or that a server on stdio cannot have.
 var given = []string{"-y", "--yes", "run", "-i", "--interactive", "--rm", "-it", "-t", "--tty"}

@@ -81,8 +81,8 @@ func (l *login) fits(b binding) bool {
 	return s.AuthorizationServer == "" || s.AuthorizationServer == b.Issuer
 }
 
-// save stores a token and then its binding, in this order: a binding never leads to nothing. It
-// drops an earlier token that no binding leads to any more.
+// save stores a token and then its binding, in this order: a binding never leads to nothing. If
+// l.token has another key, save drops it. A token that recall has not loaded stays.
 func (l *login) save(t *token, at *place) error {
 	t.assume(t.Source.Scope)
 	if err := l.Store(t.key(l), t); err != nil {

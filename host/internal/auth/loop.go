@@ -91,7 +91,8 @@ func stamp(e *step.Event) {
 }
 
 // act takes one action, if [CheckAction] allows it. A failure that is a problem comes back as an
-// event; any other error ends the flow. An action that awaits nothing has no event.
+// event if the action awaits one; any other error ends the flow. An action that awaits nothing has no
+// event.
 func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 	does := actions[a.Kind]
 	if (does.stops || a.Kind == step.ActionHTTP) && f.time.Err() != nil {

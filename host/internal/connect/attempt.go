@@ -75,7 +75,7 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 
 // dial starts a guest with a table of capabilities and a peer of its own. The connection may be
 // used at once. If it cannot be made, it ends and its error says why. If old is not nil, the guest
-// goes on where the guest of old stopped; if the plugin has changed meanwhile, dial returns no
+// goes on where the guest of old stopped; if the plugin has another name now, dial returns no
 // connection.
 func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection) (*session.Dialed, error) {
 	var given []byte
@@ -154,8 +154,8 @@ func (a *attempt) start(ctx context.Context, given []byte) (*connection, error) 
 }
 
 // observers returns two functions for a connection. The first gets its messages, for the printer
-// and the trace, and is nil if there is neither. The second gets the dropped input, for the noise
-// of a server that starts.
+// and the trace, and is nil if there is neither. The second gets input that is no message, and tells
+// [connection.dropped], the printer and the trace.
 func (a *attempt) observers(c *connection) (message func(sent bool, msg []byte), dropped func(why error, msg []byte)) {
 	print, printDropped := a.dialer.config.Print.RPC(a.server.Name), a.dialer.config.Print.Dropped(a.server.Name)
 	message = print

@@ -57,8 +57,8 @@ func (r redaction) entry(s config.Server) {
 	r.recorded.Hide(slices.Collect(maps.Values(s.Auth.Env))...)
 }
 
-// Redact returns a text without the secrets of the entries that were connected to so far, in any
-// encoding.
+// Redact returns a text without the secrets of the entries that were connected to so far. It
+// finds them in the forms that [redact.Set] lists.
 func (d *Dialer) Redact(text string) string { return string(d.secrets.shown.Redact([]byte(text))) }
 
 // negotiates reports whether a header is one that every client sends. Its values are names of

@@ -12,15 +12,15 @@ import (
 )
 
 // savedState is the state that the guest of one connection has saved for the guest of the next: see
-// save and RESUME in package abi. It is kept only in memory, with its connection, and read once.
-// How the connection ended decides which guest gets it:
+// save and RESUME in package abi. It is kept only in memory, with its connection. How the
+// connection ended decides which guest gets it:
 //
 //	how the connection ended                    the next guest, in a legacy session over HTTP
 //	─────────────────────────────────────────── ─────────────────────────────────────────────
 //	the guest trapped, or ran out of fuel,      gets what this one saved itself, and no
 //	or its process was killed                   second initialize is sent
-//	its plugin is another now (Host.Apply),     gets what this one saved, or else what it
-//	and nothing else is                         was given itself; no DELETE is sent
+//	the file of its plugin has changed          gets what this one saved, or else what it
+//	(Host.Apply), and nothing else              was given itself; no DELETE is sent
 //	the server forgot the session               no other guest: the same one shakes hands
 //	the plugin gave up, or said FAILED          nothing: it said that the session is over
 //	the server hung up, or broke the protocol   nothing
@@ -31,7 +31,7 @@ import (
 // that is one stream, to a process or a socket, ends its session: even with the old state, a guest
 // could not avoid the handshake.
 //
-// A state is given only once, and only to the same plugin for the same entry and sign-in, see
+// A state is given only to a plugin of the same name, for the same entry and sign-in, see
 // [resumeKey]. If a guest crashes before it has saved a state of its own, the next guest gets
 // nothing, because the state that it was given may be the cause.
 type savedState struct {

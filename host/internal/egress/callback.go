@@ -62,7 +62,7 @@ func (e *PortError) Error() string {
 func (e *PortError) Unwrap() error { return e.Err }
 
 // ListenCallback opens a callback, which lasts until Close or until ctx ends. host, "127.0.0.1" or
-// "localhost", only goes into its URI; "" is the first. With port 0 the system chooses one; a port
+// "localhost", only goes into its URI; "" stands for "127.0.0.1". With port 0 the system chooses one; a port
 // in use is a [*PortError]. The path "" is /callback.
 func ListenCallback(ctx context.Context, host string, port int, path string) (*Callback, error) {
 	host, path = cmp.Or(host, "127.0.0.1"), cmp.Or(path, "/callback")

@@ -159,7 +159,7 @@ func isPort(s string) bool {
 }
 
 // isLoopback reports whether a host is this machine by its name (RFC 6761,
-// section 6.3) or address.
+// section 6.3) or address. An IPv4 address that is written as IPv6 does not count.
 func isLoopback(host string) bool {
 	host = strings.ToLower(host)
 	a, err := netip.ParseAddr(host)

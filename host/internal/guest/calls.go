@@ -32,8 +32,7 @@ func ABI() wasm.ABI {
 	return s
 }
 
-// calls holds the answer of each host call and its price in fuel. The price pays for the work of
-// the host, except for the bytes that are moved: these are charged as they are moved.
+// calls holds the answer of each host call and its price in fuel, see [Price].
 var calls = [...]struct {
 	price int64
 	run   func(*Instance, args) int32
@@ -52,7 +51,8 @@ var calls = [...]struct {
 	abi.CallLog:        {10_000, (*Instance).callLog},
 }
 
-// Price returns the fuel of a host call, without that for the bytes that it moves.
+// Price returns the fuel that a host call costs before any bytes. Bytes are charged as they are moved
+// or decoded.
 func Price(c abi.Call) int64 { return calls[c].price }
 
 // DecodePrice is the fuel for each byte of a block that the host decodes into fields.

@@ -60,8 +60,8 @@ func spread(d time.Duration, random float64) time.Duration {
 	return time.Duration(float64(d) * (0.75 + random/2))
 }
 
-// wait returns how long to wait before the next dial, and whether that is a step of the backoff. If
-// the breaker trips, the steps end. random, in [0, 1), varies the wait by a quarter to either side,
+// wait returns how long to wait before the next dial, and whether that is a step of the backoff. When
+// the breaker has tripped, there are no steps, and the wait is p.Window or longer. random, in [0, 1), varies the wait by a quarter to either side,
 // so that servers that failed together are not dialled together.
 func (s *backoff) wait(p *Policy, random float64) (d time.Duration, step bool) {
 	if s.tripped {

@@ -1,7 +1,7 @@
 // Package redact removes secrets from texts that are shown or recorded.
 //
-// A [Set] holds secret texts and finds them in any encoding; [Stream] does that for a text in
-// pieces. [Set.JSON] and [Masker] also hide the members of JSON objects whose names sound secret:
+// A [Set] holds secret texts and finds them, also in the usual encodings; [Stream] does that for a
+// text in pieces. [Set.JSON] and [Masker] also hide the members of JSON objects whose names sound secret:
 // the first puts a mark in their place, the second overwrites them byte for byte. They are two
 // readers of JSON because they promise different things: JSON keeps a message valid and short, and
 // spares schemas; a Masker keeps every offset, and takes pieces of any size.

@@ -174,7 +174,7 @@ func addSchema(list []*jsonschema.Schema, maybe any) []*jsonschema.Schema {
 	return list
 }
 
-// limitPart makes a part spend steps. A pattern that could not be compiled is removed
+// limitPart makes a part spend steps. A pattern that was not compiled is removed
 // from the part and noted in leftOut. In patternProperties it is an error instead:
 // without it the part cannot tell which properties are additional.
 func (s *Schema) limitPart(part *jsonschema.Schema) error {

@@ -15,8 +15,8 @@ const maxPatterns = 20_000
 const rangesPerInstruction = 64
 
 // patterns compiles the patterns of one schema. The specification says ECMA-262. Here they are RE2,
-// which covers most of that and takes linear time. A pattern that RE2 cannot compile matches
-// everything, and [Schema.limit] removes it.
+// which covers most of that and takes linear time. A pattern that RE2 cannot compile, or that would
+// exceed maxPatterns, is not compiled: it matches everything, and [Schema.limit] removes it.
 type patterns struct {
 	meter *meter
 	known map[string]jsonschema.Regexp // by text: the library compiles each more than once
@@ -52,7 +52,7 @@ func (p *pattern) MatchString(text string) bool {
 	return !p.meter.spend(1+len(text)*p.size/matchedPerStep) || p.Regexp.MatchString(text)
 }
 
-// unsupported is a pattern that could not be compiled.
+// unsupported is a pattern that was not compiled, see [patterns].
 type unsupported string
 
 func (u unsupported) String() string        { return string(u) }

@@ -69,7 +69,7 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mark) }
 // taken for the secret.
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + Mark + `"`), nil }
 
-// MarshalText returns [Mark]: for XML, for TOML, for the keys of maps.
+// MarshalText returns [Mark], for XML, TOML and other encodings of text.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(Mark), nil }
 
 // LogValue returns [Mark].

@@ -51,7 +51,8 @@ func (s *scan) elseArm() {
 	s.shape.height = f.height + f.params
 }
 
-// closeFrame continues the scan after the end of a frame, where all paths out of it meet.
+// closeFrame ends the innermost frame, and continues the scan behind it. All paths out of the frame
+// meet there, except those of a loop, whose branches lead back to its beginning.
 func (s *scan) closeFrame() {
 	f := *s.top()
 	s.frames = s.frames[:len(s.frames)-1]

@@ -309,7 +309,8 @@ func not(f host.Fault) string {
 	return ", not " + f.Got
 }
 
-// suggests returns a question in parentheses, or "" if there is no name.
+// suggests returns a question in parentheses, or "" if there is no name. question is a format with
+// one verb, for the name.
 func suggests(question, name string) string {
 	if name == "" {
 		return ""

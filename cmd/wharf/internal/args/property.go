@@ -43,8 +43,8 @@ func (s *Schema) about(name string) Property {
 	return p
 }
 
-// listed returns the value of an enum that a text is the JSON of, if the enum does not hold the
-// text as a string too; else nil.
+// listed returns the value of an enum whose JSON is text, such as 1 for the text 1. It returns nil if
+// there is none, or if the enum also has that text as a string.
 func (s *Schema) listed(key, text string) (value json.RawMessage) {
 	for _, raw := range s.about(key).Enum {
 		switch string(raw) {

@@ -242,8 +242,9 @@ func (r *reader) union(branches []json.RawMessage, name string, depth int) *shap
 	return simplify(s)
 }
 
-// simplify turns a union of one branch into that branch, and one of the same simple kind
-// into that kind.
+// simplify returns a simpler shape for a union if there is one: its only branch; the simple kind
+// that all branches have; number for integer and number; any value if a branch may be anything or
+// there is none.
 func simplify(s *shape) *shape {
 	kinds := make(map[kind]bool)
 	for _, b := range s.branches {

@@ -19,7 +19,7 @@ var ErrElsewhere = errors.New("other machines can reach it")
 // Set are the listeners of a program; nil where there is none.
 type Set struct{ HTTP, Socket net.Listener }
 
-// Close closes those that are there.
+// Close closes the listeners that are not nil.
 func (s Set) Close() {
 	for _, l := range []net.Listener{s.HTTP, s.Socket} {
 		if l != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Line is [cleantext.Text] for text that must stay on one line.
+// Line is [cleantext.Text] for text that must stay on one line: each run of white space becomes one
+// space.
 func Line(text string) string {
 	text = cleantext.Text(text)
 	var line strings.Builder

@@ -158,7 +158,7 @@ func (k *keyboard) special(text []byte) ([]byte, error) {
 }
 
 // next returns the result of the next read of stdin. A read that is stuck when ctx ends goes on,
-// and the next question gets its result.
+// and the next call gets its result, unless flush has dropped it.
 func (k *keyboard) next(ctx context.Context) ([]byte, error) {
 	if k.pending == nil {
 		pending := make(chan chunk, 1)

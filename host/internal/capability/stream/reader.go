@@ -86,7 +86,7 @@ func (in *Reader) readRest(p []byte) (n int, err error) {
 	return n, err
 }
 
-// growIfFull grows the pipe of a peer that keeps writing more than a chunk holds.
+// growIfFull grows the pipe when growAfter reads in a row have filled their chunk.
 func (in *Reader) growIfFull(filled bool) {
 	if !filled {
 		in.full = 0
