@@ -10,12 +10,16 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/internal/testenv"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // socketFile is a transport in lines of JSON over any byte stream.
@@ -132,4 +136,41 @@ func BenchmarkMemory(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// The plugin stdio carries a stream within the program. The end of the stream ends the calls at once: no
+// process is behind it whose end the plugin would wait for.
+func TestStdioOverAStream(t *testing.T) {
+	code := testenv.CodeDir()
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := testenv.NewDuplex()
+		h, err := host.New(t.Context(), host.Config{
+			Plugins: plugins.Builtin(), CacheDir: code,
+			Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){"loft": func(context.Context) (io.ReadWriteCloser, error) { return ours, nil }},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		go func() {
+			in := bufio.NewReader(theirs)
+			in.ReadString('\n')
+			io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"loft","version":"1"}}}`+"\n")
+			in.ReadString('\n')
+			in.ReadString('\n') // the call
+			theirs.Close()
+		}()
+		s, err := h.Connect(t.Context(), host.Server{Name: "loft", Transport: "stdio", Address: "memory:loft", Protocol: "legacy"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		var result any
+		if err := s.Call(t.Context(), "tools/call", map[string]any{"name": "x"}, &result); !host.MaybeSent(err) {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("the call ended %v after the stream", took)
+		}
+	})
 }

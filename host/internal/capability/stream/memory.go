@@ -51,5 +51,23 @@ func (m Memory) serve(h *Duplex) {
 	}
 	h.Attach(NewBlockingOutput(stream, shut, stream.Close), "the stream")
 	h.Events.Opened()
-	h.Carry(stream, m.String())
+	var in io.Reader = stream
+	if m.As == abi.OpenProcess {
+		in = process{stream}
+	}
+	h.Carry(in, m.String())
 }
+
+// process reads the stream that takes the place of a process. Its end is that of the process: a plugin
+// would wait for that behind the end of the output.
+type process struct{ io.Reader }
+
+func (p process) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if errors.Is(err, io.EOF) {
+		err = errEnded
+	}
+	return n, err
+}
+
+var errEnded = errors.New("the other end has closed it")
