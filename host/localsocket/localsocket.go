@@ -33,7 +33,7 @@ func Listen(path string) (net.Listener, error) {
 		return nil, err
 	}
 	lock := folder.Flock(filepath.Base(path) + ".lock") // for as long as the socket is served
-	locked, err := lock.TryLock()
+	locked, err := lockUnserved(lock, path)
 	if err == nil && !locked {
 		err = fmt.Errorf("another program of yours serves clients at %s: end it, or name another path", path)
 	}
@@ -46,6 +46,22 @@ func Listen(path string) (net.Listener, error) {
 		return nil, err
 	}
 	return &socket{l, lock}, nil
+}
+
+// lockUnserved takes the lock of a socket, or returns false if a program listens there. A program that is
+// ending, or was killed, may stop to listen before it has given up the lock: that is waited for.
+func lockUnserved(lock *flock.Flock, path string) (locked bool, err error) {
+	const attempts, pause = 200, 5 * time.Millisecond
+	for range attempts {
+		if locked, err = lock.TryLock(); locked || err != nil {
+			return locked, err
+		}
+		if c, err := net.Dial("unix", path); err == nil {
+			return false, c.Close()
+		}
+		time.Sleep(pause)
+	}
+	return false, nil
 }
 
 // Dial connects to a program of this user that listens at a socket. It returns an error if another user

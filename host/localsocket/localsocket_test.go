@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -167,11 +168,17 @@ func TestDial(t *testing.T) {
 	if _, err := localsocket.Dial(t.Context(), path+"2"); !errors.Is(err, localsocket.ErrNoListener) {
 		t.Errorf("a stale socket: %v", err)
 	}
-	for says, do := range map[string]func() error{
-		"run chmod 700":     func() error { return os.Chmod(dir, 0o770) },
-		"links are refused": func() error { return errors.Join(os.Rename(dir, dir+"2"), os.Symlink(dir+"2", dir)) },
+	for _, tc := range []struct {
+		says string
+		do   func() error
+	}{
+		{"run chmod 700", func() error { return os.Chmod(dir, 0o770) }},
+		{"links are refused", func() error {
+			return errors.Join(os.Chmod(dir, 0o700), os.Rename(dir, dir+"2"), os.Symlink(dir+"2", dir))
+		}},
 	} {
-		if err := do(); err != nil {
+		says := tc.says
+		if err := tc.do(); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := localsocket.Dial(t.Context(), path); err == nil || !strings.Contains(err.Error(), says) {
@@ -179,9 +186,6 @@ func TestDial(t *testing.T) {
 		}
 		if _, err := localsocket.Lock(t.Context(), path); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("lock: %v; want %q", err, says)
-		}
-		if says == "run chmod 700" {
-			os.Chmod(dir, 0o700)
 		}
 	}
 }
@@ -210,5 +214,30 @@ func TestLock(t *testing.T) {
 	unlock()
 	if err := <-locked; err != nil {
 		t.Error(err)
+	}
+}
+
+// A program that has stopped to listen, and holds the lock for a moment more, is waited for.
+func TestListenBehindOneThatEnds(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		path := filepath.Join(shortDir(t), "s")
+		unlock, err := localsocket.Lock(t.Context(), path+".lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listening := make(chan error)
+		go func() {
+			l, err := localsocket.Listen(path)
+			if err == nil {
+				l.Close()
+			}
+			listening <- err
+		}()
+		runtime.Gosched()
+		unlock()
+		if err := <-listening; err != nil {
+			t.Fatal(err)
+		}
 	}
 }
