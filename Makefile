@@ -117,8 +117,8 @@ wreck: ## kill 1000 servers, 200 guests and 100 sockets under 100,000 calls; min
 	go test -count 1 -timeout 60m -v -run '^TestWreck$$' ./host -wreck
 
 .PHONY: kills
-kills: ## kill the parents of 1000 bridges; minutes
-	go test -count 1 -timeout 60m -v -run '^TestBridgeEndsWithItsParent$$' ./cmd/wharf -kills 1000
+kills: ## kill the parents of 1000 bridges, and 1000 daemons; minutes
+	go test -count 1 -timeout 60m -v -run '^TestBridgeEndsWithItsParent$$|^TestBridgesOutliveTheDaemon$$' ./cmd/wharf -kills 1000
 
 # Slices add up: SOAK=10m make soak appends what it measured to docs/FIGURES.md.
 .PHONY: soak

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // throughDaemon is a server that this program reaches through the daemon.
@@ -16,6 +17,13 @@ type throughDaemon struct {
 	place daemon.Place
 	join  daemon.Request
 	entry host.Server // its address is the connection to the daemon
+}
+
+// ofDaemon is how a lost daemon is connected to again, however often it was lost: another one is there at
+// once, or is started.
+var ofDaemon = config.Reconnect{
+	Backoff: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond},
+	Slow:    500 * time.Millisecond, SlowMax: 500 * time.Millisecond, Failures: -1,
 }
 
 // daemonStream is the name of the stream that leads to the daemon.

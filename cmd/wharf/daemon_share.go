@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"io"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +12,9 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
 )
+
+// daemonPause is how long no daemon is started after one that did not start.
+const daemonPause = 5 * time.Second
 
 // serveShared serves the client on stdin and stdout with servers of the daemon, which it starts if need
 // be, also after it has ended. The zero server is all servers as one. joined is false, and the client
@@ -26,11 +31,26 @@ func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool,
 		if ctx.Err() != nil {
 			return true, err
 		}
-		a.Warn("the servers of the daemon are not used: %v", err)
+		a.Warn("the servers of the daemon are not used: %v; once the daemon is stopped, this program starts one of its own kind", err)
 		return false, nil
 	}
+	var starts sync.Mutex // guards the next two
+	var why error
+	var failed time.Time // when a daemon did not start, for why
 	a.streams = streams{
-		daemonStream: func(ctx context.Context) (io.ReadWriteCloser, error) { return t.dial(ctx, a.ensureDaemon) },
+		daemonStream: func(ctx context.Context) (io.ReadWriteCloser, error) {
+			return t.dial(ctx, func(ctx context.Context, place daemon.Place) error {
+				starts.Lock()
+				defer starts.Unlock()
+				if time.Since(failed) < daemonPause {
+					return why
+				}
+				if why = a.ensureDaemon(ctx, place); why != nil {
+					failed = time.Now()
+				}
+				return why
+			})
+		},
 	}
 	return true, a.serveStarter(ctx, []host.Server{t.entry}, gateway.Config{Bare: true})
 }

@@ -57,6 +57,9 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	}
 	c.Files = configured.plugins
 	c.Reconnect, c.MaxTimeout = configured.reconnect, configured.maxTimeout
+	if a.streams != nil {
+		c.Reconnect = ofDaemon
+	}
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
 	c.CatalogueDir = catalogueDir()
