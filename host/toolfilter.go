@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,11 +23,17 @@ func permits(entry *config.Server, tool string) error {
 		if one := (config.Server{DisabledTools: []string{name}}); one.Permits(tool) {
 			continue
 		}
-		return hosterr.Errorf(ErrDenied, fmt.Sprintf("take %q out of disabled_tools in the entry of %s", name, entry.Name),
-			"call %s on %s: the tool is among the disabled_tools of its entry", tool, entry.Name)
+		key := entry.ToolsKey(false)
+		if key == "" {
+			return hosterr.Errorf(ErrDenied, fmt.Sprintf("take %q out of it, or write an entry for %s of your own", name, entry.Name),
+				"call %s on %s: the configuration of the client that has the entry forbids the tool", tool, entry.Name)
+		}
+		return hosterr.Errorf(ErrDenied, fmt.Sprintf("take %q out of %s in the entry of %s", name, key, entry.Name),
+			"call %s on %s: the tool is among the %s of its entry", tool, entry.Name, key)
 	}
-	return hosterr.Errorf(ErrDenied, fmt.Sprintf("add %q to enabled_tools in the entry of %s", tool, entry.Name),
-		"call %s on %s: the tool is not among the enabled_tools of its entry", tool, entry.Name)
+	key := cmp.Or(entry.ToolsKey(true), "enabled_tools")
+	return hosterr.Errorf(ErrDenied, fmt.Sprintf("add %q to %s in the entry of %s", tool, key, entry.Name),
+		"call %s on %s: the tool is not among the %s of its entry", tool, entry.Name, key)
 }
 
 // filters reports whether the entry of a server forbids some tools.
@@ -52,7 +59,7 @@ func (s *Session) warnOfIdle(entry *config.Server, tools []mcp.Tool) {
 		}
 	}
 	if len(idle) > 0 && s.warned.Swap(entry) != entry {
-		s.host.warn(s.Name(), "it has no tool that fits "+strings.Join(idle, ", ")+" in enabled_tools of its entry")
+		s.host.warn(s.Name(), "it has no tool that fits "+strings.Join(idle, ", ")+" in "+cmp.Or(entry.ToolsKey(true), "enabled_tools")+" of its entry")
 	}
 }
 

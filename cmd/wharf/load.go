@@ -3,16 +3,18 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 )
 
 // load reads the configuration at the first call: the file of --config, or else the
 // user's own, which need not exist. It adds the server demo, unless the file has a
-// server of that name. Files of a project are read later, by [settings.project].
+// server of that name or hides it. Files of a project are read later, by [settings.project].
 func (a *app) load() (*settings, error) {
 	if a.settings != nil {
 		return a.settings, nil
@@ -26,7 +28,15 @@ func (a *app) load() (*settings, error) {
 	}
 	s.folder = a.folder
 	a.warnOutranked(s.outranked)
-	if _, taken := among(s.servers, demoName); !taken {
+	own, taken := among(s.servers, demoName)
+	switch {
+	case taken && own.Disabled && own.Via() == "": // it names no server of its own
+		s.servers = slices.DeleteFunc(s.servers, func(server host.Server) bool { return server.Name == demoName })
+		if s.leftOut == nil {
+			s.leftOut = make(map[string]error)
+		}
+		s.leftOut[demoName] = errors.New("its entry is disabled, and hides it")
+	case !taken:
 		demo, err := demoServer()
 		if err != nil {
 			return nil, err

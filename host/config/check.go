@@ -73,6 +73,9 @@ func (e *entry) checkKeys(s *Server) {
 // token matches the name of an HTTP header (RFC 9110, 5.6.2).
 var token = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
+// demo is the name of the server that is part of Wharf. An entry hides it, and needs no target for that.
+const demo = "demo"
+
 // checkTarget makes sure that an entry grants what its transport needs.
 func (e *entry) checkTarget(s *Server) {
 	switch via := s.Via(); {
@@ -88,6 +91,7 @@ func (e *entry) checkTarget(s *Server) {
 		e.fail("strategy", "is for servers whose transport is to be found out; leave it or transport out")
 	case via == "" && s.Address != "":
 		e.fail("transport", `is missing; write the name of the plugin that speaks over %s: %s`, s.Address, e.written("transport", "…"))
+	case via == "" && s.Disabled && s.Name == demo:
 	case via == "":
 		e.fail("", `expected a command, a url or a transport; write %s or %s`, e.written("command", "…"), e.written("url", "https://…"))
 	}

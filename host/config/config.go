@@ -136,6 +136,10 @@ type Server struct {
 	line    int
 	lines   map[string]int // of its keys there, and of those below them, as in "env.NAME"
 	envFile string         // the key that EnvFile has there; "" is env_file
+
+	// named are the keys of Env that the file only lists by name, with the key of that list. It has
+	// no place for a default.
+	named map[string]string
 }
 
 // The values of [Server.Share]. Clients of different users share nothing.
@@ -150,6 +154,24 @@ const (
 func (s *Server) Permits(tool string) bool {
 	fits := func(pattern string) bool { return fitsPattern(pattern, tool) }
 	return !slices.ContainsFunc(s.DisabledTools, fits) && (s.EnabledTools == nil || slices.ContainsFunc(s.EnabledTools, fits))
+}
+
+// ToolsKey returns the key that EnabledTools, or else DisabledTools, has in the entry's file. It
+// returns "" if the file forbids tools outside of the entry.
+func (s *Server) ToolsKey(enabled bool) string {
+	keys, own := slices.Concat(foreignKeys.disabledTools, []string{"tools"}), "disabled_tools"
+	if enabled {
+		keys, own = foreignKeys.enabledTools, "enabled_tools"
+	}
+	if s.lines == nil { // it comes from no file
+		return own
+	}
+	for _, key := range keys {
+		if _, given := s.lines[key]; given {
+			return key
+		}
+	}
+	return ""
 }
 
 // TLS says how a server over TLS proves its identity, and which certificate it is shown. The

@@ -262,7 +262,11 @@ func (d *Discovery) warn(format string, a ...any) {
 func (d *Discovery) Beneath(own []Server) (servers []Server, warnings []string) {
 	for _, s := range d.Servers {
 		if first, taken := sameName(own, s.Name); taken {
-			warnings = append(warnings, fmt.Sprintf("%s: server %s: there is a server %s of your own, which goes first", s.Project.Path(), s.Name, first.Name))
+			whose := "of your own"
+			if first.file == "" {
+				whose = "already" // a part of the program, not an entry
+			}
+			warnings = append(warnings, fmt.Sprintf("%s: server %s: there is a server %s %s, which goes first", s.Project.Path(), s.Name, first.Name, whose))
 			continue
 		}
 		servers = append(servers, s)

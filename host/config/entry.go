@@ -18,8 +18,9 @@ type entry struct {
 	subject string   // "server files"
 	values  map[string]any
 	wrong   []*Error
-	noted   []*Error // what does no harm
-	raw     []string // fields whose variables are in Wharf's own syntax
+	noted   []*Error          // what does no harm
+	raw     []string          // fields whose variables are in Wharf's own syntax
+	named   map[string]string // see [Server]
 }
 
 // newEntry returns the entry at a path. If the value there is no table, the entry reads as an

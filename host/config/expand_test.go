@@ -126,6 +126,23 @@ wharf.toml:5: server files: env.TOKEN: the variable C is not set; set it, or wri
 	}
 }
 
+// TestListedVariables: a file that only lists a variable has no place for a default.
+func TestListedVariables(t *testing.T) {
+	for name, text := range map[string]string{
+		".codex/config.toml": "[mcp_servers.c]\ncommand = \"x\"\nenv_vars = [\"UNSET\"]\n",
+		"goose/config.yaml":  "extensions:\n  c: {type: stdio, cmd: x,\n    env_keys: [UNSET]}\n",
+	} {
+		file, err := Parse(name, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.Servers[0].Expand(environment)
+		if err == nil || !strings.HasSuffix(err.Error(), ": the variable UNSET is not set; set it") || !strings.HasPrefix(err.Error(), name+":3: server c: env_") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // What only the expanded value shows, without showing the value.
 func TestServerExpandChecks(t *testing.T) {
 	for _, tt := range []struct {

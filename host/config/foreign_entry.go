@@ -143,6 +143,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		lines:   e.lines(),
 		envFile: e.first(foreignKeys.envFile),
 	}
+	s.named = e.named
 	s.Command, s.Args = e.foreignCommand(c)
 	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
 	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
@@ -280,6 +281,10 @@ func (e *entry) foreignEnv() map[string]string {
 		if _, given := env[name]; !given {
 			env[name] = "${" + name + "}"
 			e.raw = append(e.raw, "env."+name)
+			if e.named == nil {
+				e.named = make(map[string]string)
+			}
+			e.named[name] = names
 		}
 		if names == "env_keys" {
 			e.note(names, "Goose keeps %s in its own keyring; set the variable, or keep the secret in wharf's vault", name)
