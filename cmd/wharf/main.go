@@ -11,7 +11,7 @@
 // else and with --json. Everything for people goes to stderr. The exit code
 // says how it ended: 0 ok, 1 internal, 2 usage or configuration,
 // 3 sign-in needed, 4 unreachable or timed out, 5 the tool or the server
-// answered with an error, 6 denied or refused, 130 interrupted, 141 stdout was closed.
+// answered with an error, 6 denied or refused, 130 interrupted, 141 the reader of stdout left.
 package main
 
 import (

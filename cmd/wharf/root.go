@@ -31,7 +31,7 @@ A configured server needs no "call":
 On a terminal the output is for people; piped, or with --json, it is JSON.
 Exit codes: 0 ok, 1 internal, 2 usage or configuration, 3 sign-in needed,
 4 unreachable or timed out, 5 the tool or the server answered with an error,
-6 denied or refused, 130 interrupted, 141 stdout was closed.`
+6 denied or refused, 130 interrupted, 141 the reader of stdout left.`
 
 // newRoot builds the tree of commands. It does no work beyond that: each start counts.
 func newRoot(a *app) *cobra.Command {

@@ -20,8 +20,9 @@ func newServers(a *app) *cobra.Command {
 		Short: "List the servers of your configuration, and their states",
 		Long: `List the servers of your configuration, and what each of them is reached by.
 No server is started. Variables are shown by their names, and what looks like a
-secret is not shown. On a terminal it also tells which file they come from. One that
-cannot start because a value is not set is marked as unset, and has a problem in JSON.
+secret is not shown. The demo is listed as long as there is no other server. On a
+terminal it also tells which file they come from. One that cannot start because a
+value is not set is marked as unset, and has a problem in JSON.
 
 With --status all enabled servers are started at once, looked at, and stopped
 again: their state, era and revision of the protocol, transport, latency, number of
@@ -80,7 +81,7 @@ func (a *app) runServers(ctx context.Context) error {
 	}
 	a.warnOf(s)
 	a.noteOf(s)
-	for i, server := range s.servers {
+	for i, server := range s.own() {
 		e := entry{Name: server.Name, Transport: server.Via(), Target: plain.Target(server), Enabled: !server.Disabled}
 		if err := server.CheckVariables(os.LookupEnv); err != nil && e.Enabled {
 			e.Problem = err.Error()
@@ -108,7 +109,7 @@ func (a *app) runServers(ctx context.Context) error {
 		}
 		rows = append(rows, []string{plain.Line(e.Name), plain.Line(e.Transport), enabled, plain.Line(e.Target)})
 	}
-	if err := a.PrintTable(rows); err != nil || !unset {
+	if err := a.printTable(rows); err != nil || !unset {
 		return err
 	}
 	fmt.Fprint(a.Err, a.Own("unset: it cannot start without a value that is not set; `wharf doctor` says which."))

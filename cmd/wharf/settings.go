@@ -165,14 +165,16 @@ func (s *settings) names() []string {
 }
 
 // shown returns the servers for a command that takes all: the user's own and those of the
-// project. It has the demo only if there is no other server, because the demo is for a person
-// who has none yet.
-func (s *settings) shown() []host.Server {
-	own, project := s.servers, s.project()
-	if s.demo && len(own)+len(project) > 1 {
-		own = own[:len(own)-1]
+// project.
+func (s *settings) shown() []host.Server { return slices.Concat(s.own(), s.project()) }
+
+// own returns the user's own servers. It has the demo only if there is no other server, in the
+// project neither, because the demo is for a person who has none yet.
+func (s *settings) own() []host.Server {
+	if s.demo && len(s.servers)+len(s.project()) > 1 {
+		return s.servers[:len(s.servers)-1]
 	}
-	return slices.Concat(own, project)
+	return s.servers
 }
 
 // wanted returns the servers of shown that are enabled.

@@ -24,7 +24,7 @@ const (
 	CodeServer      = 5 // the tool or the server answered with an error, or a plugin differs
 	CodeDenied      = 6
 	CodeInterrupted = 130
-	CodeUnread      = 141 // stdout was closed; shells see the end of a program by SIGPIPE so
+	CodeUnread      = 141 // the reader of stdout went away; shells see the end of a program by SIGPIPE so
 )
 
 // Kind is a kind of end: its exit code, and its name in the error line for programs.
