@@ -57,20 +57,23 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 	return nil
 }
 
+// runTrustDeny denies all servers that it can describe, whatever is wrong with others.
 func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) error {
 	servers, err := a.settings.selectProject(args[0])
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, l := range t.LookAll(ctx, servers) {
 		err := l.Err
 		if err == nil {
 			err = t.Decide(ctx, l.Approval, trust.Never)
 		}
 		if err != nil {
-			return err
+			failed = errors.Join(failed, err)
+			continue
 		}
 		fmt.Fprintf(a.Err, "%s is not used, as it is.\n", plain.Line(l.Approval.Server))
 	}
-	return nil
+	return failed
 }
