@@ -42,6 +42,9 @@ func isNotMCP(err error) bool {
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return nothing.HTTP != 0
 	}
+	if fault := (*rpc.Error)(nil); errors.As(err, &fault) { // some programs answer every POST in JSON-RPC
+		return fault.HTTP == 404 || fault.HTTP == 405
+	}
 	said := answerOf(err)
 	switch {
 	case said == nil:
@@ -56,6 +59,9 @@ func isNotMCP(err error) bool {
 // an HTTP status, the text comes from the first transport that got one: it sent a POST, as a person
 // expects.
 func describeAnswer(errs []error) string {
+	if fault := (*rpc.Error)(nil); errors.As(errs[0], &fault) {
+		return cleantext.Line(fmt.Sprintf("HTTP %d: %s", fault.HTTP, fault.Message), mostQuoted)
+	}
 	err := errs[len(errs)-1]
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return fmt.Sprintf("HTTP %d, and no answer in it", nothing.HTTP)

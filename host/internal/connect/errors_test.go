@@ -32,6 +32,8 @@ func TestFailed(t *testing.T) {
 		want, hint string
 	}{
 		"nothing":         {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: x"), answer(abi.ProtocolFailed, 404, "HTTP 404: y")}, "there is no MCP server at this address: HTTP 404: x", other},
+		"JSON-RPC":        {"http://h/mcp/x", []error{&rpc.Error{Code: -32600, Message: "there is no server\nat this path", HTTP: 404}, answer(abi.Refused, 404, `HTTP 404: {"jsonrpc":"2.0"}`)}, "there is no MCP server at this address: HTTP 404: there is no server at this path", other},
+		"JSON-RPC of 400": {"http://h/mcp/x", []error{&rpc.Error{Code: -32600, Message: "no", HTTP: 400}}, "MCP error -32600: no", ""},
 		"a long text":     {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: \x1b"+strings.Repeat("x", 1000))}, "there is no MCP server at this address: HTTP 404: " + strings.Repeat("x", 243) + "…", other},
 		"a line shown":    {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express)}, "there is no MCP server at this address: HTTP 404, a page: Cannot POST /x/mcp", other},
 		"a line cut":      {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express[:len(express)-30]+"…")}, "there is no MCP server at this address: HTTP 404, a page: Cannot POS…", other},
