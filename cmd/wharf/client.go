@@ -32,6 +32,9 @@ type client struct {
 // dial starts a host and connects it to one server.
 func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	a.server = server.Name
+	if err := a.checkFolder(); err != nil {
+		return nil, err
+	}
 	if k := a.shell; k != nil {
 		return &client{app: a, host: k.host, session: k.session, entry: k.entry}, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/picture"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/save"
@@ -35,6 +36,18 @@ func (a *app) newRenderer() *renderer {
 		r.folder = &save.Folder{Dir: a.flags.save}
 	}
 	return r
+}
+
+// checkFolder returns an error if --save names what can be no folder: a tool that has acted should
+// not be called again for that.
+func (a *app) checkFolder() error {
+	if a.flags.save == "" {
+		return nil
+	}
+	if err := (&save.Folder{Dir: a.flags.save}).Check(); err != nil {
+		return exit.Usage(fmt.Errorf("--save: %w", err), "name a folder; it is made if it is not there")
+	}
+	return nil
 }
 
 // needed reports whether a renderer has anything to do. A program that saves nothing gets the

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
@@ -20,6 +21,22 @@ import (
 // Folder is where files are saved. It is made when the first of them is. It replaces no
 // file: one whose name is taken gets a number.
 type Folder struct{ Dir string }
+
+// Check returns an error if the folder could not be made: its path leads through a file. It makes
+// nothing.
+func (f *Folder) Check() error {
+	for dir := filepath.Clean(f.Dir); ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && info.IsDir():
+			return nil
+		case err == nil:
+			return fmt.Errorf("%s is a file, not a folder", dir)
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) || dir == filepath.Dir(dir):
+			return err
+		}
+	}
+}
 
 // extensions are of the kinds that servers send most. A file of another kind gets the
 // extension of its name, or .bin.
@@ -54,6 +71,9 @@ func (f *Folder) Save(name, kind, data string) (saved string, err error) {
 	saved = filepath.Join(f.Dir, filepath.Base(file.Name()))
 	_, err = io.Copy(file, base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
 	if err = errors.Join(err, file.Close()); err != nil {
+		if isNoBase64(err) {
+			err = fmt.Errorf("the server's data are no base64: %w", err)
+		}
 		err = &writeError{fmt.Errorf("save %s: %w", saved, err)}
 		return "", errors.Join(err, root.Remove(filepath.Base(saved)))
 	}
@@ -68,10 +88,14 @@ func (e *writeError) Unwrap() error { return e.error }
 
 // ExitKind implements [exit.Kinder].
 func (e *writeError) ExitKind() exit.Kind {
-	if errors.As(e.error, new(base64.CorruptInputError)) || errors.Is(e.error, io.ErrUnexpectedEOF) {
+	if isNoBase64(e.error) {
 		return exit.Kind{Code: exit.CodeServer, Name: "protocol"}
 	}
 	return exit.Kind{Code: exit.CodeInternal, Name: "output"}
+}
+
+func isNoBase64(err error) bool {
+	return errors.As(err, new(base64.CorruptInputError)) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // create makes a file whose name is not taken.

@@ -53,7 +53,7 @@ func TestSave(t *testing.T) {
 	}
 	for _, wrong := range []string{data[:6] + "!", data[:6]} {
 		_, err := f.Save("b", "", wrong)
-		if err == nil || !strings.Contains(err.Error(), "b.bin") || exit.KindOf(t.Context(), err).Code != exit.CodeServer {
+		if err == nil || !strings.Contains(err.Error(), "b.bin: the server's data are no base64") || exit.KindOf(t.Context(), err).Code != exit.CodeServer {
 			t.Errorf("no base64: %v", err)
 		}
 	}
@@ -83,6 +83,23 @@ func TestSaveFollowsNoLink(t *testing.T) {
 	}
 	if _, err := os.Stat(outside); err == nil {
 		t.Error("the link was followed")
+	}
+}
+
+// TestCheck looks before anything is saved, and makes nothing.
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	taken := filepath.Join(dir, "taken")
+	if err := os.WriteFile(taken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, fine := range map[string]bool{dir: true, filepath.Join(dir, "a", "b"): true, taken: false, filepath.Join(taken, "a", "b"): false} {
+		if err := (&Folder{path}).Check(); (err == nil) != fine {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
 
