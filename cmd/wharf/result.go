@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,9 @@ import (
 func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	var result mcp.CallToolResult
 	wrong := json.Unmarshal(raw, &result)
+	if mcp.KindOf(raw) == "null" { // which encoding/json takes for an empty object
+		wrong = errors.New("expected an object, got null")
+	}
 	r := a.newRenderer()
 	var text string
 	if wrong == nil && r.needed() {

@@ -14,7 +14,10 @@ func serverBreaks() {
 		var m struct {
 			ID     json.RawMessage
 			Method string
-			Params struct{ Arguments json.RawMessage }
+			Params struct {
+				Name      string
+				Arguments json.RawMessage
+			}
 		}
 		json.Unmarshal(input.Bytes(), &m)
 		switch m.Method {
@@ -24,9 +27,15 @@ func serverBreaks() {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+
 				`{"name":"count","inputSchema":{"type":"object","properties":{"n":{"type":"integer","maximum":9},"mode":{"enum":["up","down"]},"at":{"type":"object","properties":{"x":{"type":"integer"}}}}},`+
 				`"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},`+
-				`{"name":"odd","inputSchema":{"$ref":"https://example.com/schema.json"}}]}}`+"\n", m.ID)
+				`{"name":"odd","inputSchema":{"$ref":"https://example.com/schema.json"}},`+
+				`{"name":"wrong","inputSchema":{"type":"object","properties":{"n":{"type":"wat"}}}},`+
+				`{"name":"null","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
 		case "tools/call":
 			fmt.Fprintln(os.Stderr, "called with", string(m.Params.Arguments))
+			if m.Params.Name == "null" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":null}`+"\n", m.ID)
+				continue
+			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`+"\n", m.ID, m.Params.Arguments)
 		default:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
 // Build returns the object for the tool. If the schema is nil, every value that is not JSON
-// becomes a string. If check is set, a name that is nearly that of an argument is an error.
+// becomes a string. If check is set, a name that is nearly that of an argument is an error, and so
+// is a text that is no value of its type. Otherwise such a text becomes a string.
 func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Object, error) {
 	built, reader := Object{}, ReadSchema(schema)
 	args, err := args.named(fmt.Sprintf("tool %q", tool), reader)
@@ -28,8 +30,11 @@ func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Ob
 		if listed := reader.listed(v.Key, v.Text); listed != nil {
 			member, ok = listed, true
 		}
-		if !ok {
+		switch {
+		case !ok && check:
 			faults = append(faults, host.Fault{Pointer: pointerTo(v.Key), Want: wanted.String()})
+		case !ok:
+			member = json.RawMessage(plain.Quote(v.Text))
 		}
 		built[v.Key] = member
 	}

@@ -33,6 +33,13 @@ func (t Types) String() string {
 	return strings.Join(names, " or ")
 }
 
+// exist reports whether JSON Schema has all of the types. A server may name others.
+func (t Types) exist() bool {
+	return !slices.ContainsFunc(t, func(name string) bool {
+		return !slices.Contains([]string{"string", "integer", "number", "boolean", "array", "object", "null"}, name)
+	})
+}
+
 // Schema tells the types of an input schema's properties. A server wrote the schema: it may be
 // large, refer to itself, or be anything else. Reading it never costs more than the budget. It
 // is for one goroutine.
@@ -179,7 +186,7 @@ func (s *Schema) typesOf(schema json.RawMessage) (Types, bool) {
 		return s.typesOf(s.resolve(node.Ref))
 	}
 	if found := typeNames(node.Type); found != nil {
-		return found, true
+		return found, found.exist()
 	}
 	var all Types
 	for _, value := range append(node.Enum, node.Const) {
