@@ -72,13 +72,18 @@ type kept struct {
 
 // printList prints a list: a table for people, else JSON.
 func (a *app) printList(list any, rows plain.Table) error {
+	if a.forPeople() {
+		return a.printTable(rows)
+	}
+	return a.PrintJSON(list)
+}
+
+// printTable prints a table for people, in the format of --output.
+func (a *app) printTable(rows plain.Table) error {
 	if a.flags.output == formatMarkdown {
 		return a.Print(rows.Markdown())
 	}
-	if a.forPeople() {
-		return a.PrintTable(rows)
-	}
-	return a.PrintJSON(list)
+	return a.PrintTable(rows)
 }
 
 // none tells a person why a list is empty.

@@ -102,7 +102,7 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 	for _, s := range secrets {
 		rows = append(rows, []string{"", "${secret:" + plain.Line(s.Name) + "}", "", plain.Line(cmp.Or(strings.Join(s.Servers, ", "), "no server uses it"))})
 	}
-	return a.PrintTable(rows)
+	return a.printTable(rows)
 }
 
 // savedSecrets returns the names of the user's secrets, and the servers that use each.

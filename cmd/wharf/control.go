@@ -36,8 +36,7 @@ docs/CONTROL.md explains the messages; --schema prints the JSON Schema of all of
 			return err
 		}
 		if schema {
-			_, err := a.Out.Write(control.Schema())
-			return err
+			return a.Print(string(control.Schema()))
 		}
 		if socket {
 			return a.printSocket(cmd.Context())

@@ -84,7 +84,7 @@ func (f *flags) mayAsk() bool { return f.browser || f.noBrowser }
 
 // registerArgs defines --args, which only call and its shorthand have.
 func (f *flags) registerArgs(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.args, "args", "", "arguments as a JSON `OBJECT`; - reads it from stdin; key=value overrides it")
+	cmd.Flags().Var(object{&f.args}, "args", "arguments as a JSON `OBJECT`; - reads it from stdin; key=value overrides it")
 }
 
 // registerChecks defines --no-validate, which only call and its shorthand have.
@@ -108,6 +108,21 @@ func (n fileName) Set(text string) error {
 		return fmt.Errorf("it was given before, as %q; name one", *n.text)
 	}
 	*n.text = text
+	return nil
+}
+
+// object is the value of --args. A second value is an error, because it would silently replace the
+// first.
+type object struct{ text *string }
+
+func (o object) Type() string   { return "OBJECT" }
+func (o object) String() string { return "" }
+
+func (o object) Set(text string) error {
+	if *o.text != "" {
+		return errors.New("it was given before; write one object, and other arguments as key=value")
+	}
+	*o.text = text
 	return nil
 }
 

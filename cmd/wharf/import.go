@@ -282,7 +282,7 @@ func (a *app) listImports(items []importItem, found []config.Found) error {
 	for _, f := range found {
 		a.Place(f.ID+":", f.Path)
 	}
-	if err := a.PrintTable(rows); err != nil {
+	if err := a.printTable(rows); err != nil {
 		return err
 	}
 	a.tellOfFiles(found, nil, true)

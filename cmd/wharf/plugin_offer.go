@@ -18,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // installRequest holds what the user wants installed, by the arguments and flags of add and
@@ -36,9 +37,15 @@ func (r *installRequest) register(cmd *cobra.Command) {
 	f.BoolVar(&r.yes, "yes", false, "do not ask; without a terminal, or for what is no later version of the same plugin, --sha256 is needed too")
 }
 
-// read replaces the names of files by their contents. If a text can be a key, it is never
+// sha256Text matches what --sha256 takes.
+var sha256Text = lazyregexp.New(`^(?i:sha256:)?[0-9A-Fa-f]{64}$`)
+
+// read checks the hash, and replaces the names of files by their contents. If a text can be a key, it is never
 // taken for the name of a file, because a project could have brought a file of that name.
 func (r *installRequest) read(ctx context.Context) error {
+	if r.SHA256 != "" && !sha256Text.MatchString(r.SHA256) {
+		return exit.Usage(fmt.Errorf("--sha256 %s: expected 64 hex digits", plain.Clip(plain.Line(r.SHA256), 40)), "`wharf plugin inspect FILE` prints that of a file")
+	}
 	if r.Key != "" && !pluginstore.IsPublisherKey(r.Key) {
 		held, err := files.Read(ctx, r.Key, files.MaxInput)
 		if err != nil {

@@ -37,7 +37,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 		}
 		return c
 	}
-	v := status.View{Terminal: a.Terminal, Host: h, People: a.forPeople(), Complete: a.withConfig}
+	v := status.View{Terminal: a.Terminal, Host: h, People: a.forPeople(), Markdown: a.flags.output == formatMarkdown, Complete: a.withConfig}
 	c := shown(s)
 	if follow {
 		v.Watch = func() func(context.Context, func()) { return a.watchConfig().run }

@@ -53,7 +53,7 @@ func (a *app) runTrustList(ctx context.Context, t *trust.Store, _ []string) erro
 		}
 		rows = append(rows, []string{plain.Line(d.Server), string(d.State), since, plain.Line(filepath.Join(d.Project, filepath.FromSlash(d.File)))})
 	}
-	return a.PrintTable(rows)
+	return a.printTable(rows)
 }
 
 // warnUnseen warns of servers that were not looked at, and says why for the first.

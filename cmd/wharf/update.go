@@ -173,8 +173,12 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	if err != nil {
 		return done, err
 	}
-	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", yes && len(v.unexpected(s, next)) == 0); err != nil {
+	alone := len(v.unexpected(s, next)) == 0 // --yes is enough
+	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", yes && alone); err != nil {
 		a.forgetBundles(f, next)
+		if !alone && !a.CanAsk() {
+			err = exit.WithHint(err, "there is no terminal to ask at, and --yes does not stand for your answer to such a change")
+		}
 		return done, err
 	}
 	undo, err := a.storeInputs(ctx, n)

@@ -42,6 +42,9 @@ servers log without being asked for anything.`,
 		return a.watch(ctx, c, w, uris)
 	})
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+		if w.count < 0 {
+			return exit.Usage(fmt.Errorf("--count %d: expected a number of changes", w.count), "0 means no end")
+		}
 		a.logs, a.OneLine = true, true
 		return follow(cmd, words)
 	}

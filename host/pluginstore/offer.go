@@ -167,7 +167,7 @@ func (s *Store) fetch(ctx context.Context, r Request, was *Installed) (*Offer, e
 	}
 	hash := plugin.Hash(fetched.Binary)
 	if r.SHA256 != "" && !strings.EqualFold(hash, strings.TrimPrefix(strings.ToLower(r.SHA256), "sha256:")) {
-		err := &plugin.HashError{Name: "new", Path: source.Text, Want: r.SHA256, Got: hash}
+		err := &plugin.HashError{Path: source.Text, Want: r.SHA256, Got: hash}
 		return nil, &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: "it is another file than the one that you expect: ask where you have the hash from"}
 	}
 	o := &Offer{Was: was, binary: fetched.Binary}

@@ -26,11 +26,14 @@ type File struct {
 
 // HashError says that a file does not have the approved hash.
 type HashError struct {
-	Name, Path string
+	Name, Path string // Name is "" for a file that is not installed
 	Want, Got  string
 }
 
 func (e *HashError) Error() string {
+	if e.Name == "" {
+		return fmt.Sprintf("%s has sha256 %s, expected %s", e.Path, e.Got, e.Want)
+	}
 	return fmt.Sprintf("plugin %s: %s has sha256 %s, expected %s", e.Name, e.Path, e.Got, e.Want)
 }
 

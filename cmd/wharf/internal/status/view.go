@@ -33,6 +33,7 @@ type View struct {
 	Terminal *term.Terminal
 	Host     *host.Host
 	People   bool // stdout is read by a person, not by a program
+	Markdown bool // a table for a person is one of Markdown
 
 	// Complete returns a text about a server with the commands in it completed, so that they can be
 	// typed as they stand. nil leaves them.
@@ -273,7 +274,10 @@ func (v *View) print() error {
 	if c, ok := v.live(); ok {
 		c.Clear()
 	}
-	if v.People {
+	switch {
+	case v.People && v.Markdown:
+		return v.Terminal.Print(v.table().Markdown())
+	case v.People:
 		return v.Terminal.PrintTable(v.table())
 	}
 	all := make([]Info, len(v.rows))
