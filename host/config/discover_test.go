@@ -344,7 +344,7 @@ func TestNothingIsLookedUpBeforeRelease(t *testing.T) {
 
 func TestOwnEntriesGoFirst(t *testing.T) {
 	d := Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {"files": {"command": "x"}, "new": {"command": "x"}}}`}))
-	servers, warnings := d.Beneath([]Server{{Name: "Files", Command: "mine"}})
+	servers, warnings := d.Beneath([]Server{{Name: "Files", Command: "mine", file: "wharf.toml"}})
 	if listed(servers) != "new" || len(warnings) != 1 || !strings.Contains(warnings[0], "of your own") {
 		t.Errorf("servers %s, warnings %q", listed(servers), warnings)
 	}
