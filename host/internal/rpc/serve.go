@@ -201,9 +201,8 @@ func (p *Peer) serve(one *served) {
 	if m == nil {
 		return
 	}
-	if wantsProgress(one.in.Params) {
-		m.urgent = false // it comes after the progress that was sent before it
-	}
+	// It comes after the progress that was sent before it.
+	m.urgent = m.urgent && !wantsProgress(one.in.Params)
 	if !p.serving.answer(one) || p.flight.terms.Load().NoReplies {
 		m.Free()
 		return
