@@ -89,7 +89,8 @@ func (c *Control) Open(h *host.Host, servers []host.Server) error {
 
 // ServeConn serves one editor over a stream, and closes the stream. It returns when the editor has
 // ended its side and has all its answers, when the stream breaks, or when ctx or the control ends. An
-// error says why the stream broke. When ServeConn returns, nothing runs any more for the editor.
+// error says why the stream broke. When ServeConn returns, the editor is sent nothing more, and all that
+// still runs for it are requests that have not noticed their end.
 func (c *Control) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
 	c.mu.Lock()
 	if c.closed {
@@ -139,7 +140,7 @@ func (c *Control) Close() error {
 func (c *Control) admit(e *editor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.closed || e.gone { // its first request may be served behind its end
 		return
 	}
 	c.editors = append(c.editors, e)

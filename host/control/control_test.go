@@ -170,3 +170,14 @@ func FuzzParams(f *testing.F) {
 		}
 	})
 }
+
+// An editor that has left is not asked, though its first request is served behind its end.
+func TestEditorIsForgotten(t *testing.T) {
+	s := newScene(t)
+	e := newEditor(t.Context(), s.control)
+	e.leave()
+	e.enter()
+	if n := len(s.control.editors); n != 0 {
+		t.Errorf("%d editors are known", n)
+	}
+}

@@ -27,8 +27,7 @@ type editor struct {
 
 	asked atomic.Int32 // requests to the editor that wait for an answer
 
-	subscribed int  // resources; under the mutex of the control
-	gone       bool // it has left, and subscribes no more; under the same
+	gone bool // the control has forgotten it; under the mutex of the control
 
 	telling sync.Mutex   // held while a stream begins or ends
 	events  *eventStream // nil while it is told none

@@ -54,11 +54,10 @@ func (c *Control) watchResource(e *editor, s *host.Session, key resourceKey) (*r
 		return nil, ErrClosed
 	case w != nil && w.editors[e]:
 		return w, nil
-	case e.subscribed == maxSubscriptions:
+	case c.subscriptions(e) == maxSubscriptions:
 		return nil, invalid(KindParams, "unsubscribe from others first",
 			"resources/subscribe: the editor has subscribed to %d resources, which is the most", maxSubscriptions)
 	}
-	e.subscribed++
 	if w != nil {
 		w.editors[e] = true
 		return w, nil
@@ -68,6 +67,16 @@ func (c *Control) watchResource(e *editor, s *host.Session, key resourceKey) (*r
 	c.watches[key] = w
 	c.running.Go(func() { c.followResource(ctx, w, s, key) })
 	return w, nil
+}
+
+// subscriptions returns how many resources an editor has subscribed to. The caller holds c.mu.
+func (c *Control) subscriptions(e *editor) (n int) {
+	for _, w := range c.watches {
+		if w.editors[e] {
+			n++
+		}
+	}
+	return n
 }
 
 // followResource tells editors of the changes of a resource, until nothing subscribes to it any more.
@@ -100,10 +109,6 @@ func (c *Control) followResource(ctx context.Context, w *resourceWatch, s *host.
 func (c *Control) endWatch(key resourceKey, w *resourceWatch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for e := range w.editors {
-		e.subscribed--
-	}
-	clear(w.editors)
 	if c.watches[key] == w {
 		delete(c.watches, key)
 	}
@@ -117,7 +122,6 @@ func (c *Control) unwatch(e *editor, key resourceKey) {
 		return
 	}
 	delete(w.editors, e)
-	e.subscribed--
 	if len(w.editors) == 0 {
 		delete(c.watches, key)
 		w.cancel()
