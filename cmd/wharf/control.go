@@ -65,7 +65,7 @@ docs/CONTROL.md explains the messages; --schema prints the JSON Schema of all of
 func (a *app) control(ctx context.Context, servers []host.Server) error {
 	ctx, end := untilOrphaned(ctx)
 	defer end()
-	c, h, err := a.newControl(ctx, servers)
+	c, h, err := a.openControl(ctx, servers)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/control"
 	"github.com/wharf-mcp/wharf/host/localsocket"
-	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // daemonRun is a run of the daemon: the editors and programs that it serves.
@@ -205,7 +204,7 @@ func (d *daemonRun) forEditors() (*control.Control, error) {
 		return nil, err
 	}
 	s.searched = true // editors in many folders share the servers, so these are of no project
-	c, h, err := a.newControl(d.ctx, s.shown())
+	c, h, err := a.openControl(d.ctx, s.shown())
 	if err == nil {
 		d.control, d.host = c, h
 	}
@@ -222,25 +221,4 @@ func (d *daemonRun) close() {
 		h.Close()
 	}
 	d.worlds.running.Wait()
-}
-
-// newControl returns a control of servers, and its host. The caller closes both.
-func (a *app) newControl(ctx context.Context, servers []host.Server) (*control.Control, *host.Host, error) {
-	c := control.New(control.Config{Wharf: control.Program{Name: "wharf", Version: release.Version()}})
-	h, err := a.servingHost(ctx, func(hc *host.Config) {
-		hc.Person = &signin.Person{OpenURL: a.openUnasked}
-		c.Install(hc)
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	served := make([]host.Server, len(servers))
-	for i, server := range servers {
-		served[i] = a.flags.withTimeout(server)
-	}
-	if err := c.Open(h, served); err != nil {
-		h.Close()
-		return nil, nil, err
-	}
-	return c, h, nil
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/control"
 	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
@@ -47,6 +49,27 @@ func (a *app) servingHost(ctx context.Context, options ...func(*host.Config)) (*
 	}
 	a.follows = true
 	return a.newHost(ctx, log, append([]func(*host.Config){func(c *host.Config) { c.OneShot, c.StopIdle = false, true }}, options...)...)
+}
+
+// openControl returns a control of servers, and its host. The caller closes both.
+func (a *app) openControl(ctx context.Context, servers []host.Server) (*control.Control, *host.Host, error) {
+	c := control.New(control.Config{Wharf: control.Program{Name: "wharf", Version: release.Version()}})
+	h, err := a.servingHost(ctx, func(hc *host.Config) {
+		hc.Person = &signin.Person{OpenURL: a.openUnasked}
+		c.Install(hc)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	served := make([]host.Server, len(servers))
+	for i, server := range servers {
+		served[i] = a.flags.withTimeout(server)
+	}
+	if err := c.Open(h, served); err != nil {
+		h.Close()
+		return nil, nil, err
+	}
+	return c, h, nil
 }
 
 // serveClients makes a gateway to servers, and calls serve with it and the servers that it has. It
