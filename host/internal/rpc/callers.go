@@ -1,11 +1,14 @@
 package rpc
 
+import "sync/atomic"
+
 // callers says for whom calls are open, where one connection makes them for several callers. A call
 // without a caller is not among them. mu of the table guards it.
 type callers struct {
 	open      map[uint64]int    // calls by caller: those that are pending, and those in abandoned
 	abandoned map[uint32]uint64 // the callers of calls that ended before their answer, by exchange
 	unknown   bool              // more calls were abandoned than can be remembered
+	any       atomic.Bool       // a call had a caller
 }
 
 // maxAbandoned is how many calls without an answer are remembered.
@@ -16,6 +19,7 @@ func (a *callers) add(caller uint64) {
 		return
 	}
 	if a.open == nil {
+		a.any.Store(true)
 		a.open, a.abandoned = make(map[uint64]int), make(map[uint32]uint64)
 	}
 	a.open[caller]++
@@ -62,6 +66,9 @@ func (f *inflight) neverSent(exchange uint32) {
 // exchange of a call belongs to that call. One on the shared channel belongs to the caller whose
 // calls are open. caller is 0 if no calls are open; sure is false if calls of several callers are.
 func (f *inflight) callerOf(exchange uint32) (caller uint64, sure bool) {
+	if exchange == 0 && !f.callers.any.Load() { // a connection of one caller, without the lock
+		return 0, true
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	a := &f.callers

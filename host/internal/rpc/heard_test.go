@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,3 +50,40 @@ func TestHeard(t *testing.T) {
 		want("after the calls", told)
 	})
 }
+
+// TestHeardOfQueuedNotifications: while notifications queue behind a handler that hangs, the time of
+// the first of them stands, and the first message after them is heard again.
+func TestHeardOfQueuedNotifications(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hangingHandler(make(chan struct{}))
+		p := NewPeer(Config{Link: mute{}, Timeout: -1, Handler: h})
+		defer p.Close(nil)
+		deliver := func() time.Time {
+			p.Deliver(0, []byte(`{"jsonrpc":"2.0","method":"notifications/x"}`), false)
+			return time.Now()
+		}
+		deliver() // the handler hangs in this one
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		first := deliver()
+		time.Sleep(time.Minute)
+		deliver()
+		if got := p.Heard(); !got.Equal(first) {
+			t.Errorf("heard at %v; want %v", got, first)
+		}
+		close(h)
+		synctest.Wait()
+		if last := deliver(); !p.Heard().Equal(last) {
+			t.Errorf("after the queue: heard at %v; want %v", p.Heard(), last)
+		}
+	})
+}
+
+// hangingHandler keeps the first notification until it is closed.
+type hangingHandler chan struct{}
+
+func (h hangingHandler) Request(context.Context, *Incoming) (Appender, error) {
+	return nil, errors.ErrUnsupported
+}
+func (h hangingHandler) Notify(*Incoming)       { <-h }
+func (h hangingHandler) Preempt(string, []byte) {}

@@ -30,6 +30,7 @@ type notificationQueue struct {
 	done    uint64        // of these, those that it has returned from
 	told    ctxcond.Cond  // done has changed, or hearing and there are waiters
 	waiters atomic.Int32  // in awaitHeardBefore
+	waiting atomic.Bool   // filling is not empty
 	hearing atomic.Uint64 // while running, the arrival of the oldest notification that the handler has not returned from, or less
 
 	heard, logs, coalesced, lost uint64
@@ -95,6 +96,9 @@ func (q *notificationQueue) add(method string, params []byte, caller, arrival ui
 		b.gap = b.gap || !q.closed
 		return
 	}
+	if len(b.entries) == 0 {
+		q.waiting.Store(true)
+	}
 	b.append(n, params)
 	if !q.running {
 		q.running = true
@@ -149,6 +153,7 @@ func (q *notificationQueue) take(b *batch) bool {
 	clear(b.entries) // else the entries would keep method names in memory that are not counted
 	*b, q.filling = q.filling, batch{entries: b.entries[:0], buffer: b.buffer[:0]}
 	q.crammed = false
+	q.waiting.Store(false)
 	q.running = len(b.entries) > 0
 	if q.running {
 		q.taken++

@@ -88,7 +88,7 @@ type Peer struct {
 	arrivals atomic.Uint64 // requests and notifications that have arrived
 	broken   atomic.Bool   // config.Broken was called
 	born     time.Time
-	heard    atomic.Int64 // when the last message came, in nanoseconds after born
+	heard    atomic.Int64 // see Heard, in nanoseconds after born
 	counters atomicCounters
 }
 
@@ -196,8 +196,9 @@ func (p *Peer) Alone() bool {
 	return len(p.flight.pending) == 1
 }
 
-// Heard returns the time of the last inbound message. While a call that is not in background is
-// pending, it returns the present time, because many servers do one thing at a time.
+// Heard returns the time of the last inbound message. While notifications queue for the handler, it
+// is the time when the first of these came. While a call that is not in background is pending, it
+// returns the present time, because many servers do one thing at a time.
 func (p *Peer) Heard() time.Time {
 	p.flight.mu.Lock()
 	busy := len(p.flight.pending) > p.flight.inBackground
