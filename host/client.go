@@ -6,6 +6,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // Client describes a program to its servers: its name, and the requests of servers that it
@@ -48,6 +49,10 @@ type Client struct {
 
 	// Extensions are declared by their names, each with its settings, a JSON object.
 	Extensions map[string]json.RawMessage
+
+	// Caller is who makes the requests whose context has no caller of its own, see
+	// [policy.WithCaller]. The zero Caller is the user who runs the program.
+	Caller policy.Caller
 
 	// Private keeps what servers list to this client apart from what they list to others: the
 	// lists in [Config.CatalogueDir] are not used, and nothing is saved there.

@@ -22,6 +22,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trace"
@@ -86,6 +87,10 @@ type Config struct {
 	// Client describes the program to its servers, and answers their requests. See
 	// [Host.AddClient] for a session with a client of its own.
 	Client Client
+
+	// Deciders decide who may call what: a request is made if all of them allow it, see package
+	// policy. Without one, every caller may call all that the entry of a server permits.
+	Deciders []policy.Decider
 
 	// LookupEnv looks up the variables of entries, as [config.Server.Expand] says; nil is
 	// [os.LookupEnv]. For entries of projects it is always [os.LookupEnv], whose values the user
@@ -195,8 +200,9 @@ type Host struct {
 	saves    saveQueue
 	manager  *manager.Manager
 
-	approvals approvals
-	counts    struct{ connected, reconnected, stopped atomic.Uint64 }
+	approvals  approvals
+	ownedTasks ownedTasks
+	counts     struct{ connected, reconnected, stopped atomic.Uint64 }
 
 	open    context.Context // ends with Close; no wait for a connection outlasts it
 	shut    context.CancelCauseFunc

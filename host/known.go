@@ -10,25 +10,31 @@ import (
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // Known returns the lists that the server was last known to have, without asking or starting it.
 // They come from this session, or else from an earlier run with the same [Config.CatalogueDir].
-// The tools are those that the entry permits. A list that is stale may have changed since. A
+// They have what the entry permits and [Config.Deciders] allow to the caller that [Client] names. A list that is stale may have changed since. A
 // known list is asked for again when the server is connected. Unless the host is OneShot, it is
 // also asked for again when the server says that it changed; a modern server says so only to a
 // [Subscription].
 func (s *Session) Known() status.Known {
 	s.loadSaved()
-	k := s.inner.Known()
-	k.Tools.Items = permitted(s.entry.Load(), k.Tools.Items)
+	ctx := context.Background()
+	v, k := s.view(ctx), s.inner.Known()
+	k.Tools.Items = shown(ctx, &v, mcp.MethodListTools, k.Tools.Items, ofTool)
+	k.Prompts.Items = shown(ctx, &v, mcp.MethodListPrompts, k.Prompts.Items, ofPrompt)
+	k.Resources.Items = shown(ctx, &v, mcp.MethodListResources, k.Resources.Items, ofResource)
+	k.Templates.Items = shown(ctx, &v, mcp.MethodListTemplates, k.Templates.Items, ofTemplate)
 	return k
 }
 
 // Snapshot returns what is known of the server, without asking or starting it: its description of
 // itself, and its lists as it wrote them. They come from this session, or else from an earlier run
-// with the same [Config.CatalogueDir]. Its tools are those that the entry permits. It returns nil
+// with the same [Config.CatalogueDir]. Its tools are those that the entry permits, and
+// [Config.Deciders] are not asked. It returns nil
 // if nothing is known. Everything in it may be out of date; see [Session.Known].
 func (s *Session) Snapshot() *catalogue.Snapshot {
 	entry, snapshot := s.snapshot()
@@ -37,7 +43,8 @@ func (s *Session) Snapshot() *catalogue.Snapshot {
 	case snapshot.Info.Era == "" && len(snapshot.Lists) == 0 && snapshot.Divided == "":
 		return nil
 	case listed && filters(entry):
-		tools.Items = permittedItems(entry, tools.Items)
+		v := view{host: s.host, entry: entry, scope: policy.Everything}
+		tools.Items = v.shownItems(context.Background(), lists[mcp.MethodListTools], tools.Items)
 		snapshot.Lists[catalogue.Tools] = tools
 	}
 	return snapshot

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // Relay is a request that the program forwards for one of its clients, see [Session.Relay].
@@ -49,19 +50,20 @@ type Relay = session.Relay
 
 // Relay sends a request of any method for a client and returns the result as the server wrote
 // it. An error of the server is an [*RPCError] whose Raw is the error as the server wrote it.
-// Arguments and results are not compared with schemas. Tools that the entry does not permit are
-// neither listed nor called. The options of [WithOptions] count as for [Session.Call], and a
+// Arguments and results are not compared with schemas. What the entry does not permit or
+// [Config.Deciders] do not allow is neither listed nor called. The options of [WithOptions] count as for [Session.Call], and a
 // lost connection has the same outcome. Before Relay returns, it waits until Event has returned
 // from the notifications that came before the answer, so Event must not wait for Relay.
 func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
-	entry := s.entry.Load()
-	if err := permitsText(entry, r.Method, r.Params); err != nil {
-		return nil, err
-	}
-	result, err := answer(ctx, s, r.Method, func(ctx context.Context) (json.RawMessage, error) { return s.inner.Relay(ctx, &r) })
+	q := s.ask(ctx, r.Method, "")
+	q.raw, q.params = true, r.Params
+	result, err := answer(ctx, s, &q, func(ctx context.Context) (json.RawMessage, error) { return s.inner.Relay(ctx, &r) })
 	s.usage.answered(result)
-	if err == nil && r.Method == mcp.MethodListTools && filters(entry) {
-		result = permittedResult(entry, result)
+	if err != nil {
+		return result, err
 	}
-	return result, err
+	if r.Method == mcp.MethodCallTool && q.scope != policy.Everything {
+		q.began(taskBegun(result))
+	}
+	return q.shownResult(ctx, r.Method, result), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
@@ -33,6 +34,7 @@ type Session struct {
 	connected  atomic.Bool                   // there was a connection
 	usage      usage                         // decides when the server rests
 	private    bool                          // see Client.Private
+	caller     policy.Caller                 // see Client.Caller
 }
 
 // Connect adds a server, starts or reaches it, finds out which era of the protocol it speaks,
@@ -70,7 +72,7 @@ func (h *Host) AddClient(s Server, c Client) (*Session, error) {
 
 func (h *Host) add(entry Server, client Client) (*Session, error) {
 	client.name()
-	s := &Session{host: h, private: client.Private}
+	s := &Session{host: h, private: client.Private, caller: client.Caller}
 	s.usage.watch(s)
 	s.entry.Store(&entry)
 	var err error

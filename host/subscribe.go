@@ -19,7 +19,9 @@ type Subscription struct {
 // the server does not agree within the timeout of a request, or within 30 s if requests have no
 // timeout.
 func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
-	return answer(ctx, s, mcp.MethodSubscribe, func(ctx context.Context) (*Subscription, error) {
+	q := s.ask(ctx, mcp.MethodSubscribe, "")
+	q.filter = &f
+	return answer(ctx, s, &q, func(ctx context.Context) (*Subscription, error) {
 		inner, err := s.inner.Subscribe(ctx, f)
 		if err != nil {
 			return nil, err

@@ -18,35 +18,41 @@ import (
 // is completed, and has the result. Arguments and permissions are as for CallTool. BeginTask
 // never repeats a call whose answer was lost, since the first task may still run.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
-	if err := permits(s.entry.Load(), name); err != nil {
-		return nil, err
-	}
+	q := s.ask(ctx, mcp.MethodCallTool, name)
 	var task *mcp.Task
-	err := s.repeat(ctx, mcp.MethodCallTool, false, func() (err error) {
+	err := s.repeat(ctx, &q, false, func() (err error) {
 		task, err = s.inner.BeginTask(ctx, name, args, ttl)
 		return err
 	})
+	if err == nil {
+		q.began(task.ID)
+	}
 	return task, err
 }
 
 // ListTasks returns the tasks that a server of the revision 2025-11-25 keeps for
 // this client. Modern servers have no list of them.
 func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
-	return answer(ctx, s, mcp.MethodListTasks, s.inner.ListTasks)
+	q := s.ask(ctx, mcp.MethodListTasks, "")
+	tasks, err := answer(ctx, s, &q, s.inner.ListTasks)
+	return shown(ctx, &q.view, q.method, tasks, ofTask), err
 }
 
 // Task returns the state of a task.
 func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
-	return answer(ctx, s, mcp.MethodGetTask, func(ctx context.Context) (*mcp.Task, error) { return s.inner.Task(ctx, id) })
+	q := s.ask(ctx, mcp.MethodGetTask, id)
+	return answer(ctx, s, &q, func(ctx context.Context) (*mcp.Task, error) { return s.inner.Task(ctx, id) })
 }
 
 // FinishTask waits until a task has ended, and returns the result of its call.
 // When ctx ends, the task is cancelled, unless [RequestOptions] keep it.
 func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
-	return answer(ctx, s, mcp.MethodTaskResult, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.FinishTask(ctx, id) })
+	q := s.ask(ctx, mcp.MethodTaskResult, id)
+	return answer(ctx, s, &q, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.FinishTask(ctx, id) })
 }
 
 // CancelTask asks the server to end a task. A modern server may go on with it.
 func (s *Session) CancelTask(ctx context.Context, id string) error {
-	return s.repeat(ctx, mcp.MethodCancelTask, false, func() error { return s.inner.CancelTask(ctx, id) })
+	q := s.ask(ctx, mcp.MethodCancelTask, id)
+	return s.repeat(ctx, &q, false, func() error { return s.inner.CancelTask(ctx, id) })
 }

@@ -19,11 +19,11 @@ type prints struct {
 	all     string           // of all
 }
 
-// prints returns the fingerprints of servers. They cover what else the settings say: plugins and how to
-// connect.
+// prints returns the fingerprints of servers. They cover what else the settings say: plugins, how to
+// connect, and who may call what.
 func (a *app) prints(s *settings, folder string) prints {
 	p := prints{servers: make(map[string]string), errs: make(map[string]error)}
-	rest, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout})
+	rest, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.access, s.narrowed()})
 	var every strings.Builder
 	for _, server := range s.wanted() {
 		print, wrong := host.Fingerprint(server, folder)

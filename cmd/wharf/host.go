@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -57,8 +58,13 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	}
 	c.Files = configured.plugins
 	c.Reconnect, c.MaxTimeout = configured.reconnect, configured.maxTimeout
-	if a.streams != nil {
+	c.Client.Caller.Kind = policy.Command
+	if a.streams != nil { // the daemon decides who may call what
 		c.Reconnect = ofDaemon
+	} else if rules, err := configured.rules(); err != nil {
+		return nil, err
+	} else if !rules.Empty() {
+		c.Deciders = []policy.Decider{rules}
 	}
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()

@@ -271,6 +271,7 @@ func (r *reference) json() {
 		{"wharf add, remove, update", "One of the following; `update` prints an array.", changed{}},
 		{"wharf import", "An array of the following. With `--list` it is the member `servers` of an object that also has `files`.", importItem{}},
 		{"wharf auth status", "", savedSignIns{}},
+		{"wharf acl check", "", access{}},
 		{"wharf trust list", "An array of:", decision{}},
 		{"wharf trust show", "", approvalJSON{}},
 		{"wharf doctor", "An array of:", finding{}},

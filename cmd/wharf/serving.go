@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/control"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
@@ -76,8 +77,19 @@ func (a *app) openControl(ctx context.Context, servers []host.Server) (*control.
 // leaves out a server that the user has not approved, with a warning. The server of a bare gateway
 // must be approved.
 func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error) error {
-	h, err := a.servingHost(ctx, a.flags.roots.letRoots, func(c *host.Config) {
-		c.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
+	s, err := a.load()
+	if err != nil {
+		return err
+	}
+	rules, err := s.rules()
+	if err != nil {
+		return err
+	}
+	h, err := a.servingHost(ctx, a.flags.roots.letRoots, func(hc *host.Config) {
+		hc.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
+		if c.Principal != nil { // even without a rule: a principal that none names may call nothing
+			hc.Deciders = []policy.Decider{rules}
+		}
 	})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
@@ -28,6 +29,7 @@ type settings struct {
 	lock       string                   // the lockfile of installed plugins; "" = it does not exist
 	reconnect  config.Reconnect
 	maxTimeout time.Duration
+	access     []policy.Table // who may call what, by the file
 
 	leftOut  map[string]error // what is wrong with servers of the file that cannot be used
 	warnings []string
@@ -62,7 +64,7 @@ func settingsOf(path string) (*settings, error) {
 	case err != nil:
 		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
-	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, warnings: file.Warnings, leftOut: file.LeftOut, notes: file.Notes}, nil
+	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, access: file.Access, warnings: file.Warnings, leftOut: file.LeftOut, notes: file.Notes}, nil
 }
 
 // otherFile returns a hint for a path at which there is no file.

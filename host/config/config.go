@@ -31,6 +31,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // File is what one configuration file says.
@@ -38,6 +40,8 @@ type File struct {
 	Path    string
 	Servers []Server // in the order of the file, each name once
 	Plugins map[string]Plugin
+
+	Access []policy.Table // who may call what, in the order of the file
 
 	Reconnect  Reconnect     // when a server that failed is tried again
 	MaxTimeout time.Duration // of a request that reports its progress; 0 is the host's default, below zero is none
@@ -152,7 +156,7 @@ const (
 // Permits reports whether a tool of the server may be called: EnabledTools names it or is
 // nil, and DisabledTools does not.
 func (s *Server) Permits(tool string) bool {
-	fits := func(pattern string) bool { return fitsPattern(pattern, tool) }
+	fits := func(pattern string) bool { return policy.Fits(pattern, tool) }
 	return !slices.ContainsFunc(s.DisabledTools, fits) && (s.EnabledTools == nil || slices.ContainsFunc(s.EnabledTools, fits))
 }
 

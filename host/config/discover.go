@@ -19,10 +19,13 @@ import (
 // projectFiles are the files in which projects keep their servers: Wharf's own, and those that
 // editors and agents use. If several define the same name, the first of them counts.
 var projectFiles = slices.Concat(
-	[]string{"wharf.toml", ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"},
+	[]string{ownProjectFile, ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"},
 	[]string{".roo/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".air/mcp.json", ".amazonq/mcp.json", "config/mcporter.json"},
 	projectSettings,
 )
+
+// ownProjectFile is the file of a project that is Wharf's own.
+const ownProjectFile = "wharf.toml"
 
 // projectSettings are the projectFiles that hold other settings too, and often no servers.
 var projectSettings = []string{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -261,7 +262,7 @@ func (f *forbidden) rejects(s *Server) bool {
 			if f.work -= len(pattern); len(pattern) > maxPattern || f.work < 0 {
 				return true
 			}
-			fits = fits && fitsPattern(pattern, value) && (value != "" || key == "args")
+			fits = fits && policy.Fits(pattern, value) && (value != "" || key == "args")
 		}
 		if fits {
 			return rejects
@@ -287,7 +288,7 @@ func (r toolRule) of(server string) (rests []string) {
 				rests = append(rests, "*")
 			}
 			for at := range min(len(r.pattern), 2*len(prefix)+2) { // no more of it fits: no two "*" are neighbours
-				if !fitsPattern(r.pattern[:at], prefix) {
+				if !policy.Fits(r.pattern[:at], prefix) {
 					continue
 				}
 				rest := r.pattern[at:]
@@ -296,7 +297,7 @@ func (r toolRule) of(server string) (rests []string) {
 				}
 				rests = append(rests, rest)
 			}
-			if strings.HasSuffix(r.pattern, "*") && fitsPattern(r.pattern, prefix) {
+			if strings.HasSuffix(r.pattern, "*") && policy.Fits(r.pattern, prefix) {
 				rests = append(rests, "*")
 			}
 		}
@@ -308,23 +309,4 @@ func (r toolRule) of(server string) (rests []string) {
 	}
 	slices.Sort(rests)
 	return slices.Compact(rests)
-}
-
-// fitsPattern reports whether a name fits a pattern. A "*" in the pattern stands for any
-// characters.
-func fitsPattern(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	last := len(parts) - 1
-	if last == 0 {
-		return pattern == name
-	}
-	rest, fits := strings.CutPrefix(name, parts[0])
-	for _, part := range parts[1:last] {
-		at := strings.Index(rest, part)
-		if at < 0 {
-			return false
-		}
-		rest = rest[at+len(part):]
-	}
-	return fits && strings.HasSuffix(rest, parts[last])
 }

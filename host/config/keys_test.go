@@ -18,7 +18,7 @@ func TestKeys(t *testing.T) {
 	companions := map[string]string{"command": "command = \"a\"\n", "url": "url = \"https://x.example\"\n", "pigeon": "transport = \"pigeon\"\n"}
 	wraps := map[string]func(k Key) string{
 		"(the file)": func(k Key) string {
-			return k.Example + "\n" + map[string]string{"servers": `command = "a"`, "plugins": `file = "a.wasm"`}[k.Name]
+			return k.Example + "\n" + map[string]string{"servers": `command = "a"`, "plugins": `file = "a.wasm"`, "access": `match = ["*"]`}[k.Name]
 		},
 		"[reconnect]":    func(k Key) string { return "[reconnect]\n" + k.Example },
 		"[servers.NAME]": func(k Key) string { return "[servers.a]\n" + companions[needed[k.Name]] + k.Example },
@@ -35,6 +35,9 @@ func TestKeys(t *testing.T) {
 		"servers.NAME.registry": func(k Key) string {
 			return "[servers.a]\ncommand = \"a\"\n[servers.a.registry]\n" + k.Example +
 				map[string]string{"name": "\nversion = \"1\"", "version": "\nname = \"a/b\"", "address": "\nname = \"a/b\"\nversion = \"1\"", "sha256": "\nname = \"a/b\"\nversion = \"1\""}[k.Name]
+		},
+		"[access.NAME]": func(k Key) string {
+			return "[access.a]\n" + k.Example + map[string]string{"allow": "\nmatch = [\"*\"]", "deny": "\nmatch = [\"*\"]"}[k.Name]
 		},
 		"[plugins.NAME]": func(k Key) string {
 			return "[plugins.a]\n" + k.Example + map[string]string{"sha256": "\nfile = \"a.wasm\"", "origins": "\nfile = \"a.wasm\"", "discover": "\nfile = \"a.wasm\""}[k.Name]

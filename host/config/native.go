@@ -27,7 +27,7 @@ func parseNative(doc *document, at place) (*File, error) {
 	f := &File{Path: doc.path}
 	root := newEntry(doc, "")
 	root.onlyKeys(rootKeys, "")
-	for _, key := range []string{"servers", "plugins"} {
+	for _, key := range []string{"servers", "plugins", "access"} {
 		valueOf[map[string]any](root, key, "expected tables, not %s; write ["+key+".NAME]")
 	}
 	f.MaxTimeout, f.Reconnect = root.duration("max_timeout"), root.reconnect()
@@ -55,6 +55,12 @@ func parseNative(doc *document, at place) (*File, error) {
 			f.Plugins = make(map[string]Plugin)
 		}
 		f.Plugins[name] = e.plugin(name)
+		wrong = append(wrong, e.wrong...)
+	}
+	texts := 0
+	for _, name := range doc.under("access") {
+		e := newEntry(doc, "access "+name, "access", name)
+		f.Access = append(f.Access, e.access(name, &texts))
 		wrong = append(wrong, e.wrong...)
 	}
 	slices.SortStableFunc(wrong, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })

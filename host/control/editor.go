@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // editor is the connection of an editor. It is the handler of its peer.
@@ -96,6 +97,9 @@ func (e *editor) serve(ctx context.Context, in *rpc.Incoming) (any, error) {
 			Kind: KindUnknownMethod, Hint: "the result of initialize lists the methods"}}
 	}
 	e.enter()
+	if e.control.host.Decides() {
+		ctx = policy.WithCaller(ctx, &policy.Caller{Kind: policy.Control, Name: e.hello.Client.Name})
+	}
 	return m.serve(host.WithOptions(ctx, host.RequestOptions{Caller: e.number}), e, in.Params)
 }
 

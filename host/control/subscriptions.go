@@ -5,6 +5,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // maxSubscriptions is how many resources an editor may subscribe to at once.
@@ -24,6 +25,9 @@ type resourceWatch struct {
 // subscribe tells all editors when a resource changes, until the last editor that has subscribed to it
 // unsubscribes or leaves.
 func subscribe(ctx context.Context, e *editor, s *server, p *ReadParams) (*Empty, error) {
+	if err := s.session.Allows(ctx, mcp.MethodSubscribe, policy.Resource, p.URI); err != nil {
+		return nil, err // the watch is of all editors
+	}
 	w, err := e.control.watchResource(e, s.session, resourceKey{p.Server, p.URI})
 	if err != nil {
 		return nil, err

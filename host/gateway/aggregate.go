@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // aggregate is a client that reaches all servers as one. It has a backend for each server that it
@@ -62,9 +63,11 @@ func (a *aggregate) legacyHandshake() *handshake { return a.handshake }
 func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, error) {
 	switch {
 	case a.era == mcp.Modern:
-		if _, refusal := readMeta(r.params); refusal != nil {
+		m, refusal := readMeta(r.params)
+		if refusal != nil {
 			return nil, refusal
 		}
+		r.caller = a.gateway.caller(&a.origin, m.info)
 	case r.method == mcp.MethodPing:
 		return empty, nil
 	case r.method == mcp.MethodInitialize:
@@ -73,6 +76,7 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 		if err := a.handshake.await(ctx, r.method); err != nil {
 			return nil, err
 		}
+		r.caller = a.legacyCaller()
 	}
 	if foreign := map[mcp.Era][]string{mcp.Legacy: modernOnly, mcp.Modern: legacyOnly}[a.era]; slices.Contains(foreign, r.method) {
 		return nil, methodNotFound(r.method, a.revision())
@@ -85,7 +89,7 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 	}
 	switch r.method {
 	case mcp.MethodDiscover:
-		return a.discover(), nil
+		return a.discover(r), nil
 	case mcp.MethodListen:
 		r.turn.pass()
 		return a.listen(ctx, r)
@@ -101,6 +105,14 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 		return result, err
 	}
 	return a.forward(ctx, r)
+}
+
+// legacyCaller returns who sends the requests of a legacy client, by its initialize.
+func (a *aggregate) legacyCaller() *policy.Caller {
+	a.mu.Lock()
+	params := a.initializeParams
+	a.mu.Unlock()
+	return a.gateway.caller(&a.origin, member(params, "clientInfo"))
 }
 
 // revision returns the revision that the client speaks. The handshake of a legacy client is over.
@@ -120,6 +132,9 @@ func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, e
 	}
 	server, params, err := a.routeRequest(ctx, r)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.gateway.checkReach(r.caller, server); err != nil {
 		return nil, err
 	}
 	own := *r
@@ -214,7 +229,7 @@ func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind
 		}
 	}
 	l, silent := listingOf(kind), ""
-	for _, s := range a.gateway.config.Servers {
+	for _, s := range a.reachable(r) {
 		if !strings.HasPrefix(name, hashedPrefix(s.Name)) {
 			continue
 		}

@@ -136,8 +136,9 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 	defer f.mu.Unlock()
 	const offers = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}}`
 	var p struct {
-		URI string `json:"uri"`
-		Ref struct{ URI string }
+		Name string `json:"name"`
+		URI  string `json:"uri"`
+		Ref  struct{ URI string }
 	}
 	json.Unmarshal(params, &p)
 	text := func(s string) string { return string(must(json.Marshal(s))) }
@@ -155,7 +156,12 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 		result = `"resources":[` + f.resources + `]`
 	case mcp.MethodListTemplates:
 		result = `"resourceTemplates":[]`
+	case mcp.MethodGetTask:
+		result = `"taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":1000`
 	case mcp.MethodCallTool:
+		if p.Name == "begin" {
+			return `"result":{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":1000}`
+		}
 		result = `"content":[{"type":"text","text":` + text(f.name+" got "+string(params)) + `},{"type":"resource_link","uri":"log:///x","name":"x"}]`
 	case mcp.MethodReadResource:
 		result = `"contents":[{"uri":` + text(p.URI) + `,"text":` + text(f.name) + `}]`

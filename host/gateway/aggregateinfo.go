@@ -25,27 +25,29 @@ func (a *aggregate) initialize(r *request) (json.RawMessage, error) {
 	a.mu.Unlock()
 	version := negotiateVersion(text(r.params, "protocolVersion"), mcp.LatestLegacy)
 	a.handshake.succeed(version)
+	r.caller = a.legacyCaller()
 	return edit(nil, change{"protocolVersion", quote(version)},
-		change{"capabilities", a.capabilities()},
+		change{"capabilities", a.capabilities(r)},
 		change{"serverInfo", a.gateway.info},
-		change{"instructions", a.instructions()}), nil
+		change{"instructions", a.instructions(r)}), nil
 }
 
 // discover answers the server/discover of a modern client. It starts no server.
-func (a *aggregate) discover() json.RawMessage {
+func (a *aggregate) discover(r *request) json.RawMessage {
 	return edit(nil, change{"resultType", quote(string(mcp.ResultComplete))},
 		change{"supportedVersions", supportedVersions},
-		change{"capabilities", a.capabilities()},
-		change{"instructions", a.instructions()},
+		change{"capabilities", a.capabilities(r)},
+		change{"instructions", a.instructions(r)},
 		change{"ttlMs", json.RawMessage("0")}, change{"cacheScope", quote("private")},
 		change{"_meta", edit(nil, change{mcp.MetaServerInfo, a.gateway.info})})
 }
 
 // capabilities returns every capability that a server offers. It assumes that a server of which
 // nothing is known offers all of them except tasks.
-func (a *aggregate) capabilities() json.RawMessage {
+func (a *aggregate) capabilities(r *request) json.RawMessage {
+	servers := a.reachable(r)
 	offers := func(path ...string) bool {
-		for _, s := range a.gateway.config.Servers {
+		for _, s := range servers {
 			info := a.servers.snapshot(s.Name).Info
 			if info.Era == "" && path[0] != "tasks" && path[0] != "extensions" || member(info.Capabilities, path...) != nil {
 				return true
@@ -73,9 +75,9 @@ func (a *aggregate) capabilities() json.RawMessage {
 
 // instructions joins the instructions of the servers. Each has as its title the name that the
 // server's tools begin with. It returns nil if no server has instructions.
-func (a *aggregate) instructions() json.RawMessage {
+func (a *aggregate) instructions(r *request) json.RawMessage {
 	var all strings.Builder
-	for _, s := range a.gateway.config.Servers {
+	for _, s := range a.reachable(r) {
 		own := strings.TrimSpace(a.servers.snapshot(s.Name).Info.Instructions)
 		if own == "" {
 			continue

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // clientChannel sends messages to a client. Its methods wait while the client reads nothing, until
@@ -34,6 +35,9 @@ type request struct {
 	// header returns the text of a header of a modern request over HTTP, named in lower case, and
 	// whether it is there; nil for other requests.
 	header func(name string) (text string, there bool)
+
+	// caller is who sends it; nil if that does not matter, or if the upstream knows.
+	caller *policy.Caller
 
 	// retain keeps the client of the request in use beyond the request, until release is called; nil
 	// for a client that is not kept between its requests.

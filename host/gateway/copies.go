@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // copies owns the sessions of a gateway with its servers, and decides which clients share one. Only
@@ -42,6 +43,7 @@ func isOwner(principal string) bool {
 // origin says which principal a client belongs to, and whether it can be ended to make room.
 type origin struct {
 	principal string
+	kind      policy.Kind // the way on which its requests come
 	kept      *keptClient // nil for a client on a stream, which cannot be ended
 	inTurn    bool        // it may use a session after another such client, see [Gateway.ServeBare]
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // Config says what a gateway serves.
@@ -59,8 +60,8 @@ type Config struct {
 	// they belong to.
 	//
 	// A server sees all principals as one account, that of its entry. So principals share
-	// what it keeps for an account: its resources, and its tasks, for each that knows the id
-	// of one. They also share what it has said of itself in the handshake of any session or
+	// what it keeps for an account: its resources and, unless the host has Deciders, its
+	// tasks, for each that knows the id of one. They also share what it has said of itself in the handshake of any session or
 	// run, but no lists: each client of a principal with a name gets what servers list to it.
 	// The clients of the user that reach all servers as one share the newest list of any of
 	// them; one that reaches a server bare gets its own list.
@@ -142,11 +143,11 @@ func (g *Gateway) server(name string) (s host.Server, found bool) {
 // have ended. All clients on streams are one principal; the entries of servers say whether they share
 // sessions.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
-	serverName := ""
+	serverName, kind := "", policy.Gateway
 	if g.config.Bare {
-		serverName = g.config.Servers[0].Name
+		serverName, kind = g.config.Servers[0].Name, policy.Bridge
 	}
-	return g.serveConn(ctx, stream, serverName, origin{principal: streamPrincipal})
+	return g.serveConn(ctx, stream, serverName, origin{principal: streamPrincipal, kind: kind})
 }
 
 // ServeBare serves one client as [Gateway.ServeConn] does, connected directly to the server with a
@@ -157,7 +158,11 @@ func (g *Gateway) ServeBare(ctx context.Context, stream io.ReadWriteCloser, serv
 		stream.Close()
 		return fmt.Errorf("gateway: no server is called %q", server)
 	}
-	return g.serveConn(ctx, stream, server, origin{principal: streamPrincipal, inTurn: inTurn})
+	kind := policy.Bridge
+	if inTurn {
+		kind = policy.Command
+	}
+	return g.serveConn(ctx, stream, server, origin{principal: streamPrincipal, kind: kind, inTurn: inTurn})
 }
 
 func (g *Gateway) serveConn(ctx context.Context, stream io.ReadWriteCloser, serverName string, o origin) error {

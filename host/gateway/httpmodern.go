@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // modernKey identifies a modern client. All requests of one principal, at one path and with the same
@@ -183,7 +184,7 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(h.gateway.ctx))
 	h.gateway.counts.addClient(mcp.Modern)
-	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, origin{principal: httpPrincipal(key.principal), kept: &c.keptClient}, key.serverName)
+	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, origin{principal: httpPrincipal(key.principal), kind: policy.Gateway, kept: &c.keptClient}, key.serverName)
 	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.keptClient) })
 	c.closeClient = func() {
 		stop()

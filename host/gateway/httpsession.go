@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // httpSession is a legacy client over HTTP, and the link of the client's peer. Messages that
@@ -90,7 +91,7 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 		return nil, err.Error()
 	}
 	s.ctx, s.cancel = context.WithCancelCause(h.gateway.ctx)
-	s.conn = newClientConn(s.ctx, h.gateway, origin{principal: httpPrincipal(s.principal), kept: &s.keptClient}, s.serverName)
+	s.conn = newClientConn(s.ctx, h.gateway, origin{principal: httpPrincipal(s.principal), kind: policy.Gateway, kept: &s.keptClient}, s.serverName)
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: sessionConn{s.conn, s}, Serving: true})
 	s.conn.peer = s.peer
 	context.AfterFunc(s.ctx, func() { h.evict(&s.keptClient) })

@@ -121,6 +121,9 @@ func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *
 		return nil, nil, err
 	}
 	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
+	if err := c.gateway.checkReach(c.gateway.caller(&c.origin, info), c.serverName); err != nil {
+		return nil, nil, err
+	}
 	server, _ := c.gateway.server(c.serverName)
 	if u, err = c.gateway.connect(c, c.origin, server, info, capabilities); err != nil {
 		return nil, nil, err

@@ -223,6 +223,12 @@ func (c *serverCache) renamedList(server string, l *listing) *renamedList {
 	if r := c.renamedLists[key]; r != nil && bytes.Equal(r.source, source) {
 		return r
 	}
+	c.renamedLists[key] = newRenamedList(server, source, l)
+	return c.renamedLists[key]
+}
+
+// newRenamedList returns a list of a server with the names of the aggregate.
+func newRenamedList(server string, source json.RawMessage, l *listing) *renamedList {
 	r := &renamedList{server: server, source: source, mark: sha256.Sum256(source), own: make(map[string]string)}
 	for _, item := range elements(source) {
 		if item = l.fitting(item); item == nil {
@@ -241,7 +247,6 @@ func (c *serverCache) renamedList(server string, l *listing) *renamedList {
 		about := edit(member(item, "_meta"), change{"wharf/server", quote(server)}, change{"wharf/" + l.noun, quote(own)})
 		r.add(edit(item, change{"name", quote(name)}, change{"_meta", about}))
 	}
-	c.renamedLists[key] = r
 	return r
 }
 
@@ -276,7 +281,8 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 	if err := a.awaitLists(ctx, r, l); err != nil {
 		return nil, err
 	}
-	lists, fresh := a.lastLists(l)
+	all, fresh := a.lastLists(l)
+	lists := a.visible(r, l, all)
 	if l.kind == catalogue.Tools {
 		searches := a.gateway.searches(lists)
 		if searches {
@@ -304,8 +310,8 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 // awaitLists starts the servers whose list was not fetched yet, and waits for them, but no longer than
 // [Config].ListWait after the client first needed the list.
 func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) error {
-	known := true
-	for _, s := range a.gateway.config.Servers {
+	known, servers := true, a.reachable(r)
+	for _, s := range servers {
 		if a.lacksList(s.Name, l) {
 			known = false
 			a.fetchList(s.Name, l, r.params)
@@ -314,7 +320,7 @@ func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) erro
 	if known {
 		a.gateway.counts.knownLists.Add(1)
 	}
-	for _, s := range a.gateway.config.Servers {
+	for _, s := range servers {
 		a.awaitList(ctx, s.Name, l)
 	}
 	return context.Cause(ctx)
@@ -329,9 +335,9 @@ func (a *aggregate) lastLists(l *listing) (all mergedList, fresh time.Duration) 
 	defer a.mu.Unlock()
 	a.listedKinds[l.kind] = true
 	all = a.servers.merged(l)
-	for _, r := range all {
-		a.lastListed[listKey{r.server, l.kind}] = r.source
-		if list, listed := a.servers.snapshot(r.server).Lists[l.kind]; listed || a.lacksList(r.server, l) {
+	for _, of := range all {
+		a.lastListed[listKey{of.server, l.kind}] = of.source
+		if list, listed := a.servers.snapshot(of.server).Lists[l.kind]; listed || a.lacksList(of.server, l) {
 			fresh = max(0, min(fresh, list.Until.Sub(now)))
 		}
 	}

@@ -73,6 +73,11 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	case slices.Contains(legacyOnly, r.method):
 		return nil, methodNotFound(r.method, mcp.LatestModern)
 	}
+	r.caller = c.gateway.caller(&c.origin, m.info)
+	if err := c.gateway.checkReach(r.caller, c.serverName); err != nil {
+		return nil, err
+	}
+	ctx = as(ctx, r.caller)
 	u, err := c.connect(&m)
 	if err != nil {
 		return nil, c.gateway.clientError(err)

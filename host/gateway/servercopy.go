@@ -65,6 +65,7 @@ func newServerCopy(all *copies, u *upstream, key copyKey, shared bool) (*serverC
 		},
 		Event:   c.onNotification,
 		Private: !isOwner(u.principal),
+		Caller:  u.origin.caller(),
 	}
 	delete(offer.Capabilities, "extensions")
 	var err error

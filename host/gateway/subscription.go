@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // subscription is one subscription of a client. It continues when the client moves to a session of
@@ -16,6 +17,7 @@ import (
 type subscription struct {
 	upstream *upstream
 	filter   mcp.Filter
+	caller   *policy.Caller // nil if it does not matter who calls
 
 	mu     sync.Mutex
 	closed bool
@@ -33,7 +35,7 @@ type subscriptionSet struct {
 // subscribe asks the server to report changes, until the subscription is closed or the client
 // leaves.
 func (u *upstream) subscribe(ctx context.Context, filter mcp.Filter) (*subscription, error) {
-	s := &subscription{upstream: u, filter: filter}
+	s := &subscription{upstream: u, filter: filter, caller: policy.CallerOf(as(ctx, u.caller))}
 	if !u.subscribed.add(s) { // first, so that no change is missed
 		return nil, host.ErrClosed
 	}
@@ -50,7 +52,7 @@ func (s *subscription) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inner, err := t.copy.session.Subscribe(host.WithOptions(ctx, t.options()), s.filter)
+	inner, err := t.copy.session.Subscribe(host.WithOptions(as(ctx, s.caller), t.options()), s.filter)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (a *aggregate) allTools(ctx context.Context, r *request) ([][]byte, error) 
 	if err := a.awaitLists(ctx, r, l); err != nil {
 		return nil, err
 	}
-	return a.servers.merged(l).items(a.servers.owners(), l.kind), nil
+	return a.visible(r, l, a.servers.merged(l)).items(a.servers.owners(), l.kind), nil
 }
 
 // toolResult returns the result of one of the three tools, with object as its structured content and

@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
@@ -19,6 +20,7 @@ type upstream struct {
 	gateway      *Gateway
 	client       counterpart
 	server       host.Server
+	caller       *policy.Caller  // the client; nil if it does not matter who calls
 	info         json.RawMessage // of the client, as it sent them
 	capabilities json.RawMessage
 	ctx          context.Context // ends when the client leaves
@@ -46,7 +48,7 @@ type counterpart interface {
 // connect returns an upstream for a client, in a session that it may share or in one of its own.
 // info and capabilities are JSON objects as the client sent them. connect does not start the server.
 func (g *Gateway) connect(c counterpart, o origin, server host.Server, info, capabilities json.RawMessage) (*upstream, error) {
-	u := &upstream{gateway: g, client: c, server: server, origin: o, info: info, capabilities: capabilities}
+	u := &upstream{gateway: g, client: c, server: server, origin: o, info: info, capabilities: capabilities, caller: g.caller(&o, info)}
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
 	var err error
 	if u.tenant, err = g.copies.join(u); err != nil {
@@ -137,7 +139,7 @@ func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (resul
 	if err := r.turn.await(ctx); err != nil {
 		return nil, err
 	}
-	t, ctx, stop, err := u.begin(ctx)
+	t, ctx, stop, err := u.begin(as(ctx, r.caller))
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +157,10 @@ func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (resul
 	return result, err
 }
 
-// begin admits a call of the client's present tenant, see [tenant.begin].
+// begin admits a call of the client's present tenant, see [tenant.begin]. Without a caller in ctx it is a
+// call of the client.
 func (u *upstream) begin(ctx context.Context) (t *tenant, bounded context.Context, stop func(), err error) {
+	ctx = as(ctx, u.caller)
 	if t, err = u.present(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -195,7 +199,7 @@ func (u *upstream) setLevel(ctx context.Context, level mcp.Level) error {
 	if err != nil {
 		return err
 	}
-	return t.setLevel(ctx, level)
+	return t.setLevel(as(ctx, u.caller), level)
 }
 
 // notify sends a notification to the server. If that fails, the notification is lost without an
@@ -209,7 +213,7 @@ func (u *upstream) notify(ctx context.Context, method string, params json.RawMes
 	if params != nil {
 		given = params
 	}
-	t.copy.session.Notify(host.WithOptions(ctx, t.options()), method, given)
+	t.copy.session.Notify(host.WithOptions(as(ctx, u.caller), t.options()), method, given)
 }
 
 // close ends the client's calls and subscriptions at the server, and closes the session if no

@@ -1,0 +1,58 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/wharf-mcp/wharf/host/policy"
+)
+
+// maxAccess is how many patterns and matches the tables of a file may have together.
+const maxAccess = 10_000
+
+// access reads the tables of who may call what. count is how many texts they have so far.
+func (e *entry) access(name string, count *int) policy.Table {
+	e.onlyKeys(accessKeys, "")
+	e.checkName(name)
+	t := policy.Table{Name: name, Match: e.list("match"), Allow: e.list("allow"), Deny: e.list("deny"), Place: e.doc.path}
+	if line := e.lineOf(""); line > 0 {
+		t.Place = fmt.Sprintf("%s:%d", e.doc.path, line)
+	}
+	if len(t.Match) == 0 && len(e.wrong) == 0 {
+		e.fail("match", `names no caller; write match = ["client:NAME"], or "*" for all of them`)
+	}
+	if *count += len(t.Match) + len(t.Allow) + len(t.Deny); *count > maxAccess {
+		e.fail("", "has a text too many: the tables of access may have %d together", maxAccess)
+		return t
+	}
+	t.Check(func(key string, i int, err error) { e.fail(fmt.Sprintf("%s[%d]", key, i), "%v", err) })
+	return t
+}
+
+// DiscoverAccess returns the tables of who may call what in the project files of Wharf that concern a
+// working folder, a list for each file. It reads them as [Discover] does; one that cannot be used is left
+// out, and [Discover] warns of it.
+func DiscoverAccess(dir string) (files [][]policy.Table) {
+	d := &Discovery{left: maxProjectBytes}
+	dir, err := realFolder(dir)
+	if err != nil {
+		return nil
+	}
+	home, _ := os.UserHomeDir()
+	for _, folder := range projectFolders(dir, home) {
+		root, err := os.OpenRoot(folder)
+		if err != nil {
+			continue
+		}
+		data, err := d.readWithin(root, ownProjectFile)
+		root.Close()
+		if err != nil {
+			continue
+		}
+		if f, err := parse(filepath.Join(folder, ownProjectFile), data, place{}); err == nil && len(f.Access) > 0 {
+			files = append(files, f.Access)
+		}
+	}
+	return files
+}

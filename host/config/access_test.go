@@ -1,0 +1,76 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/policy"
+)
+
+func TestAccess(t *testing.T) {
+	f, err := Parse("w.toml", []byte("[access.b]\nmatch = [\"*\"]\n\n[access.a]\nmatch = [\"client:x\", \"bridge\"]\nallow = []\ndeny = [\"files/*\"]\n"))
+	want := []policy.Table{
+		{Name: "b", Match: []string{"*"}, Place: "w.toml:1"},
+		{Name: "a", Match: []string{"client:x", "bridge"}, Allow: []string{}, Deny: []string{"files/*"}, Place: "w.toml:4"},
+	}
+	if err != nil || !reflect.DeepEqual(f.Access, want) {
+		t.Errorf("%+v, %v", f.Access, err)
+	}
+	for text, want := range map[string]string{
+		"[access.a]\n":                                       `w.toml:1: access a: match: names no caller`,
+		"[access.a]\nmatch = []\n":                           `match: names no caller`,
+		"[access.a]\nmatch = [\"*\", \"me\"]\n":              `w.toml:2: access a: match[1]: "me": expected "*", "local"`,
+		"[access.a]\nmatch = [\"*\"]\ndeny = [\"tool:x\"]\n": `w.toml:3: access a: deny[0]: "tool:x": there is no "tool:"`,
+		"[access.a]\nmatch = [\"*\"]\nallow = [\"f/\"]\n":    `allow[0]: "f/" names nothing`,
+		"[access.a]\nmatch = [\"*\"]\ndenies = []\n":         `did you mean deny?`,
+		"[access]\nmatch = [\"*\"]\n":                        `access match: expected a table`,
+		"[access.\"a b\"]\nmatch = [\"*\"]\n":                `is no name`,
+		"access = 7\n":                                       `expected tables`,
+		fmt.Sprintf("[access.a]\nmatch = [\"*\"]\ndeny = [%s]\n", strings.Repeat(`"f/x",`, maxAccess)): "may have 10000 together",
+	} {
+		if _, err := Parse("w.toml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// The tables of a project are those of its files of Wharf's own that can be used, the nearest first.
+func TestDiscoverAccess(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(dir, "sub")
+	for path, text := range map[string]string{
+		filepath.Join(dir, ".git", "x"):            "",
+		filepath.Join(dir, "wharf.toml"):           "[access.far]\nmatch = [\"*\"]\ndeny = [\"*\"]\n",
+		filepath.Join(sub, "wharf.toml"):           "[access.near]\nmatch = [\"*\"]\n[servers.x]\ncommand = \"x\"\n",
+		filepath.Join(sub, "in", "wharf.toml"):     "[access.broken]\n",
+		filepath.Join(sub, "in", "deep", "a", "b"): "",
+		filepath.Join(sub, "in", ".mcp.json"):      "{}",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, tables := range DiscoverAccess(filepath.Join(sub, "in", "deep")) {
+		for _, table := range tables {
+			got = append(got, table.Name+" "+table.Place)
+		}
+	}
+	want := []string{"near " + filepath.Join(sub, "wharf.toml") + ":1", "far " + filepath.Join(dir, "wharf.toml") + ":1"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Discover(filepath.Join(sub, "in")); len(got.Servers) != 1 {
+		t.Errorf("found the servers %+v", got.Servers)
+	}
+}

@@ -1,0 +1,31 @@
+// Package policy decides who may call what. It knows rules, callers and calls, and does no I/O.
+//
+//	[access.agents]
+//	match = ["client:claude*", "principal:ci-*"]
+//	allow = ["files", "issues/list_*", "prompt:issues/*"]
+//	deny  = ["*/delete_*", "resource:files/file:///etc/*"]
+//
+// A [Table] is about the callers that fit one of its matches, and about what fits its patterns:
+//
+//   - "server/tool" is a tool, "prompt:server/name" a prompt, and "resource:server/uri" a resource, or a
+//     template by its text;
+//   - "server" is all of a server, also methods that the protocol does not define;
+//   - "*" stands for any characters, in the name of the server and behind it.
+//
+// All tables that fit a caller count. What one of them denies is denied. If there is an allow among them,
+// only what is allowed may be called. Without one, the user who runs the program may call all, and any
+// other principal nothing. [Rules] have a layer of tables for each file, and every layer has to agree: so
+// the file of a project can only narrow what the user's own file allows.
+//
+// A deny is compared without regard to case or to space around a name, and with a URI that is unescaped once as well, because
+// servers may read names so. A URI with a segment ".." fits no allow but that of all resources or of the
+// whole server.
+//
+// # Where it is asked
+//
+// host.Config.Deciders are asked in one place, host/access.go, through which each request of a
+// host.Session goes: those of the command, of a bridge, of a gateway and of the control protocol. Lists are
+// filtered by the same decisions. So another way to decide, such as a plugin, is a [Decider] that is put
+// into host.Config.Deciders, behind the [Rules]: a call goes on if all deciders allow it. It sees
+// [Call].Arguments, which the rules do not look at.
+package policy
