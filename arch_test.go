@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/policy", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp"},
 	"host/localsocket":            {"host/internal/securedir", flock, xsys + below},
-	"host/control":                {"host", "host/cleantext", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/trust", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc"},
+	"host/control":                {"host", "host/cleantext", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/trust", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/policy":                 {},
 	"host/config":                 {toml, tomlAST, yaml, "host/cleantext", "host/policy", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},

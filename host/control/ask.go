@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trust"
@@ -142,7 +143,7 @@ func (c *Control) elicit(ctx context.Context, server string, e mcp.Elicitation) 
 		return mcp.ElicitResult{Action: r.Action.mcp()}, nil
 	}
 	var r ElicitResult
-	err := c.ask(ctx, func(can *Capabilities) bool { return can.Elicit }, methodElicit, ElicitParams{server, e.Message, e.RequestedSchema}, &r)
+	err := c.ask(ctx, func(can *Capabilities) bool { return can.Elicit }, methodElicit, ElicitParams{server, e.Message, e.RequestedSchema, fieldsOf(e.RequestedSchema)}, &r)
 	if err != nil {
 		return unasked(err), nil
 	}
@@ -151,6 +152,21 @@ func (c *Control) elicit(ctx context.Context, server string, e mcp.Elicitation) 
 		out.Content = r.Content
 	}
 	return out, nil
+}
+
+// fieldsOf returns the names of the fields of a form, in the order of its schema.
+func fieldsOf(schema json.RawMessage) []string {
+	names := []string{}
+	r := strictjson.Read(schema)
+	for member := range r.Members() {
+		if string(member) != "properties" {
+			continue
+		}
+		for name := range r.Object() {
+			names = append(names, string(name))
+		}
+	}
+	return names
 }
 
 // unasked is the result of a question that has no answer.

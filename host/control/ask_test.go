@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func TestServerAsks(t *testing.T) {
 	for _, c := range []*client{one, two, one} {
 		id := c.begin("tools/call", `{"server":"files","name":"ask","arguments":{"message":"who?"}}`)
 		m := c.asked("elicit")
-		c.wantHas(string(m.Params), `"server":"files"`, `"message":"who?"`, `"requestedSchema":{`)
+		c.wantHas(string(m.Params), `"server":"files"`, `"message":"who?"`, `"requestedSchema":{`, `"fields":["name"]`)
 		c.reply(m, `{"action":"accept","content":{"name":"Ada"}}`)
 		c.wantHas(string(c.answer(id).Result), `acceptmap[name:Ada]`)
 	}
@@ -40,6 +41,22 @@ func TestServerAsks(t *testing.T) {
 	two.wantHas(string(two.answer(id).Result), `file:///work`)
 	two.send(`{"jsonrpc":"2.0","method":"roots/changed"}`)
 	two.call("status", `{}`)
+}
+
+// The order of the fields of a form is told, whatever the schema of a server is.
+func TestFieldsOfAForm(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"properties":{"b":{"properties":{"x":{}}},"a":{},"c":7}}`: "b a c",
+		`{"properties":{}}`:      "",
+		`{"properties":null}`:    "",
+		`{"properties":["b"]}`:   "",
+		`["properties",{"b":1}]`: "",
+		``:                       "",
+	} {
+		if got := fieldsOf(json.RawMessage(schema)); got == nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %q", schema, got, want)
+		}
+	}
 }
 
 // A server is told what the first editor can answer. Another editor that cannot declines at once, and so

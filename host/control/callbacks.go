@@ -24,6 +24,7 @@ type ElicitParams struct {
 	Server  string          `json:"server" jsonschema:"the server that asks"`
 	Message string          `json:"message" jsonschema:"the server's words"`
 	Schema  json.RawMessage `json:"requestedSchema" jsonschema:"the fields of the form, a JSON Schema as MCP restricts it"`
+	Fields  []string        `json:"fields" jsonschema:"the names of the fields in the server's order, for languages whose objects have none"`
 }
 
 // ElicitResult is the result of elicit.

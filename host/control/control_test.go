@@ -106,6 +106,11 @@ func TestBadRequests(t *testing.T) {
 		{"events/since", `{"number":1000000}`, CodeInvalidParams, KindFutureEvent},
 		{"events/since", `{"number":-1}`, CodeInvalidParams, KindParams},
 		{"status", `{}`, 0, ""},
+		{"status", `[]`, 0, ""},
+		{"status", `[1]`, CodeInvalidParams, KindParams},
+		{"tools/call", `{"server":"files","name":"grow","arguments":[],"progress":null}`, 0, ""},
+		{"tools/call", `{"server":"files","name":"grow","arguments":null}`, 0, ""},
+		{"request", `{"server":"files","method":"tools/list","params":[]}`, 0, ""},
 	} {
 		m := c.answer(c.begin(r.method, r.params))
 		switch {
@@ -117,7 +122,7 @@ func TestBadRequests(t *testing.T) {
 	}
 	c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99}}`)
 	c.send(`{"jsonrpc":"2.0","id":1234,"result":{}}`)
-	c.wantHas(c.call("status", `null`), `"failed":16`)
+	c.wantHas(c.call("status", `null`), `"failed":17`)
 }
 
 // Requests that do not wait for the answer to initialize are served; one that came before it is not.
@@ -161,6 +166,7 @@ func FuzzParams(f *testing.F) {
 		var call CallParams
 		var since SinceParams
 		readParams("tools/call", params, &call)
+		fieldsOf(params)
 		if readParams("events/since", params, &since) == nil {
 			log := newEventLog()
 			log.add(Event{Kind: Warning})

@@ -147,7 +147,7 @@ const hintSchema = "`wharf control --schema` prints what each method takes"
 
 // readParams decodes the params of a method. Without params, it is as if they were an empty object.
 func readParams(method string, params []byte, into any) error {
-	if params == nil {
+	if none(params) {
 		params = []byte("{}")
 	}
 	if params[0] != '{' {
@@ -157,6 +157,21 @@ func readParams(method string, params []byte, into any) error {
 		return invalid(KindParams, hintSchema, "%s: %v", method, err)
 	}
 	return nil
+}
+
+// none reports whether something that may be left out is null, or an empty list. That is what an editor
+// writes whose language has one empty table for lists and objects, such as Lua.
+func none(text []byte) bool {
+	s := string(text)
+	return s == "" || s == "null" || s == "[]"
+}
+
+// given returns what the editor wrote for an object that may be left out, or nil for none.
+func given(text json.RawMessage) any {
+	if none(text) {
+		return nil
+	}
+	return text
 }
 
 // Notify takes a notification of the editor. It passes over those that it does not know.

@@ -163,7 +163,7 @@ func listTools(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*Too
 // callTool calls a tool. The progress of the call is told before its result.
 func callTool(ctx context.Context, e *editor, s *server, p *CallParams) (*mcp.CallToolResult, error) {
 	o := host.RequestOptions{Caller: e.number, Timeout: time.Duration(max(0, p.Timeout)) * time.Millisecond}
-	if p.Progress != nil {
+	if !none(p.Progress) {
 		if p.Progress[0] != '"' && p.Progress[0] != '-' && p.Progress[0]-'0' > 9 {
 			return nil, invalid(KindParams, "", "tools/call: expected progress to be a string or a number")
 		}
@@ -173,11 +173,7 @@ func callTool(ctx context.Context, e *editor, s *server, p *CallParams) (*mcp.Ca
 			}
 		}
 	}
-	var arguments any
-	if p.Arguments != nil {
-		arguments = p.Arguments
-	}
-	return s.session.CallTool(host.WithOptions(ctx, o), p.Name, arguments)
+	return s.session.CallTool(host.WithOptions(ctx, o), p.Name, given(p.Arguments))
 }
 
 func listResources(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*ResourceList, error) {
@@ -210,12 +206,8 @@ func complete(ctx context.Context, _ *editor, s *server, p *CompleteParams) (*Co
 
 // request sends a server a request of any method. The entry of the server bounds it as it bounds calls.
 func request(ctx context.Context, _ *editor, s *server, p *RequestParams) (json.RawMessage, error) {
-	var params any
-	if p.Params != nil {
-		params = p.Params
-	}
 	var result json.RawMessage
-	err := s.session.Call(ctx, p.Method, params, &result)
+	err := s.session.Call(ctx, p.Method, given(p.Params), &result)
 	return result, err
 }
 

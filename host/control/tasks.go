@@ -10,11 +10,7 @@ import (
 
 // startTask calls a tool as a task, which goes on without the editor.
 func startTask(ctx context.Context, _ *editor, s *server, p *StartTaskParams) (*mcp.Task, error) {
-	var arguments any
-	if p.Arguments != nil {
-		arguments = p.Arguments
-	}
-	return s.session.BeginTask(ctx, p.Name, arguments, time.Duration(max(0, p.TTL))*time.Millisecond)
+	return s.session.BeginTask(ctx, p.Name, given(p.Arguments), time.Duration(max(0, p.TTL))*time.Millisecond)
 }
 
 func listTasks(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*TaskList, error) {
