@@ -231,7 +231,8 @@ type signIn struct {
 	browser string
 	visits  chan visit
 	home    string
-	env     []string
+	person  []string // the variables by which the person is there
+	env     []string // those, and the home
 	mu      sync.Mutex
 	said    bytes.Buffer // all that wharf has said
 }
@@ -266,11 +267,13 @@ func newSignIn(t *testing.T) *signIn {
 		t.Fatal(err)
 	}
 	s := &signIn{browser: browser, visits: make(chan visit, 10), home: t.TempDir()}
-	s.env = append(os.Environ(),
-		"HOME="+s.home, "XDG_CONFIG_HOME="+s.home, "XDG_DATA_HOME="+s.home, "XDG_STATE_HOME="+s.home,
-		"DBUS_SESSION_BUS_ADDRESS=unix:path="+filepath.Join(s.home, "nowhere"), // the keyring is not ours
-		"BROWSER="+browser, "WHARF_INTEROP="+packages, "SIGNIN_CHROMIUM="+chromium,
-		"SIGNIN_REPORT="+s.listen(t), "SIGNIN_PROFILE="+t.TempDir())
+	s.person = []string{
+		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + filepath.Join(s.home, "nowhere"), // the keyring is not ours
+		"BROWSER=" + browser, "WHARF_INTEROP=" + packages, "SIGNIN_CHROMIUM=" + chromium,
+		"SIGNIN_REPORT=" + s.listen(t), "SIGNIN_PROFILE=" + t.TempDir(),
+	}
+	s.env = append(append(os.Environ(), s.person...),
+		"HOME="+s.home, "XDG_CONFIG_HOME="+s.home, "XDG_DATA_HOME="+s.home, "XDG_STATE_HOME="+s.home)
 	s.start(t, packages)
 	return s
 }
