@@ -35,11 +35,15 @@
   (let ((content (plist-get result :content)))
     (plist-get (aref content (1- (length content))) :text)))
 
-(defun story-state (event)
-  "Return the state that EVENT tells of, or nil."
-  (when (equal (plist-get event :kind) "server.state")
-    (let ((state (plist-get event :state)))
-      (list (plist-get event :server) (plist-get state :state) (plist-get state :reason)))))
+(defun story-states ()
+  "Return the states and reasons of everything that events tell of, the newest first."
+  (mapcar (lambda (event)
+            (let ((state (plist-get event :state)))
+              (concat (plist-get state :state) " " (plist-get state :reason))))
+          (seq-filter (lambda (event)
+                        (and (equal (plist-get event :kind) "server.state")
+                             (equal (plist-get event :server) "everything")))
+                      story-events)))
 
 (defun story-call (server tool arguments &optional progress)
   "Call TOOL of SERVER with ARGUMENTS and PROGRESS, and wait for its result."
@@ -95,8 +99,10 @@
 ;; restart
 (setq story-events nil)
 (signal-process (with-temp-buffer (insert-file-contents (getenv "KILLED")) (read (current-buffer))) 'SIGKILL)
-(story-say "killed: %s" (string-join (story-await "the end of the server" (lambda () (seq-some #'story-state (reverse story-events)))) " "))
-(story-await "the server" (lambda () (member '("everything" "connected" "ready") (mapcar #'story-state story-events))))
+(story-say "killed: everything %s"
+           (story-await "the end of the server"
+                        (lambda () (car (last (remove "connected ready" (story-states)))))))
+(story-await "the server" (lambda () (equal (car (story-states)) "connected ready")))
 (story-say "back: %s" (story-text (story-call "everything" "echo" '(:message "again"))))
 
 ;; event

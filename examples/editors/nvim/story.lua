@@ -27,8 +27,8 @@ end
 local ended
 local w = wharf.setup({
   on_event = function(e)
-    if e.kind == 'server.state' then
-      table.insert(states, e.server .. ' ' .. e.state.state .. ' ' .. e.state.reason)
+    if e.kind == 'server.state' and e.server == everything then
+      table.insert(states, e.state.state .. ' ' .. e.state.reason)
     end
     table.insert(events, e)
   end,
@@ -89,9 +89,10 @@ say('signed in: %s', text(finish()))
 -- restart
 states = {}
 vim.loop.kill(tonumber(vim.fn.readfile(vim.env.KILLED)[1]), 'sigkill')
-await('the end of the server', function() return #states > 0 end)
-say('killed: %s', states[1])
-await('the server', function() return states[#states] == 'everything connected ready' end)
+local function left() return vim.tbl_filter(function(s) return s ~= 'connected ready' end, states)[1] end
+await('the end of the server', left)
+say('killed: %s %s', everything, left())
+await('the server', function() return states[#states] == 'connected ready' end)
 shown = {}
 vim.cmd([[WharfCall everything echo {"message": "again"}]])
 await('the message', function() return #shown > 0 end)

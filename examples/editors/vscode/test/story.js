@@ -87,7 +87,8 @@ async function main() {
 
   // start
   await act('everything', 'servers/start');
-  const connected = () => events().find((e) => e.server === 'everything' && e.state?.state === 'connected');
+  const states = () => events().filter((e) => e.server === 'everything' && e.kind === 'server.state');
+  const connected = () => [states().at(-1)].find((e) => e?.state.state === 'connected');
   const { server, state } = await until(connected);
   say(`started: ${server} ${state.state}`);
 
@@ -113,7 +114,7 @@ async function main() {
   // restart
   lines = [];
   process.kill(Number(readFileSync(process.env.KILLED, 'utf8')), 'SIGKILL');
-  const lost = await until(() => events().find((e) => e.kind === 'server.state'));
+  const lost = await until(() => states().find((e) => e.state.state !== 'connected'));
   say(`killed: ${lost.server} ${lost.state.state} ${lost.state.reason}`);
   await until(connected);
   await call('everything', 'echo', { message: 'again' });
