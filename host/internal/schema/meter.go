@@ -180,11 +180,11 @@ func addSchema(list []*jsonschema.Schema, maybe any) []*jsonschema.Schema {
 func (s *Schema) limitPart(part *jsonschema.Schema) error {
 	if lost, ok := part.Pattern.(unsupported); ok {
 		part.Pattern = nil
-		s.leftOut = append(s.leftOut, fmt.Sprintf("the pattern %s at %s", quote(string(lost)), quote(strings.TrimPrefix(part.Location, schemaURL+"#"))))
+		s.leftOut = append(s.leftOut, fmt.Sprintf("the pattern %s at %s", quote(lost.text), quote(strings.TrimPrefix(part.Location, schemaURL+"#"))))
 	}
 	for re := range part.PatternProperties {
 		if lost, ok := re.(unsupported); ok {
-			return fmt.Errorf("its pattern for the names of properties, %s, cannot be read", quote(string(lost)))
+			return fmt.Errorf("its pattern for the names of properties, %s, %s", quote(lost.text), lost.why)
 		}
 	}
 	price := costOf(part)

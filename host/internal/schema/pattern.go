@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"regexp"
 	"regexp/syntax"
 
@@ -28,8 +29,14 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	if known := p.known[text]; known != nil {
 		return known, nil
 	}
-	var re jsonschema.Regexp = unsupported(text)
-	if tree, err := syntax.Parse(text, syntax.Perl); err == nil && p.size+patternSize(tree) <= maxPatterns {
+	var re jsonschema.Regexp = unsupported{text, "cannot be read"}
+	var wrong *syntax.Error
+	switch tree, err := syntax.Parse(text, syntax.Perl); {
+	case errors.As(err, &wrong) && wrong.Code == syntax.ErrInvalidRepeatSize:
+		re = unsupported{text, "has a repetition that is too large, or the wrong way round"}
+	case errors.As(err, &wrong) && wrong.Code == syntax.ErrLarge, err == nil && p.size+patternSize(tree) > maxPatterns:
+		re = unsupported{text, "is too large, alone or with the others"}
+	case err == nil:
 		if compiled, err := regexp.Compile(text); err == nil {
 			re = &pattern{Regexp: compiled, size: patternSize(tree), meter: p.meter}
 			p.size += patternSize(tree)
@@ -53,9 +60,9 @@ func (p *pattern) MatchString(text string) bool {
 }
 
 // unsupported is a pattern that was not compiled, see [patterns].
-type unsupported string
+type unsupported struct{ text, why string }
 
-func (u unsupported) String() string        { return string(u) }
+func (u unsupported) String() string        { return u.text }
 func (unsupported) MatchString(string) bool { return true }
 
 // patternSize returns about how many instructions a pattern takes. It is called before the pattern
