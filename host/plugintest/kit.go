@@ -148,12 +148,12 @@ const pageSize = 64 << 10
 const mainGrant = "main"
 
 // pluginName matches a name that a manifest may give to a plugin.
-var pluginName = lazyregexp.New(`^[a-z0-9][a-z0-9-]*$`)
+var pluginName = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 func checkManifest(m *abi.Manifest) error {
 	switch {
 	case !pluginName.MatchString(m.Name):
-		return fmt.Errorf("the manifest's name is %q, expected [a-z0-9][a-z0-9-]*", m.Name)
+		return fmt.Errorf("the manifest's name is %q, expected [a-z0-9][a-z0-9-]* of at most 64 letters", m.Name)
 	case len(m.Grants) == 0:
 		return errors.New("the manifest names no grants: a transport has to open something")
 	}
