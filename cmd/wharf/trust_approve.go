@@ -57,7 +57,7 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 	return nil
 }
 
-// runTrustDeny denies all servers that it can describe, whatever is wrong with others.
+// runTrustDeny denies servers, also those that could not start as they are.
 func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) error {
 	servers, err := a.settings.selectProject(args[0])
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) e
 	var failed error
 	for _, l := range t.LookAll(ctx, servers) {
 		err := l.Err
-		if err == nil {
+		if l.Approval.Hash != "" {
 			err = t.Decide(ctx, l.Approval, trust.Never)
 		}
 		if err != nil {

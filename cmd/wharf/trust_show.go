@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -23,10 +24,12 @@ func (a *app) runTrustShow(ctx context.Context, t *trust.Store, args []string) e
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, l := range t.LookAll(ctx, servers) {
 		p := l.Approval
-		if err := l.Err; err != nil {
-			return err
+		if l.Err != nil {
+			failed = errors.Join(failed, l.Err)
+			continue
 		}
 		if a.forPeople() {
 			err = a.Print(a.approvalFacts(p, 0))
@@ -37,5 +40,5 @@ func (a *app) runTrustShow(ctx context.Context, t *trust.Store, args []string) e
 			return err
 		}
 	}
-	return nil
+	return failed
 }

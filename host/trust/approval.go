@@ -52,9 +52,10 @@ type Approval struct {
 	FileEnv map[string]string
 }
 
-// Looked is an approval, or the reason why a server could not be looked at.
+// Looked is what a look at a server has found. If Err is set, the server can be denied at most: then
+// the approval has what the file of the project says of it.
 type Looked struct {
-	Approval Approval // with its project, file, server and state in any case
+	Approval Approval // with its project, file, server and state in any case; without a hash it cannot be denied either
 	Err      error
 }
 

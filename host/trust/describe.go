@@ -58,6 +58,25 @@ func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b
 	return nil
 }
 
+// incompleteFact is in each entry that [incomplete] returns.
+const incompleteFact = "incomplete"
+
+// incomplete returns an entry for a server that cannot be described, because something that it names
+// is missing or cannot be read. It has what the file of the server says. A person can deny it.
+func incomplete(s config.Server) Entry {
+	a := Approval{Entry: Entry{Project: s.Project.Folder, File: s.Project.File, Server: s.Name}}
+	a.add(incompleteFact, "something that it names is missing, or cannot be read")
+	a.add("grants", grantOf(s))
+	a.add("transport", s.Via())
+	a.add("command", s.Command)
+	a.list("arguments", s.Args...)
+	a.add("folder", s.Dir)
+	a.add("env_file", s.EnvFile)
+	a.list("environment", slices.Sorted(maps.Keys(s.Env))...)
+	a.hidden("environment", s.Env)
+	return a.Entry
+}
+
 // add adds a fact, unless its value is empty.
 func (a *Approval) add(name, value string) {
 	if value != "" {

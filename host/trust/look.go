@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,11 @@ func (s *Store) Look(ctx context.Context, server config.Server) (Approval, error
 	if err != nil {
 		return Approval{}, err
 	}
-	return s.compare(server, records, questionBudget(ctx))
+	a, err := s.compare(server, records, questionBudget(ctx))
+	if a.State == Denied {
+		err = nil // it is not used, whatever is missing
+	}
+	return a, err
 }
 
 // LookAll is Look for several servers that a person decides about at once. It reads at most 256
@@ -53,34 +58,35 @@ func (s *Store) survey(servers []config.Server, b *budget, decided bool) []Looke
 			continue
 		}
 		a, err := s.compare(server, records, b)
-		switch {
-		case errors.Is(err, errBudget) && decided:
-			l.Approval.State, l.Err = Unseen, err
-		case err != nil:
-			l.Err = err
-		default:
+		switch l.Err = err; {
+		case errors.Is(err, errBudget) && decided && a.State != Denied:
+			l.Approval.State = Unseen
+		case a.Hash != "":
 			l.Approval = a
 		}
 	}
 	return all
 }
 
-// compare describes a server as it is now, and compares it with the decision.
-func (s *Store) compare(server config.Server, records []Record, b *budget) (Approval, error) {
-	a := Approval{State: New}
-	err := a.describe(server, s.plugins, b)
-	if err == nil {
-		err = a.check()
+// compare describes a server as it is now, and compares it with the decision. A server of which
+// something is missing, such as its command, comes with an error: it can be denied, and not approved.
+func (s *Store) compare(server config.Server, records []Record, b *budget) (a Approval, err error) {
+	if err = a.describe(server, s.plugins, b); err != nil {
+		a = Approval{Entry: incomplete(server)}
 	}
-	if err != nil {
-		return Approval{}, fmt.Errorf("server %s of %s: %w", server.Name, server.Project.Path(), err)
+	wrong := a.check()
+	if err = cmp.Or(err, wrong); err != nil {
+		err = fmt.Errorf("server %s of %s: %w", server.Name, server.Project.Path(), err)
 	}
-	a.Hash = a.hash()
+	if wrong != nil || err != nil && b.ctx.Err() != nil { // a look that was called off shows nothing
+		return Approval{}, err
+	}
+	a.State, a.Hash = New, a.hash()
 	if r := about(records, a.key()); r != nil {
 		a.State, a.Decided = r.State, r.Decided
 		if r.Hash != a.Hash {
 			a.State, a.Changes = Changed, differences(r.Entry, a.Entry)
 		}
 	}
-	return a, nil
+	return a, err
 }

@@ -103,10 +103,14 @@ func (s *Store) Decide(ctx context.Context, a Approval, d Decision) error {
 // decide stores a decision in place of the one about the same key.
 func (s *Store) decide(ctx context.Context, e Entry, v State) error {
 	r := Record{Entry: e, Hash: e.hash(), State: v, Decided: time.Now().UTC().Truncate(time.Second)}
-	if err := r.check(); err != nil {
+	err := r.check()
+	if v == Approved && e.fact(incompleteFact) != nil {
+		err = errors.New("a server of which something is missing cannot be approved")
+	}
+	if err != nil {
 		return fmt.Errorf("trust: %w", err)
 	}
-	_, err := s.change(ctx, func(records []Record) []Record {
+	_, err = s.change(ctx, func(records []Record) []Record {
 		if old := about(records, e.key()); old != nil {
 			*old = r
 			return records
