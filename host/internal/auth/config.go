@@ -53,6 +53,10 @@ type Config struct {
 	// hold secrets. It is called for each flow. nil means {}.
 	Settings func(context.Context) (json.RawMessage, error)
 
+	// Hide gets the values of settings that the provider's manifest calls secret, whatever their names
+	// are, before the provider gets them. It may be nil.
+	Hide func(texts ...string)
+
 	Vault  Vault
 	Fetch  Fetcher
 	Listen func(context.Context, step.Listen) (Callback, error) // until the context ends

@@ -31,7 +31,31 @@ func (c *Config) settings(ctx context.Context, known []step.Setting) (json.RawMe
 	if err := checkValues(known, values); err != nil {
 		return nil, &SettingsError{err}
 	}
+	if c.Hide != nil {
+		c.Hide(secretsOf(known, values)...)
+	}
 	return given, nil
+}
+
+// secretsOf returns the texts in the values of the settings that the manifest calls secret.
+func secretsOf(known []step.Setting, values map[string]any) (texts []string) {
+	for _, s := range known {
+		var each []any
+		switch v := values[s.Key].(type) {
+		case string:
+			each = []any{v}
+		case []any:
+			each = v
+		case map[string]any:
+			each = slices.Collect(maps.Values(v))
+		}
+		for _, value := range each {
+			if text, ok := value.(string); ok && s.Secret {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
 }
 
 // settingKinds maps each kind of setting to a value of its JSON type and a name for people.

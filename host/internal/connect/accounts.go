@@ -175,6 +175,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 		Warn:     func(text string) { warned.Do(func() { as.config.Warn(s.Name, text) }) },
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
 		Settings: as.settings(s),
+		Hide:     as.secrets.shown.HideNamed,
 		Client:   step.Client{Name: as.config.Client.Name, Version: as.config.Client.Version},
 		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob, Body: s.Auth.RequestBody, Registrations: !fromFile},
 		Person:   as.config.Person,
