@@ -19,6 +19,7 @@ import (
 // transports. errs has the error of each transport, in their order.
 func unreachable(entry config.Server, errs []error) error {
 	last := answerOf(errs[len(errs)-1])
+	var fault *rpc.Error
 	switch {
 	case !slices.ContainsFunc(errs, func(err error) bool { return !isNotMCP(err) }):
 		hint := "does the server run at another path, such as /sse?"
@@ -26,6 +27,8 @@ func unreachable(entry config.Server, errs []error) error {
 			hint = "is its path /mcp? The page of the server says which it is"
 		}
 		return unreachableWith("there is no MCP server at this address: "+describeAnswer(errs), hint, errs)
+	case len(errs) > 1 && last != nil && errors.As(errs[0], &fault) && fault.HTTP >= 400: // its words say more than that it has no SSE
+		return &textError{"the server refused initialize: " + fault.Error(), errs}
 	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:
 		return unreachableWith("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
 	case last != nil && last.HTTP >= 500:

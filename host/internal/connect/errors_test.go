@@ -2,6 +2,7 @@ package connect
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/session"
 )
 
 // What a web server answers that is no MCP server is told in a sentence, with what to look
@@ -34,6 +36,12 @@ func TestFailed(t *testing.T) {
 		"nothing":         {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: x"), answer(abi.ProtocolFailed, 404, "HTTP 404: y")}, "there is no MCP server at this address: HTTP 404: x", other},
 		"JSON-RPC":        {"http://h/mcp/x", []error{&rpc.Error{Code: -32600, Message: "there is no server\nat this path", HTTP: 404}, answer(abi.Refused, 404, `HTTP 404: {"jsonrpc":"2.0"}`)}, "there is no MCP server at this address: HTTP 404: there is no server at this path", other},
 		"JSON-RPC of 400": {"http://h/mcp/x", []error{&rpc.Error{Code: -32600, Message: "no", HTTP: 400}}, "MCP error -32600: no", ""},
+		"JSON-RPC of 400, and no SSE": {"http://h/mcp", []error{
+			fmt.Errorf("%w: %w", &rpc.Error{Code: -32600, Message: "no", HTTP: 400}, session.ErrOtherTransport), &laterTransportError{"sse", answer(abi.Refused, 405, "HTTP 405")},
+		}, "the server refused initialize: MCP error -32600: no", ""},
+		"JSON-RPC of 400, and a sign-in": {"http://h/mcp", []error{
+			&rpc.Error{Code: -32600, Message: "no", HTTP: 400}, &laterTransportError{"sse", errors.New("sign in first")},
+		}, "MCP error -32600: no; and over sse: sign in first", ""},
 		"a long text":     {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: \x1b"+strings.Repeat("x", 1000))}, "there is no MCP server at this address: HTTP 404: " + strings.Repeat("x", 243) + "…", other},
 		"a line shown":    {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express)}, "there is no MCP server at this address: HTTP 404, a page: Cannot POST /x/mcp", other},
 		"a line cut":      {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express[:len(express)-30]+"…")}, "there is no MCP server at this address: HTTP 404, a page: Cannot POS…", other},
