@@ -103,7 +103,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	c.trace = a.dialer.config.Trace.Connect(a.server.Name, a.via)
 	message, dropped := a.observers(c)
 	c.peer = rpc.NewPeer(rpc.Config{
-		Link: link{c}, Handler: handler, After: last, Timeout: a.dialer.timeout(a.server),
+		Link: link{c}, Handler: handler, After: last, Timeout: a.dialer.timeout(a.server), Aside: a.dialer.config.Modules.LoadTime,
 		Trace: message, Dropped: dropped, Broken: c.breakOff, Status: c.inst.Status, ReadFor: c.inst.ReadFor,
 	})
 	c.inst.Open(set, given, c.table, receiver{c.peer, c})

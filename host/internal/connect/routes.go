@@ -22,9 +22,11 @@ const (
 // [session.Session.Connect]. starting holds the connection while it is made. Plugin, grants and
 // sign-in of the entry are read anew each time.
 func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.Server, after *session.Conn, starting *Starting) (*session.Conn, error) {
+	began := time.Now()
 	var errs []error
 	for _, via := range d.Routes(entry) {
-		c, err := d.connect(ctx, s, entry, via, after, starting)
+		spent := time.Since(began) - d.config.Modules.LoadTime(began)
+		c, err := d.connect(ctx, s, entry, via, after, spent, starting)
 		if err == nil {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -35,6 +37,10 @@ func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.S
 			err = &laterTransportError{via, err}
 		}
 		errs = append(errs, err)
+		if errors.Is(err, session.ErrNotReady) { // no time is left for another
+			d.forget(entry.URL)
+			break
+		}
 		if via != transportSSE && !errors.Is(err, session.ErrOtherTransport) { // a remembered SSE may be outdated
 			break
 		}
@@ -42,8 +48,16 @@ func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.S
 	return nil, unreachable(entry, errs)
 }
 
-// connect connects a session over one transport.
-func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.Server, via string, after *session.Conn, starting *Starting) (*session.Conn, error) {
+// forget forgets which transport the server at a url speaks.
+func (d *Dialer) forget(url string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.found, url)
+}
+
+// connect connects a session over one transport. spent is how much of the time for the start has gone
+// to another transport before.
+func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.Server, via string, after *session.Conn, spent time.Duration, starting *Starting) (*session.Conn, error) {
 	a, err := d.attempt(ctx, entry, via)
 	if err != nil {
 		return nil, err
@@ -51,7 +65,7 @@ func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.S
 	w := &session.ConnectOptions{
 		Resume: a.resume, Transport: via, Protocol: entry.Protocol,
 		Timeout: cmp.Or(d.timeout(entry), -1), StartTimeout: cmp.Or(entry.StartTimeout, d.config.StartTimeout),
-		MaxTimeout: entry.MaxTimeout, Aside: d.config.Modules.LoadTime,
+		MaxTimeout: entry.MaxTimeout, Spent: spent, Aside: d.config.Modules.LoadTime,
 	}
 	w.Dial = func(ctx context.Context, handler rpc.Handler) (*session.Dialed, error) {
 		made, err := a.dial(ctx, handler, nil)

@@ -150,9 +150,9 @@ func (m *Cache) Transports() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// LoadTime returns how long plugins have been loaded and compiled so far, in all. That is the host's
+// LoadTime returns for how long plugins have been loaded and compiled since a time. That is the host's
 // own time: it does not count as that of a server.
-func (m *Cache) LoadTime() time.Duration { return m.loads.elapsed() }
+func (m *Cache) LoadTime(since time.Time) time.Duration { return m.loads.since(since) }
 
 // loadTold is how long a plugin may be loaded before people are told why they wait.
 const loadTold = 3 * time.Second

@@ -5,36 +5,52 @@ import (
 	"time"
 )
 
-// stopwatch adds up the time in which at least one plugin is being loaded. Its zero value has
-// measured none. All methods are safe for concurrent use.
+// stopwatch notes when plugins are being loaded. Its zero value has noted nothing. All methods are safe
+// for concurrent use.
 type stopwatch struct {
 	mu      sync.Mutex
-	running int // loads under way
-	since   time.Time
-	total   time.Duration // without the time since then
+	running int       // loads under way
+	began   time.Time // when at least one has been under way since
+	spans   []span    // before that, in their order
 }
+
+// span is a time in which at least one plugin was being loaded.
+type span struct{ from, to time.Time }
+
+// mostSpans is how many spans are kept: the newest.
+const mostSpans = 64
 
 // start notes that a load has begun. The caller calls stop when it has ended.
 func (w *stopwatch) start() (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.running++; w.running == 1 {
-		w.since = time.Now()
+		w.began = time.Now()
 	}
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.running--; w.running == 0 {
-			w.total += time.Since(w.since)
+			w.spans = append(w.spans[max(0, len(w.spans)-mostSpans+1):], span{w.began, time.Now()})
 		}
 	}
 }
 
-func (w *stopwatch) elapsed() time.Duration {
+// since returns for how long at least one plugin has been loaded since a time.
+func (w *stopwatch) since(t time.Time) (busy time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	spans := w.spans
 	if w.running > 0 {
-		return w.total + time.Since(w.since)
+		spans = append(spans[:len(spans):len(spans)], span{w.began, time.Now()})
 	}
-	return w.total
+	for _, s := range spans {
+		if from := s.from; s.to.After(t) {
+			if t.After(from) {
+				from = t
+			}
+			busy += s.to.Sub(from)
+		}
+	}
+	return busy
 }

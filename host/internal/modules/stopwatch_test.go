@@ -11,6 +11,7 @@ import (
 func TestLoadTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
+		began := time.Now()
 		m := &Cache{config: Config{Warn: func(text string) { told = append(told, text) }}}
 		quick := m.loading("quick")
 		time.Sleep(2 * time.Second)
@@ -18,13 +19,18 @@ func TestLoadTime(t *testing.T) {
 		quick()
 		time.Sleep(4 * time.Second)
 		synctest.Wait() // for the one who tells
-		if got := m.LoadTime(); got != 6*time.Second {
-			t.Errorf("while one is loaded: %v", got)
+		for since, want := range map[time.Duration]time.Duration{0: 6 * time.Second, 5 * time.Second: time.Second, 6 * time.Second: 0} {
+			if got := m.LoadTime(began.Add(since)); got != want {
+				t.Errorf("while one is loaded, since %v: %v", since, got)
+			}
 		}
 		slow()
 		time.Sleep(time.Minute)
-		if got := m.LoadTime(); got != 6*time.Second {
-			t.Errorf("afterwards: %v", got)
+		m.loading("more")()
+		for since, want := range map[time.Duration]time.Duration{0: 6 * time.Second, 5 * time.Second: time.Second, time.Minute: 0} {
+			if got := m.LoadTime(began.Add(since)); got != want {
+				t.Errorf("afterwards, since %v: %v", since, got)
+			}
 		}
 		if want := []string{"plugin slow is being compiled, which takes a while the first time"}; !slices.Equal(told, want) {
 			t.Errorf("told %q", told)

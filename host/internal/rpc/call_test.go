@@ -356,6 +356,20 @@ func TestNotifyWaitsForRoom(t *testing.T) {
 		}), sends())
 }
 
+// The time in which the caller is busy does not count against the timeout of a call.
+func TestBusyCaller(t *testing.T) {
+	var began time.Time
+	play(t, Config{Timeout: time.Second, Aside: func(since time.Time) time.Duration {
+		from, to := began.Add(time.Second/2), began.Add(7*time.Second/2)
+		if since.After(from) {
+			from = since
+		}
+		return max(0, min(time.Since(from), to.Sub(from)))
+	}},
+		does(func(*scene) { began = time.Now() }), asks("ping"), passes(4*time.Second-1), waits("ping"),
+		passes(1), fails("ping", MaybeSent, ErrTimeout))
+}
+
 func TestNotifyWithoutALimitOfTime(t *testing.T) {
 	p := NewPeer(Config{Link: odd(func(ctx context.Context, m *Message) error {
 		m.Free()

@@ -13,18 +13,19 @@ import (
 // opened, it times out, and exactly one of the goroutines that can end it takes it out.
 type inflight struct {
 	mu           sync.Mutex
-	pending      map[uint32]*pendingCall // by exchange, which is the low 32 bits of the id
-	lastID       uint64                  // the newest number
-	terms        atomic.Pointer[Terms]   // changed under mu only
-	closed       error                   // why no call can be opened any more; nil while open
-	inBackground int                     // how many of the pending calls are in background
-	idle         ctxcond.Cond            // for drain: only calls in background are pending
-	drained      bool                    // no call can be opened any more, but other messages can be sent
-	unanswered   recentIDs               // calls that ended before their answer
-	callers      callers                 // for whom calls are open
-	timer        *time.Timer             // for all deadlines; nil before the first
-	armed        time.Time               // when timer fires; zero = never
-	counts       Counters                // the fields about responses
+	pending      map[uint32]*pendingCall             // by exchange, which is the low 32 bits of the id
+	lastID       uint64                              // the newest number
+	terms        atomic.Pointer[Terms]               // changed under mu only
+	closed       error                               // why no call can be opened any more; nil while open
+	inBackground int                                 // how many of the pending calls are in background
+	idle         ctxcond.Cond                        // for drain: only calls in background are pending
+	drained      bool                                // no call can be opened any more, but other messages can be sent
+	unanswered   recentIDs                           // calls that ended before their answer
+	callers      callers                             // for whom calls are open
+	timer        *time.Timer                         // for all deadlines; nil before the first
+	armed        time.Time                           // when timer fires; zero = never
+	counts       Counters                            // the fields about responses
+	aside        func(since time.Time) time.Duration // see [Config]; may be nil
 }
 
 // number returns the number and the terms for a message that has no answer. It returns an error if
@@ -203,6 +204,20 @@ func (f *inflight) armLocked(deadline time.Time) {
 	}
 }
 
+// extendLocked gives a call the time in which the caller was busy since it was opened, as far as the call
+// has not got it yet.
+func (f *inflight) extendLocked(c *pendingCall) {
+	if f.aside == nil {
+		return
+	}
+	if more := f.aside(c.deadline.Add(-c.limit-c.granted)) - c.granted; more > 0 {
+		const pause = 10 * time.Millisecond // between two looks while the caller is busy
+		more = max(more, pause)
+		c.granted += more
+		c.deadline = c.deadline.Add(more)
+	}
+}
+
 // expire ends the calls whose time is over and arms the timer for the next.
 func (f *inflight) expire() {
 	f.mu.Lock()
@@ -214,6 +229,9 @@ func (f *inflight) expire() {
 	now := time.Now()
 	f.armed = time.Time{}
 	for _, c := range f.pending {
+		if !c.deadline.IsZero() && !c.deadline.After(now) {
+			f.extendLocked(c)
+		}
 		switch {
 		case c.deadline.IsZero():
 		case c.deadline.After(now):

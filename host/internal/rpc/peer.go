@@ -30,11 +30,12 @@ type Link interface {
 // Config configures a peer. Link is required.
 type Config struct {
 	Link    Link
-	Handler Handler       // gets the server's requests and notifications; nil = refuses the first, drops the others
-	Timeout time.Duration // how long a call may take and a notification may wait for room; 0 = no bound
-	Serving bool          // the other side is a client, see the package
-	Cancel  Cancellation  // how requests of either side are cancelled; zero = as MCP does it
-	After   uint64        // the last number of the previous peer, in a session that goes on: no id may be used twice in it
+	Handler Handler                             // gets the server's requests and notifications; nil = refuses the first, drops the others
+	Timeout time.Duration                       // how long a call may take and a notification may wait for room; 0 = no bound
+	Aside   func(since time.Time) time.Duration // how long since a time the caller was busy, which counts against no Timeout; may be nil
+	Serving bool                                // the other side is a client, see the package
+	Cancel  Cancellation                        // how requests of either side are cancelled; zero = as MCP does it
+	After   uint64                              // the last number of the previous peer, in a session that goes on: no id may be used twice in it
 
 	// Trace sees each whole message: before it is sent, or on arrival, before it is parsed. Dropped
 	// sees each inbound message that is dropped, and why. Both are called on the goroutine that has
@@ -100,6 +101,7 @@ func NewPeer(c Config) *Peer {
 	}
 	p := &Peer{config: c, born: time.Now()}
 	p.flight.terms.Store(&Terms{})
+	p.flight.aside = c.Aside
 	p.flight.pending, p.flight.lastID = make(map[uint32]*pendingCall), c.After
 	p.calls.New = newPendingCall
 	p.sender.transmit = p.transmit

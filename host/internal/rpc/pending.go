@@ -17,6 +17,7 @@ type pendingCall struct {
 	terms      *Terms               // that held when the call got its id
 	limit      time.Duration        // the timeout from which deadline was computed, for the error
 	deadline   time.Time            // guarded by flight.mu; zero = none
+	granted    time.Duration        // of deadline, more than limit; guarded by flight.mu
 	background bool                 // drain does not wait for it
 	done       chan hostio.InlineIO // receives I/O to run, then nil at the end of the call
 

@@ -229,7 +229,7 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 		return nil, &rpc.CallError{Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
 	if t != nil {
-		return t.run(ctx, l.Peer, call, l.maxTimeout)
+		return t.run(ctx, l, call)
 	}
 	return l.Peer.Call(ctx, call)
 }

@@ -134,7 +134,8 @@ type agreedConn struct {
 	tasks   bool          // a legacy server runs tools as tasks when asked; a modern one decides that itself
 	timeout time.Duration // of a request; 0 is the peer's, below 0 is none
 
-	maxTimeout time.Duration // of a request that reports progress; below 0 is none
+	maxTimeout time.Duration                       // of a request that reports progress; below 0 is none
+	aside      func(since time.Time) time.Duration // see [ConnectOptions]
 }
 
 // alive reports whether requests may still go out on l, which may be nil.

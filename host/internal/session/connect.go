@@ -14,6 +14,9 @@ import (
 // ErrEcho says that the other side is no server: it sends back whatever it is sent.
 var ErrEcho = errors.New("it is no MCP server: it sends back what it is sent")
 
+// ErrNotReady says that the server was not ready within the StartTimeout.
+var ErrNotReady = errors.New("the server was not ready in time")
+
 // ConnectOptions says how one connection is made. The next connection may have others.
 type ConnectOptions struct {
 	// Dial makes a connection that passes inbound requests and notifications to h. The connection
@@ -32,9 +35,11 @@ type ConnectOptions struct {
 	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below 0 is none
 	MaxTimeout   time.Duration // of a request that reports progress; 0 is the session's, below 0 is none
 
-	// Aside returns a time that only grows: how long the caller has been busy so far. By how much it
-	// grows during a start does not count against StartTimeout. Aside may be nil.
-	Aside func() time.Duration
+	Spent time.Duration // of StartTimeout, before Connect was called
+
+	// Aside returns for how long the caller has been busy since a time. That counts neither against
+	// StartTimeout nor against Timeout. Aside may be nil.
+	Aside func(since time.Time) time.Duration
 }
 
 // Check returns an error if no server can be reached with these options.
@@ -210,7 +215,7 @@ func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mc
 		return nil, cause(ctx, err)
 	}
 	l.Conn, l.info.Transport, l.timeout = c, w.Transport, w.Timeout
-	l.maxTimeout = cmp.Or(w.MaxTimeout, s.cfg.MaxTimeout)
+	l.maxTimeout, l.aside = cmp.Or(w.MaxTimeout, s.cfg.MaxTimeout), w.Aside
 	l.tasks = l.dialect.era == mcp.Legacy && l.declares("tasks", "requests", "tools", "call")
 	c.agreed.Store(l)
 	s.restoreLevel(ctx, l)
@@ -225,19 +230,19 @@ func (w *ConnectOptions) start(ctx context.Context) (context.Context, context.Ca
 	}
 	late := &notReadyError{limit}
 	if w.Aside == nil {
-		return context.WithTimeoutCause(ctx, limit, late)
+		return context.WithTimeoutCause(ctx, limit-w.Spent, late)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	began, before := time.Now(), w.Aside()
+	began := time.Now()
 	go func() {
 		const pause = 10 * time.Millisecond // between two looks while the caller is busy
-		for left := limit; left > 0; {
+		for left := limit - w.Spent; left > 0; {
 			select {
 			case <-time.After(left):
 			case <-ctx.Done():
 				return
 			}
-			if left = limit - time.Since(began) + w.Aside() - before; left > 0 {
+			if left = limit - w.Spent - time.Since(began) + w.Aside(began); left > 0 {
 				left = max(left, pause)
 			}
 		}
@@ -252,7 +257,7 @@ type notReadyError struct{ limit time.Duration }
 func (e *notReadyError) Error() string {
 	return fmt.Sprintf("the server was not ready within %v", e.limit)
 }
-func (e *notReadyError) Unwrap() error { return rpc.ErrTimeout }
+func (e *notReadyError) Unwrap() []error { return []error{ErrNotReady, rpc.ErrTimeout} }
 
 // cause returns the cause of ctx if err only says that ctx ended, and err otherwise.
 func cause(ctx context.Context, err error) error {

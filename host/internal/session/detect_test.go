@@ -225,19 +225,29 @@ func TestAnswersAndExits(t *testing.T) {
 	}
 }
 
-// The time in which the host itself is busy does not count as that of the server.
+// The time in which the host itself is busy does not count as that of the server. What was spent on
+// another transport before does.
 func TestStartAside(t *testing.T) {
-	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
-		d := launcher(server{on: map[string]act{probed: silent, "initialize": silent}})
-		cfg, began := d.config(), time.Now()
-		cfg.StartTimeout = time.Minute
-		cfg.Aside = func() time.Duration { return time.Hour + min(time.Since(began), 90*time.Second) }
-		_, err := Open(t.Context(), cfg)
-		d.empty()
-		if took := time.Since(began); !errors.Is(err, rpc.ErrTimeout) || took != 150*time.Second {
-			t.Errorf("%v after %v", err, took)
-		}
-	})
+	for _, test := range []struct{ busy, spent, want time.Duration }{
+		{90 * time.Second, 0, 150 * time.Second},
+		{90 * time.Second, 20 * time.Second, 130 * time.Second},
+		{0, 20 * time.Second, 40 * time.Second},
+		{0, 2 * time.Minute, 0},
+	} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(server{on: map[string]act{probed: silent, "initialize": silent}})
+			cfg, began := d.config(), time.Now()
+			cfg.StartTimeout, cfg.Spent = time.Minute, test.spent
+			if test.busy > 0 {
+				cfg.Aside = func(since time.Time) time.Duration { return min(time.Since(since), test.busy) }
+			}
+			_, err := Open(t.Context(), cfg)
+			d.empty()
+			if took := time.Since(began); !errors.Is(err, ErrNotReady) || !errors.Is(err, rpc.ErrTimeout) || took != test.want {
+				t.Errorf("%+v: %v after %v", test, err, took)
+			}
+		})
+	}
 }
 
 func TestConnectFails(t *testing.T) {

@@ -134,6 +134,8 @@ type tracker struct {
 	done    float64
 	idle    *time.Timer // of the request under way, or nil
 	rest    time.Duration
+	since   time.Time     // when the clock began
+	granted time.Duration // more than rest since then
 	held    int           // how many questions to the person hold the clock
 	waiting []word        // not yet passed to the callback
 	size    int           // bytes of the params that wait
@@ -219,18 +221,18 @@ func (t *tracker) finish(left bool) {
 
 // run makes one request of the call. It gives the request a timeout of its own, because the peer's
 // timeout cannot begin anew.
-func (t *tracker) run(ctx context.Context, peer *rpc.Peer, call rpc.Call, longest time.Duration) ([]byte, error) {
+func (t *tracker) run(ctx context.Context, l *agreedConn, call rpc.Call) ([]byte, error) {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	rest := cmp.Or(call.Timeout, rpc.DefaultTimeout)
 	call.Timeout = -1
 	if rest > 0 {
-		defer t.begin(rest, func() { cancel(fmt.Errorf("%w after %v without progress", rpc.ErrTimeout, rest)) })()
+		defer t.begin(rest, l.aside, func() { cancel(fmt.Errorf("%w after %v without progress", rpc.ErrTimeout, rest)) })()
 	}
-	if longest > 0 {
+	if longest := l.maxTimeout; longest > 0 {
 		defer time.AfterFunc(longest, func() { cancel(fmt.Errorf("%w after %v, progress or not", ErrLongest, longest)) }).Stop()
 	}
-	text, err := peer.Call(within, call)
+	text, err := l.Peer.Call(within, call)
 	if failure, ok := err.(*rpc.CallError); ok && ctx.Err() == nil && within.Err() != nil {
 		failure.Err = context.Cause(within)
 	}
@@ -238,12 +240,17 @@ func (t *tracker) run(ctx context.Context, peer *rpc.Peer, call rpc.Call, longes
 }
 
 // begin starts the clock of a request. If the clock runs out, it calls late, which ends the
-// request. The caller calls stop when the request is over.
-func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
+// request. What aside returns (see [ConnectOptions]) does not count. The caller calls stop when the
+// request is over.
+func (t *tracker) begin(rest time.Duration, aside func(since time.Time) time.Duration, late func()) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.done, t.rest = math.Inf(-1), rest
-	t.idle = time.AfterFunc(rest, late)
+	t.done, t.rest, t.since, t.granted = math.Inf(-1), rest, time.Now(), 0
+	t.idle = time.AfterFunc(rest, func() {
+		if !t.goesOn(aside) {
+			late()
+		}
+	})
 	if t.held > 0 {
 		t.idle.Stop()
 	}
@@ -253,6 +260,25 @@ func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
 		t.idle.Stop()
 		t.idle = nil
 	}
+}
+
+// goesOn gives the request the time in which the caller was busy since the clock began, and reports
+// whether there was any more.
+func (t *tracker) goesOn(aside func(since time.Time) time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if aside == nil || t.idle == nil {
+		return false
+	}
+	more := aside(t.since) - t.granted
+	if more <= 0 {
+		return false
+	}
+	const pause = 10 * time.Millisecond // between two looks while the caller is busy
+	more = max(more, pause)
+	t.granted += more
+	t.idle.Reset(more)
+	return true
 }
 
 // hold stops the clocks of the tracked calls while the server waits for a callback: a person who
@@ -287,5 +313,6 @@ func (t *tracker) hold(more int) {
 func (t *tracker) rewind() {
 	if t.idle != nil && t.held == 0 {
 		t.idle.Reset(t.rest)
+		t.since, t.granted = time.Now(), 0
 	}
 }

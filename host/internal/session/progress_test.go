@@ -78,17 +78,24 @@ func TestProgressTimeouts(t *testing.T) {
 		act   act
 		want  string // "" is a result
 		after time.Duration
+		busy  time.Duration // the host, from the beginning of the call on
 	}{
-		{"goes on", working(20*time.Second, more(9)...), "", 200 * time.Second},
-		{"too slow", working(31*time.Second, more(9)...), "timed out after 30s without progress", 30 * time.Second},
-		{"stands still", working(20*time.Second, same...), "timed out after 30s without progress", 50 * time.Second},
-		{"without end", working(20*time.Second, more(900)...), "timed out after 10m0s, progress or not", 10 * time.Minute},
+		{"goes on", working(20*time.Second, more(9)...), "", 200 * time.Second, 0},
+		{"too slow", working(31*time.Second, more(9)...), "timed out after 30s without progress", 30 * time.Second, 0},
+		{"stands still", working(20*time.Second, same...), "timed out after 30s without progress", 50 * time.Second, 0},
+		{"without end", working(20*time.Second, more(900)...), "timed out after 10m0s, progress or not", 10 * time.Minute, 0},
+		{"the host is busy", working(100 * time.Second), "", 100 * time.Second, 90 * time.Second},
+		{"the host was busy", working(200 * time.Second), "timed out after 30s without progress", 120 * time.Second, 90 * time.Second},
 	}
 	for _, test := range tests {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			d := launcher(oldServer().with("tools/call", test.act))
-			s := d.open(func(c *setup) { c.Timeout, c.Config.MaxTimeout = 30*time.Second, 10*time.Minute })
-			began := time.Now()
+			var began time.Time
+			s := d.open(func(c *setup) {
+				c.Timeout, c.Config.MaxTimeout = 30*time.Second, 10*time.Minute
+				c.Aside = func(since time.Time) time.Duration { return min(time.Since(since), began.Add(test.busy).Sub(since)) }
+			})
+			began = time.Now()
 			_, err := s.CallTool(WithProgress(t.Context(), func(mcp.Progress) {}), "echo", nil)
 			if took := time.Since(began); took != test.after {
 				t.Errorf("%s: took %v", test.name, took)
