@@ -242,6 +242,21 @@ func TestTokenOfAnother(t *testing.T) {
 	}
 }
 
+// The next sign-in with other settings drops the token of the former ones, which nothing leads to any
+// more, and a logout leaves no token.
+func TestTokenOfFormerSettings(t *testing.T) {
+	w := signedIn(t)
+	w.settings["client_id"] = "mine"
+	w.run(step.ReasonChallenged, refused(""))
+	if keys := w.host.Vault.Keys("token"); len(keys) != 1 || keys[0].Client != "mine" {
+		t.Errorf("saved are %+v", keys)
+	}
+	w.alone(step.ReasonLogout, nil)
+	if n := w.savedTokens(); n != 0 {
+		t.Errorf("%d tokens are left", n)
+	}
+}
+
 // A person may type as many tokens as they like: each is another.
 func TestManyTypedTokens(t *testing.T) {
 	w := newWorld(t)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/wharf-mcp/wharf/abi/step"
@@ -54,17 +55,22 @@ func (l *login) tokenKey(issuer, client string) auth.RecordKey {
 func (t *token) key(l *login) auth.RecordKey { return l.tokenKey(t.Source.Issuer, t.Source.Client.ID) }
 
 // recall loads the binding and the token that it leads to. A binding that no longer fits the
-// settings counts as missing, except for a logout.
+// settings counts as missing, except for a logout, and its token is kept as l.former.
 func (l *login) recall() error {
 	var b binding
 	found, err := l.Load(l.bindingKey(), &b)
-	if err != nil || !found || !l.fits(b) && l.Start().Reason != step.ReasonLogout {
+	if err != nil || !found {
 		return err
 	}
-	l.before = b
 	var t token
-	if found, err = l.Load(l.tokenKey(b.Issuer, b.Client), &t); found {
-		l.token = &t
+	found, err = l.Load(l.tokenKey(b.Issuer, b.Client), &t)
+	switch fits := l.fits(b) || l.Start().Reason == step.ReasonLogout; {
+	case fits && found:
+		l.before, l.token = b, &t
+	case fits:
+		l.before = b
+	case found:
+		l.former = &t
 	}
 	return err
 }
@@ -81,8 +87,8 @@ func (l *login) fits(b binding) bool {
 	return s.AuthorizationServer == "" || s.AuthorizationServer == b.Issuer
 }
 
-// save stores a token and then its binding, in this order: a binding never leads to nothing. If
-// l.token has another key, save drops it. A token that recall has not loaded stays.
+// save stores a token and then its binding, in this order: a binding never leads to nothing. If the
+// token that recall has loaded has another key, save drops it, since no binding leads to it any more.
 func (l *login) save(t *token, at *place) error {
 	t.assume(t.Source.Scope)
 	if err := l.Store(t.key(l), t); err != nil {
@@ -95,8 +101,8 @@ func (l *login) save(t *token, at *place) error {
 	if err := l.Store(l.bindingKey(), b); err != nil {
 		return err
 	}
-	if l.token != nil && l.token.key(l) != t.key(l) {
-		return l.Forget(l.token.key(l))
+	if old := cmp.Or(l.token, l.former); old != nil && old.key(l) != t.key(l) {
+		return l.Forget(old.key(l))
 	}
 	return nil
 }
