@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -70,6 +71,26 @@ func TestURLs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The time of a start is for all transports of a url: where it is over, no other is tried.
+func TestStartOverSeveralTransports(t *testing.T) {
+	var posts atomic.Int32
+	ended := make(chan struct{})
+	url := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			posts.Add(1)
+		}
+		select {
+		case <-r.Context().Done():
+		case <-ended:
+		}
+	}))
+	t.Cleanup(func() { close(ended) })
+	_, err := newHost(t, host.Config{}).Connect(t.Context(), host.Server{Name: "far", URL: url, Strategy: "sse-first", StartTimeout: short})
+	if !errors.Is(err, host.ErrTimeout) || posts.Load() != 0 {
+		t.Errorf("%v, and %d requests over HTTP", err, posts.Load())
 	}
 }
 
