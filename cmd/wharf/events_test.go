@@ -43,3 +43,16 @@ s: tide
 		t.Errorf("shown:\n%s", shown.String())
 	}
 }
+
+// What a server logs is a line of JSON for programs.
+func TestLogIsJSON(t *testing.T) {
+	var shown strings.Builder
+	a := &app{Terminal: &term.Terminal{Out: &shown}}
+	a.logged.Store(true)
+	for _, params := range []string{`{"level":"info","logger":"disk","data":{"free":4},"_meta":{"a":1}}`, `{"level":"info","data":"full"}`} {
+		a.hear(host.Event{Server: "s", Method: mcp.NotificationMessage, Params: []byte(params)})
+	}
+	if err := conforms(shown.String(), "wharf watch --log"); err != nil {
+		t.Error(err)
+	}
+}

@@ -118,6 +118,21 @@ type importItem struct {
 	stale  []string // secrets of the vault, for which the client has another value
 }
 
+// importList is what --list prints as JSON.
+type importList struct {
+	Servers []importItem `json:"servers"`
+	Files   []importFile `json:"files"`
+}
+
+// importFile is a file of another client.
+type importFile struct {
+	Client   string   `json:"client"`
+	File     string   `json:"file"`
+	Problem  string   `json:"problem,omitempty"`  // why it cannot be read
+	Warnings []string `json:"warnings,omitempty"` // of what would not be copied
+	Notes    []string `json:"notes,omitempty"`
+}
+
 // importable returns the servers of the clients with those ids, each with the name that it would
 // get in own: name, if it is not "". If only is not empty, it returns those servers alone.
 func importable(own *tomledit.File, ids, only []string, name string) (items []importItem, found []config.Found, err error) {
@@ -247,26 +262,16 @@ func (a *app) compareSecrets(ctx context.Context, own []host.Server, items []imp
 // listImports lists the servers, and reports which parts of the files would not be copied.
 func (a *app) listImports(items []importItem, found []config.Found) error {
 	if !a.forPeople() {
-		type file struct {
-			Client   string   `json:"client"`
-			File     string   `json:"file"`
-			Problem  string   `json:"problem,omitempty"`
-			Warnings []string `json:"warnings,omitempty"`
-			Notes    []string `json:"notes,omitempty"`
-		}
-		files := make([]file, len(found))
+		files := make([]importFile, len(found))
 		for i, f := range found {
-			files[i] = file{Client: f.ID, File: f.Path}
+			files[i] = importFile{Client: f.ID, File: f.Path}
 			if f.Err != nil {
 				files[i].Problem = f.Err.Error()
 				continue
 			}
 			files[i].Warnings, files[i].Notes = f.File.Warnings, f.File.Notes
 		}
-		return a.PrintJSON(struct {
-			Servers []importItem `json:"servers"`
-			Files   []file       `json:"files"`
-		}{append([]importItem{}, items...), files})
+		return a.PrintJSON(importList{append([]importItem{}, items...), files})
 	}
 	rows := plain.Table{{"SERVER", "CLIENT", "STATE", "TARGET"}}
 	for _, i := range items {

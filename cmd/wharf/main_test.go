@@ -139,6 +139,7 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			"registry":  serveRegistry,
 			"restate":   restate,
 			"serve":     serveHTTP,
+			"shape":     shapeOf,
 			"sign":      signFile,
 			"site":      site,
 		},

@@ -56,6 +56,16 @@ func newPluginBuild(a *app) *cobra.Command {
 	return cmd
 }
 
+// built is how the JSON output shows a module that was built.
+type built struct {
+	File     string `json:"file"`
+	Size     int64  `json:"size"`
+	SHA256   string `json:"sha256"`
+	Go       string `json:"go"`       // the toolchain that built it
+	Segments int    `json:"segments"` // of data, after joining
+	Joined   int    `json:"joined"`   // segments before joining
+}
+
 func (a *app) runPluginBuild(cmd *cobra.Command, o pluginbuild.Options) error {
 	done := a.Busy("building")
 	m, err := pluginbuild.Build(cmd.Context(), o)
@@ -64,9 +74,7 @@ func (a *app) runPluginBuild(cmd *cobra.Command, o pluginbuild.Options) error {
 		return a.explainBuild(o, err)
 	}
 	if !a.forPeople() {
-		return a.PrintJSON(map[string]any{
-			"file": m.File, "size": m.Size, "sha256": m.SHA256, "go": m.Go, "segments": m.Segments, "joined": m.Joined,
-		})
+		return a.PrintJSON(built{File: m.File, Size: m.Size, SHA256: m.SHA256, Go: m.Go, Segments: m.Segments, Joined: m.Joined})
 	}
 	return a.Print(fmt.Sprintf("%s\n  size    %d bytes, of %s\n  sha256  %s\n", plain.Line(m.File), m.Size, m.Go, m.SHA256))
 }

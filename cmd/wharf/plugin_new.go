@@ -148,6 +148,15 @@ func writeNew(path string, file template.File) error {
 	return errors.Join(err, f.Close())
 }
 
+// created is how the JSON output shows the folder of a plugin that was written.
+type created struct {
+	Name  string   `json:"name"`
+	Kind  string   `json:"kind"`
+	Lang  string   `json:"lang"`
+	Files []string `json:"files"`
+	Next  []string `json:"next"` // the commands to type
+}
+
 // printCreated says what was written, and the commands to type next.
 func (a *app) printCreated(p template.Plugin, dir string, files []template.File) error {
 	build := p.Build()
@@ -163,7 +172,7 @@ func (a *app) printCreated(p template.Plugin, dir string, files []template.File)
 		names = append(names, f.Name)
 	}
 	if !a.forPeople() {
-		return a.PrintJSON(map[string]any{"name": p.Name, "kind": p.Kind, "lang": p.Lang, "files": names, "next": next})
+		return a.PrintJSON(created{p.Name, p.Kind, p.Lang, names, next})
 	}
 	return a.Print(fmt.Sprintf("%s/ has %s\n\nNext:\n\n  %s\n\nREADME.md says what to change first.\n",
 		dir, strings.Join(names, ", "), strings.Join(next, "\n  ")))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -16,25 +17,13 @@ func (r *reference) shape(value any) {
 }
 
 func (r *reference) members(of reflect.Type, before string) {
-	for i := range of.NumField() {
-		field := of.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if !field.IsExported() || name == "-" {
-			continue
-		}
-		if field.Anonymous && name == "" {
-			r.members(field.Type, before)
-			continue
-		}
-		if name == "" {
-			name = field.Name
-		}
-		optional := ""
-		if strings.Contains(options, "omit") {
+	for _, m := range membersOf(of) {
+		name, optional := m.name, ""
+		if m.optional {
 			optional = "?"
 		}
-		word, inner := wordFor(field.Type)
-		r.row("`"+before+name+optional+"`", word, strings.Trim(r.sources.field(r.t, of, field.Name), " ."))
+		word, inner := wordFor(m.field.Type)
+		r.row("`"+before+name+optional+"`", word, strings.Trim(r.sources.field(r.t, m.of, m.field.Name), " ."))
 		if inner != nil && strings.Count(before, ".") < 2 {
 			if strings.HasPrefix(word, "array") {
 				name += "[]"
@@ -42,6 +31,30 @@ func (r *reference) members(of reflect.Type, before string) {
 			r.members(inner, before+name+".")
 		}
 	}
+}
+
+// member is a field of a struct as JSON has it.
+type member struct {
+	name     string
+	optional bool
+	field    reflect.StructField
+	of       reflect.Type // the struct that has the field, which may be embedded
+}
+
+// membersOf returns the members of the JSON object that a struct becomes.
+func membersOf(of reflect.Type) (list []member) {
+	for i := range of.NumField() {
+		field := of.Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case !field.IsExported() || name == "-":
+		case field.Anonymous && name == "":
+			list = append(list, membersOf(field.Type)...)
+		default:
+			list = append(list, member{cmp.Or(name, field.Name), strings.Contains(options, "omit"), field, of})
+		}
+	}
+	return list
 }
 
 var (

@@ -14,13 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
-	"github.com/wharf-mcp/wharf/host/plugintest"
-	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -194,6 +190,7 @@ func (r *reference) endings() {
 	for _, c := range exitCodes() {
 		r.row("`"+c[0]+"`", c[1])
 	}
+	r.printf("\nA stdout that is closed already when Wharf starts (`>&-`) is taken for `/dev/null`: the exit code is that of the command.\n")
 	r.printf("\nWith `--json` the last line of stderr is `{\"error\": {…}}`, see [errors](#errors). Its `code` is one of:\n\n")
 	r.head("code", "exit code", "meaning")
 	kinds := r.sources.kinds(r.t)
@@ -248,49 +245,6 @@ func (r *reference) limits() {
 	r.row("elements of a result, or of all pages of a list", fmt.Sprint(mcp.MaxElements), "")
 	r.row("a secret that is hidden in output", "from 8 bytes on; 4 if its name says what it is", "")
 	r.printf("\nWhat a plugin may use is in [host/COSTS.md](../host/COSTS.md).\n\n")
-}
-
-func (r *reference) json() {
-	r.printf("## JSON\n\nPiped, or with `--json`, stdout is JSON: one value, on one line unless stdout is a terminal. " +
-		"Members are added, and never renamed or removed. Members with `?` may be absent.\n\n" +
-		"`call`, `read`, `prompt`, `complete` and `request` print the result as the server wrote it, `wharf tools SERVER` an array of " +
-		"tools as the server wrote them, `wharf tools SERVER TOOL` one of them, `prompts SERVER` an array of prompts.\n\n")
-	for _, s := range []struct {
-		title, about string
-		value        any
-	}{
-		{"errors", "The last line of stderr, in `{\"error\": …}`.", errorDetails{}},
-		{"wharf servers", "An array of:", entry{}},
-		{"wharf servers --status", "An array of the following; with `--watch` a line for each change.", status.Info{}},
-		{"wharf tools", "Without a server, an array of:", serverTools{}},
-		{"wharf resources", "", resourceLists{}},
-		{"wharf watch", "A line for each change:", mcp.Change{}},
-		{"wharf watch --log", "A line for each message, with `\"kind\": \"log\"` and:", mcp.LogMessage{}},
-		{"wharf ping", "", pingResult{}},
-		{"wharf search", "An array of:", listed{}},
-		{"wharf add, remove, update", "One of the following; `update` prints an array.", changed{}},
-		{"wharf import", "An array of the following. With `--list` it is the member `servers` of an object that also has `files`.", importItem{}},
-		{"wharf auth status", "", savedSignIns{}},
-		{"wharf acl check", "", access{}},
-		{"wharf trust list", "An array of:", decision{}},
-		{"wharf trust show", "", approvalJSON{}},
-		{"wharf doctor", "An array of:", finding{}},
-		{"wharf doctor SERVER", "An array of:", doctorStep{}},
-		{"wharf plugin list", "An array of the following; `plugin add` prints one.", installed{}},
-		{"wharf plugin extras", "An array of:", listedExtra{}},
-		{"wharf plugin inspect", "", description{}},
-		{"wharf plugin verify", "An array of:", verification{}},
-		{"wharf plugin test", "", plugintest.Report{}},
-		{"wharf plugin replay", "", replay.Report{}},
-		{"wharf daemon status", "An array of:", daemon.State{}},
-		{"wharf version", "", versionInfo{}},
-	} {
-		r.printf("### %s\n\n", s.title)
-		if s.about != "" {
-			r.printf("%s\n\n", s.about)
-		}
-		r.shape(s.value)
-	}
 }
 
 func (r *reference) commands() {

@@ -27,7 +27,7 @@ func TestTrustScripts(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", os.Getenv("XDG_CACHE_HOME"))
 			return os.Mkdir(filepath.Join(env.WorkDir, "config"), 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "trusthash": trustHash},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "shape": shapeOf, "trusthash": trustHash},
 	})
 }
 
