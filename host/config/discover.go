@@ -245,11 +245,13 @@ func (d *Discovery) take(p Project, f *File) {
 		}
 		s.bind(p)
 		wrong := s.refuse()
-		for _, w := range wrong {
-			d.warn("%v; this server is left out", w)
-		}
 		if len(wrong) == 0 {
 			d.Servers = append(d.Servers, s)
+			continue
+		}
+		wrong[len(wrong)-1].Problem += "; this server is left out"
+		for _, w := range wrong {
+			d.warn("%v", w)
 		}
 	}
 }

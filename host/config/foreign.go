@@ -137,8 +137,8 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 	}
 	if len(e.wrong) > 0 {
 		first := len(f.Warnings)
+		e.wrong[len(e.wrong)-1].Problem += "; this server is left out"
 		for _, w := range e.wrong {
-			w.Problem += "; this server is left out"
 			f.Warnings = append(f.Warnings, w.Error())
 		}
 		f.Warnings = append(f.Warnings, e.misspelt()...)

@@ -70,7 +70,7 @@ var foreignTransports = map[string]string{
 // of keys that it lacks.
 func (e *entry) misspelt() (warnings []string) {
 	for _, key := range e.keys() {
-		if slices.Contains(foreignUsed, key) {
+		if slices.Contains(foreignUsed, key) || key == "dev" { // which VS Code has, and no slip of dir
 			continue
 		}
 		if m := e.lookalike(key, suggestion(key, foreignUsed)); m != nil {
