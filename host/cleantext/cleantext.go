@@ -22,13 +22,19 @@ import (
 func Visible(text string) string { return escaped(text, isName) }
 
 // Readable is [Visible] for sentences. It keeps what languages need: line breaks (as "\n"),
-// letters that are written from right to left, and a few marks on a letter. Show its lines so
+// letters that are written from right to left, a few marks on a letter, and the indentation of a line.
+// Show its lines so
 // that they cannot be taken for the program's: within bars, for example.
 func Readable(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
 		marks := maxMarks // on no letter yet
-		lines[i] = escaped(strings.ReplaceAll(line, "\t", "    "), func(r rune) bool {
+		line = strings.ReplaceAll(line, "\t", "    ")
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if indent > maxIndent || indent == len(line) {
+			indent = 0
+		}
+		lines[i] = line[:indent] + escaped(line[indent:], func(r rune) bool {
 			if !unicode.Is(unicode.M, r) {
 				marks = 0
 				return isSeen(r)
@@ -42,8 +48,9 @@ func Readable(text string) string {
 
 // Bounds of what is shown as it is.
 const (
-	maxSpaces = 8 // in a row, which is as far as text is indented
-	maxMarks  = 3 // on one letter, which is what Hebrew and Vietnamese need
+	maxSpaces = 8   // in a row, within a line
+	maxIndent = 120 // of a line of a sentence: tracebacks have marks below a place in the line above
+	maxMarks  = 3   // on one letter, which is what Hebrew and Vietnamese need
 )
 
 // escaped replaces runes that are not shown as they are, and long runs of spaces.

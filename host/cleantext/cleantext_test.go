@@ -59,7 +59,9 @@ func TestReadable(t *testing.T) {
 		"e\u0301\u0302\u0303\u0304\u0305": "e\u0301\u0302\u0303" + `\u0304\u0305`,
 		"\u0301a\n\u0301b":                `\u0301a` + "\n" + `\u0301b`, // on no letter
 		"1\u20e3":                         `1\u20e3`,                    // drawn around it
-		strings.Repeat(" ", 60000):        `\x20{60000}`,
+		"x\n" + strings.Repeat(" ", 20) + "^^" + strings.Repeat(" ", 9) + "^": "x\n" + strings.Repeat(" ", 20) + `^^\x20{9}^`, // as tracebacks have
+		strings.Repeat(" ", maxIndent+1) + "x":                                `\x20{121}x`,
+		strings.Repeat(" ", 60000):                                            `\x20{60000}`,
 	} {
 		if got := Readable(text); got != want {
 			t.Errorf("Readable(%q) = %q, want %q", text, got, want)
