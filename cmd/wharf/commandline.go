@@ -114,7 +114,7 @@ var elsewhere = map[string]string{
 	"rename":    "`wharf edit` opens the configuration, where an entry has its name",
 	"mcp":       "`wharf servers` lists servers, and `wharf add` adds one",
 	"repl":      "`wharf shell SERVER` keeps a server open for many calls",
-	"logs":      "`wharf watch SERVER --log info` follows what a server logs; --stderr shows what it writes there",
+	"logs":      "`wharf watch SERVER --log info` follows what a server logs; `wharf tools SERVER --stderr` shows what it writes to stderr",
 	"secret":    "`wharf auth secret NAME` keeps a secret in the vault",
 	"secrets":   "`wharf auth secret NAME` keeps a secret in the vault",
 }
@@ -157,8 +157,15 @@ func unexpected(hint string) cobra.PositionalArgs {
 }
 
 // meant returns the name that the user most likely meant, or "". Up to a third of the
-// letters may be wrong, or the word may be the beginning of the name.
+// letters may be wrong, or the word may be the beginning of the name. Of two names that
+// one letter makes, it is the longer one that has all of the word.
 func meant(word string, names []string) string {
+	lacksOne := func(name string) bool {
+		return len(word) > 1 && strings.HasPrefix(name, word) && len(name) == len(word)+1
+	}
+	if i := slices.IndexFunc(names, lacksOne); i >= 0 {
+		return names[i]
+	}
 	near := nearest.Name(word, names, max(1, len(word)/3))
 	if len(word) < 2 || near != "" && nearest.Edits(strings.ToLower(word), strings.ToLower(near)) <= 1 {
 		return near

@@ -276,17 +276,23 @@ func missingReference(server host.Server) string {
 }
 
 // missingSecret names the first secret that an entry refers to and the vault lacks. It leaves
-// out answers that are asked for on a terminal.
+// out answers that a person at this terminal is asked for.
 func (a *app) missingSecret(server host.Server) string {
 	for _, r := range referencesOf(server) {
-		if r.Secret == "" || slices.ContainsFunc(server.Inputs, func(in config.Input) bool { return in.Secret == r.Secret }) {
+		input := slices.IndexFunc(server.Inputs, func(in config.Input) bool { return r.Secret != "" && in.Secret == r.Secret })
+		if r.Secret == "" || input >= 0 && a.CanAsk() {
 			continue
 		}
 		v, err := a.vault()
 		if err != nil {
 			return err.Error()
 		}
-		if kept, err := v.Secrets(); err == nil && !slices.Contains(kept, r.Secret) { // what is wrong with the vault is a finding of its own
+		kept, err := v.Secrets()
+		switch {
+		case err != nil || slices.Contains(kept, r.Secret): // what is wrong with the vault is a finding of its own
+		case input >= 0:
+			return fmt.Sprintf("the input %q is asked for on a terminal, once; without one, store it with: wharf auth secret %s", server.Inputs[input].ID, plain.Word(r.Secret))
+		default:
 			return fmt.Sprintf("there is no secret %q; store it with: wharf auth secret %s", r.Secret, plain.Word(r.Secret))
 		}
 	}

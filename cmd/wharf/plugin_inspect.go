@@ -65,20 +65,29 @@ func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info,
 	if shipped := plugins.Builtin()[word]; shipped != nil { // it overrides an installed one
 		return h.Inspect(ctx, "", shipped())
 	}
-	path := word
-	if s, err := openStore(); err == nil {
-		if p, err := s.Find(word); err == nil {
-			path = s.Path(p)
-		}
-	}
-	info, err := h.Inspect(ctx, path, nil)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && path == filepath.Base(word):
-		return nil, exit.Usage(fmt.Errorf("there is no file %q, and no plugin of that name is installed", word), "`wharf plugin list` lists those that are")
-	case errors.As(err, new(*fs.PathError)):
-		return nil, exit.Usage(err, "")
+	info, err := h.Inspect(ctx, moduleFile(word), nil)
+	if errors.As(err, new(*fs.PathError)) {
+		return nil, unfound(word, err)
 	}
 	return info, err
+}
+
+// unfound returns the error for a word that names a plugin whose module cannot be read.
+func unfound(word string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) && word == filepath.Base(word) {
+		return exit.Usage(fmt.Errorf("there is no file %q, and no plugin of that name is installed", word), "`wharf plugin list` lists those that are")
+	}
+	return exit.Usage(err, "")
+}
+
+// moduleFile returns the file of an installed plugin, or else the word itself, which is to be a path.
+func moduleFile(word string) string {
+	if s, err := openStore(); err == nil {
+		if p, err := s.Find(word); err == nil {
+			return s.Path(p)
+		}
+	}
+	return word
 }
 
 // description is how the JSON output shows a plugin file.

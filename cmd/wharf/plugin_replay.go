@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,12 +16,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/replay"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 func newPluginReplay(a *app) *cobra.Command {
 	var o replay.Options
 	cmd := &cobra.Command{
-		Use:   "replay FILE PLUGIN.wasm",
+		Use:   "replay FILE PLUGIN.wasm|NAME",
 		Short: "Run a recording with a plugin, and show where it does something else",
 		Long: `Run the connections of a recording once more, with the plugin of a file as their
 transport and without any server. Events, the results of host calls, the clock and
@@ -50,9 +52,9 @@ func (a *app) runPluginReplay(cmd *cobra.Command, path, plugin string, o replay.
 		return exit.Usage(err, "name a file that was written with --record")
 	}
 	defer recording.Close()
-	binary, err := files.Read(cmd.Context(), plugin, pluginstore.MaxSize)
+	binary, err := moduleOf(cmd.Context(), plugin)
 	if err != nil {
-		return exit.Usage(err, "")
+		return unfound(plugin, err)
 	}
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	o.CacheDir, _ = host.DefaultCacheDir()
@@ -73,6 +75,14 @@ func (a *app) runPluginReplay(cmd *cobra.Command, path, plugin string, o replay.
 		return &differentError{path, plugin}
 	}
 	return nil
+}
+
+// moduleOf returns the module of a plugin that is part of wharf, that is installed, or that is a file.
+func moduleOf(ctx context.Context, word string) ([]byte, error) {
+	if shipped := plugins.Builtin()[word]; shipped != nil {
+		return shipped(), nil
+	}
+	return files.Read(ctx, moduleFile(word), pluginstore.MaxSize)
 }
 
 // refusedError is a refused plugin that the user named on the command line, so the

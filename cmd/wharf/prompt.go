@@ -54,6 +54,9 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
+	if unnamed := schema.Unnamed(values); len(unnamed) > 0 && !a.Quiet {
+		a.Tell(term.Dim, "note:", fmt.Sprintf("prompt %q names no argument %s; it is sent all the same", name, strings.Join(unnamed, ", ")), "")
+	}
 	result, err := ask(ctx, c, "asking for "+name, func(ctx context.Context) (*mcp.GetPromptResult, error) {
 		return c.session.GetPrompt(ctx, name, values)
 	})

@@ -122,7 +122,11 @@ func (a *app) report(ctx context.Context, err error) int {
 		message, hint = exit.ErrInterrupted.Error(), ""
 	}
 	if kind.Code != exit.CodeInterrupted || !a.endless {
-		a.Tell(term.Red, "error:", message, "; the JSON form has all of it")
+		if foreign := errors.As(err, new(*host.RPCError)) || strings.Contains(message, "\n"); exit.IsUsage(err) && !foreign && len(message) <= mostOfMistake {
+			a.Say(term.Red, "error:", message)
+		} else {
+			a.Tell(term.Red, "error:", message, "; the JSON form has all of it")
+		}
 		if said := dataText(a.answerData(err)); said != "" && !strings.Contains(message, said) {
 			fmt.Fprint(a.Err, a.Quote("data: "+said, excerptOfData, "; the JSON form has all of it"))
 		}
@@ -130,11 +134,17 @@ func (a *app) report(ctx context.Context, err error) int {
 	if hint != "" {
 		a.Hint(hint)
 	}
+	if kind.Code == exit.CodeInterrupted && a.endless && a.interrupt.Asked() {
+		return exit.CodeOK
+	}
 	if a.flags.json {
 		a.reportJSON(kind, message, hint, err)
 	}
 	return kind.Code
 }
+
+// mostOfMistake is how long an error in what the user wrote may be, in bytes, to be shown as our own words.
+const mostOfMistake = 400
 
 // answerData returns the data of the JSON-RPC error that a server answered, fit to be printed.
 // It returns nil if there is none.

@@ -54,6 +54,22 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// An error in what the user wrote is in our own words: its rows have no bar. What a server says has one.
+func TestReportOfMistakes(t *testing.T) {
+	const words = "it is a program on this machine, which needs no sign-in"
+	for want, err := range map[string]error{
+		"error: it is a program on this machine,\n  which needs no sign-in\n":              exit.Usage(errors.New(words), ""),
+		"error: MCP error 1: it is a program on\n│ this machine, which needs no sign-in\n": exit.Usage(&host.RPCError{Code: 1, Message: words}, ""),
+	} {
+		var stderr strings.Builder
+		a := &app{Terminal: &term.Terminal{Err: &term.Console{To: &stderr, Size: func() (int, int) { return 42, 24 }}}}
+		a.report(t.Context(), err)
+		if stderr.String() != want {
+			t.Errorf("got\n%swant\n%s", stderr.String(), want)
+		}
+	}
+}
+
 // What a server says in the data of its error reaches programs as it wrote it, and a person in
 // short, without secrets and without rows of its own.
 func TestReportData(t *testing.T) {

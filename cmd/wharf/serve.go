@@ -54,7 +54,8 @@ any that is free. Clients send the header Authorization: Bearer, with a token th
 at the first start and kept in a file that only you can read. Pages of a browser are
 refused, unless they are of this machine.
 
-With an address it ends when it is interrupted.
+With an address it ends when it is interrupted, and with exit code 0 on SIGTERM, which managers
+of services send.
 
 Where the tools of all servers have more than about 10,000 tokens, three take their place
 that find, show and call tools; --search=off lists them all, for clients that search

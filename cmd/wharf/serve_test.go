@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -19,8 +20,12 @@ func TestServeOverHTTP(t *testing.T) {
 	t.Parallel()
 	p := start(t, (*exec.Cmd).StdoutPipe, "wharf", "serve", "--http", "0")
 	var list []served
-	if line := p.await("demo"); json.Unmarshal([]byte(line), &list) != nil || len(list) != 2 || list[1].Name != demoName {
+	line := p.await("demo")
+	if json.Unmarshal([]byte(line), &list) != nil || len(list) != 2 || list[1].Name != demoName {
 		t.Fatal(line)
+	}
+	if err := conforms(line, "wharf serve --http, serve --unix"); err != nil {
+		t.Error(err)
 	}
 	token, err := os.ReadFile(list[1].Token)
 	if err != nil {
@@ -82,8 +87,8 @@ func TestServeOnASocket(t *testing.T) {
 	if !json.Valid(noPlace) {
 		t.Errorf("a client too many is told %s", noPlace)
 	}
-	p.interrupt()
-	p.wantExit(exit.CodeInterrupted)
+	p.signal(syscall.SIGTERM) // as managers of services send it: it has done what it should
+	p.wantExit(exit.CodeOK)
 	if _, err := os.Lstat(path); err == nil {
 		t.Error("the socket is left behind")
 	}

@@ -64,7 +64,7 @@ func (a *app) runShell(cmd *cobra.Command, argv []string, tree func(*app) *cobra
 			s.lines.Buffer(nil, longestLine)
 		} else {
 			s.learn(ctx)
-			a.Tell(term.Bold, c.session.Name()+":", fmt.Sprintf("%s; \"tools\" lists them, Tab completes, \"help\" says more, Ctrl-D ends", counted(len(s.known.tools), "tool")), "")
+			a.Say(term.Bold, c.session.Name()+":", fmt.Sprintf("%s; \"tools\" lists them, Tab completes, \"help\" says more, Ctrl-D ends", counted(len(s.known.tools), "tool")))
 			a.greeted.Store(true)
 		}
 		return s.run(ctx)

@@ -220,20 +220,28 @@ func signature(tool mcp.Tool) string {
 }
 
 // helpOfTool prints the page of a tool as the help of `wharf SERVER TOOL --help`, and of call with
-// those words. It returns false for all other help, and prints nothing.
+// those words, and the tools of a server as that of `wharf SERVER --help`. It returns false for all
+// other help, and prints nothing.
 func (a *app) helpOfTool(cmd *cobra.Command) bool {
 	words, dash := cmd.Flags().Args(), cmd.ArgsLenAtDash()
 	if cmd.HasParent() && cmd.Name() != "call" || len(words) == 0 || dash == 0 {
 		return false
 	}
-	if _, address := atAddress(words[0]); dash < 0 && !address && a.shell == nil {
-		words = a.dotted(words)
-		s, err := a.load()
-		if err != nil || len(words) < 2 || !s.has(words[0]) {
+	if dash < 0 && a.shell == nil {
+		if _, address := atAddress(words[0]); !address {
+			words = a.dotted(words)
+			if s, err := a.load(); err != nil || !s.has(words[0]) {
+				return false
+			}
+		}
+		if len(words) == 1 && cmd.HasParent() {
 			return false
 		}
 	}
-	a.late = a.withServer(atLeast("TOOL"), func(ctx context.Context, c *client, words []string) error {
+	a.late = a.withServer(atLeast(), func(ctx context.Context, c *client, words []string) error {
+		if len(words) == 0 {
+			return c.listTools(ctx, "")
+		}
 		return c.showTool(ctx, words[0])
 	})(cmd, words)
 	return true

@@ -73,6 +73,9 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 	sub, err := ask(ctx, c, "subscribing on "+c.session.Name(), func(ctx context.Context) (*host.Subscription, error) {
 		return c.session.Subscribe(ctx, wanted)
 	})
+	if errors.Is(err, host.ErrUnsupported) {
+		return exit.WithHint(err, "it tells of no changes; "+aTool.lists(a)+" as they are now")
+	}
 	if err != nil {
 		return err
 	}

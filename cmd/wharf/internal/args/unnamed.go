@@ -39,6 +39,16 @@ func Unnamed(tool string, schema json.RawMessage, object Object) string {
 	return fmt.Sprintf("tool %q names no argument %s; it is sent all the same", tool, strings.Join(names, ", "))
 }
 
+// Unnamed returns the names of texts that the schema does not have, in quotes. A nil schema has all.
+func (s *Schema) Unnamed(texts map[string]string) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if s != nil && s.properties[name] == nil {
+			names = append(names, fmt.Sprintf("%q", plain.Clip(name, 40)))
+		}
+	}
+	return names
+}
+
 // slips returns the faults of arguments that a schema does not name but that look like a slip:
 // their names are nearly those of arguments that the object lacks, or lead into one ("at.x").
 // open reports whether the schema still lets a server accept them. If the schema may name them

@@ -91,6 +91,9 @@ func Usage(err error, hint string, args ...any) error {
 	return &usageError{err, fmt.Sprintf(hint, args...)}
 }
 
+// IsUsage reports whether an error was marked by [Usage].
+func IsUsage(err error) bool { return errors.As(err, new(*usageError)) }
+
 // hinted is an error with a hint that the command has found.
 type hinted struct {
 	error

@@ -26,6 +26,7 @@ type Interrupts struct {
 	cancel  context.CancelCauseFunc
 	hurried context.Context
 	hurry   context.CancelFunc
+	asked   atomic.Bool            // the first was a SIGTERM
 	hangup  atomic.Pointer[func()] // what a SIGHUP does in place of ending; nil = nothing
 	taken   atomic.Pointer[func() bool]
 }
@@ -72,10 +73,15 @@ func (i *Interrupts) watch() {
 			os.Exit(CodeInterrupted)
 		default:
 			second = true
+			i.asked.Store(s == syscall.SIGTERM)
 			i.cancel(ErrInterrupted)
 		}
 	}
 }
+
+// Asked reports whether the program was asked to end by a SIGTERM, as managers of services send it. A
+// program that goes on until it is told to end has then done all that it should.
+func (i *Interrupts) Asked() bool { return i != nil && i.asked.Load() }
 
 // leaveWithin is how long the program may go on after a second interrupt. A command gives the
 // processes of its servers a quarter of it to end, and then kills them.

@@ -110,6 +110,11 @@ func (t *Terminal) Tell(style, label, text, rest string) {
 	fmt.Fprint(t.Err, t.StyleErr(style, label), strings.TrimPrefix(t.Labelled(label, text, rest), label))
 }
 
+// Say writes a label and words of our own to stderr. A row that continues the one above it is indented.
+func (t *Terminal) Say(style, label, text string) {
+	fmt.Fprint(t.Err, t.StyleErr(style, label)+strings.TrimPrefix(t.Own("%s %s", label, cleantext.Readable(text)), label))
+}
+
 // Place tells the person the path of a file of their own. The path is not broken, so that it
 // can be copied: if it does not fit behind the label, it has a row of its own.
 func (t *Terminal) Place(label, path string) {
