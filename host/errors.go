@@ -88,6 +88,43 @@ type PluginError = guest.PluginError
 // Hint says what to do about an error, in one line or a few. It returns "" if it has no advice.
 func Hint(err error) string { return hosterr.Hint(err) }
 
+// errorKinds are the kinds of errors, by the words for programs. If several fit, the first counts: a cause
+// comes before its consequence.
+var errorKinds = []struct {
+	err  error
+	word string
+}{
+	{ErrUnknownTransport, "unknown_transport"},
+	{ErrLogin, "sign_in_needed"},
+	{ErrDenied, "denied"},
+	{ErrAuthRequired, "sign_in_needed"},
+	{ErrConfig, "configuration"},
+	{ErrPluginRefused, "plugin_refused"},
+	{ErrDisabled, "disabled"},
+	{ErrUnsupported, "unsupported"},
+	{ErrProtocol, "protocol"},
+	{ErrTimeout, "timeout"},
+	{context.DeadlineExceeded, "timeout"},
+	{ErrUnreachable, "unreachable"},
+	{ErrClosed, "unreachable"},
+	{ErrNotSent, "unreachable"},
+}
+
+// ErrorKind returns the kind of an error as a word for programs, such as "unreachable". It is
+// "server_error" for what a server answered, and "internal" for what is none of these. Words are added,
+// and never renamed or removed.
+func ErrorKind(err error) string {
+	for _, k := range errorKinds {
+		if errors.Is(err, k.err) {
+			return k.word
+		}
+	}
+	if errors.As(err, new(*RPCError)) {
+		return "server_error"
+	}
+	return "internal"
+}
+
 // Withheld returns the names of the variables that a server said it needs when it failed to
 // start, if this process has them and the server's entry does not name them.
 func Withheld(err error) []string {

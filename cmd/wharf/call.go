@@ -289,7 +289,7 @@ func (c *client) call(ctx context.Context, tool string, arguments args.Object) (
 		err = c.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: arguments}, &result)
 	}
 	if host.MaybeSent(err) {
-		err = exit.WithHint(err, strings.TrimSuffix("the server may have received it, and acted on it\n"+host.Hint(err), "\n"))
+		err = exit.WithHint(err, mayHaveActed(host.Hint(err)))
 	}
 	return result, c.ended(err)
 }

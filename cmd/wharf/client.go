@@ -73,6 +73,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		session, _ = connectThrough(ctx, h, shared) // if that fails, the error is that of the server itself
 	}
 	if err == nil && session == nil {
+		a.streams = nil
 		session, err = connect(ctx, h, server)
 	}
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // user is a user with a daemon, and a server that writes what happens to a file.
@@ -175,6 +176,37 @@ func TestCommandsJoinTheDaemon(t *testing.T) {
 	u.must(call...)
 	if n := u.starts(); n != 1 {
 		t.Errorf("after the end of the daemon: %d starts", n)
+	}
+}
+
+// A call that is lost in the daemon ends the command as one that is lost without it.
+func TestLostCallInTheDaemon(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	lost := func() (int, errorDetails) {
+		cmd := u.command("call", "ledger", "note", "text=x", "quit=true", "--json")
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		cmd.Run() // its exit code is compared
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		var last struct{ Error errorDetails }
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+			t.Fatalf("%s: %v", said.String(), err)
+		}
+		return cmd.ProcessState.ExitCode(), last.Error
+	}
+	code, alone := lost()
+	if code != exit.CodeUnreachable || alone.Sent != "maybe" || u.starts() != 1 {
+		t.Fatalf("without a daemon: exit code %d, %+v", code, alone)
+	}
+	u.must("control", "--socket")
+	u.must("call", "ledger", "note", "text=x")
+	code, joined := lost()
+	if code != exit.CodeUnreachable || joined.Code != alone.Code || joined.Sent != alone.Sent || joined.Hint != alone.Hint || joined.RPCCode != nil {
+		t.Errorf("exit code %d, %+v; without a daemon %+v", code, joined, alone)
+	}
+	if n := u.starts(); n != 1 {
+		t.Errorf("it was started %d times", n)
 	}
 }
 

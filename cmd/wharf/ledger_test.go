@@ -12,7 +12,7 @@ import (
 
 // serverLedger is a server that writes what happens to the file that its first argument names: a line when
 // it starts, and one for each call of its tool "note". A call with hold set does not return before its
-// connection ends.
+// connection ends, and one with quit ends the server.
 func serverLedger() {
 	write := func(format string, v ...any) {
 		f, err := os.OpenFile(os.Args[1], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -29,10 +29,14 @@ func serverLedger() {
 	type input struct {
 		Text string `json:"text"`
 		Hold bool   `json:"hold,omitempty"`
+		Quit bool   `json:"quit,omitempty"`
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "ledger", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "note"}, func(ctx context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
 		write("call %s", in.Text)
+		if in.Quit {
+			os.Exit(3)
+		}
 		if in.Hold {
 			<-ctx.Done()
 			write("cancelled %s", in.Text)

@@ -113,6 +113,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	if err == nil {
 		return exit.CodeOK
 	}
+	err = a.ofDaemon(err)
 	kind := exit.KindOf(ctx, err)
 	if term.IsUnread(err) {
 		return exit.CodeUnread
@@ -181,7 +182,10 @@ type errorDetails struct {
 // reportJSON writes the error as JSON: one line, the last on stderr.
 func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
 	sent := ""
+	var joined *joinedError
 	switch {
+	case errors.As(err, &joined):
+		sent = joined.sent
 	case errors.Is(err, host.ErrNotSent):
 		sent = "no"
 	case host.MaybeSent(err):

@@ -13,7 +13,8 @@ import (
 // Kind is the kind of an error. Kinds are added, and never renamed or removed.
 type Kind string
 
-// The kinds of errors. The first ones are about what the editor wrote.
+// The kinds of errors. The first ones are about what the editor wrote, the others those of
+// [host.ErrorKind].
 const (
 	KindNotInitialized     Kind = "not_initialized"     // a request before initialize
 	KindAlreadyInitialized Kind = "already_initialized" // a second initialize
@@ -49,47 +50,12 @@ const (
 	CodeCancelled      = -32800
 )
 
-// kinds are the kinds of the errors of a host. If several fit, the first counts: a cause comes before
-// its consequence.
-var kinds = []struct {
-	err  error
-	kind Kind
-}{
-	{host.ErrUnknownTransport, KindUnknownTransport},
-	{host.ErrLogin, KindSignIn},
-	{host.ErrDenied, KindDenied},
-	{host.ErrAuthRequired, KindSignIn},
-	{host.ErrConfig, KindConfiguration},
-	{host.ErrPluginRefused, KindPluginRefused},
-	{host.ErrDisabled, KindDisabled},
-	{host.ErrUnsupported, KindUnsupported},
-	{host.ErrProtocol, KindProtocol},
-	{host.ErrTimeout, KindTimeout},
-	{context.DeadlineExceeded, KindTimeout},
-	{host.ErrUnreachable, KindUnreachable},
-	{host.ErrClosed, KindUnreachable},
-	{host.ErrNotSent, KindUnreachable},
-}
-
-// kindOf returns the kind of an error of a host.
-func kindOf(err error) Kind {
-	for _, k := range kinds {
-		if errors.Is(err, k.err) {
-			return k.kind
-		}
-	}
-	if errors.As(err, new(*host.RPCError)) {
-		return KindServer
-	}
-	return KindInternal
-}
-
 // problem describes an error of a host to the editor.
 func problem(h *host.Host, err error) *Problem {
 	if err == nil {
 		return nil
 	}
-	return &Problem{kindOf(err), h.Redact(err.Error()), h.Redact(host.Hint(err))}
+	return &Problem{Kind(host.ErrorKind(err)), h.Redact(err.Error()), h.Redact(host.Hint(err))}
 }
 
 // faultOf returns the error that a request of an editor gets for err. ctx is the context of the request.

@@ -245,6 +245,14 @@ func withToken(params, token json.RawMessage) json.RawMessage {
 	return edit(params, change{"progressToken", token}, change{"token", nil})
 }
 
+// errorData is the data of an error that a client gets for one that no server answered. A command of
+// Wharf that uses the servers of a daemon ends by it as if it had its own.
+type errorData struct {
+	Kind      string `json:"kind"` // see [host.ErrorKind]
+	Hint      string `json:"hint,omitempty"`
+	MaybeSent bool   `json:"maybeSent,omitempty"`
+}
+
 // clientError returns the error that a client gets for err. An error of the server stays as it is.
 // Any other becomes an internal error whose text says whether the server may have acted.
 func (g *Gateway) clientError(err error) error {
@@ -252,14 +260,19 @@ func (g *Gateway) clientError(err error) error {
 	if errors.As(err, &no) {
 		return no
 	}
-	text := err.Error()
-	if host.MaybeSent(err) {
+	text, why := err.Error(), errorData{host.ErrorKind(err), g.host.Redact(host.Hint(err)), host.MaybeSent(err)}
+	if why.MaybeSent {
 		text += "; the server may have acted on the request"
 	}
-	if hint := host.Hint(err); hint != "" {
-		text += ". Hint: " + hint
+	text = g.host.Redact(text)
+	if why.Hint != "" {
+		text += ". Hint: " + why.Hint
 	}
-	return &rpc.Error{Code: mcp.CodeInternalError, Message: g.host.Redact(text)}
+	var data json.RawMessage
+	if why.Kind != "internal" { // which says nothing
+		data, _ = json.Marshal(why) // of texts, which always succeeds
+	}
+	return &rpc.Error{Code: mcp.CodeInternalError, Message: text, Data: data}
 }
 
 // checkOffered returns an error if a client with these capabilities has not offered to answer a
