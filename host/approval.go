@@ -20,8 +20,11 @@ import (
 
 // unapproved returns the error of a server that is not approved, with a hint.
 func unapproved(a trust.Approval) error {
-	return &hosterr.Error{Kind: ErrDenied, Err: &trust.UnapprovedError{Approval: a}, Hint: fmt.Sprintf(
-		"`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s", a.Server, a.Hash)}
+	hint := fmt.Sprintf("`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s", a.Server, a.Hash)
+	if a.Incomplete() {
+		hint = fmt.Sprintf("`wharf trust show %s` says what it lacks; `wharf trust revoke %[1]s` forgets that you denied it", a.Server)
+	}
+	return &hosterr.Error{Kind: ErrDenied, Err: &trust.UnapprovedError{Approval: a}, Hint: hint}
 }
 
 // approvals remembers what the person answered about servers of projects.

@@ -141,6 +141,7 @@ var apart = map[string]string{
 	"a slow server gets longer with --timeout, or with timeout = \"2m\" in its entry":                         "nothing makes a silent server answer",
 	"say yes on a terminal, or add --trust-hash ":                                                             "TestTrust",
 	"`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s": "TestTrust",
+	"`wharf trust show %s` says what it lacks; `wharf trust revoke %[1]s` forgets that you denied it":         "trust.txtar",
 	"`wharf trust list` shows what it has":                                                                    "TestTrust",
 	"`wharf trust list` shows what was; name a server of another project by the path of its file":             "TestTrust",
 	"; `wharf trust show ": "TestTrust",

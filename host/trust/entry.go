@@ -112,6 +112,9 @@ func (d Difference) Name() string {
 	return d.Was.Name
 }
 
+// Incomplete reports whether something of the server is missing. It can be denied, and not approved.
+func (e Entry) Incomplete() bool { return e.fact(incompleteFact) != nil }
+
 // differences returns the facts in which two entries differ: those of the newer entry
 // in its order, then those that are gone.
 func differences(was, is Entry) []Difference {

@@ -104,7 +104,7 @@ func (s *Store) Decide(ctx context.Context, a Approval, d Decision) error {
 func (s *Store) decide(ctx context.Context, e Entry, v State) error {
 	r := Record{Entry: e, Hash: e.hash(), State: v, Decided: time.Now().UTC().Truncate(time.Second)}
 	err := r.check()
-	if v == Approved && e.fact(incompleteFact) != nil {
+	if v == Approved && e.Incomplete() {
 		err = errors.New("a server of which something is missing cannot be approved")
 	}
 	if err != nil {
