@@ -71,10 +71,12 @@ var arrows = map[string][]string{
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/policy", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp"},
 	"host/localsocket":            {"host/internal/securedir", flock, xsys + below},
-	"host/control":                {"host", "host/cleantext", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/trust", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
+	"host/control":                {"host", "host/cleantext", "host/config" + below, "host/mcp", "host/pluginstore", "host/policy", "host/signin", "host/status", "host/trace", "host/trust", "host/vault", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/policy":                 {},
 	"host/config":                 {toml, tomlAST, yaml, "host/cleantext", "host/policy", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
+	"host/config/amend":           {toml, "host/cleantext", "host/config", "host/config/tomledit"},
+	"host/config/inventory":       {"host/config", "host/trust", "host/vault"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
 	"host/registry":               {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/egress", "host/internal/hosterr", "host/trust", "internal/lazyregexp"},
 	"host/cleantext":              {},
@@ -179,6 +181,13 @@ var walls = map[string][]string{
 	"embed":           {"host/control" /* its schema */, "host/trust" /* its table of programs */, "plugins", "plugins/extras", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv"},
 	"plugin":          {},
+
+	// What a server, a client of a gateway or a program at an HTTP endpoint sends reaches neither the control protocol
+	// nor what changes the configuration.
+	modulePath + "/host/control":         {"cmd/wharf"},
+	modulePath + "/host/config/amend":    {"host/control", "cmd/wharf"},
+	modulePath + "/host/config/tomledit": {"host/config/amend", "host/control", "cmd/wharf" + below},
+
 	"unsafe":          {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/capability/stream", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
 }
 
@@ -190,7 +199,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/gateway", "host/control", "host/localsocket", "host/cleantext", "host/mcp", "host/policy", "host/config", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/gateway", "host/control", "host/localsocket", "host/cleantext", "host/mcp", "host/policy", "host/config", "host/config/amend", "host/config/inventory", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

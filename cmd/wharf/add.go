@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
@@ -93,22 +94,9 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 	if err := config.CheckName(s.Name); err != nil {
 		return exit.Usage(err, "--name gives it another")
 	}
-	change := func() ([]byte, error) {
-		if err := r.free(f, s.Name); err != nil {
-			return nil, err
-		}
-		text, err := tomledit.AddTables(f.Text, tomledit.Server(s))
-		if err == nil {
-			_, err = config.Parse(f.Path, text)
-		}
-		if err != nil {
-			return nil, exit.Usage(err, "")
-		}
-		return text, nil
-	}
-	text, err := change()
+	change, err := amend.Add(f, s, r.replace)
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	above, agree, err := a.additionSummary(f, add)
 	if err != nil {
@@ -124,10 +112,7 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 		a.forgetBundles(f, s)
 		return fmt.Errorf("add %s: %w", s.Name, err)
 	}
-	if !r.yes {
-		change = nil
-	}
-	state, err := a.writeAddition(ctx, f, add, text, change)
+	state, err := a.writeAddition(ctx, change, add.inputs, r.yes)
 	if err != nil {
 		return err
 	}

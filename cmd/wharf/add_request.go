@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
@@ -24,8 +25,8 @@ type addRequest struct {
 
 // free refuses a name that the file already has, unless the user wants that server replaced.
 func (r *addRequest) free(f *tomledit.File, name string) error {
-	if _, taken := among(f.Read.Servers, name); taken && !r.replace {
-		return exit.Usage(fmt.Errorf("there is a server %q in %s already", name, f.Path), "--name gives this one another name; `wharf remove %s` removes the other, and --replace does both", name)
+	if err := amend.Free(f, name); err != nil && !r.replace {
+		return unfit(err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
@@ -39,10 +40,7 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 	if add.about != "" {
 		above += add.about + a.Own("The entry:")
 	}
-	above += rows + a.effects(s) + a.plainSecrets(s)
-	if at := s.Script(); at >= 0 {
-		above += a.Own("! %s is looked for in the folder that wharf is started in; write its whole path, unless that is meant", cleantext.Word(s.Args[at]))
-	}
+	above += rows + a.effects(s)
 	for _, c := range add.cautions {
 		above += a.Own("! %s", c)
 	}
@@ -52,29 +50,21 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 	return above, agree, nil
 }
 
-// writeAddition writes the secrets of an entry into the vault, and the configuration with the
-// entry. again is as for writeOwn. If the entry replaces another, the bundles and secrets of that
-// one are removed. state is the state for [changed].
-func (a *app) writeAddition(ctx context.Context, f *tomledit.File, add *addition, text []byte, again func() ([]byte, error)) (state string, err error) {
-	before, replaces := among(f.Read.Servers, add.server.Name)
-	undo, err := a.storeInputs(ctx, add.inputs)
+// writeAddition writes the secrets of an entry into the vault, and the change that adds it into the
+// configuration. With merge the file may have been changed since it was shown. If the entry replaces
+// another, the bundles and secrets of that one are removed. state is the state for [changed].
+func (a *app) writeAddition(ctx context.Context, change *amend.Change, n *inputs, merge bool) (state string, err error) {
+	undo, err := a.storeInputs(ctx, n)
 	if err != nil {
 		return "", err
 	}
-	anew := again
-	if again != nil {
-		anew = func() ([]byte, error) {
-			before, replaces = among(f.Read.Servers, add.server.Name)
-			return again()
-		}
-	}
-	if err := writeOwn(ctx, f, text, anew); err != nil {
+	if err := writeChange(ctx, change, merge); err != nil {
 		undo()
 		return "", err
 	}
-	if !replaces {
+	if change.Was == nil {
 		return "added", nil
 	}
-	a.forgetBundles(f, before)
-	return "updated", a.forgetSecrets(ctx, f, before)
+	a.forgetBundles(change.File, *change.Was)
+	return "updated", a.forgetSecrets(ctx, change.File, *change.Was)
 }

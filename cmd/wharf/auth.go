@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/config/inventory"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
@@ -46,85 +47,28 @@ func newAuthStatus(a *app) *cobra.Command {
 	}
 }
 
-// savedSignIn is how the JSON output shows a saved sign-in.
-type savedSignIn struct {
-	Provider string    `json:"provider"`
-	Resource string    `json:"resource,omitempty"`
-	Issuer   string    `json:"issuer,omitempty"`
-	Client   string    `json:"client,omitempty"`
-	Record   string    `json:"record"`
-	Stored   time.Time `json:"stored"`
-}
-
-// savedSignIns is how the JSON output shows the saved sign-ins, and where they are.
-type savedSignIns struct {
-	Vault   savedVault    `json:"vault"`
-	Logins  []savedSignIn `json:"logins"`
-	Secrets []savedSecret `json:"secrets,omitempty"`
-}
-
-// savedSecret is how the JSON output shows a secret of the user, without its value.
-type savedSecret struct {
-	Name    string   `json:"name"`    // entries refer to it as ${secret:NAME}
-	Servers []string `json:"servers"` // those of the configuration that use it
-}
-
-// savedVault is how the JSON output shows where sign-ins are saved.
-type savedVault struct {
-	Path    string `json:"path"`
-	Keeper  string `json:"keeper"`
-	Problem string `json:"problem,omitempty"`
-}
-
 func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
-	status := v.Status()
-	logins, err := v.Entries(ctx)
+	s, err := a.load()
 	if err != nil {
 		return err
 	}
-	list := make([]savedSignIn, len(logins))
-	for i, l := range logins {
-		list[i] = savedSignIn{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
-	}
-	secrets, err := a.savedSecrets(v)
+	saved, err := inventory.SignedIn(ctx, v, s.shown())
 	if err != nil {
 		return err
 	}
 	if !a.forPeople() {
-		return a.PrintJSON(savedSignIns{savedVault{status.Path, status.KeySource, status.Problem}, list, secrets})
+		return a.PrintJSON(saved)
 	}
-	a.Tell(term.Bold, "vault:", vaultLine(status), "")
+	a.Tell(term.Bold, "vault:", vaultLine(v.Status()), "")
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
-	for _, l := range list {
+	for _, l := range saved.Logins {
 		where := cmp.Or(l.Resource, l.Issuer, l.Client)
 		rows = append(rows, []string{plain.Line(l.Provider), plain.Line(l.Record), l.Stored.Local().Format(time.DateTime), plain.Line(where)})
 	}
-	for _, s := range secrets {
+	for _, s := range saved.Secrets {
 		rows = append(rows, []string{"", "${secret:" + plain.Line(s.Name) + "}", "", plain.Line(cmp.Or(strings.Join(s.Servers, ", "), "no server uses it"))})
 	}
 	return a.printTable(rows)
-}
-
-// savedSecrets returns the names of the user's secrets, and the servers that use each.
-func (a *app) savedSecrets(v *vault.Vault) ([]savedSecret, error) {
-	names, err := v.Secrets()
-	if err != nil {
-		return nil, err
-	}
-	s, err := a.load()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]savedSecret, len(names))
-	for i, name := range names {
-		list[i] = savedSecret{name, []string{}} // [] and not null
-		for _, server := range s.shown() {
-			if meansSecret(server, name) {
-				list[i].Servers = append(list[i].Servers, server.Name)
-			}
-		}
-	}
-	return list, nil
 }
 
 // vaultLine says where secrets are kept, and what protects them.

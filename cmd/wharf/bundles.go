@@ -42,7 +42,7 @@ func meansBundle(s host.Server, name string) bool {
 // because the user's own file may have entries of the same bundles.
 func (a *app) forgetBundles(f *tomledit.File, was host.Server) {
 	dir, err := bundleDir()
-	if err != nil || a.flags.config != "" {
+	if err != nil || !a.isOwn() {
 		return
 	}
 	folders, _ := os.ReadDir(dir)

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/inventory"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -103,7 +104,7 @@ func (e problemError) Is(target error) bool { return target == host.ErrConfig }
 // entryFindings checks the servers of the configuration and of the project, and the plugins.
 func (a *app) entryFindings(ctx context.Context, s *settings) (findings []finding) {
 	for _, server := range s.shown() {
-		f := finding{What: "server " + server.Name, Value: plain.Target(server)}
+		f := finding{What: "server " + server.Name, Value: server.Target()}
 		if server.Project != nil {
 			f.Value += " (of " + server.Project.Path() + ")"
 		}
@@ -157,7 +158,7 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 	if err != nil {
 		return err.Error()
 	}
-	return cmp.Or(missingFile(server), a.missingSecret(server))
+	return cmp.Or(missingFile(server), a.keepers().MissingSecret(server))
 }
 
 // settingsProblem says which setting of an entry its transport or its auth provider does not
@@ -244,7 +245,7 @@ func missingFile(server host.Server) string {
 			return server.EnvError(err).Error()
 		}
 	}
-	if missing := missingReference(server); missing != "" {
+	if missing := inventory.MissingFile(server); missing != "" {
 		return missing
 	}
 	files = append(files, [2]string{"args[0]", scriptOf(server)})
@@ -257,43 +258,6 @@ func missingFile(server host.Server) string {
 				return fmt.Sprintf("args[0]: there is no %s in the folder that wharf was started in; write its whole path", server.Args[0])
 			}
 			return fmt.Sprintf("%s: %v", file[0], err)
-		}
-	}
-	return ""
-}
-
-// missingReference names the first ${file:PATH} of an entry that does not exist, or returns "".
-func missingReference(server host.Server) string {
-	for _, r := range referencesOf(server) {
-		if r.File == "" {
-			continue
-		}
-		if _, err := os.Stat(r.File); err != nil {
-			return fmt.Sprintf("${file:%s}: %v", r.File, err)
-		}
-	}
-	return ""
-}
-
-// missingSecret names the first secret that an entry refers to and the vault lacks. It leaves
-// out answers that a person at this terminal is asked for.
-func (a *app) missingSecret(server host.Server) string {
-	for _, r := range referencesOf(server) {
-		input := slices.IndexFunc(server.Inputs, func(in config.Input) bool { return r.Secret != "" && in.Secret == r.Secret })
-		if r.Secret == "" || input >= 0 && a.CanAsk() {
-			continue
-		}
-		v, err := a.vault()
-		if err != nil {
-			return err.Error()
-		}
-		kept, err := v.Secrets()
-		switch {
-		case err != nil || slices.Contains(kept, r.Secret): // what is wrong with the vault is a finding of its own
-		case input >= 0:
-			return fmt.Sprintf("the input %q is asked for on a terminal, once; without one, store it with: wharf auth secret %s", server.Inputs[input].ID, plain.Word(r.Secret))
-		default:
-			return fmt.Sprintf("there is no secret %q; store it with: wharf auth secret %s", r.Secret, plain.Word(r.Secret))
 		}
 	}
 	return ""

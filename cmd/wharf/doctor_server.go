@@ -244,7 +244,7 @@ func (a *app) steps(ctx context.Context, d *diagnosis) (steps []doctorStep) {
 func (a *app) detail(d *diagnosis, step string) string {
 	switch step {
 	case stepEntry:
-		said := plain.Target(d.server)
+		said := d.server.Target()
 		if names := slices.Sorted(maps.Keys(d.server.Env)); len(names) > 0 {
 			said += "; it gets " + strings.Join(names, ", ")
 		}

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
-	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
@@ -28,50 +26,25 @@ func (a *app) entryRows(server host.Server) (string, error) {
 }
 
 // effects describes the use of an entry: it returns the command with each argument on a row of
-// its own, or the address that requests go to.
+// its own, or the address that requests go to, and what is to be careful about.
 func (a *app) effects(server host.Server) string {
-	if server.URL != "" {
-		site, warning := plain.Site(server.URL)
-		text := a.Own("It sends requests to %s.", site)
-		if strings.Contains(server.URL, "$") {
-			text = a.Own("It sends requests to the url above, with the variables filled in.")
-		} else if warning != "" {
-			text += a.Own("! %s", warning)
-		}
-		return text
+	what, argv := amend.Effect(server)
+	text := a.Own("%s", what)
+	rows := make([]term.Fact, len(argv))
+	for i, word := range argv {
+		rows[i] = term.Fact{Name: fmt.Sprintf("%7d", i), Text: cleantext.Word(word)}
 	}
-	rows := []term.Fact{{Name: "command", Text: cleantext.Word(server.Command)}}
-	for i, arg := range server.Args {
-		rows = append(rows, term.Fact{Name: fmt.Sprintf("%7d", i+1), Text: cleantext.Word(arg)})
+	if len(rows) > 0 {
+		rows[0].Name = "command"
+		text += a.Facts(rows, wholeEntry, 0, "")
 	}
-	return a.Own("It runs this on your machine, as you, with these arguments:") + a.Facts(rows, wholeEntry, 0, "")
-}
-
-// plainSecrets warns of values that look like secrets and that stand in the file in the clear.
-func (a *app) plainSecrets(server host.Server) (warnings string) {
-	for _, place := range server.PlainSecrets() {
-		warnings += a.Own("! %s looks like a secret and is in the file as it is; `wharf auth secret NAME` keeps it in the vault, and \"${secret:NAME}\" means it", plain.Name(place, 2*plain.NameColumns))
+	for _, caution := range amend.Cautions(server) {
+		text += a.Own("! %s", caution)
 	}
-	return warnings
+	return text
 }
 
 func sortedNames(table map[string]string) []string { return slices.Sorted(maps.Keys(table)) }
-
-// referencesOf returns where an entry finds its secrets, in its values and in its auth table.
-func referencesOf(server host.Server) []config.Reference {
-	found := server.Secrets()
-	for _, key := range slices.Sorted(maps.Keys(server.Auth.Settings)) {
-		if r, ok := server.Auth.Settings[key].(config.Reference); ok {
-			found = append(found, r)
-		}
-	}
-	return found
-}
-
-// meansSecret reports whether an entry takes the secret of that name.
-func meansSecret(server host.Server, name string) bool {
-	return slices.ContainsFunc(referencesOf(server), func(r config.Reference) bool { return r.Secret == name })
-}
 
 func counted(n int, thing string) string {
 	if n == 1 {

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
@@ -185,7 +186,7 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 // not the same, the name of its client becomes part of its own. If another one is the same,
 // the entry of that one also forbids what this one forbids.
 func itemOf(before []importItem, f config.Found, s host.Server, name string) importItem {
-	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: plain.Target(s), server: s}
+	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: s.Target(), server: s}
 	for i := range before {
 		other := &before[i]
 		if !strings.EqualFold(cmp.Or(name, other.server.Name), item.Name) {
@@ -377,19 +378,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 			above.WriteString(a.Own("! the demo server cannot be named while this one has its name; --name gives it another"))
 		}
 		item.State = "added"
-		for _, variable := range s.Variables() {
-			if _, set := os.LookupEnv(variable); set {
-				continue
-			}
-			if s.CheckVariables(func(name string) (string, bool) {
-				if name == variable {
-					return "", false
-				}
-				return cmp.Or(os.Getenv(name), "x"), true // so that this one is all that may be missing
-			}) != nil {
-				item.Needs = append(item.Needs, variable)
-			}
-		}
+		item.Needs = amend.Unset(s, os.LookupEnv)
 		added = append(added, item)
 	}
 	if len(added) == 0 {
@@ -408,7 +397,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		return err
 	}
 	if err = a.askQuestions(ctx, questions, !yes); err == nil {
-		err = writeOwn(ctx, own, text, nil)
+		err = writeOwn(ctx, own, text)
 	}
 	if err != nil {
 		undo()

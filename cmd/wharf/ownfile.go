@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
@@ -27,6 +28,12 @@ func (a *app) ownPath() (string, error) {
 	return path, nil
 }
 
+// isOwn reports whether that file is the user's own.
+func (a *app) isOwn() bool {
+	own, err := config.UserPath()
+	return a.flags.config == "" || err == nil && a.flags.config == own
+}
+
 // ownFile opens the configuration that commands change.
 func (a *app) ownFile() (*tomledit.File, error) {
 	path, err := a.ownPath()
@@ -40,25 +47,35 @@ func (a *app) ownFile() (*tomledit.File, error) {
 	return f, nil
 }
 
-// writeOwn replaces the configuration. If it was changed meanwhile, f becomes the file as it is
-// then, and again returns its new text. If again is nil, that is an error: a person has agreed to
-// what they were shown.
-func writeOwn(ctx context.Context, f *tomledit.File, text []byte, again func() ([]byte, error)) error {
-	err := f.Write(ctx, text)
-	if again != nil && errors.Is(err, tomledit.ErrChanged) {
-		var refused error
-		err = f.Rewrite(ctx, func() ([]byte, error) {
-			text, refused = again()
-			return text, refused
-		})
-		if refused != nil {
-			return refused
-		}
+// writeOwn replaces the configuration. It is an error if that was changed meanwhile: a person has agreed
+// to what they were shown.
+func writeOwn(ctx context.Context, f *tomledit.File, text []byte) error {
+	return notWritten(ctx, f.Write(ctx, text))
+}
+
+// writeChange writes a change of the configuration, with merge also into one that was changed since.
+func writeChange(ctx context.Context, change *amend.Change, merge bool) error {
+	if merge {
+		return notWritten(ctx, change.Merge(ctx))
 	}
+	return notWritten(ctx, change.Write(ctx))
+}
+
+// notWritten says what to do where the configuration was not written.
+func notWritten(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*fs.PathError)) {
 		return err
 	}
-	return exit.Usage(fmt.Errorf("configuration: %w", err), "")
+	return unfit(fmt.Errorf("configuration: %w", err))
+}
+
+// unfit is the error of a change that does not fit the configuration as it is.
+func unfit(err error) error {
+	var taken *amend.TakenError
+	if errors.As(err, &taken) {
+		return exit.Usage(taken, "--name gives this one another name; `wharf remove %s` removes the other, and --replace does both", taken.Name)
+	}
+	return exit.Usage(err, "")
 }
 
 // agreeTo prints what stands above, and asks the person to agree to it. With yes it

@@ -11,8 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
@@ -92,98 +90,24 @@ func moduleFile(word string) string {
 
 // description is how the JSON output shows a plugin file.
 type description struct {
-	File     string    `json:"file"` // "" for a plugin that is part of wharf
-	SHA256   string    `json:"sha256"`
-	Size     int64     `json:"size"`
-	Manifest *manifest `json:"manifest"` // null when the plugin could not be asked
-	Memory   memory    `json:"memory"`
-	Imports  []string  `json:"imports"`
-	Exports  []string  `json:"exports"`
-	Findings []string  `json:"findings"`           // why it would be refused
-	Warnings []string  `json:"warnings,omitempty"` // what will not work as intended
-	Config   string    `json:"config"`             // the lines to paste; "" when it would be refused, or needs none
-}
-
-type manifest struct {
-	Name     string    `json:"name"`
-	Version  string    `json:"version"`
-	Summary  string    `json:"summary"`
-	Grants   []grant   `json:"grants"`
-	Settings []setting `json:"settings"`
-}
-
-type grant struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-}
-
-type setting struct {
-	Key     string `json:"key"`
-	Summary string `json:"summary"`
-}
-
-// memory is in bytes. Without a max the plugin has no limit of its own.
-type memory struct {
-	Min int64 `json:"min"`
-	Max int64 `json:"max,omitempty"`
-}
-
-func (m memory) String() string {
-	if m.Max == 0 {
-		return fmt.Sprintf("%d KiB at first", m.Min>>10)
-	}
-	return fmt.Sprintf("%d KiB at first, %d KiB at most", m.Min>>10, m.Max>>10)
+	pluginstore.Description
+	Config string `json:"config"` // the lines to paste; "" when it would be refused, or needs none
 }
 
 func describe(info *pluginstore.Info) description {
-	d := description{
-		File: info.Path, SHA256: info.SHA256, Size: info.Size,
-		Memory:   memory{pageSize * int64(info.MemoryMin), pageSize * int64(info.MemoryMax)},
-		Imports:  append([]string{}, info.Imports...),
-		Exports:  append([]string{}, info.Exports...),
-		Findings: append([]string{}, info.Findings...),
-		Warnings: info.Warnings,
-	}
-	if info.Manifest != nil {
-		d.Manifest = readManifest(info.Manifest)
-	}
-	if p := info.Provider; p != nil {
-		d.Manifest = providerManifest(p)
-	}
+	d := description{Description: info.Describe()}
 	if len(d.Findings) == 0 && d.File != "" {
 		d.Config = pluginTOML(d)
 	}
 	return d
 }
 
-// pageSize is the size in bytes of a page of WebAssembly memory.
-const pageSize = 64 << 10
-
-func readManifest(m *abi.Manifest) *manifest {
-	out := &manifest{Name: m.Name, Version: m.Version, Summary: m.Summary, Grants: []grant{}, Settings: []setting{}}
-	for _, g := range m.Grants {
-		out.Grants = append(out.Grants, grant{g.Kind.String(), g.Name})
+// memoryText says how much memory a plugin has.
+func memoryText(m pluginstore.MemoryBounds) string {
+	if m.Max == 0 {
+		return fmt.Sprintf("%d KiB at first", m.Min>>10)
 	}
-	for _, s := range m.Settings {
-		out.Settings = append(out.Settings, setting{s.Key, s.Value})
-	}
-	return out
-}
-
-// providerManifest describes an auth provider as a transport is described; its grants
-// are origins.
-func providerManifest(p *step.Manifest) *manifest {
-	out := &manifest{Name: p.Name, Version: p.Version, Summary: p.About, Grants: []grant{}, Settings: []setting{}}
-	for _, origin := range p.Wants.Origins {
-		out.Grants = append(out.Grants, grant{"origin", origin})
-	}
-	if p.Wants.Discover {
-		out.Grants = append(out.Grants, grant{"origin", pluginstore.Discover})
-	}
-	for _, s := range p.Settings {
-		out.Settings = append(out.Settings, setting{s.Key, s.About})
-	}
-	return out
+	return fmt.Sprintf("%d KiB at first, %d KiB at most", m.Min>>10, m.Max>>10)
 }
 
 // pluginTOML returns the entry that makes the plugin a transport in the user's configuration. The
@@ -241,7 +165,7 @@ func (d description) facts() [][2]string {
 		}
 	}
 	if len(d.Exports) > 0 {
-		add("memory", d.Memory.String())
+		add("memory", memoryText(d.Memory))
 		add("imports", names(d.Imports))
 		add("exports", names(d.Exports))
 	}

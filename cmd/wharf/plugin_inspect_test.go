@@ -7,13 +7,14 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
 // What is said of a plugin fits the terminal, except for what is copied.
 func TestPluginFitsTheTerminal(t *testing.T) {
 	var out strings.Builder
 	a := &app{Terminal: &term.Terminal{Out: &out, OutTTY: true, Width: 60}}
-	d := description{File: "/a folder/" + strings.Repeat("x", 70), SHA256: strings.Repeat("a", 64), Imports: slices.Repeat([]string{"wharf1.take (i32)"}, 20), Exports: []string{"memory"}}
+	d := description{Description: pluginstore.Description{File: "/a folder/" + strings.Repeat("x", 70), SHA256: strings.Repeat("a", 64), Imports: slices.Repeat([]string{"wharf1.take (i32)"}, 20), Exports: []string{"memory"}}}
 	if err := a.printPlugin(d); err != nil {
 		t.Fatal(err)
 	}

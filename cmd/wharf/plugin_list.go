@@ -21,9 +21,9 @@ func (a *app) runPluginList(_ context.Context, store *pluginstore.Store, _ []str
 	if err != nil {
 		return err
 	}
-	list, rows := []installed{}, plain.Table{{"NAME", "KIND", "VERSION", "GRANTED", "SIGNED BY", "SOURCE"}}
+	list, rows := []pluginstore.Listed{}, plain.Table{{"NAME", "KIND", "VERSION", "GRANTED", "SIGNED BY", "SOURCE"}}
 	for _, p := range all {
-		list = append(list, installedJSON(store, p))
+		list = append(list, store.Listed(p))
 		rows = append(rows, []string{p.Name, string(p.Kind), plain.Line(p.Version), accesses(p.Granted), signer(p.Key), plain.Line(p.Source)})
 	}
 	if err := a.printList(list, rows); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,30 +35,6 @@ func (a *app) onStore(run func(context.Context, *pluginstore.Store, []string) er
 	}
 }
 
-// installed is how the JSON output shows an installed plugin.
-type installed struct {
-	Name    string    `json:"name"`
-	Plugin  string    `json:"plugin,omitempty"` // its own name
-	Kind    string    `json:"kind"`
-	Version string    `json:"version"`
-	Summary string    `json:"summary"`
-	Source  string    `json:"source"`
-	SHA256  string    `json:"sha256"`
-	Size    int64     `json:"size"`
-	Key     string    `json:"key,omitempty"` // the publisher's
-	Asked   []string  `json:"asked"`
-	Granted []string  `json:"granted"`
-	Time    time.Time `json:"time"`
-	File    string    `json:"file"`
-}
-
-func installedJSON(store *pluginstore.Store, p pluginstore.Installed) installed {
-	return installed{
-		p.Name, p.Plugin, string(p.Kind), p.Version, p.Summary, p.Source, p.SHA256, p.Size, p.Key,
-		append([]string{}, p.Asked...), append([]string{}, p.Granted...), p.Time, store.Path(p),
-	}
-}
-
 // accesses lists what a plugin was granted, or asks for.
 func accesses(list []string) string {
 	if len(list) == 0 {
@@ -78,7 +53,7 @@ func signer(key string) string {
 // sayInstalled prints a plugin; for people, its name and what was done.
 func (a *app) sayInstalled(store *pluginstore.Store, p pluginstore.Installed, what string) error {
 	if !a.forPeople() {
-		return a.PrintJSON(installedJSON(store, p))
+		return a.PrintJSON(store.Listed(p))
 	}
 	return a.Print(p.Name + " " + what + ".\n")
 }

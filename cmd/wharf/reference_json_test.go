@@ -18,7 +18,9 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
+	"github.com/wharf-mcp/wharf/host/config/inventory"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/plugintest"
 	"github.com/wharf-mcp/wharf/host/replay"
 )
@@ -34,7 +36,7 @@ type jsonOutput struct {
 // jsonOutputs are all shapes. Scripts compare each with what is really printed: see [shapeOf].
 var jsonOutputs = []jsonOutput{
 	{"errors", "The last line of stderr, in `{\"error\": …}`.", "", "object", errorDetails{}},
-	{"wharf servers", "An array of:", "servers", "array", entry{}},
+	{"wharf servers", "An array of:", "servers", "array", inventory.Entry{}},
 	{"wharf servers --status", "An array of the following; with `--watch` a line for each change.", "servers", "array lines", status.Info{}},
 	{"wharf tools", "Without a server, an array of:", "tools", "array", serverTools{}},
 	{"wharf resources", "", "resources", "object", resourceLists{}},
@@ -47,13 +49,13 @@ var jsonOutputs = []jsonOutput{
 	{"wharf add, remove, update", "One of the following; `update` prints an array, and so does `remove` for several names.", "add, remove, update", "object array", changed{}},
 	{"wharf import", "An array of:", "import", "array", importItem{}},
 	{"wharf import --list", "", "import", "object", importList{}},
-	{"wharf auth status", "", "auth status", "object", savedSignIns{}},
+	{"wharf auth status", "", "auth status", "object", inventory.SignIns{}},
 	{"wharf acl check", "", "acl check", "object", access{}},
-	{"wharf trust list", "An array of:", "trust list", "array", decision{}},
+	{"wharf trust list", "An array of:", "trust list", "array", inventory.Decision{}},
 	{"wharf trust show", "One of the following; for a file with several servers a line for each.", "trust show", "object lines", approvalJSON{}},
 	{"wharf doctor", "An array of:", "doctor", "array", finding{}},
 	{"wharf doctor SERVER", "An array of:", "doctor", "array", doctorStep{}},
-	{"wharf plugin list", "An array of the following; `plugin add`, `grant`, `revoke` and `update` print one.", "plugin list, plugin add, plugin grant, plugin revoke, plugin update", "array object", installed{}},
+	{"wharf plugin list", "An array of the following; `plugin add`, `grant`, `revoke` and `update` print one.", "plugin list, plugin add, plugin grant, plugin revoke, plugin update", "array object", pluginstore.Listed{}},
 	{"wharf plugin extras", "An array of:", "plugin extras", "array", listedExtra{}},
 	{"wharf plugin inspect", "", "plugin inspect", "object", description{}},
 	{"wharf plugin verify", "An array of:", "plugin verify", "array", verification{}},

@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
@@ -61,12 +62,12 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) (removed cha
 	if err != nil {
 		return removed, err
 	}
-	text, err := tomledit.Remove(f.Text, "servers", name)
+	change, err := amend.Remove(f, name)
 	if err != nil {
-		return removed, exit.Usage(err, "")
+		return removed, unfit(err)
 	}
 	above := a.StyleErr(term.Bold, a.Own("This would be removed from %s:", cleantext.Visible(f.Path)))
-	lines, whole := removedLines(string(f.Text), string(text))
+	lines, whole := amend.RemovedLines(string(f.Text), string(change.Text))
 	rows := a.Quote(strings.Join(lines, "\n"), wholeEntry, "")
 	if !whole { // of an inline table, which has others in the same line
 		if rows, err = a.entryRows(s); err != nil {
@@ -77,23 +78,13 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) (removed cha
 	if err := a.agreeTo(ctx, above, "Remove it? yes, [n]o: ", yes); err != nil {
 		return removed, fmt.Errorf("remove %s: %w", name, err)
 	}
-	var again func() ([]byte, error)
-	if yes {
-		again = func() ([]byte, error) {
-			var found bool
-			if s, found = among(f.Read.Servers, name); !found {
-				return nil, exit.Usage(fmt.Errorf("the server %q is no longer in %s", name, f.Path), "")
-			}
-			return tomledit.Remove(f.Text, "servers", name)
-		}
-	}
-	if err := writeOwn(ctx, f, text, again); err != nil {
+	if err := writeChange(ctx, change, yes); err != nil {
 		return removed, err
 	}
-	if err := a.forgetSecrets(ctx, f, s); err != nil {
+	if err := a.forgetSecrets(ctx, f, *change.Was); err != nil {
 		return removed, err
 	}
-	a.forgetBundles(f, s)
+	a.forgetBundles(f, *change.Was)
 	fmt.Fprint(a.Err, a.Own("%s is removed.", plain.Name(name, plain.NameColumns)))
 	return changed{Name: name, File: f.Path, State: "removed"}, nil
 }
@@ -123,32 +114,18 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 	return nil, host.Server{}, err
 }
 
-// removedLines returns the lines of before that after lacks. whole reports whether the two differ
-// in nothing else.
-func removedLines(before, after string) (lines []string, whole bool) {
-	left := slices.Collect(strings.Lines(after))
-	for line := range strings.Lines(before) {
-		if len(left) > 0 && left[0] == line {
-			left = left[1:]
-			continue
-		}
-		lines = append(lines, strings.TrimRight(line, "\r\n"))
-	}
-	return lines, len(left) == 0
-}
-
 // forgetSecrets removes from the vault the secrets that add has kept for an entry, unless
 // another entry uses them. With --config it removes nothing, because an entry of the user's own
 // file may have the same name.
 func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server) error {
 	var names []string
 	for _, ref := range s.Secrets() {
-		meant := slices.ContainsFunc(f.Read.Servers, func(other host.Server) bool { return meansSecret(other, ref.Secret) })
+		meant := slices.ContainsFunc(f.Read.Servers, func(other host.Server) bool { return other.MeansSecret(ref.Secret) })
 		if strings.HasPrefix(ref.Secret, s.Name+"/") && !meant {
 			names = append(names, ref.Secret)
 		}
 	}
-	if len(names) == 0 || a.flags.config != "" {
+	if len(names) == 0 || !a.isOwn() {
 		return nil
 	}
 	v, err := a.vault()

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/host/trust"
+	"github.com/wharf-mcp/wharf/host/config/inventory"
 )
 
 func newServers(a *app) *cobra.Command {
@@ -57,39 +54,17 @@ terminal is closed.`,
 	return cmd
 }
 
-// entry is a server in the list.
-type entry struct {
-	Name      string `json:"name"`
-	Transport string `json:"transport"`
-	Target    string `json:"target"`
-	Enabled   bool   `json:"enabled"`
-	Problem   string `json:"problem,omitempty"` // the value that it lacks; it cannot start without
-
-	// Of a server that came with a project: the file, and whether it is approved.
-	Project string      `json:"project,omitempty"`
-	Trust   trust.State `json:"trust,omitempty"`
-}
-
 func (a *app) runServers(ctx context.Context) error {
 	s, err := a.load()
 	if err != nil {
 		return err
 	}
-	entries, err := a.projectEntries(ctx)
+	entries, err := a.keepers().List(ctx, s.shown())
 	if err != nil {
 		return err
 	}
 	a.warnOf(s)
 	a.noteOf(s)
-	for i, server := range s.own() {
-		e := entry{Name: server.Name, Transport: server.Via(), Target: plain.Target(server), Enabled: !server.Disabled}
-		if err := server.CheckVariables(os.LookupEnv); err != nil && e.Enabled {
-			e.Problem = err.Error()
-		} else if e.Enabled {
-			e.Problem = cmp.Or(missingReference(server), a.missingSecret(server))
-		}
-		entries = slices.Insert(entries, i, e)
-	}
 	if !a.forPeople() {
 		return a.PrintJSON(entries)
 	}
@@ -116,30 +91,9 @@ func (a *app) runServers(ctx context.Context) error {
 	return nil
 }
 
-// projectEntries returns the servers of this project for the list. If there is no folder for
-// approvals, all of them count as new.
-func (a *app) projectEntries(ctx context.Context) ([]entry, error) {
-	servers := a.settings.project()
-	looked := make([]trust.Looked, len(servers))
-	for i := range looked {
-		looked[i].Approval.State = trust.New
-	}
-	if _, err := trust.DefaultDir(); err == nil {
-		t, err := a.trust()
-		if err != nil {
-			return nil, err
-		}
-		looked = t.List(ctx, servers)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	var entries []entry
-	for i, s := range servers {
-		entries = append(entries, entry{
-			Name: s.Name, Transport: s.Via(), Target: plain.Target(s), Enabled: !s.Disabled,
-			Project: s.Project.Path(), Trust: looked[i].Approval.State,
-		})
-	}
-	return entries, nil
+// keepers know what is kept of servers beside the configuration. Without a folder for approvals, no
+// server of a project is approved.
+func (a *app) keepers() inventory.Keepers {
+	t, _ := a.trust()
+	return inventory.Keepers{Trust: t, Vault: a.vault, Asks: a.CanAsk()}
 }

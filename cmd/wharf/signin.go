@@ -83,7 +83,7 @@ func (a *app) openPage(ctx context.Context, p signin.Page) error {
 // takeAddress reads addresses until one is accepted. At the end of the input it leaves the page
 // to the browser.
 func (a *app) takeAddress(ctx context.Context, p signin.Page) error {
-	site, _ := plain.Site(p.URL)
+	site, _ := cleantext.Site(p.URL)
 	q := term.Question{Above: a.Own("That is a page of %s, where the auth provider %s has you sign in to %s.", site, plain.Name(p.Provider, plain.NameColumns), plain.Name(p.Server, plain.NameColumns)) +
 		a.Own("If your browser is on another machine, paste here the address that it ends at:")}
 	for {

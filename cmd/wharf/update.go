@@ -187,7 +187,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	}
 	text, err := rewritten(f.Text, s, next)
 	if err == nil {
-		err = writeOwn(ctx, f, text, nil)
+		err = writeOwn(ctx, f, text)
 	} else {
 		err = exit.Usage(err, "")
 	}

@@ -118,3 +118,19 @@ func secretWord(word string) string {
 	}, word)
 	return word[:min(len(word), 60)]
 }
+
+// References returns where an entry finds its secrets and files, in its values and in its auth table.
+func (s Server) References() []Reference {
+	found := s.Secrets()
+	for _, key := range slices.Sorted(maps.Keys(s.Auth.Settings)) {
+		if r, ok := s.Auth.Settings[key].(Reference); ok {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// MeansSecret reports whether an entry takes the secret of that name.
+func (s Server) MeansSecret(name string) bool {
+	return slices.ContainsFunc(s.References(), func(r Reference) bool { return r.Secret == name })
+}

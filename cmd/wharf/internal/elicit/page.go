@@ -22,7 +22,7 @@ var ofAddress = term.Excerpt{Bytes: 2 << 10, Rows: 32}
 func (a *Asker) visit(ctx context.Context, address string) error {
 	shown := a.Quote(address, ofAddress, "; it is opened whole")
 	fmt.Fprint(a.Err, shown)
-	site, warning := plain.Site(address)
+	site, warning := cleantext.Site(address)
 	q := term.Question{
 		Above:  a.Own("%s wants you to visit a page of %s.", plain.Server(a.Server), site),
 		Prompt: "Open it in your browser? [y/N]: ", Consent: true,

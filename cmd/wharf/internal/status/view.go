@@ -147,7 +147,7 @@ func (v *View) apply(c Config) error {
 			*r = *old
 		}
 		rows[i] = r
-		r.Enabled, r.Transport, r.Target = !entry.Disabled, entry.Via(), plain.Target(entry)
+		r.Enabled, r.Transport, r.Target = !entry.Disabled, entry.Via(), entry.Target()
 		_, err := entry.Expand(os.LookupEnv)
 		switch {
 		case err == nil:

@@ -1,0 +1,35 @@
+package config
+
+import "testing"
+
+func TestTargetsShowNoSecrets(t *testing.T) {
+	tests := []struct {
+		argv []string
+		want string
+	}{
+		{[]string{"npx", "-y", "server", "/a b"}, `npx -y server "/a b"`},
+		{[]string{"x", "--token", "s3cret", "rest"}, "x --token *** rest"},
+		{[]string{"x", "--api-key=s3cret"}, "x --api-key=***"},
+		{[]string{"x", "--header", "Authorization: Bearer s3cret", "pg://u:s3cret@h"}, `x --header "Authorization: ***" pg://u:***@h`},
+		{[]string{"x", "API_KEY=s3cret"}, "x API_KEY=***"},
+		{[]string{"x", "--token", "--verbose"}, "x --token --verbose"},
+		{[]string{"x", "--token", "${TOKEN}"}, "x --token ${TOKEN}"},
+		{[]string{"x", "--token", "${TOKEN:-s3cret}"}, "x --token ***"},
+	}
+	for _, tt := range tests {
+		if got := shownCommand(tt.argv[0], tt.argv[1:]); got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.argv, got, tt.want)
+		}
+	}
+	for url, want := range map[string]string{
+		"https://x.example/mcp":             "https://x.example/mcp",
+		"https://u:s3cret@x.example/mcp":    "https://u:***@x.example/mcp",
+		"https://x.example/mcp?key=s3cret":  "https://x.example/mcp?key=***",
+		"https://x.example?a=${A}&b=s3cret": "https://x.example?a=${A}&b=***",
+		"https://${HOST}/mcp":               "https://${HOST}/mcp",
+	} {
+		if got := withoutSecrets(url); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+}
