@@ -35,11 +35,15 @@ type batch = jsonl.Batch[entry]
 // add adds an entry and copies msg, or its two ends. It never waits for the file. Once the batch is
 // full, add drops entries and counts them, until the writer has taken the batch.
 func (r *Recorder) add(e entry, msg []byte) {
-	b := r.queue.Acquire()
-	if b == nil {
+	queue := r.queue.Load()
+	if queue == nil {
 		return
 	}
-	defer r.queue.Release()
+	b := queue.Acquire()
+	if b == nil { // it was closed just now
+		return
+	}
+	defer queue.Release()
 	text := msg[:min(len(msg), messageCap)]
 	if b.Missing > 0 || len(b.Text)+len(text)+entryCost*len(b.Entries) > queueCap {
 		b.Missing++

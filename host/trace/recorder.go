@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -20,10 +21,11 @@ import (
 // where.
 type Recorder struct {
 	secrets redact.Set
-	queue   jsonl.Writer[entry]
+	queue   atomic.Pointer[jsonl.Writer[entry]] // nil while nothing is recorded
 
 	mu      sync.Mutex
 	numbers map[string]int // of connections so far, by server
+	err     error          // of the newest Close
 }
 
 // Create creates a trace file that only the user can read. It replaces an older trace; any other
@@ -33,39 +35,77 @@ type Recorder struct {
 func Create(path string) (*Recorder, error) { return create(path, fileCap) }
 
 func create(path string, most int64) (*Recorder, error) {
-	file, err := newRotatingFile(path, most)
-	if err != nil {
+	r := Standby()
+	if err := r.start(path, most); err != nil {
 		return nil, err
 	}
-	w := newWriter(file)
-	w.file, w.room = file, most
-	return newRecorder(w), nil
+	return r, nil
 }
 
-// NewRecorder returns a recorder that writes to w, without a limit, and closes w.
-func NewRecorder(w io.WriteCloser) *Recorder { return newRecorder(newWriter(w)) }
+// Standby returns a recorder that records nothing until [Recorder.Start]. It knows of secrets all the
+// same.
+func Standby() *Recorder { return &Recorder{numbers: make(map[string]int)} }
 
-func newRecorder(w *writer) *Recorder {
-	r := &Recorder{numbers: make(map[string]int)}
-	w.secrets = &r.secrets
-	r.queue.Start(w)
+// NewRecorder returns a recorder that writes to w, without a limit, and closes w.
+func NewRecorder(w io.WriteCloser) *Recorder {
+	r := Standby()
+	r.record(newWriter(w))
 	return r
 }
 
-// Close writes what is left and closes the file. It discards what is recorded later. An error
-// says that the file is not complete.
+// ErrStarted is the error of [Recorder.Start] while a file is written.
+var ErrStarted = errors.New("a trace is written already")
+
+// Start begins to record into a file, see [Create], until Close. Connections that there are already are
+// in the file from now on, without their beginning.
+func (r *Recorder) Start(path string) error { return r.start(path, fileCap) }
+
+func (r *Recorder) start(path string, most int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.queue.Load() != nil {
+		return ErrStarted
+	}
+	file, err := newRotatingFile(path, most)
+	if err != nil {
+		return err
+	}
+	w := newWriter(file)
+	w.file, w.room = file, most
+	r.err = nil
+	r.record(w)
+	return nil
+}
+
+func (r *Recorder) record(w *writer) {
+	w.secrets = &r.secrets
+	queue := new(jsonl.Writer[entry])
+	queue.Start(w)
+	r.queue.Store(queue)
+}
+
+// Close writes what is left and closes the file. It discards what is recorded later, until another
+// Start. An error says that the file is not complete.
 func (r *Recorder) Close() error {
 	if r == nil {
 		return nil
 	}
-	return r.queue.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if queue := r.queue.Swap(nil); queue != nil {
+		r.err = queue.Close()
+	}
+	return r.err
 }
 
 // Flush waits until what was recorded so far is in the file, or until ctx is done. It
 // is for programs that exit without Close.
 func (r *Recorder) Flush(ctx context.Context) {
-	if r != nil {
-		r.queue.Flush(ctx)
+	if r == nil {
+		return
+	}
+	if queue := r.queue.Load(); queue != nil {
+		queue.Flush(ctx)
 	}
 }
 

@@ -41,6 +41,9 @@ type Accept struct {
 	// follows them.
 	Handler rpc.Handler
 
+	// Untraced keeps the messages of the client out of traces: they may have what a person types.
+	Untraced bool
+
 	// Begin, if not nil, is called with the peer before Handler gets the first message.
 	Begin func(*rpc.Peer)
 }
@@ -139,7 +142,9 @@ func (a *Accepted) open(t *attempt, accept *Accept) error {
 	c.table = capability.NewTable(capability.Config{
 		Grants: t.grants, Grace: capability.Grace{Stdin: forever}, Limits: capability.Limits{Stall: forever},
 	})
-	c.trace = t.dialer.config.Trace.Connect(accept.Name, t.via)
+	if !accept.Untraced {
+		c.trace = t.dialer.config.Trace.Connect(accept.Name, t.via)
+	}
 	message, dropped := t.observers(c)
 	a.Peer = rpc.NewPeer(rpc.Config{
 		Link: link{c}, Handler: accept.Handler, Cancel: accept.Cancel, Serving: true, Trace: message, Dropped: dropped, Broken: c.breakOff,
