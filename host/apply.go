@@ -30,6 +30,12 @@ import (
 // the connections of closed servers are gone. It does not wait for those of reloaded servers.
 // Callbacks may call it.
 func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect config.Reconnect) error {
+	return h.ApplyClient(h.config.Client, servers, files, reconnect)
+}
+
+// ApplyClient is [Host.Apply] with a client of its own in place of [Config.Client], for the servers that it
+// adds.
+func (h *Host) ApplyClient(c Client, servers []Server, files map[string]config.Plugin, reconnect config.Reconnect) error {
 	h.applying.Lock()
 	defer h.applying.Unlock()
 	wanted := make(map[string]Server)
@@ -49,7 +55,7 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin, reconnect
 	h.reconnect = reconnect
 	h.mu.Unlock()
 	for _, entry := range servers {
-		errs = append(errs, h.update(entry, changed))
+		errs = append(errs, h.update(c, entry, changed))
 	}
 	for _, s := range h.all() {
 		s.driver.SetPolicy(manager.Policy(reconnect))
@@ -80,10 +86,10 @@ func (h *Host) drop(wanted map[string]Server) error {
 
 // update adds a server, or reloads it if its entry, its provider or its transport changed. Where
 // only the transport changed, the new transport continues the session.
-func (h *Host) update(entry Server, plugins map[string]bool) error {
+func (h *Host) update(c Client, entry Server, plugins map[string]bool) error {
 	s := h.Session(entry.Name)
 	if s == nil {
-		s, err := h.Add(entry)
+		s, err := h.AddClient(entry, c)
 		if err != nil {
 			return err
 		}

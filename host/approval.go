@@ -50,13 +50,13 @@ func (p *approvals) has(hash string) bool {
 var errNoTrust = &hosterr.Error{Kind: ErrDenied, Err: errors.New("this program uses no servers of projects: it set no folder for approvals")}
 
 // look compares a server of a project with what the person has approved. An approval for once
-// counts as long as the host is open.
+// counts as long as the host is open, or until the person denies the server.
 func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	if h.config.TrustDir == "" {
 		return trust.Approval{}, fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), errNoTrust)
 	}
 	a, err := trust.Open(h.config.TrustDir, h.modules.Files()).Look(ctx, s)
-	if err == nil && h.approvals.has(a.Hash) {
+	if err == nil && a.State != trust.Denied && h.approvals.has(a.Hash) {
 		a.State = trust.Approved
 	}
 	return a, err
