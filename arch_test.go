@@ -188,7 +188,7 @@ var walls = map[string][]string{
 	modulePath + "/host/config/amend":    {"host/control", "cmd/wharf"},
 	modulePath + "/host/config/tomledit": {"host/config/amend", "host/control", "cmd/wharf" + below},
 
-	"unsafe":          {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/capability/stream", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
+	"unsafe": {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/capability/stream", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
 }
 
 // small is what the packages that are compiled into guests do without: each of

@@ -10,9 +10,9 @@ import (
 // if the program has no terminal. For a program with a terminal, SIGHUP means that the terminal
 // is gone, and ends the program.
 type configWatcher struct {
-	hangup chan struct{}
-	ignore func()       // ends the handling of SIGHUP as a change
-	files  *watch.Files // nil: they cannot be followed
+	due    chan struct{} // a token is a change that is not of the files
+	ignore func()        // ends the handling of SIGHUP as a change
+	files  *watch.Files  // nil: they cannot be followed
 	warn   func(format string, args ...any)
 }
 
@@ -27,9 +27,10 @@ func (w *configWatcher) follow(s *settings) {
 	}
 }
 
-func (w *configWatcher) onHangup() {
+// again has run count a change, such as a SIGHUP.
+func (w *configWatcher) again() {
 	select {
-	case w.hangup <- struct{}{}:
+	case w.due <- struct{}{}:
 	default: // there is one already
 	}
 }
@@ -57,7 +58,7 @@ func (w *configWatcher) run(ctx context.Context, changed func()) {
 	}
 	for {
 		select {
-		case <-w.hangup:
+		case <-w.due:
 		case <-fileChanged:
 		case <-ctx.Done():
 			return

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/control"
 )
 
@@ -45,14 +44,13 @@ docs/CONTROL.md explains the messages; --schema prints the JSON Schema of all of
 			return exit.Usage(errors.New("control talks to an editor on stdin and stdout, and stdin is a terminal"),
 				"`wharf shell` is for people; `wharf control --schema` prints what an editor sends")
 		}
-		s, err := a.load()
-		switch {
-		case err != nil:
+		if _, err := a.load(); err != nil {
 			return err
-		case shared:
+		}
+		if shared {
 			return a.pumpControl(cmd.Context())
 		}
-		return a.control(cmd.Context(), s.shown())
+		return a.control(cmd.Context())
 	}
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the protocol")
 	cmd.Flags().BoolVar(&socket, "socket", false, "start the daemon if none runs, and print the path of its socket")
@@ -62,10 +60,10 @@ docs/CONTROL.md explains the messages; --schema prints the JSON Schema of all of
 
 // control serves the editor on stdin and stdout. A server of a project that is not approved stays among
 // those that the editor lists: it asks for the approval when the server is first needed.
-func (a *app) control(ctx context.Context, servers []host.Server) error {
+func (a *app) control(ctx context.Context) error {
 	ctx, end := untilOrphaned(ctx)
 	defer end()
-	c, h, err := a.openControl(ctx, servers)
+	c, h, err := a.openControl(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ flag such as --trace, --stderr, --root or --alone is given.
 
 A server whose entry has no dir runs in the working folder of the command or editor that
 uses it. For an editor at the socket that is your home folder, and the servers are those
-of your own configuration, as it was when the first editor came.`
+of your own configuration, which the daemon follows.`
 
 func newDaemon(a *app) *cobra.Command {
 	cmd := &cobra.Command{

@@ -198,13 +198,7 @@ func (d *daemonRun) forEditors() (*control.Control, error) {
 	if d.control != nil {
 		return d.control, nil
 	}
-	a := d.app.inFolder("")
-	s, err := a.load()
-	if err != nil {
-		return nil, err
-	}
-	s.searched = true // editors in many folders share the servers, so these are of no project
-	c, h, err := a.openControl(d.ctx, s.shown())
+	c, h, err := d.app.inFolder("").openControl(d.ctx, true) // editors in many folders share the servers, so these are of no project
 	if err == nil {
 		d.control, d.host = c, h
 	}

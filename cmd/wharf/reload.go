@@ -13,11 +13,11 @@ import (
 // watchConfig begins to watch the configuration. The caller must call run, which also ends
 // the watching.
 func (a *app) watchConfig() *configWatcher {
-	w := &configWatcher{hangup: make(chan struct{}, 1), ignore: func() {}, warn: a.Warn}
+	w := &configWatcher{due: make(chan struct{}, 1), ignore: func() {}, warn: a.Warn}
 	a.watcher = w
 	seen := "are not seen"
 	if a.interrupt != nil && !a.Attended() {
-		w.ignore = a.interrupt.OnHangup(w.onHangup)
+		w.ignore = a.interrupt.OnHangup(w.again)
 		seen = "are seen on SIGHUP only"
 	}
 	var err error

@@ -52,25 +52,34 @@ func (a *app) servingHost(ctx context.Context, options ...func(*host.Config)) (*
 	return a.newHost(ctx, log, append([]func(*host.Config){func(c *host.Config) { c.OneShot, c.StopIdle = false, true }}, options...)...)
 }
 
-// openControl returns a control of servers, and its host. The caller closes both.
-func (a *app) openControl(ctx context.Context, servers []host.Server) (*control.Control, *host.Host, error) {
-	c := control.New(control.Config{Wharf: control.Program{Name: "wharf", Version: release.Version()}})
-	h, err := a.servingHost(ctx, func(hc *host.Config) {
-		hc.Person = &signin.Person{OpenURL: a.openUnasked}
-		c.Install(hc)
-	})
+// openControl returns a control of the servers of the configuration, and its host. The caller closes both.
+// Editors that share servers get none of a project. Without a folder for the configuration and the plugins,
+// editors change nothing.
+func (a *app) openControl(ctx context.Context, shared bool) (*control.Control, *host.Host, error) {
+	if _, err := a.load(); err != nil {
+		return nil, nil, err
+	}
+	from := &editorSource{app: a.inFolder(a.folder), shared: shared}
+	from.app.settings, from.app.outranked = a.settings, a.outranked
+	now, err := from.read()
 	if err != nil {
 		return nil, nil, err
 	}
-	served := make([]host.Server, len(servers))
-	for i, server := range servers {
-		served[i] = a.flags.withTimeout(server)
-	}
-	if err := c.Open(h, served); err != nil {
+	config := control.Config{Wharf: control.Program{Name: "wharf", Version: release.Version()}}
+	config.Source, _ = from.source()
+	c := control.New(config)
+	h, err := a.servingHost(ctx, func(hc *host.Config) {
+		hc.Person = &signin.Person{OpenURL: a.openUnasked}
+		hc.Deciders = []policy.Decider{from} // even without a rule: there may be one later
+		c.Install(hc)
+	})
+	if err == nil {
+		if err = c.Open(h, *now); err == nil {
+			return c, h, nil
+		}
 		h.Close()
-		return nil, nil, err
 	}
-	return c, h, nil
+	return nil, nil, err
 }
 
 // serveClients makes a gateway to servers, and calls serve with it and the servers that it has. It

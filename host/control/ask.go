@@ -2,13 +2,17 @@ package control
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -29,6 +33,8 @@ var (
 // reach the editors. What is set already is asked where no editor can answer. The callbacks of a session
 // are not among them: [Control.Open] sees to those.
 func (c *Control) Install(to *host.Config) {
+	c.kept = keptBy(to)
+	c.tracing.install(to)
 	var before signin.Person
 	if to.Person != nil {
 		before = *to.Person
@@ -108,8 +114,8 @@ func (c *Control) ask(ctx context.Context, can func(*Capabilities) bool, method 
 	return nil
 }
 
-// client returns the client that servers are told of: it offers what an editor can answer.
-func (c *Control) client(hello *InitializeParams) host.Client {
+// clientOf returns the client that servers are told of: it offers what an editor can answer.
+func (c *Control) clientOf(hello *InitializeParams) host.Client {
 	can := &hello.Capabilities
 	out := host.Client{Info: mcp.Implementation{Name: hello.Client.Name, Version: hello.Client.Version}}
 	if can.Elicit || can.OpenURL {
@@ -202,6 +208,8 @@ func (c *Control) roots(ctx context.Context, server string) ([]mcp.Root, error) 
 
 func canOpenURL(can *Capabilities) bool { return can.OpenURL }
 
+func canApprove(can *Capabilities) bool { return can.Approve }
+
 // person returns the person behind the editors, for sign-ins. before is asked where no editor can be.
 func (c *Control) person(before signin.Person) *signin.Person {
 	return &signin.Person{
@@ -284,7 +292,7 @@ func (c *Control) input(ctx context.Context, server string, q config.Input) (str
 // approve asks whether a server of a project may be used. What is no clear consent is a refusal for now.
 func (c *Control) approve(ctx context.Context, a trust.Approval) (trust.Decision, error) {
 	var r ApproveResult
-	err := c.ask(ctx, func(can *Capabilities) bool { return can.Approve }, methodApprove, ApproveParams{
+	err := c.ask(ctx, canApprove, methodApprove, ApproveParams{
 		Server: a.Server, Project: a.Project, Hash: a.Hash, Changed: a.State == trust.Changed, Lines: a.Lines(),
 	}, &r)
 	switch r.Decision {
@@ -296,4 +304,29 @@ func (c *Control) approve(ctx context.Context, a trust.Approval) (trust.Decision
 		return trust.Never, err
 	}
 	return trust.NotNow, err
+}
+
+// consents asks the editor that makes a change of the configuration whether the person agrees to it.
+func (c *Control) consents(ctx context.Context, change *amend.Change) error {
+	denied := ErrorData{Kind: KindDenied}
+	var r ApproveResult
+	err := c.ask(ctx, canApprove, methodApprove, ApproveParams{
+		Server: change.Name, Hash: hashOf(change), Lines: change.Lines, Edit: true,
+	}, &r)
+	switch {
+	case errors.Is(err, errNoEditor):
+		denied.Hint = "such a change is asked of the person: the editor has to answer approve, and say so in its capabilities"
+		return &fault{CodeFailed, "nothing is written: the editor cannot ask whether it may be", denied}
+	case err != nil:
+		return &fault{CodeFailed, "nothing is written: " + err.Error(), denied}
+	case r.Decision != Always:
+		return &fault{CodeFailed, "nothing is written: the person has not agreed to it", denied}
+	}
+	return nil
+}
+
+// hashOf names what a person is asked to agree to.
+func hashOf(change *amend.Change) string {
+	sum := sha256.Sum256([]byte(strings.Join(change.Lines, "\n") + "\n\n" + string(change.Text)))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -96,13 +96,14 @@ const (
 )
 
 // ApproveParams are the params of approve: a server that came with a project, which the person has
-// not approved as it is now.
+// not approved as it is now; or a change of the person's own configuration.
 type ApproveParams struct {
-	Server  string   `json:"server"`
-	Project string   `json:"project" jsonschema:"the folder that it came with"`
+	Server  string   `json:"server" jsonschema:"empty if it is a change that names none"`
+	Project string   `json:"project" jsonschema:"the folder that it came with; empty for a change"`
 	Hash    string   `json:"hash" jsonschema:"of all that the decision is about"`
 	Changed bool     `json:"changed,omitempty" jsonschema:"the person has decided about it before, and it has changed since"`
 	Lines   []string `json:"lines" jsonschema:"what would be started or reached, the dangers and the changes: show all"`
+	Edit    bool     `json:"edit,omitempty" jsonschema:"it is a change of the person's own configuration, by config/edit of this editor: always writes it, and any other decision does not"`
 }
 
 // ApproveResult is the result of approve.

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -27,6 +26,9 @@ type Config struct {
 	// Transport is the plugin that frames the messages of editors; "" is stdio. Framing is the
 	// plugin's setting of that name; with "", stdio uses the framing of the editor.
 	Transport, Framing string
+
+	// Source is the configuration that editors may look at and change; nil lets them do neither.
+	Source *Source
 }
 
 // Control serves editors, which share its servers. Make it with [New], call [Control.Install] before
@@ -35,7 +37,10 @@ type Config struct {
 type Control struct {
 	config Config
 	host   *host.Host
-	events *eventLog
+	kept   kept
+
+	tracing tracing
+	events  *eventLog
 
 	patience time.Duration // how long an editor may take to answer
 	numbers  atomic.Uint64 // of editors
@@ -43,14 +48,18 @@ type Control struct {
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelCauseFunc
-	running sync.WaitGroup // ServeConn, and the goroutines that follow servers
+	running sync.WaitGroup // ServeConn, and the goroutines that follow servers and the configuration
 
-	mu      sync.Mutex
-	closed  bool
-	editors []*editor // those that have said who they are; the one that asked last is last
-	entries []host.Server
-	servers map[string]*server // nil until the first initialize
-	watches map[resourceKey]*resourceWatch
+	configuring sync.Mutex  // held while a configuration is read and applied; guards the next two
+	client      host.Client // what servers are told, from the first initialize on
+	unread      string      // why the configuration cannot be read; "" if it can
+
+	mu            sync.Mutex
+	closed        bool
+	editors       []*editor // those that have said who they are; the one that asked last is last
+	configuration *Configuration
+	servers       map[string]*server // of the configuration; nil until the first initialize
+	watches       map[resourceKey]*resourceWatch
 }
 
 // server is a server that editors reach.
@@ -58,7 +67,7 @@ type server struct {
 	entry   host.Server
 	session *host.Session // nil if err is set
 	err     error         // why there is no session
-	watched sync.Once     // its lists are watched from its first connection on
+	watched *sync.Once    // the lists of the session are watched from its first connection on
 }
 
 // callbackTime is how long an editor may take to answer a request. A person may have to fill in a form
@@ -75,15 +84,16 @@ func New(c Config) *Control {
 	return control
 }
 
-// Open says which servers editors reach, through which host. No two have the same name. It starts no
-// server: a server starts when an editor needs it.
-func (c *Control) Open(h *host.Host, servers []host.Server) error {
-	for i, s := range servers {
-		if s.Name == "" || slices.ContainsFunc(servers[:i], func(other host.Server) bool { return other.Name == s.Name }) {
-			return fmt.Errorf("control: the name %q of a server is empty, or there twice", s.Name)
-		}
+// Open says which servers editors reach, through which host, which has the plugins of the configuration.
+// It starts no server: a server starts when an editor needs it.
+func (c *Control) Open(h *host.Host, now Configuration) error {
+	if err := now.check(); err != nil {
+		return err
 	}
-	c.host, c.entries = h, servers
+	c.host, c.configuration = h, &now
+	if src := c.config.Source; src != nil && src.Follow != nil {
+		c.running.Go(func() { src.Follow(c.ctx, func() { c.reload() }) }) // which tells editors of an error
+	}
 	return nil
 }
 
@@ -109,8 +119,9 @@ func (c *Control) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 	defer e.leave()
 	a, err := c.host.Accept(ctx, connect.Accept{
 		Name: "editor", Transport: c.config.Transport, Framing: c.config.Framing, Stream: stream, Handler: e,
-		Cancel: rpc.Cancellation{Method: methodCancel, ID: "id", Answered: true},
-		Begin:  func(peer *rpc.Peer) { e.peer = peer },
+		Cancel:   rpc.Cancellation{Method: methodCancel, ID: "id", Answered: true},
+		Untraced: true,
+		Begin:    func(peer *rpc.Peer) { e.peer = peer },
 	})
 	if err != nil {
 		return err
@@ -122,9 +133,13 @@ func (c *Control) ServeConn(ctx context.Context, stream io.ReadWriteCloser) erro
 func (c *Control) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	servers := c.servers
 	c.mu.Unlock()
 	c.cancel(ErrClosed)
+	c.configuring.Lock() // what is being applied is applied
+	c.mu.Lock()
+	servers := c.servers
+	c.mu.Unlock()
+	c.configuring.Unlock()
 	var errs []error
 	for _, s := range servers {
 		if s.session != nil {
@@ -132,11 +147,10 @@ func (c *Control) Close() error {
 		}
 	}
 	c.running.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.tracing.stop())...)
 }
 
-// admit takes an editor that has said who it is. The first one decides what servers are told of the
-// client: what it can answer. Of later editors, one that cannot answer declines.
+// admit takes an editor that has said who it is.
 func (c *Control) admit(e *editor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,16 +158,6 @@ func (c *Control) admit(e *editor) {
 		return
 	}
 	c.editors = append(c.editors, e)
-	if c.servers == nil {
-		c.servers = make(map[string]*server)
-		for _, entry := range c.entries {
-			s := &server{entry: entry}
-			s.session, s.err = c.host.AddClient(entry, c.client(&e.hello))
-			c.servers[entry.Name] = s
-		}
-		watch := c.host.Watch()
-		c.running.Go(func() { c.follow(watch) })
-	}
 }
 
 // forget takes an editor out that has left, with its subscriptions.
@@ -201,6 +205,7 @@ func (c *Control) state(s *server) Server {
 // follow tells editors of the states of servers and of their changes, until the control or the host ends.
 func (c *Control) follow(watch status.Watch) {
 	defer watch.Close()
+	waiting := make(map[string]bool) // for a sign-in, by server
 	for {
 		u, err := watch.Next(c.ctx)
 		if err != nil {
@@ -214,6 +219,11 @@ func (c *Control) follow(watch status.Watch) {
 		}
 		state := stateOf(c.host, u.Status)
 		c.events.add(Event{Kind: ServerState, Server: u.Name, State: &state})
+		if now := u.State == status.AuthRequired; now != waiting[u.Name] {
+			if waiting[u.Name] = now; now {
+				c.events.add(Event{Kind: SignInNeeded, Server: u.Name})
+			}
+		}
 		if u.State == status.Connected {
 			s.watched.Do(func() { c.running.Go(func() { c.watchLists(s) }) })
 		}

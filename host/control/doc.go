@@ -16,5 +16,9 @@
 //
 // Each editor reads the events at its own pace, from one log that is bounded; what it has missed it is
 // told as a gap. No goroutine holds a lock while it waits for an editor or a server, save that a stream of
-// events ends under [editor].telling.
+// events ends under [editor].telling, and that a configuration is applied under [Control].configuring.
+//
+// With a [Source] editors look at the configuration and change it (amend.go). What a person has to agree to
+// is shown first: servers/add returns it, and servers/confirm writes exactly that; config/edit asks by
+// approve. Servers reach none of this: what they ask ends in the callbacks of their client.
 package control

@@ -26,7 +26,8 @@ type editor struct {
 	hello       InitializeParams
 	admitted    sync.Once // into the control
 
-	asked atomic.Int32 // requests to the editor that wait for an answer
+	asked  atomic.Int32 // requests to the editor that wait for an answer
+	offers offers       // of servers/add
 
 	gone bool // the control has forgotten it; under the mutex of the control
 
@@ -120,7 +121,10 @@ func (e *editor) initialize(in *rpc.Incoming, begun uint64) (any, error) {
 
 // enter has the control know the editor as the one that asked last.
 func (e *editor) enter() {
-	e.admitted.Do(func() { e.control.admit(e) })
+	e.admitted.Do(func() {
+		e.control.begin(e)
+		e.control.admit(e)
+	})
 	e.control.touch(e)
 }
 

@@ -24,6 +24,10 @@ const (
 	KindUnknownServer      Kind = "unknown_server"
 	KindFutureEvent        Kind = "future_event" // an event that has not happened yet
 	KindCancelled          Kind = "cancelled"    // by $/cancelRequest, or the end of the editor
+	KindUnknownHandle      Kind = "unknown_handle"
+	KindUnknownPlugin      Kind = "unknown_plugin"
+	KindTaken              Kind = "taken"   // there is a server of that name
+	KindChanged            Kind = "changed" // the configuration is another than the editor was shown
 
 	KindConfiguration    Kind = "configuration"     // the entry of the server is wrong
 	KindUnknownTransport Kind = "unknown_transport" // no plugin has the name that the entry gives

@@ -59,11 +59,16 @@ func newScene(t *testing.T, change ...func(*Control, *host.Config)) *scene {
 			t.Error(err)
 		}
 	})
-	entries := []host.Server{
+	now := &Configuration{Plugins: s.config.Files, Reconnect: s.config.Reconnect, Servers: []host.Server{
 		{Name: "files", Transport: "socket", Address: "memory:files", Protocol: "legacy"},
 		{Name: "broken", Transport: "pigeon", Address: "memory:none"},
+	}}
+	if src := s.control.config.Source; src != nil {
+		if now, err = src.Read(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := s.control.Open(h, entries); err != nil {
+	if err := s.control.Open(h, *now); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -274,6 +279,19 @@ func (c *client) call(method, params string) string {
 		c.t.Fatalf("%s %s: %+v", method, params, *m.Error)
 	}
 	return string(m.Result)
+}
+
+// refused makes a request that fails with an error of a kind.
+func (c *client) refused(kind Kind, method, params string) {
+	c.t.Helper()
+	c.wantRefused(kind, c.answer(c.begin(method, params)))
+}
+
+func (c *client) wantRefused(kind Kind, m message) {
+	c.t.Helper()
+	if m.Error == nil || m.Error.Data.Kind != kind {
+		c.t.Errorf("got %s %+v, want an error of the kind %s", m.Result, m.Error, kind)
+	}
 }
 
 // asked waits for a message of a method to the editor: a request or a notification.

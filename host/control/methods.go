@@ -47,6 +47,21 @@ var methods = sync.OnceValue(func() map[string]method {
 		"servers/start":   onServer("servers/start", startServer),
 		"servers/stop":    onServer("servers/stop", stopServer),
 		"servers/restart": onServer("servers/restart", restartServer),
+		"servers/add":     of("servers/add", addServer),
+		"servers/confirm": of("servers/confirm", confirmServer),
+		"servers/remove":  of("servers/remove", removeServer),
+		"servers/enable":  of("servers/enable", enableServer),
+		"servers/disable": of("servers/disable", disableServer),
+
+		"config/get":    of("config/get", getConfig),
+		"config/edit":   of("config/edit", editConfig),
+		"config/reload": of("config/reload", reloadConfig),
+
+		"trust/list":      of("trust/list", listTrust),
+		"trust/allow":     onServer("trust/allow", allowServer),
+		"trust/deny":      onServer("trust/deny", denyServer),
+		"plugins/list":    of("plugins/list", listPlugins),
+		"plugins/inspect": of("plugins/inspect", inspectPlugin),
 
 		"tools/list":            onServer("tools/list", listTools),
 		"tools/call":            onServer("tools/call", callTool),
@@ -68,7 +83,10 @@ var methods = sync.OnceValue(func() map[string]method {
 
 		"auth/login":   onServer("auth/login", login),
 		"auth/logout":  onServer("auth/logout", logout),
+		"auth/status":  of("auth/status", signedIn),
 		"status":       of("status", tellStatus),
+		"trace/start":  of("trace/start", startTrace),
+		"trace/stop":   of("trace/stop", stopTrace),
 		"events/since": of("events/since", eventsSince),
 		"logs/tail":    of("logs/tail", tailLogs),
 	}
@@ -114,13 +132,14 @@ func methodNames() []string {
 }
 
 func listServers(_ context.Context, e *editor, _ *Empty) (*ServerList, error) {
+	c := e.control
+	c.mu.Lock()
+	entries, servers := c.configuration.Servers, c.servers
+	c.mu.Unlock()
 	list := &ServerList{Servers: []Server{}}
-	for _, entry := range e.control.entries {
-		e.control.mu.Lock()
-		s := e.control.servers[entry.Name]
-		e.control.mu.Unlock()
-		if s != nil { // else the control is closing
-			list.Servers = append(list.Servers, e.control.state(s))
+	for _, entry := range entries {
+		if s := servers[entry.Name]; s != nil { // else the control is closing
+			list.Servers = append(list.Servers, c.state(s))
 		}
 	}
 	return list, nil

@@ -32,7 +32,7 @@ type Capabilities struct {
 	OpenURL  bool `json:"openUrl,omitempty" jsonschema:"it opens pages, of sign-ins and of servers"`
 	Prompt   bool `json:"prompt,omitempty" jsonschema:"it asks the person for a text, which may be secret"`
 	ShowCode bool `json:"showCode,omitempty" jsonschema:"it shows a code and where to type it"`
-	Approve  bool `json:"approve,omitempty" jsonschema:"it asks whether a server that came with a project may be used"`
+	Approve  bool `json:"approve,omitempty" jsonschema:"it asks whether a server that came with a project may be used, and whether the configuration may be changed"`
 }
 
 // InitializeParams are the params of initialize, the first request of an editor.

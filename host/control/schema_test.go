@@ -6,7 +6,9 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +77,8 @@ func known() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[time.Time]():              {Type: "string", Format: "date-time"},
 		reflect.TypeFor[Action]():                 texts(Accept, Decline, Cancel),
 		reflect.TypeFor[Decision]():               texts(NotNow, Once, Always, Never),
+		reflect.TypeFor[EditOp]():                 texts(OpSet, OpUnset),
+		reflect.TypeFor[NeedKind]():               {Type: "string", Examples: examples(NeedTrust, NeedPlugin, NeedGrant, NeedVariable, NeedSecret)},
 		reflect.TypeFor[Kind]():                   {Type: "string", Description: "the kind of an error; others may be added", Examples: examples(allKinds...)},
 		reflect.TypeFor[EventKind]():              {Type: "string", Examples: examples(allEvents...)},
 		reflect.TypeFor[mcp.Tool]():               ofMCP("a tool"),
@@ -91,11 +95,12 @@ func known() map[reflect.Type]*jsonschema.Schema {
 
 var allKinds = []Kind{
 	KindNotInitialized, KindAlreadyInitialized, KindVersion, KindParams, KindUnknownMethod, KindUnknownServer, KindFutureEvent, KindCancelled,
+	KindUnknownHandle, KindUnknownPlugin, KindTaken, KindChanged,
 	KindConfiguration, KindUnknownTransport, KindDenied, KindSignIn, KindPluginRefused, KindDisabled, KindServer, KindUnsupported,
 	KindProtocol, KindTimeout, KindUnreachable, KindInternal,
 }
 
-var allEvents = []EventKind{ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, ResourceUpdated, Log, Stderr, Warning, Gap}
+var allEvents = []EventKind{ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, ResourceUpdated, Log, Stderr, Warning, SignInNeeded, ConfigChanged, Gap}
 
 func examples[T ~string](values ...T) (list []any) {
 	for _, v := range values {
@@ -211,6 +216,32 @@ func TestPage(t *testing.T) {
 	for _, name := range names {
 		if !bytes.Contains(page, []byte("`"+name+"`")) {
 			t.Errorf("it lacks `%s`", name)
+		}
+	}
+}
+
+// Each row of the table about mcphub names tests that exist.
+func TestParity(t *testing.T) {
+	page, err := os.ReadFile("../../docs/CONTROL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| mcphub | here | shown by |\n|-|-|-|\n")
+	named := regexp.MustCompile("`([^`]+_test\\.go): (Test\\w+)`")
+	rows := strings.Split(strings.TrimSpace(table), "\n")
+	if len(rows) < 20 {
+		t.Errorf("it has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		tests := named.FindAllStringSubmatch(row, -1)
+		if len(tests) == 0 {
+			t.Errorf("no test in %s", row)
+		}
+		for _, test := range tests {
+			source, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(test[1])))
+			if err != nil || !bytes.Contains(source, []byte("\nfunc "+test[2]+"(")) {
+				t.Errorf("there is no %s in %s (%v)", test[2], test[1], err)
+			}
 		}
 	}
 }

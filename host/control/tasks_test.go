@@ -57,7 +57,10 @@ func dialTasks(polled chan<- struct{}, finish <-chan struct{}) func(context.Cont
 func TestTasks(t *testing.T) {
 	polled, finish := make(chan struct{}), make(chan struct{}, 1)
 	s := newScene(t, func(_ *Control, c *host.Config) { c.Streams["digger"] = dialTasks(polled, finish) })
-	s.control.Open(s.host, []host.Server{{Name: "digger", Transport: "socket", Address: "memory:digger", Protocol: "legacy"}})
+	s.control.Open(s.host, Configuration{
+		Plugins: s.config.Files, Reconnect: s.config.Reconnect,
+		Servers: []host.Server{{Name: "digger", Transport: "socket", Address: "memory:digger", Protocol: "legacy"}},
+	})
 	first := s.ready(`{}`)
 	first.wantHas(first.call("tasks/start", `{"server":"digger","name":"dig","arguments":{},"ttl":60000}`), `"taskId":"t1"`, `"status":"working"`)
 	first.stream.Close()

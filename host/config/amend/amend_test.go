@@ -201,6 +201,7 @@ func TestGraveChanges(t *testing.T) {
 		"server":              {[]string{"servers", "new"}, map[string]any{"command": "x"}, "servers.new"},
 		"server as harmless":  {[]string{"servers", "timeout"}, map[string]any{"command": "x"}, "servers.timeout"},
 		"server by its key":   {[]string{"servers", "new", "command"}, "x", "servers.new"},
+		"access":              {[]string{"access", "all", "match"}, []any{"*"}, "access.all"},
 		"a file's own choice": {[]string{"max_timeout"}, "1h", ""},
 	} {
 		c, err := Edits(open(t, before), []Edit{{tt.path, tt.value}})

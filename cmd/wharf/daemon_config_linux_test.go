@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+)
+
+// editing is an editor at the socket of a daemon.
+type editing struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Scanner
+	id   int
+}
+
+// until returns the next line that has a text.
+func (e *editing) until(text string) string {
+	e.t.Helper()
+	for e.in.Scan() {
+		if strings.Contains(e.in.Text(), text) {
+			return e.in.Text()
+		}
+	}
+	e.t.Fatalf("the daemon has ended before %s", text)
+	return ""
+}
+
+// call makes a request, and returns the line of its answer.
+func (e *editing) call(method, params string) string {
+	e.t.Helper()
+	e.id++
+	fmt.Fprintf(e.conn, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", e.id, method, params)
+	return e.until(fmt.Sprintf(`"id":%d,`, e.id))
+}
+
+// The daemon follows its configuration: editors hear of a change by hand, by a command and by an editor, and
+// reach the servers that there are then. A command in a terminal finds what an editor has written.
+func TestDaemonFollowsItsConfiguration(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	conn, err := net.Dial("unix", strings.TrimSpace(u.must("control", "--socket")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	e := &editing{t: t, conn: conn, in: bufio.NewScanner(conn)}
+	e.in.Buffer(nil, 1<<20)
+	e.call("initialize", `{"protocol":[1,1],"client":{"name":"test"}}`)
+	e.call("events/since", `{}`)
+	const call = `{"server":%q,"name":"note","arguments":{"text":"x"}}`
+	e.call("tools/call", fmt.Sprintf(call, "ledger"))
+
+	u.configure("\n[servers.second]\ncommand = \"server-ledger\"\nargs = [\"" + u.ledger + "\"]\nenv = { LEDGER = \"two\" }\n")
+	e.until(`"kind":"config.changed"`)
+	if got := e.call("tools/call", fmt.Sprintf(call, "second")); !strings.Contains(got, `"text":"x"`) {
+		t.Error(got)
+	}
+	if got := e.call("servers/list", `{}`); !strings.Contains(got, `"name":"ledger","state":"connected"`) {
+		t.Error(got)
+	}
+	if n := u.starts(); n != 2 {
+		t.Errorf("two servers were started %d times", n)
+	}
+	u.must("remove", "--yes", "second")
+	e.until(`"kind":"config.changed"`)
+	if got := e.call("servers/list", `{}`); strings.Contains(got, `"name":"second"`) {
+		t.Error(got)
+	}
+	u.configure("\n[access.all]\nmatch = [\"*\"]\ndeny = [\"ledger/note\"]\n")
+	e.until(`"kind":"config.changed"`)
+	if got := e.call("tools/call", fmt.Sprintf(call, "ledger")); !strings.Contains(got, `"kind":"denied"`) {
+		t.Error(got)
+	}
+	u.configure("")
+	e.until(`"kind":"config.changed"`)
+	if got := e.call("servers/disable", `{"server":"ledger"}`); !strings.Contains(got, `"state":"disabled"`) {
+		t.Error(got)
+	}
+	if text, err := os.ReadFile(u.config); err != nil || !strings.HasSuffix(string(text), "\ndisabled = true\n") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if got := u.must("servers", "-o", "json"); !strings.Contains(got, `"enabled":false`) {
+		t.Error(got)
+	}
+	if got := e.call("config/edit", `{"edits":[{"op":"set","path":["servers","ledger","command"],"value":"rm"}]}`); !strings.Contains(got, `"kind":"denied"`) {
+		t.Error(got)
+	}
+}

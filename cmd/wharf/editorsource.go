@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+	"github.com/wharf-mcp/wharf/host/control"
+	"github.com/wharf-mcp/wharf/host/policy"
+)
+
+// editorSource is the configuration of editors. Those that share servers get none of a project.
+type editorSource struct {
+	app     *app
+	shared  bool
+	watcher atomic.Pointer[configWatcher] // nil while the files are not followed
+	rules   atomic.Pointer[policy.Rules]  // of the configuration that was read last
+}
+
+// Scope is that of the rules that hold now, for [policy.Decider].
+func (s *editorSource) Scope(c *policy.Caller, server string) policy.Scope {
+	return s.rules.Load().Scope(c, server)
+}
+
+// Decide is that of the rules that hold now, for [policy.Decider].
+func (s *editorSource) Decide(ctx context.Context, c *policy.Call) policy.Decision {
+	return s.rules.Load().Decide(ctx, c)
+}
+
+// read reads the configuration anew, and follows the files that it names now.
+func (s *editorSource) read() (*control.Configuration, error) {
+	a := s.app.inFolder(s.app.folder)
+	a.outranked = s.app.outranked
+	now, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	now.searched = s.shared
+	rules, err := now.rules()
+	if err != nil {
+		return nil, err
+	}
+	s.rules.Store(rules)
+	c := &control.Configuration{Plugins: now.plugins, Reconnect: now.reconnect, Access: append(now.narrowed(), now.access)}
+	for _, server := range now.shown() {
+		c.Servers = append(c.Servers, a.flags.withTimeout(server))
+	}
+	c.Warnings = now.warnings
+	s.watcher.Load().follow(now)
+	return c, nil
+}
+
+// follow calls changed for each change, until ctx ends, and first for one that came before it looked.
+func (s *editorSource) follow(ctx context.Context, changed func()) {
+	w := s.app.watchConfig()
+	s.watcher.Store(w)
+	w.again()
+	w.run(ctx, changed)
+}
+
+// forget removes what `wharf add` has kept for an entry that is gone.
+func (s *editorSource) forget(ctx context.Context, f *tomledit.File, was host.Server) error {
+	s.app.forgetBundles(f, was)
+	return s.app.forgetSecrets(ctx, f, was)
+}
+
+// source is what a control needs of it.
+func (s *editorSource) source() (*control.Source, error) {
+	path, err := s.app.configPath()
+	if err != nil {
+		return nil, err
+	}
+	installed, err := openStore()
+	if err != nil {
+		return nil, err
+	}
+	return &control.Source{Path: path, Read: s.read, Follow: s.follow, Forget: s.forget, Installed: installed}, nil
+}
