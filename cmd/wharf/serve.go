@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +52,10 @@ server as it is. ADDRESS is a port, or an address of this machine and a port; po
 any that is free. Clients send the header Authorization: Bearer, with a token that is made
 at the first start and kept in a file that only you can read. Pages of a browser are
 refused, unless they are of this machine.
+
+An address that other machines can reach, such as 0.0.0.0:8443, needs a table [serve] in
+your configuration: TLS, the names of this machine, and how clients prove who they are.
+Each is a principal, which may call what a table [access.NAME] allows it.
 
 With an address it ends when it is interrupted, and with exit code 0 on SIGTERM, which managers
 of services send.
@@ -159,23 +162,23 @@ func (g givenText) Set(text string) error {
 
 // serveListening serves the clients that come to addresses until it is interrupted.
 func (a *app) serveListening(ctx context.Context, servers []host.Server, c gateway.Config, at addresses) error {
-	var file string
+	var e entrance
 	if at.http != "" {
-		dir, err := serveFolder()
+		s, err := a.load()
 		if err != nil {
 			return err
 		}
-		if c.Principal, file, err = gateway.Bearer(dir); err != nil {
+		if e, err = a.enter(at.http, s, &c); err != nil {
 			return err
 		}
 	}
 	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, served []host.Server) error {
-		l, err := at.listen(ctx)
+		l, err := at.listen(ctx, e.address)
 		if err != nil {
 			return err
 		}
 		defer l.Close()
-		if err := a.tellServed(l, file, served); err != nil {
+		if err := a.tellServed(l, e, served); err != nil {
 			return err
 		}
 		a.endless = true
@@ -183,7 +186,7 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		defer end(nil)
 		var running sync.WaitGroup
 		if l.HTTP != nil {
-			running.Go(func() { end(listener.Serve(ctx, l.HTTP, g.Handler(), func() { g.Close() })) })
+			running.Go(func() { end(listener.Serve(ctx, l.HTTP, e.tls, g.Handler(), func() { g.Close() })) })
 		}
 		if l.Socket != nil {
 			running.Go(func() {
@@ -200,15 +203,11 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 	})
 }
 
-// listen listens at the addresses. The caller closes the listeners.
-func (at addresses) listen(ctx context.Context) (l listener.Set, err error) {
+// listen listens at the addresses, for HTTP at the address of the entrance. The caller closes the
+// listeners.
+func (at addresses) listen(ctx context.Context, entrance string) (l listener.Set, err error) {
 	if at.http != "" {
-		l.HTTP, err = listener.HTTP(ctx, at.http)
-		switch {
-		case errors.Is(err, listener.ErrElsewhere):
-			return l, exit.Usage(fmt.Errorf("--http %s: %w", at.http, err),
-				"only addresses of this machine are served, such as 127.0.0.1:7777; from elsewhere, come through ssh -L")
-		case err != nil:
+		if l.HTTP, err = listener.HTTP(ctx, entrance); err != nil {
 			return l, exit.Usage(fmt.Errorf("--http %s: %w", at.http, err), "ADDRESS is a port that is free, such as 7777, or 127.0.0.1:7777")
 		}
 	}
@@ -248,16 +247,16 @@ type served struct {
 }
 
 // tellServed prints the address of each server that clients can reach.
-func (a *app) tellServed(l listener.Set, file string, servers []host.Server) error {
+func (a *app) tellServed(l listener.Set, e entrance, servers []host.Server) error {
 	const all = "(all as one)"
 	var list []served
 	rows := plain.Table{{"NAME", "ADDRESS"}}
 	if l.HTTP != nil {
-		at := url.URL{Scheme: "http", Host: l.HTTP.Addr().String(), Path: "/mcp"}
-		list, rows = append(list, served{URL: at.String(), Token: file}), append(rows, []string{all, at.String()})
+		at := e.url(l.HTTP.Addr().String())
+		list, rows = append(list, served{URL: at.String(), Token: e.token}), append(rows, []string{all, at.String()})
 		for _, server := range servers {
 			at := at.JoinPath(server.Name).String()
-			list = append(list, served{Name: server.Name, URL: at, Token: file})
+			list = append(list, served{Name: server.Name, URL: at, Token: e.token})
 			rows = append(rows, []string{plain.Name(server.Name, plain.NameColumns), at})
 		}
 	}
@@ -265,8 +264,8 @@ func (a *app) tellServed(l listener.Set, file string, servers []host.Server) err
 		path := l.Socket.Addr().String()
 		list, rows = append(list, served{Socket: path}), append(rows, []string{all, plain.Line(path)})
 	}
-	if l.HTTP != nil && a.forPeople() && !a.Quiet {
-		a.Tell(term.Dim, "Header:", "Authorization: Bearer, with the token in "+file, "")
+	if e.token != "" && a.forPeople() && !a.Quiet {
+		a.Tell(term.Dim, "Header:", "Authorization: Bearer, with the token in "+e.token, "")
 	}
 	return a.printList(list, rows)
 }

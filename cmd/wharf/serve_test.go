@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/internal/certtest"
 )
 
 // A server is reached over HTTP with the token that the user alone can read, and not without.
@@ -92,4 +95,52 @@ func TestServeOnASocket(t *testing.T) {
 	if _, err := os.Lstat(path); err == nil {
 		t.Error("the socket is left behind")
 	}
+}
+
+// S2: at an address that other machines can reach, clients come over TLS with a certificate, and may
+// call what the rules allow their principal. The token of the user counts for nothing there.
+func TestS2ServeToOtherMachines(t *testing.T) {
+	t.Parallel()
+	ca, dir := certtest.New(), t.TempDir()
+	ca.WriteTo(dir)
+	certtest.WriteTo(dir, "server", ca.IssueLocal())
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	config := write("serve.toml", `
+		[serve]
+		hosts = ["mcp.example.com"]
+		tls   = { cert = "server.pem", key = "server.key", client_ca = "authority.pem" }
+		[access.ci]
+		match = ["principal:ci.example"]
+		allow = ["demo/add"]`)
+	p := start(t, (*exec.Cmd).StdoutPipe, "wharf", "serve", "--config", config, "--http", "0.0.0.0:0")
+	var list []served
+	if line := p.await("demo"); json.Unmarshal([]byte(line), &list) != nil || list[1].Token != "" || !strings.HasPrefix(list[1].URL, "https://mcp.example.com:") {
+		t.Fatal(line)
+	}
+	at := strings.Replace(list[1].URL, "mcp.example.com", "localhost", 1)
+	call := func(name, more string) string {
+		certtest.WriteTo(dir, name, ca.Issue(x509.Certificate{DNSNames: []string{name}}))
+		file := write(name+".toml", "[servers.far]\nurl = \""+at+"\"\n"+more+"\n")
+		cmd := exec.CommandContext(t.Context(), "wharf", "call", "--config", file, "far", "add", "a=1", "b=2")
+		cmd.Env = p.Env
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	with := `tls = { ca = "authority.pem", cert = "%s.pem", key = "%[1]s.key" }`
+	for name, want := range map[string]string{"ci.example": `"sum":`, "bob.example": "may not call"} {
+		if out := call(name, fmt.Sprintf(with, name)); !strings.Contains(out, want) {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+	if out := call("none", `tls = { ca = "authority.pem" }`); strings.Contains(out, `"sum"`) || !strings.HasPrefix(out, "error: connect far") {
+		t.Errorf("without a certificate: %s", out)
+	}
+	p.interrupt()
+	p.wantExit(exit.CodeInterrupted)
 }

@@ -36,9 +36,12 @@ func TestKeys(t *testing.T) {
 			return "[servers.a]\ncommand = \"a\"\n[servers.a.registry]\n" + k.Example +
 				map[string]string{"name": "\nversion = \"1\"", "version": "\nname = \"a/b\"", "address": "\nname = \"a/b\"\nversion = \"1\"", "sha256": "\nname = \"a/b\"\nversion = \"1\""}[k.Name]
 		},
-		"[audit]": func(k Key) string { return "[audit]\n" + k.Example },
 		"[access.NAME]": func(k Key) string {
 			return "[access.a]\n" + k.Example + map[string]string{"allow": "\nmatch = [\"*\"]", "deny": "\nmatch = [\"*\"]"}[k.Name]
+		},
+		"[serve]": func(k Key) string { return "[serve]\n" + k.Example },
+		"serve.tls": func(k Key) string {
+			return "[serve.tls]\n" + k.Example + map[string]string{"cert": "\nkey = \"k\"", "key": "\ncert = \"c\"", "client_ca": "\ncert = \"c\"\nkey = \"k\""}[k.Name]
 		},
 		"[plugins.NAME]": func(k Key) string {
 			return "[plugins.a]\n" + k.Example + map[string]string{"sha256": "\nfile = \"a.wasm\"", "origins": "\nfile = \"a.wasm\"", "discover": "\nfile = \"a.wasm\""}[k.Name]

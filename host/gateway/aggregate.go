@@ -67,9 +67,7 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 		if refusal != nil {
 			return nil, refusal
 		}
-		if r.caller = a.gateway.caller(&a.origin, mcp.Modern, m.info); r.caller != nil {
-			r.caller.Peer = r.peer
-		}
+		r.caller = a.gateway.caller(&a.origin, m.info)
 	case r.method == mcp.MethodPing:
 		return empty, nil
 	case r.method == mcp.MethodInitialize:
@@ -114,7 +112,7 @@ func (a *aggregate) legacyCaller() *policy.Caller {
 	a.mu.Lock()
 	params := a.initializeParams
 	a.mu.Unlock()
-	return a.gateway.caller(&a.origin, mcp.Legacy, member(params, "clientInfo"))
+	return a.gateway.caller(&a.origin, member(params, "clientInfo"))
 }
 
 // revision returns the revision that the client speaks. The handshake of a legacy client is over.
@@ -136,7 +134,7 @@ func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	if err := a.gateway.checkReach(r.caller, server, r); err != nil {
+	if err := a.gateway.checkReach(r.caller, server); err != nil {
 		return nil, err
 	}
 	own := *r

@@ -52,7 +52,7 @@ type Config struct {
 	Transport, Framing string
 
 	// Principal returns the name of the principal that sent a request. If it returns an
-	// error, the request is answered with 401. The name "" is the user who runs the
+	// error, the request is answered with 401, or as a [Refusal] says. The name "" is the user who runs the
 	// program; if Principal is nil, all requests come from that user.
 	//
 	// Two principals never share a session. Questions and answers, progress, log messages,

@@ -78,8 +78,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if who := h.gateway.config.Principal; who != nil {
 		var err error
 		if x.principal, err = who(r); err != nil {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			x.refuse(http.StatusUnauthorized, err.Error())
+			x.unknown(err)
 			return
 		}
 	}
@@ -104,6 +103,25 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "POST")
 		x.refuse(http.StatusMethodNotAllowed, "a client of this revision sends POST")
 	}
+}
+
+// Refusal is an error of [Config.Principal] that says how a request is refused.
+type Refusal struct {
+	Status    int    // of the response
+	Challenge string // its header WWW-Authenticate; "" is none
+	Why       string // for the person at the client
+}
+
+func (r *Refusal) Error() string { return r.Why }
+
+// unknown refuses a request whose principal is not known.
+func (x *httpExchange) unknown(err error) {
+	r := &Refusal{Status: http.StatusUnauthorized, Challenge: "Bearer", Why: err.Error()}
+	errors.As(err, &r)
+	if r.Challenge != "" {
+		x.w.Header().Set("WWW-Authenticate", r.Challenge)
+	}
+	x.refuse(r.Status, r.Why)
 }
 
 // isOwnHost reports whether a host, with or without a port, is a name by which clients reach the

@@ -2,19 +2,19 @@
 package listener
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
 )
-
-// ErrElsewhere is the error for an address that other machines can reach.
-var ErrElsewhere = errors.New("other machines can reach it")
 
 // Set are the listeners of a program; nil where there is none.
 type Set struct{ HTTP, Socket net.Listener }
@@ -28,34 +28,47 @@ func (s Set) Close() {
 	}
 }
 
-// HTTP listens on an address of the loopback interface: a port, or a host and a port. Port 0 is any
-// that is free. The caller serves it with [Serve].
-func HTTP(ctx context.Context, address string) (net.Listener, error) {
-	if !strings.Contains(address, ":") {
-		address = ":" + address
+// Address returns an address to listen at, of a port, or of a host and a port, and whether other
+// machines can reach it. A port alone is one of the loopback interface.
+func Address(text string) (address string, elsewhere bool, err error) {
+	if !strings.Contains(text, ":") {
+		text = ":" + text
 	}
-	host, port, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(text)
 	if err != nil {
-		return nil, err
+		return "", false, err
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return nil, fmt.Errorf("there is no port %q", port)
+		return "", false, fmt.Errorf("there is no port %q", port)
 	}
-	switch ip := net.ParseIP(host); {
-	case host == "" || host == "localhost":
+	if host == "" || host == "localhost" {
 		host = "127.0.0.1"
-	case ip == nil || !ip.IsLoopback():
-		return nil, fmt.Errorf("listen at %s: %w", address, ErrElsewhere)
 	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	ip := net.ParseIP(host)
+	return net.JoinHostPort(host, port), ip == nil || !ip.IsLoopback(), nil
+}
+
+// HTTP listens at what [Address] has returned. Port 0 is any that is free. The caller serves it with
+// [Serve].
+func HTTP(ctx context.Context, address string) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(ctx, "tcp", address)
 }
 
 // Serve answers requests until ctx ends, and then calls end, which has to end the responses that
-// would last. It closes the listener.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, end func()) error {
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+// would last. It closes the listener. With t, it speaks TLS.
+func Serve(ctx context.Context, l net.Listener, t *tls.Config, h http.Handler, end func()) error {
+	s := &http.Server{
+		Handler: h, TLSConfig: t, ErrorLog: log.New(faults{os.Stderr}, "", log.LstdFlags),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
 	over := make(chan error, 1)
-	go func() { over <- s.Serve(l) }()
+	go func() {
+		if t != nil {
+			over <- s.ServeTLS(l, "", "")
+			return
+		}
+		over <- s.Serve(l)
+	}()
 	select {
 	case err := <-over:
 		end()
@@ -69,6 +82,17 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, end func()) erro
 	s.Close()
 	<-over
 	return context.Cause(ctx)
+}
+
+// faults writes what a server of HTTP reports, but for handshakes that fail: each client that is not
+// let in could write a line.
+type faults struct{ to io.Writer }
+
+func (f faults) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("http: TLS handshake error")) {
+		return len(line), nil
+	}
+	return f.to.Write(line)
 }
 
 // Clients calls serve for each client that connects to l, on a goroutine of its own, until ctx ends.

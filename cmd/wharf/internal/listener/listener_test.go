@@ -12,7 +12,7 @@ import (
 // context ends all.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	l, err := HTTP(t.Context(), "0")
+	l, err := HTTP(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

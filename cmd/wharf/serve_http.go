@@ -1,0 +1,98 @@
+package main
+
+import (
+	"cmp"
+	"crypto/tls"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/listener"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/gateway"
+)
+
+// entrance is where clients over HTTP come in.
+type entrance struct {
+	address string
+	tls     *tls.Config // nil is none
+	host    string      // by which other machines reach it; "" is that of the address
+	token   string      // the file of the user's token; "" means that it is not accepted
+}
+
+// enter makes an entrance at the address of --http, and has c accept the clients that prove who they
+// are. Of this machine those are clients with the user's token.
+func (a *app) enter(given string, s *settings, c *gateway.Config) (e entrance, err error) {
+	serve := cmp.Or(s.serve, new(config.Serve))
+	address, elsewhere, err := listener.Address(given)
+	if err != nil {
+		return e, exit.Usage(fmt.Errorf("--http %s: %w", given, err), "ADDRESS is a port that is free, such as 7777, or 127.0.0.1:7777")
+	}
+	if missing := missingElsewhere(serve); elsewhere && len(missing) > 0 {
+		return e, exit.Usage(fmt.Errorf("--http %s: other machines can reach it, and [serve] of %s lacks %s", given, s.place(), strings.Join(missing, ", and ")),
+			`such as [serve] hosts = ["mcp.example.com"], tls = { cert = "FILE", key = "FILE", client_ca = "FILE" }; without them listen at 127.0.0.1:7777, and come through ssh -L`)
+	}
+	e.address, c.Hosts = address, serve.Hosts
+	if len(serve.Hosts) > 0 && elsewhere {
+		e.host = serve.Hosts[0]
+	}
+	if serve.TLS.Cert != "" {
+		if e.tls, err = listener.TLS(serve.TLS.Cert, serve.TLS.Key, serve.TLS.ClientCA); err != nil {
+			return e, exit.Usage(fmt.Errorf("[serve.tls] of %s: %w", s.place(), err), "")
+		}
+	}
+	if serve.TLS.ClientCA != "" {
+		c.Principal = gateway.Certificate
+	}
+	if elsewhere {
+		return e, nil
+	}
+	dir, err := serveFolder()
+	if err != nil {
+		return e, err
+	}
+	user, file, err := gateway.Bearer(dir)
+	if err != nil {
+		return e, err
+	}
+	if c.Principal != nil {
+		user = gateway.Either(user, c.Principal)
+	}
+	c.Principal, e.token = user, file
+	return e, nil
+}
+
+// missingElsewhere returns what the configuration lacks for an address that other machines can reach.
+func missingElsewhere(s *config.Serve) (missing []string) {
+	if s.TLS.Cert == "" {
+		missing = append(missing, "tls with cert and key")
+	}
+	if s.TLS.ClientCA == "" {
+		missing = append(missing, "tls.client_ca, by which clients prove who they are")
+	}
+	if len(s.Hosts) == 0 {
+		missing = append(missing, "hosts, the names by which clients reach it")
+	}
+	return missing
+}
+
+// url returns where clients reach all servers, once the program listens at an address.
+func (e *entrance) url(listens string) *url.URL {
+	u := &url.URL{Scheme: "http", Host: listens, Path: "/mcp"}
+	if e.tls != nil {
+		u.Scheme = "https"
+	}
+	if e.host != "" {
+		u.Host = joinPort(e.host, u.Port())
+	}
+	return u
+}
+
+// joinPort joins a host and a port.
+func joinPort(host, port string) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + port
+}
