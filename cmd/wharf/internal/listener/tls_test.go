@@ -63,7 +63,7 @@ func TestS6ClientCertificates(t *testing.T) {
 		"a name and an address":  {ours, x509.Certificate{URIs: ci, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, 0, "403 "},
 		"a name that says local": {ours, x509.Certificate{DNSNames: []string{"local"}}, 0, "200 local"},
 	} {
-		client := &tls.Config{RootCAs: ours.Pool(), MinVersion: tls.VersionTLS10, MaxVersion: c.version}
+		client := &tls.Config{RootCAs: ours.Pool(), ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: c.version}
 		if c.by != nil {
 			shown := c.by.Issue(c.cert)
 			client.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &shown, nil }
