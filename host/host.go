@@ -178,6 +178,7 @@ type Event struct {
 	Method  string          // of a notification; "" for a warning
 	Params  json.RawMessage // of a notification
 	Warning string          // for people
+	Plugin  string          // that a warning is about; "" where it is about none
 
 	// Label and Subscription name the call or the stream that a notification belongs to, if it
 	// says so. Label is the label of the call whose progress it reports, see [RequestOptions].
@@ -245,7 +246,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	var err error
 	h.modules, err = modules.New(ctx, modules.Config{
 		Builtin: c.Plugins, Files: c.Files, CacheDir: c.CacheDir, Worker: c.Worker, Timeout: c.CompileTimeout,
-		Warn: func(text string) { h.warn("", text) },
+		Warn: func(plugin, text string) { h.warnings.add(Event{Plugin: plugin, Warning: text}) },
 	})
 	if err != nil {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}

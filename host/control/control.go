@@ -271,6 +271,8 @@ func changed(change mcp.Change, honoured mcp.Filter) (kinds []EventKind) {
 // hear tells editors of a warning, or of a log message of a server.
 func (c *Control) hear(e host.Event) {
 	switch {
+	case e.Plugin != "":
+		c.events.add(Event{Kind: PluginWarning, Plugin: e.Plugin, Text: e.Warning})
 	case e.Method == "":
 		c.events.add(Event{Kind: Warning, Server: e.Server, Text: e.Warning})
 	case e.Method == mcp.NotificationMessage:

@@ -18,6 +18,7 @@ const (
 	Log              EventKind = "log"
 	Stderr           EventKind = "stderr"
 	Warning          EventKind = "warning"
+	PluginWarning    EventKind = "plugin.warning"
 	SignInNeeded     EventKind = "signin.needed"
 	ConfigChanged    EventKind = "config.changed"
 	Gap              EventKind = "gap"
@@ -31,7 +32,8 @@ type Event struct {
 	Server string          `json:"server,omitempty" jsonschema:"the server that it is about"`
 	State  *Server         `json:"state,omitempty" jsonschema:"of server.state"`
 	Log    json.RawMessage `json:"log,omitempty" jsonschema:"of log: the params of notifications/message of MCP"`
-	Text   string          `json:"text,omitempty" jsonschema:"of warning: a text for people; of stderr: a line; of config.changed: why the configuration cannot be used"`
+	Plugin string          `json:"plugin,omitempty" jsonschema:"of plugin.warning: the name of the plugin"`
+	Text   string          `json:"text,omitempty" jsonschema:"of warning and plugin.warning: a text for people; of stderr: a line; of config.changed: why the configuration cannot be used"`
 	URI    string          `json:"uri,omitempty" jsonschema:"of resource.updated: the resource, or a part of it"`
 	Missed uint64          `json:"missed,omitempty" jsonschema:"of gap: how many events the editor has missed, where that is known"`
 }

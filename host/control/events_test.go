@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
 )
 
 // An editor that comes again hears what it has missed. What is not kept any more, and events of another
@@ -91,4 +93,16 @@ func TestLogEvents(t *testing.T) {
 			t.Errorf("%s, %d, %v", text, number, err)
 		}
 	}
+}
+
+// A warning about a plugin says which it is about, and is kept for logs/tail.
+func TestPluginWarning(t *testing.T) {
+	s := newScene(t)
+	c := s.ready(`{}`)
+	c.call("events/since", `{}`)
+	s.config.Event(host.Event{Plugin: "socket", Warning: "it is old"})
+	if e := c.event(PluginWarning, ""); e.Plugin != "socket" || e.Text != "it is old" {
+		t.Errorf("%+v", e)
+	}
+	c.wantHas(c.call("logs/tail", `{}`), `"kind":"plugin.warning","plugin":"socket"`)
 }

@@ -274,7 +274,7 @@ func tailLogs(_ context.Context, e *editor, p *TailParams) (*LogTail, error) {
 		n = maxEvents
 	}
 	return &LogTail{e.control.events.tail(n, func(server string, kind EventKind) bool {
-		return (p.Server == "" || p.Server == server) && (kind == Log || kind == Stderr || kind == Warning)
+		return (p.Server == "" || p.Server == server) && (kind == Log || kind == Stderr || kind == Warning || kind == PluginWarning)
 	})}, nil
 }
 

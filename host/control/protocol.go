@@ -207,7 +207,7 @@ type TailParams struct {
 
 // LogTail is the result of logs/tail. What comes after it is told as events.
 type LogTail struct {
-	Events []json.RawMessage `json:"events" jsonschema:"of the kinds log, stderr and warning, as the notification event has them; the oldest first"`
+	Events []json.RawMessage `json:"events" jsonschema:"of the kinds log, stderr, warning and plugin.warning, as the notification event has them; the oldest first"`
 }
 
 // RootsChangedParams are the params of the notification roots/changed.

@@ -32,9 +32,9 @@ type Config struct {
 	Worker   []string      // the command of processes that compile and run plugins; nil is none
 	Timeout  time.Duration // of compiling in such a process; 0 is [worker.CompileTime]
 
-	// Warn gets a text for people about an oddity. It may be called from any goroutine, and must
+	// Warn gets a text for people about an oddity of a plugin, or of all of them where plugin is "". It may be called from any goroutine, and must
 	// return at once.
-	Warn func(text string)
+	Warn func(plugin, text string)
 }
 
 // Transport is a transport plugin that can be started: in this process or, if the user wants that,
@@ -102,7 +102,7 @@ func New(ctx context.Context, c Config) (*Cache, error) {
 
 // unkept warns, once for all engines, that plugins are compiled anew each time.
 func (m *Cache) unkept(err error) {
-	m.cacheless.Do(func() { m.config.Warn(fmt.Sprintf("plugins are compiled anew each time: %v", err)) })
+	m.cacheless.Do(func() { m.config.Warn("", fmt.Sprintf("plugins are compiled anew each time: %v", err)) })
 }
 
 // Close ends all providers. It frees native code when the last transport that runs on it is closed.
@@ -161,7 +161,7 @@ const loadTold = 3 * time.Second
 func (m *Cache) loading(name string) (over func()) {
 	stop := m.loads.start()
 	told := time.AfterFunc(loadTold, func() {
-		m.config.Warn(fmt.Sprintf("plugin %s is being compiled, which takes a while the first time", name))
+		m.config.Warn(name, fmt.Sprintf("plugin %s is being compiled, which takes a while the first time", name))
 	})
 	return func() { told.Stop(); stop() }
 }
@@ -186,5 +186,5 @@ func newest[P any](ctx context.Context, m *Cache, known map[string]*cachedModule
 		defer m.loading(name)()
 		return load(ctx, name)
 	}
-	return c.get(ctx, name, file, timed, m.config.Warn)
+	return c.get(ctx, name, file, timed, func(text string) { m.config.Warn(name, text) })
 }

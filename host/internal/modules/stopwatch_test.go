@@ -12,7 +12,7 @@ func TestLoadTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
 		began := time.Now()
-		m := &Cache{config: Config{Warn: func(text string) { told = append(told, text) }}}
+		m := &Cache{config: Config{Warn: func(_, text string) { told = append(told, text) }}}
 		quick := m.loading("quick")
 		time.Sleep(2 * time.Second)
 		slow := m.loading("slow")

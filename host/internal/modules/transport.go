@@ -118,7 +118,7 @@ func (m *Cache) tellLack(name, lack string) {
 		return
 	}
 	if _, told := m.unsealed.LoadOrStore(name, true); !told {
-		m.config.Warn(fmt.Sprintf("plugin %s runs in a process of its own, but this system (%s on %s) does not seal it: what breaks out of the plugin can still %s. Linux on amd64 and arm64 does",
+		m.config.Warn(name, fmt.Sprintf("plugin %s runs in a process of its own, but this system (%s on %s) does not seal it: what breaks out of the plugin can still %s. Linux on amd64 and arm64 does",
 			name, runtime.GOOS, runtime.GOARCH, lack))
 	}
 }

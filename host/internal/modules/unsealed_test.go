@@ -11,7 +11,7 @@ import (
 // not at all where there is a seal.
 func TestAMissingSealIsTold(t *testing.T) {
 	heard := make(chan string, 8)
-	m := &Cache{config: Config{Warn: func(text string) { heard <- text }}}
+	m := &Cache{config: Config{Warn: func(_, text string) { heard <- text }}}
 	lack := confine.Lacks("darwin", "arm64")
 	m.tellLack("sealed", confine.Lacks("linux", "arm64"))
 	for range 3 {
