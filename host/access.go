@@ -20,9 +20,9 @@ func (h *Host) Scope(c *policy.Caller, server string) policy.Scope {
 	return scope
 }
 
-// Decides reports whether there are [Config.Deciders]: only then it matters who calls, see
-// [policy.WithCaller].
-func (h *Host) Decides() bool { return len(h.config.Deciders) > 0 }
+// NeedsCaller reports whether it matters who calls, see [policy.WithCaller]: there are [Config.Deciders], or
+// there is a [Config.Audit].
+func (h *Host) NeedsCaller() bool { return len(h.config.Deciders) > 0 || h.config.Audit != nil }
 
 // Decide returns what the entry of a server and [Config.Deciders] say of a call: the first denial, or else
 // what the first decider says. It needs no host, and starts no server.
@@ -56,6 +56,10 @@ type query struct {
 	filter *mcp.Filter     // what it is about too
 	params json.RawMessage // of a request of any method
 	raw    bool            // params are given
+
+	arguments any  // of a call, unless params are given
+	harmless  bool // it may be made once more
+	admitted  bool // its caller may make it
 }
 
 // ask returns a request of the caller of a context, about something that the server calls name.
@@ -84,14 +88,15 @@ func (q *query) admit(ctx context.Context) error {
 type view struct {
 	host   *Host
 	entry  *Server
-	caller *policy.Caller // nil if no decider asks
+	caller *policy.Caller // nil if it does not matter
 	scope  policy.Scope
+	said   policy.Decision // the last that was made
 }
 
 // view returns the server as the caller of a context may see it.
 func (s *Session) view(ctx context.Context) view {
 	v := view{host: s.host, entry: s.entry.Load(), scope: policy.Everything}
-	if v.host.Decides() {
+	if v.host.NeedsCaller() {
 		if v.caller = policy.CallerOf(ctx); v.caller == nil {
 			v.caller = &s.caller
 		}
@@ -119,6 +124,7 @@ func (v *view) admit(ctx context.Context, method string, arguments json.RawMessa
 	for i := range about {
 		if about[i].target == policy.Tool && !about[i].task {
 			if err := permits(v.entry, about[i].name); err != nil {
+				v.said = policy.Decision{Rule: err.Error()}
 				return err
 			}
 		}
@@ -145,8 +151,8 @@ func (v *view) decide(ctx context.Context, method string, arguments json.RawMess
 		return v.refuse(method, "a task that it has not begun", policy.Decision{})
 	}
 	call := policy.Call{Caller: v.caller, Server: v.entry.Name, Method: method, Target: about.target, Name: about.name, Arguments: arguments}
-	if d := decide(ctx, v.host.config.Deciders, &call); !d.Allow {
-		return v.refuse(method, fmt.Sprintf("%q", call.String()), d)
+	if v.said = decide(ctx, v.host.config.Deciders, &call); !v.said.Allow {
+		return v.refuse(method, fmt.Sprintf("%q", call.String()), v.said)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/audit"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
@@ -91,6 +92,10 @@ type Config struct {
 	// Deciders decide who may call what: a request is made if all of them allow it, see package
 	// policy. Without one, every caller may call all that the entry of a server permits.
 	Deciders []policy.Decider
+
+	// Audit keeps a line for each call, also for those that are denied; nil keeps none. The host
+	// closes it.
+	Audit *audit.Log
 
 	// LookupEnv looks up the variables of entries, as [config.Server.Expand] says; nil is
 	// [os.LookupEnv]. For entries of projects it is always [os.LookupEnv], whose values the user
@@ -203,6 +208,7 @@ type Host struct {
 
 	approvals  approvals
 	ownedTasks ownedTasks
+	unkept     atomic.Bool // the last line of Config.Audit was not written
 	counts     struct{ connected, reconnected, stopped atomic.Uint64 }
 
 	open    context.Context // ends with Close; no wait for a connection outlasts it
@@ -289,7 +295,7 @@ func (h *Host) Close() error {
 
 	err := onAll(sessions, (*Session).Close)
 	h.pending.Wait()
-	return errors.Join(err, h.manager.Close(), h.dialer.Close(), h.modules.Close())
+	return errors.Join(err, h.manager.Close(), h.dialer.Close(), h.modules.Close(), h.config.Audit.Close())
 }
 
 // AwaitEvents waits until Event has returned for all events that have arrived, or until ctx

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -16,12 +17,23 @@ import (
 var ErrUnsupported = session.ErrUnsupported
 
 // answer makes a request and returns its result. Like [Session.repeat], it makes a request once
-// more where that is safe.
+// more where that is safe. It writes the line of the request in the audit log.
 func answer[T any](ctx context.Context, s *Session, q *query, request func(context.Context) (T, error)) (result T, err error) {
-	err = s.repeat(ctx, q, false, func() (err error) {
+	kept := s.keeps(q)
+	var began time.Time
+	if kept {
+		began = time.Now()
+		if err := s.host.config.Audit.Ready(); err != nil {
+			return result, &hosterr.Error{Kind: ErrDenied, Err: err, Hint: "make room for the audit log, or write required = false into [audit]"}
+		}
+	}
+	err = s.repeat(ctx, q, func() (err error) {
 		result, err = request(ctx)
 		return err
 	})
+	if kept {
+		s.keep(q, began, any(result), err)
+	}
 	return result, err
 }
 
@@ -45,11 +57,8 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 // that a session may be asked for.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	q := s.ask(ctx, mcp.MethodCallTool, name)
-	var result *mcp.CallToolResult
-	err := s.repeat(ctx, &q, s.mayRepeat(name), func() (err error) {
-		result, err = s.inner.CallTool(ctx, name, args)
-		return err
-	})
+	q.arguments, q.harmless = args, s.mayRepeat(name)
+	result, err := answer(ctx, s, &q, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.CallTool(ctx, name, args) })
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +71,7 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 // nor calls what the entry does not permit or [Config.Deciders] do not allow.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	q := s.ask(ctx, method, "")
-	if q.raw = q.reads(method); q.raw && params != nil {
+	if q.raw = q.reads(method) || s.keeps(&q); q.raw && params != nil {
 		var err error
 		if q.params, err = json.Marshal(params); err != nil {
 			return err
@@ -70,10 +79,17 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 		params = q.params // what is sent is what was looked at
 	}
 	if !q.hides(method) {
-		return s.repeat(ctx, &q, false, func() error { return s.inner.Call(ctx, method, params, result) })
+		_, err := answer(ctx, s, &q, func(ctx context.Context) (json.RawMessage, error) {
+			err := s.inner.Call(ctx, method, params, result)
+			if text, ok := result.(*json.RawMessage); ok && err == nil {
+				return *text, nil
+			}
+			return nil, err
+		})
+		return err
 	}
 	var text json.RawMessage
-	if err := s.repeat(ctx, &q, false, func() error { return s.inner.Call(ctx, method, params, &text) }); err != nil {
+	if err := s.repeat(ctx, &q, func() error { return s.inner.Call(ctx, method, params, &text) }); err != nil {
 		return err
 	}
 	if result == nil {
@@ -150,7 +166,7 @@ func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Comp
 // request from now on, and logs about those requests only.
 func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 	q := s.ask(ctx, mcp.MethodSetLevel, "")
-	return s.repeat(ctx, &q, false, func() error { return s.inner.SetLevel(ctx, level) })
+	return s.repeat(ctx, &q, func() error { return s.inner.SetLevel(ctx, level) })
 }
 
 // Ping asks for a sign of life: with ping in the legacy era, and with server/discover in the
@@ -159,7 +175,7 @@ func (s *Session) Ping(ctx context.Context) error {
 	connected := s.driver.Status().State == status.Connected // else the latency would be that of a start
 	began := time.Now()
 	q := s.ask(ctx, mcp.MethodPing, "")
-	err := s.repeat(ctx, &q, false, func() error { return s.inner.Ping(ctx) })
+	err := s.repeat(ctx, &q, func() error { return s.inner.Ping(ctx) })
 	if latency := time.Since(began); err == nil && connected {
 		s.driver.Report(func(st *status.Status) { st.Latency = latency })
 	}
@@ -179,7 +195,7 @@ func (h *Host) RootsChanged(ctx context.Context) error {
 func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Task](ctx context.Context, s *Session, cursor *string) (items []T, next *string, err error) {
 	method, of := pageOf[T]()
 	q := s.ask(ctx, method, "")
-	err = s.repeat(ctx, &q, false, func() (err error) {
+	err = s.repeat(ctx, &q, func() (err error) {
 		items, next, err = session.Page[T](ctx, s.inner, cursor)
 		return err
 	})

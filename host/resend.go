@@ -39,11 +39,12 @@ var reads = map[string]bool{
 // repeat makes a request, if its caller may make it: every request of a session goes through here. If
 // the connection is lost before the answer, repeat makes it once more in two cases: the method is a read,
 // or the tool is harmless and the entry is still the same. A call that succeeds allocates nothing here.
-func (s *Session) repeat(ctx context.Context, q *query, harmless bool, request func() error) error {
+func (s *Session) repeat(ctx context.Context, q *query, request func() error) error {
 	if err := q.admit(ctx); err != nil {
 		return err
 	}
-	entry, method := s.entry.Load(), q.method
+	q.admitted = true
+	entry, method, harmless := s.entry.Load(), q.method, q.harmless
 	if s.usage.begin() {
 		defer s.usage.end(method)
 	}

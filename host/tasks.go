@@ -19,11 +19,8 @@ import (
 // never repeats a call whose answer was lost, since the first task may still run.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	q := s.ask(ctx, mcp.MethodCallTool, name)
-	var task *mcp.Task
-	err := s.repeat(ctx, &q, false, func() (err error) {
-		task, err = s.inner.BeginTask(ctx, name, args, ttl)
-		return err
-	})
+	q.arguments = args
+	task, err := answer(ctx, s, &q, func(ctx context.Context) (*mcp.Task, error) { return s.inner.BeginTask(ctx, name, args, ttl) })
 	if err == nil {
 		q.began(task.ID)
 	}
@@ -54,5 +51,6 @@ func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResul
 // CancelTask asks the server to end a task. A modern server may go on with it.
 func (s *Session) CancelTask(ctx context.Context, id string) error {
 	q := s.ask(ctx, mcp.MethodCancelTask, id)
-	return s.repeat(ctx, &q, false, func() error { return s.inner.CancelTask(ctx, id) })
+	_, err := answer(ctx, s, &q, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.inner.CancelTask(ctx, id) })
+	return err
 }

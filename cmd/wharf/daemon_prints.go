@@ -20,10 +20,10 @@ type prints struct {
 }
 
 // prints returns the fingerprints of servers. They cover what else the settings say: plugins, how to
-// connect, and who may call what.
+// connect, who may call what, and where calls are kept.
 func (a *app) prints(s *settings, folder string) prints {
 	p := prints{servers: make(map[string]string), errs: make(map[string]error)}
-	rest, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.access, s.narrowed()})
+	rest, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.access, s.narrowed(), s.audit})
 	var every strings.Builder
 	for _, server := range s.wanted() {
 		print, wrong := host.Fingerprint(server, folder)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/audit"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -59,12 +61,10 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	c.Files = configured.plugins
 	c.Reconnect, c.MaxTimeout = configured.reconnect, configured.maxTimeout
 	c.Client.Caller.Kind = policy.Command
-	if a.streams != nil { // the daemon decides who may call what
+	if a.streams != nil { // the daemon decides who may call what, and keeps it
 		c.Reconnect = ofDaemon
-	} else if rules, err := configured.rules(); err != nil {
+	} else if err := a.oversee(configured, &c); err != nil {
 		return nil, err
-	} else if !rules.Empty() {
-		c.Deciders = []policy.Decider{rules}
 	}
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
@@ -85,10 +85,32 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	}
 	h, err := host.New(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.Audit.Close())
 	}
 	a.redact = h.Redact
 	return h, nil
+}
+
+// oversee has a host decide who may call what, and keep it, as the configuration says.
+func (a *app) oversee(s *settings, c *host.Config) error {
+	rules, err := s.rules()
+	if err != nil {
+		return err
+	}
+	if !rules.Empty() {
+		c.Deciders = []policy.Decider{rules}
+	}
+	if s.audit == nil {
+		return nil
+	}
+	c.Audit, err = audit.Open(s.audit.File, audit.Options{Full: s.audit.Full, Required: s.audit.Required})
+	switch {
+	case err != nil && s.audit.Required:
+		return exit.Usage(err, "the configuration has required = true in [audit], so no call is made without it")
+	case err != nil:
+		a.Warn("calls are not kept: %v", err)
+	}
+	return nil
 }
 
 // ownInfo is what the program says of itself, to servers and to clients.

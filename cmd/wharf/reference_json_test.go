@@ -75,6 +75,7 @@ var otherOutputs = []struct{ commands, what string }{
 	{"task list", "an array of tasks, as the server wrote them"},
 	{"task status", "a task, as the server wrote it; so does `call --detach`"},
 	{"shell", "for each line what the command of that name prints"},
+	{"audit", "the lines of the log, as they are"},
 	{"trace show", "the lines of the file, as they are"},
 	{"bridge, serve, control", "messages of the protocol; with `--print-config` lines for a file of the client, and `control --schema` a JSON Schema"},
 	{"generate go, generate sh, generate ts", "the program that they write, unless `--out` names a file"},

@@ -63,7 +63,7 @@ func newRoot(a *app) *cobra.Command {
 		newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a), newComplete(a),
 		newWatch(a), newPing(a), newRequest(a), newTask(a), newShell(a, newRoot), newBridge(a), newServe(a), newControl(a), newDaemon(a),
 		newServers(a), newSearch(a), newAdd(a), newUpdate(a), newRemove(a), newImport(a), newEdit(a),
-		newLogin(a), newLogout(a), newAuth(a), newACL(a),
+		newLogin(a), newLogout(a), newAuth(a), newACL(a), newAudit(a),
 		newTrust(a), newPlugin(a), newTrace(a), newGenerate(a), newDoctor(a), newVersion(a), newAgents(),
 	)
 	a.replaceCompletion(root)

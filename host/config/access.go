@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,6 +29,29 @@ func (e *entry) access(name string, count *int) policy.Table {
 	}
 	t.Check(func(key string, i int, err error) { e.fail(fmt.Sprintf("%s[%d]", key, i), "%v", err) })
 	return t
+}
+
+// Audit says where a line is kept for each call, see package audit.
+type Audit struct {
+	File     string // absolute
+	Full     bool   // arguments are kept too
+	Required bool   // no call is made while a line cannot be written
+}
+
+// audit reads the table audit. It returns nil if there is none.
+func (e *entry) audit() (a *Audit) {
+	values := valueOf[map[string]any](e, "audit", "expected a table, not %s; write [audit]")
+	if values == nil {
+		return nil
+	}
+	e.within("audit", values, func(e *entry) {
+		e.onlyKeys(auditKeys, "")
+		a = &Audit{File: cmp.Or(e.text("file"), "audit.jsonl"), Full: e.oneOf("args", "hash", "full") == "full", Required: e.flag("required")}
+		if !filepath.IsAbs(a.File) {
+			a.File = filepath.Join(filepath.Dir(e.doc.path), a.File)
+		}
+	})
+	return a
 }
 
 // DiscoverAccess returns the tables of who may call what in the project files of Wharf that concern a

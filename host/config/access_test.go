@@ -38,6 +38,24 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+func TestAudit(t *testing.T) {
+	for text, want := range map[string]*Audit{
+		"":          nil,
+		"[audit]\n": {File: filepath.Join("x", "audit.jsonl")},
+		"[audit]\nfile = \"a/b\"\nargs = \"full\"\nrequired = true\n": {File: filepath.Join("x", "a", "b"), Full: true, Required: true},
+		"[audit]\nargs = \"hash\"\n":                                  {File: filepath.Join("x", "audit.jsonl")},
+	} {
+		if f, err := Parse(filepath.Join("x", "w.toml"), []byte(text)); err != nil || !reflect.DeepEqual(f.Audit, want) {
+			t.Errorf("%q: %+v, %v", text, f, err)
+		}
+	}
+	for _, text := range []string{"[audit]\nargs = \"some\"\n", "audit = true\n", "[audit]\npath = \"x\"\n"} {
+		if _, err := Parse("w.toml", []byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
 // The tables of a project are those of its files of Wharf's own that can be used, the nearest first.
 func TestDiscoverAccess(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())

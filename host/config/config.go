@@ -42,6 +42,7 @@ type File struct {
 	Plugins map[string]Plugin
 
 	Access []policy.Table // who may call what, in the order of the file
+	Audit  *Audit         // where calls are kept; nil is nowhere
 	Serve  *Serve         // how clients over HTTP are served; nil if it does not say
 
 	Reconnect  Reconnect     // when a server that failed is tried again

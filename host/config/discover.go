@@ -227,6 +227,9 @@ func (d *Discovery) take(p Project, f *File) {
 	if more := len(f.Warnings) - maxProjectWarned; more > 0 {
 		d.warn("%s: and %d more", p.Path(), more)
 	}
+	if f.Audit != nil {
+		d.warn("%s: audit: %s", p.Path(), grantsNothing)
+	}
 	if f.Serve != nil {
 		d.warn("%s: serve: %s", p.Path(), grantsNothing)
 	}

@@ -31,6 +31,7 @@ func Tables() []Table {
 		{Name: "servers.NAME.registry", Meaning: "Where an entry was made from. `wharf add` writes it, and `wharf update` goes by it.", Keys: registryKeys},
 		{Name: "[access.NAME]", Meaning: "Who may call what. A caller may not call what any of the tables denies that fit it. Where one of them has an `allow`, it may call what they allow and nothing else; where none has, the user who runs wharf may call everything, and another principal nothing. " +
 			"What may not be called is not listed. In the file of a project, tables only narrow what your own file allows. `wharf acl check` says which rule decides.", Keys: accessKeys},
+		{Name: "[audit]", Meaning: "Where a line is kept for each call: who called what, whether it was allowed, how it ended and how long it took. `wharf audit` shows them. Without the table nothing is kept; one in the file of a project does not count.", Keys: auditKeys},
 		{Name: "[serve]", Meaning: "How `wharf serve --http` serves clients of other machines. At an address that these can reach it starts only with TLS and with a way for clients to prove who they are. " +
 			"Only your own file may have this table. A principal may call what a table of access allows it, and nothing else.", Keys: serveKeys},
 		{Name: "serve.tls", Meaning: "Files in PEM. Relative paths count from the folder of the configuration.", Keys: serveTLSKeys},
@@ -53,6 +54,7 @@ var rootKeys = keys{
 	{"servers", "table", "none", "The servers, a table for each.", `[servers.files]`},
 	{"plugins", "table", "none", "The plugins, a table for each.", `[plugins.pigeon]`},
 	{"access", "table", "none", "Who may call what, a table for each rule.", `[access.agents]`},
+	{"audit", "table", "none is kept", "Where a line is kept for each call.", `[audit]`},
 	{"serve", "table", "this machine alone", "How clients over HTTP are served; see below.", `[serve]`},
 	{"reconnect", "table", "see below", "When a server that failed is tried again.", `[reconnect]`},
 	{"max_timeout", "duration", "`1h`", "The longest wait for an answer, reports of progress or not; `0` is none.", `max_timeout = "3h"`},
@@ -62,6 +64,12 @@ var accessKeys = keys{
 	{"match", "list of texts", "an error", "The callers that it is about: `client:NAME` is a client that calls itself so, `principal:NAME` one that has proven to be that principal, `local` every caller of the user who runs wharf, and `command`, `bridge`, `gateway` and `control` are the ways to call. `*` is all, and in a name any characters.", `match = ["client:claude*", "principal:ci-*"]`},
 	{"allow", "list of texts", "see above", "What they may call, and nothing else: `SERVER/TOOL`, `prompt:SERVER/NAME`, `resource:SERVER/URI`, or `SERVER` for all of it. An empty list is nothing.", `allow = ["files", "issues/list_*", "prompt:issues/*"]`},
 	{"deny", "list of texts", "none", "What they may not, whatever is allowed, in upper or lower case.", `deny = ["*/delete_*", "resource:files/file:///etc/*"]`},
+}
+
+var auditKeys = keys{
+	{"file", "text", "`audit.jsonl`", "The log. A relative path counts from the folder of the configuration. At 128 MiB it is renamed to FILE.1, in place of the one before.", `file = "/var/log/wharf/audit.jsonl"`},
+	{"args", "text", "`hash`", "What is kept of arguments: `hash` is their size and SHA-256, `full` is all of up to 64 KiB, without the secrets of the configuration.", `args = "full"`},
+	{"required", "true or false", "`false`", "Makes no call while a line cannot be written.", `required = true`},
 }
 
 var serveKeys = keys{

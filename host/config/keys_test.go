@@ -36,6 +36,7 @@ func TestKeys(t *testing.T) {
 			return "[servers.a]\ncommand = \"a\"\n[servers.a.registry]\n" + k.Example +
 				map[string]string{"name": "\nversion = \"1\"", "version": "\nname = \"a/b\"", "address": "\nname = \"a/b\"\nversion = \"1\"", "sha256": "\nname = \"a/b\"\nversion = \"1\""}[k.Name]
 		},
+		"[audit]": func(k Key) string { return "[audit]\n" + k.Example },
 		"[access.NAME]": func(k Key) string {
 			return "[access.a]\n" + k.Example + map[string]string{"allow": "\nmatch = [\"*\"]", "deny": "\nmatch = [\"*\"]"}[k.Name]
 		},

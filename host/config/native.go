@@ -30,7 +30,7 @@ func parseNative(doc *document, at place) (*File, error) {
 	for _, key := range []string{"servers", "plugins", "access"} {
 		valueOf[map[string]any](root, key, "expected tables, not %s; write ["+key+".NAME]")
 	}
-	f.MaxTimeout, f.Reconnect = root.duration("max_timeout"), root.reconnect()
+	f.MaxTimeout, f.Reconnect, f.Audit = root.duration("max_timeout"), root.reconnect(), root.audit()
 	f.Serve = root.serve()
 	wrong := root.wrong
 	if e := nameless(doc, []string{"servers"}); e != nil {

@@ -98,7 +98,7 @@ func (e *editor) serve(ctx context.Context, in *rpc.Incoming) (any, error) {
 			Kind: KindUnknownMethod, Hint: "the result of initialize lists the methods"}}
 	}
 	e.enter()
-	if e.control.host.Decides() {
+	if e.control.host.NeedsCaller() {
 		ctx = policy.WithCaller(ctx, &policy.Caller{Kind: policy.Control, Name: e.hello.Client.Name})
 	}
 	return m.serve(host.WithOptions(ctx, host.RequestOptions{Caller: e.number}), e, in.Params)

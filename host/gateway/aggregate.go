@@ -67,7 +67,9 @@ func (a *aggregate) serve(ctx context.Context, r *request) (json.RawMessage, err
 		if refusal != nil {
 			return nil, refusal
 		}
-		r.caller = a.gateway.caller(&a.origin, m.info)
+		if r.caller = a.gateway.caller(&a.origin, mcp.Modern, m.info); r.caller != nil {
+			r.caller.Peer = r.peer
+		}
 	case r.method == mcp.MethodPing:
 		return empty, nil
 	case r.method == mcp.MethodInitialize:
@@ -112,7 +114,7 @@ func (a *aggregate) legacyCaller() *policy.Caller {
 	a.mu.Lock()
 	params := a.initializeParams
 	a.mu.Unlock()
-	return a.gateway.caller(&a.origin, member(params, "clientInfo"))
+	return a.gateway.caller(&a.origin, mcp.Legacy, member(params, "clientInfo"))
 }
 
 // revision returns the revision that the client speaks. The handshake of a legacy client is over.
@@ -134,7 +136,7 @@ func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	if err := a.gateway.checkReach(r.caller, server); err != nil {
+	if err := a.gateway.checkReach(r.caller, server, r); err != nil {
 		return nil, err
 	}
 	own := *r

@@ -14,12 +14,13 @@ import (
 
 // caller returns who sends the requests of a client of this origin that describes itself with info. It
 // returns nil if that does not matter.
-func (g *Gateway) caller(o *origin, info json.RawMessage) *policy.Caller {
-	if g.host == nil || !g.host.Decides() {
+func (g *Gateway) caller(o *origin, era mcp.Era, info json.RawMessage) *policy.Caller {
+	if g.host == nil || !g.host.NeedsCaller() {
 		return nil
 	}
 	c := o.caller()
 	c.Name = text(info, "name")
+	c.Peer, c.Era = o.peer, string(era)
 	return &c
 }
 
@@ -46,12 +47,14 @@ func (g *Gateway) reaches(c *policy.Caller, server string) bool {
 	return c == nil || g.host.Scope(c, server) != policy.Nothing
 }
 
-// checkReach returns the error for a server that a caller may not reach.
-func (g *Gateway) checkReach(c *policy.Caller, server string) error {
+// checkReach returns the error for a request to a server that its caller may not reach.
+func (g *Gateway) checkReach(c *policy.Caller, server string, r *request) error {
 	if g.reaches(c, server) {
 		return nil
 	}
-	return &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("%s may not call anything of %s", c, server)}
+	g.host.Denied(c, server, r.method, r.params)
+	data, _ := json.Marshal(errorData{Kind: host.ErrorKind(host.ErrDenied)}) // of texts, which always succeeds
+	return &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("%s may not call anything of %s", c, server), Data: data}
 }
 
 // reachable returns the servers that the sender of a request may reach.

@@ -39,6 +39,8 @@ type request struct {
 	// caller is who sends it; nil if that does not matter, or if the upstream knows.
 	caller *policy.Caller
 
+	peer string // the address that a modern request over HTTP comes from
+
 	// retain keeps the client of the request in use beyond the request, until release is called; nil
 	// for a client that is not kept between its requests.
 	retain func() (release func())

@@ -44,6 +44,7 @@ func isOwner(principal string) bool {
 type origin struct {
 	principal string
 	kind      policy.Kind // the way on which its requests come
+	peer      string      // the address that they come from; "" is not known
 	kept      *keptClient // nil for a client on a stream, which cannot be ended
 	inTurn    bool        // it may use a session after another such client, see [Gateway.ServeBare]
 }

@@ -107,7 +107,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 	go func() {
 		defer close(answered)
 		result, err := h.gateway.counts.serve(ctx, c.client, &request{
-			id: in.ID(), method: in.Method, params: in.Params, channel: box,
+			id: in.ID(), method: in.Method, params: in.Params, channel: box, peer: x.r.RemoteAddr,
 			retain: func() (release func()) { return h.retainClient(&c.keptClient) },
 			header: func(name string) (string, bool) {
 				values := x.r.Header.Values(name)

@@ -91,7 +91,7 @@ func (h *handler) openSession(x *httpExchange) (s *httpSession, why string) {
 		return nil, err.Error()
 	}
 	s.ctx, s.cancel = context.WithCancelCause(h.gateway.ctx)
-	s.conn = newClientConn(s.ctx, h.gateway, origin{principal: httpPrincipal(s.principal), kind: policy.Gateway, kept: &s.keptClient}, s.serverName)
+	s.conn = newClientConn(s.ctx, h.gateway, origin{principal: httpPrincipal(s.principal), kind: policy.Gateway, peer: x.r.RemoteAddr, kept: &s.keptClient}, s.serverName)
 	s.peer = rpc.NewPeer(rpc.Config{Link: s, Handler: sessionConn{s.conn, s}, Serving: true})
 	s.conn.peer = s.peer
 	context.AfterFunc(s.ctx, func() { h.evict(&s.keptClient) })

@@ -121,7 +121,7 @@ func (c *legacyClient) connect(ctx context.Context, params json.RawMessage) (u *
 		return nil, nil, err
 	}
 	info, capabilities := member(params, "clientInfo"), member(params, "capabilities")
-	if err := c.gateway.checkReach(c.gateway.caller(&c.origin, info), c.serverName); err != nil {
+	if err := c.gateway.checkReach(c.gateway.caller(&c.origin, mcp.Legacy, info), c.serverName, &request{method: mcp.MethodInitialize}); err != nil {
 		return nil, nil, err
 	}
 	server, _ := c.gateway.server(c.serverName)
@@ -193,6 +193,8 @@ func (c *legacyClient) setLevel(ctx context.Context, u *upstream, r *request) (j
 	}
 	return empty, nil
 }
+
+func (c *legacyClient) era() mcp.Era { return mcp.Legacy }
 
 // onRequest passes a request of the server on to the client.
 func (c *legacyClient) onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {

@@ -73,8 +73,10 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	case slices.Contains(legacyOnly, r.method):
 		return nil, methodNotFound(r.method, mcp.LatestModern)
 	}
-	r.caller = c.gateway.caller(&c.origin, m.info)
-	if err := c.gateway.checkReach(r.caller, c.serverName); err != nil {
+	if r.caller = c.gateway.caller(&c.origin, mcp.Modern, m.info); r.caller != nil && r.peer != "" {
+		r.caller.Peer = r.peer
+	}
+	if err := c.gateway.checkReach(r.caller, c.serverName, r); err != nil {
 		return nil, err
 	}
 	ctx = as(ctx, r.caller)
@@ -196,6 +198,8 @@ func legacyParams(params json.RawMessage) json.RawMessage {
 		change{mcp.MetaClientCapabilities, nil}, change{mcp.MetaLogLevel, nil})
 	return edit(params, change{memberResponses, nil}, change{memberState, nil})
 }
+
+func (c *modernClient) era() mcp.Era { return mcp.Modern }
 
 // onRequest asks the client the question of a legacy server, in the result of one of its calls.
 func (c *modernClient) onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {

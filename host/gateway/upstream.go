@@ -38,6 +38,8 @@ type upstream struct {
 
 // counterpart is the client of an upstream: it gets the messages of the server.
 type counterpart interface {
+	era() mcp.Era
+
 	// onRequest answers a request of the server.
 	onRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
@@ -48,7 +50,7 @@ type counterpart interface {
 // connect returns an upstream for a client, in a session that it may share or in one of its own.
 // info and capabilities are JSON objects as the client sent them. connect does not start the server.
 func (g *Gateway) connect(c counterpart, o origin, server host.Server, info, capabilities json.RawMessage) (*upstream, error) {
-	u := &upstream{gateway: g, client: c, server: server, origin: o, info: info, capabilities: capabilities, caller: g.caller(&o, info)}
+	u := &upstream{gateway: g, client: c, server: server, origin: o, info: info, capabilities: capabilities, caller: g.caller(&o, c.era(), info)}
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
 	var err error
 	if u.tenant, err = g.copies.join(u); err != nil {

@@ -27,6 +27,10 @@ type Caller struct {
 
 	// Principal is who has proven to be there; "" is the user who runs the program.
 	Principal string
+
+	// Peer is the address that the call comes from, and Era that of the protocol which the client
+	// speaks; "" is not known. No rule is about them.
+	Peer, Era string
 }
 
 // String returns the caller for people.

@@ -50,7 +50,7 @@ type Rules struct {
 	layers []layer
 
 	mu      sync.RWMutex
-	callers map[Caller]*verdicts // those that have called, up to maxCallers
+	callers map[identity]*verdicts // those that have called, up to maxCallers
 }
 
 // layer is the tables of the user, or those of a project.
@@ -72,6 +72,12 @@ type rule struct {
 	says string
 }
 
+// identity is what rules know of a caller.
+type identity struct {
+	kind            Kind
+	name, principal string
+}
+
 // maxCallers is how many callers are remembered with the rules about them.
 const maxCallers = 256
 
@@ -81,7 +87,7 @@ const maxName = 256
 // New returns the rules of the user's own tables, and below them those of projects, of which each can only
 // narrow.
 func New(own []Table, projects ...[]Table) (*Rules, error) {
-	r := &Rules{callers: make(map[Caller]*verdicts)}
+	r := &Rules{callers: make(map[identity]*verdicts)}
 	for i, tables := range append([][]Table{own}, projects...) {
 		l := layer{narrows: i > 0}
 		for _, t := range tables {
@@ -137,21 +143,20 @@ type verdict struct {
 
 // of returns the rules about a caller.
 func (r *Rules) of(c *Caller) *verdicts {
-	key := *c
-	key.Name = key.Name[:min(len(key.Name), maxName)]
+	key := identity{c.Kind, c.Name[:min(len(c.Name), maxName)], c.Principal}
 	r.mu.RLock()
 	v := r.callers[key]
 	r.mu.RUnlock()
 	if v != nil {
 		return v
 	}
-	v = r.collect(&key)
+	v = r.collect(&Caller{Kind: key.kind, Name: key.name, Principal: key.principal})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.callers) >= maxCallers { // clients choose their names
 		clear(r.callers)
 	}
-	key.Name = strings.Clone(key.Name)
+	key.name = strings.Clone(key.name)
 	r.callers[key] = v
 	return v
 }

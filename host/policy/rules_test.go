@@ -175,8 +175,8 @@ func TestCallersAreBounded(t *testing.T) {
 		t.Errorf("%d callers are remembered", len(r.callers))
 	}
 	for c := range r.callers {
-		if len(c.Name) > maxName {
-			t.Errorf("a name of %d bytes is remembered", len(c.Name))
+		if len(c.name) > maxName {
+			t.Errorf("a name of %d bytes is remembered", len(c.name))
 		}
 	}
 }

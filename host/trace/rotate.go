@@ -3,7 +3,6 @@ package trace
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -53,14 +52,7 @@ func (f *rotatingFile) blocked() error {
 	if there, err := os.Lstat(f.path); err != nil || !os.SameFile(mine, there) {
 		return fmt.Errorf("%s is another file by now", f.name())
 	}
-	switch same, err := traces.Matches(f.path + ".1"); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return fmt.Errorf("%s: %w", f.previous(), err)
-	case !same:
-		return fmt.Errorf("%s is not a trace, and it is not overwritten", f.previous())
-	}
-	return nil
+	return traces.Replaceable(f.path + ".1")
 }
 
 // rotate renames the file and creates the next. After an error there is no file.

@@ -57,7 +57,7 @@ type client struct {
 func newDialer(t testing.TB) *Dialer {
 	t.Helper()
 	m, err := modules.New(t.Context(), modules.Config{
-		Builtin: plugins.Builtin(), CacheDir: testenv.CodeDir(), Warn: func(text string) { t.Log(text) },
+		Builtin: plugins.Builtin(), CacheDir: testenv.CodeDir(), Warn: func(_, text string) { t.Log(text) },
 		Files: map[string]config.Plugin{
 			"socket": {File: "../../../examples/transport-socket-c/socket.wasm", Installed: &config.Installed{Kinds: []string{"serve"}}},
 		},
