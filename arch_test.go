@@ -27,26 +27,30 @@ const modulePath = "github.com/wharf-mcp/wharf"
 
 // Imports from outside that have a short name in the tables below.
 const (
-	wazero   = "github.com/tetratelabs/wazero"
-	toml     = "github.com/BurntSushi/toml"
-	yaml     = "github.com/goccy/go-yaml" + below
-	cobra    = "github.com/spf13/cobra"
-	pflag    = "github.com/spf13/pflag" // of cobra: the type of its error
-	goSDK    = "github.com/modelcontextprotocol/go-sdk/mcp"
-	xsys     = "golang.org/x/sys"
-	xcrypto  = "golang.org/x/crypto"
-	extism   = "github.com/extism/go-sdk"
-	keyring  = "github.com/zalando/go-keyring"
-	flock    = "github.com/gofrs/flock"
-	jose     = "github.com/go-jose/go-jose/v4"
-	xterm    = "golang.org/x/term"
-	readline = "github.com/ergochat/readline"
-	notify   = "github.com/fsnotify/fsnotify"
-	tomlAST  = "github.com/pelletier/go-toml/v2/unstable"
-	schemas  = "github.com/santhosh-tekuri/jsonschema/v6"
-	minisig  = "aead.dev/minisign"
-	below    = "/..." // as the end of a folder: and all folders below it
-	internal = "host/internal" + below
+	wazero     = "github.com/tetratelabs/wazero"
+	toml       = "github.com/BurntSushi/toml"
+	yaml       = "github.com/goccy/go-yaml" + below
+	cobra      = "github.com/spf13/cobra"
+	pflag      = "github.com/spf13/pflag" // of cobra: the type of its error
+	goSDK      = "github.com/modelcontextprotocol/go-sdk/mcp"
+	xsys       = "golang.org/x/sys"
+	xcrypto    = "golang.org/x/crypto"
+	extism     = "github.com/extism/go-sdk"
+	keyring    = "github.com/zalando/go-keyring"
+	flock      = "github.com/gofrs/flock"
+	jose       = "github.com/go-jose/go-jose/v4"
+	xterm      = "golang.org/x/term"
+	readline   = "github.com/ergochat/readline"
+	notify     = "github.com/fsnotify/fsnotify"
+	tomlAST    = "github.com/pelletier/go-toml/v2/unstable"
+	schemas    = "github.com/santhosh-tekuri/jsonschema/v6"
+	minisig    = "aead.dev/minisign"
+	otel       = "go.opentelemetry.io/otel"
+	otlp       = "go.opentelemetry.io/proto/otlp"
+	protobuf   = "google.golang.org/protobuf/proto"
+	prometheus = "github.com/prometheus/client_golang/prometheus"
+	below      = "/..." // as the end of a folder: and all folders below it
+	internal   = "host/internal" + below
 )
 
 // arrows says what each package may import beside the standard library. The
@@ -68,12 +72,14 @@ var arrows = map[string][]string{
 	"sdk/template" + below:        {"abi" + below, "sdk" + below},
 	"plugins":                     {},
 	"plugins" + below:             {"abi" + below, "sdk" + below},
-	"host":                        {"abi" + below, "host/audit", "host/mcp", "host/config", "host/policy", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
-	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp"},
+	"host":                        {"abi" + below, "host/audit", "host/mcp", "host/config", "host/policy", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status", "host/observe"},
+	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", "host/observe"},
 	"host/localsocket":            {"host/internal/securedir", flock, xsys + below},
 	"host/control":                {"host", "host/cleantext", "host/config" + below, "host/mcp", "host/pluginstore", "host/policy", "host/signin", "host/status", "host/trace", "host/trust", "host/vault", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/policy":                 {},
+	"host/observe":                {},
+	"host/telemetry":              {"host/gateway", "host/mcp", "host/observe", "host/internal/strictjson", otel + below, otlp + below, protobuf, prometheus + below},
 	"host/audit":                  {"host/policy", "host/internal/jsonl", flock},
 	"host/config":                 {toml, tomlAST, yaml, "host/cleantext", "host/policy", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
 	"host/config/amend":           {toml, "host/cleantext", "host/config", "host/config/tomledit"},
@@ -95,7 +101,7 @@ var arrows = map[string][]string{
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins", "host/signin"},
-	"cmd/wharf":                   {"abi" + below, "host", "host/audit", "host/gateway", "host/control", "host/localsocket", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/policy", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin", "internal/lazyregexp"},
+	"cmd/wharf":                   {"abi" + below, "host", "host/audit", "host/gateway", "host/control", "host/localsocket", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/policy", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin", "internal/lazyregexp", "host/telemetry"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain", "internal/nearest", "internal/lazyregexp"},
 	"cmd/wharf/internal/daemon":   {"host/localsocket"},
 	"cmd/wharf/internal/demo":     {"host/mcp", "cmd/wharf/internal/release"},
@@ -126,6 +132,7 @@ var arrows = map[string][]string{
 	"internal/oauthtest":       {},
 	"internal/certtest":        {},
 	"internal/mcptest":         {goSDK},
+	"internal/otlptest":        {otlp + below, protobuf},
 	"internal/registrytest":    {},
 	"host/internal/hosterr":    {},
 	"host/internal/crash":      {"host/cleantext", "internal/lazyregexp"},
@@ -167,21 +174,24 @@ var walls = map[string][]string{
 	// of the conformance suite plays the browser of the person who signs in. The program
 	// that --sampler names is the user's own, and gets nothing but the request; so is the
 	// editor, which gets a path. The gateway listens, and connects to nothing. The daemon is the
-	// program itself, at a socket that only the user reaches.
+	// program itself, at a socket that only the user reaches. Traces go to the address that the user's
+	// environment names.
 	"net":              {"host/gateway", "host/localsocket", "cmd/wharf/internal/daemon", "cmd/wharf/internal/listener", "host/internal/capability" + below, "host/internal/egress", "examples" + below},
-	"net/http" + below: {"host/gateway", "cmd/wharf/internal/listener", "host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest"},
+	"net/http" + below: {"host/gateway", "cmd/wharf/internal/listener", "host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest", "internal/otlptest", "host/telemetry"},
 	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/daemon", "cmd/wharf/internal/elicit", "cmd/wharf/internal/editor", "examples" + below, "internal/testenv"},
 
-	extism + below:  {"host/internal/auth", "examples/internal/exampletest"},
-	keyring:         {"host/vault"},
-	notify:          {"host/watch"},
-	minisig:         {"host/pluginstore"},
-	schemas + below: {"host/internal/schema"},
-	tomlAST:         {"host/config", "host/config/tomledit"},
-	yaml:            {"host/config"},
+	extism + below:     {"host/internal/auth", "examples/internal/exampletest"},
+	keyring:            {"host/vault"},
+	otel + below:       {"host/telemetry"},
+	prometheus + below: {"host/telemetry"},
+	notify:             {"host/watch"},
+	minisig:            {"host/pluginstore"},
+	schemas + below:    {"host/internal/schema"},
+	tomlAST:            {"host/config", "host/config/tomledit"},
+	yaml:               {"host/config"},
 
 	"embed":           {"host/control" /* its schema */, "host/trust" /* its table of programs */, "plugins", "plugins/extras", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
-	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv"},
+	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv", "internal/otlptest"},
 	"plugin":          {},
 
 	// What a server, a client of a gateway or a program at an HTTP endpoint sends reaches neither the control protocol
@@ -201,7 +211,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/gateway", "host/control", "host/localsocket", "host/cleantext", "host/mcp", "host/audit", "host/policy", "host/config", "host/config/amend", "host/config/inventory", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/gateway", "host/control", "host/localsocket", "host/cleantext", "host/mcp", "host/audit", "host/policy", "host/config", "host/config/amend", "host/config/inventory", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template", "host/observe", "host/telemetry"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

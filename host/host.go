@@ -23,6 +23,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/observe"
 	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/signin"
@@ -69,6 +70,10 @@ type Config struct {
 	// which must end both. A transport can end its own side alone if the stream has a
 	// CloseWrite, as those of net do.
 	Streams map[string]func(ctx context.Context) (io.ReadWriteCloser, error)
+
+	// Observer, if not nil, sees the requests to servers, and those of the clients of a gateway; see
+	// package telemetry.
+	Observer observe.Observer
 
 	// CacheDir is the folder that keeps compiled plugins between runs; "" is no cache. Its
 	// files are run as native code, so no other user may be able to write to it; see
@@ -357,6 +362,9 @@ func (h *Host) hear(e Event) {
 		h.config.Event(e)
 	}
 }
+
+// Observer returns [Config.Observer].
+func (h *Host) Observer() observe.Observer { return h.config.Observer }
 
 // Redact returns a text without the secrets of the entries that the host has connected to so
 // far, whatever their encoding. Use it for errors that are shown or logged: servers and plugins

@@ -16,9 +16,20 @@ import (
 // request was not sent. [Session.Call] sends any request.
 var ErrUnsupported = session.ErrUnsupported
 
-// answer makes a request and returns its result. Like [Session.repeat], it makes a request once
-// more where that is safe. It writes the line of the request in the audit log.
+// answer makes a request and returns its result. The observer sees it.
 func answer[T any](ctx context.Context, s *Session, q *query, request func(context.Context) (T, error)) (result T, err error) {
+	if s.host.config.Observer == nil {
+		return perform(ctx, s, q, request)
+	}
+	ctx, end := s.observe(ctx, q)
+	result, err = perform(ctx, s, q, request)
+	end(any(result), err)
+	return result, err
+}
+
+// perform makes a request and returns its result. Like [Session.repeat], it makes a request once
+// more where that is safe. It writes the line of the request in the audit log.
+func perform[T any](ctx context.Context, s *Session, q *query, request func(context.Context) (T, error)) (result T, err error) {
 	kept := s.keeps(q)
 	var began time.Time
 	if kept {

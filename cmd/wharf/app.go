@@ -28,6 +28,7 @@ type app struct {
 	adHoc     bool            // it is a command after --
 	behind    []string        // the arguments of that command that look like one of our flags
 	recorders recorders       // of --trace and --record
+	tracing   *tracing        // to a receiver of OpenTelemetry; nil in tests
 	streams   streams         // to the daemon, if the command reaches its server through that
 	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
@@ -49,7 +50,7 @@ type streams = map[string]func(context.Context) (io.ReadWriteCloser, error)
 // inFolder returns the app of a program that would be started in a folder with the flags of this one;
 // "" is the folder of this one.
 func (a *app) inFolder(folder string) *app {
-	return &app{Terminal: a.Terminal, flags: a.flags, argv: a.argv, folder: folder}
+	return &app{Terminal: a.Terminal, flags: a.flags, argv: a.argv, tracing: a.tracing, folder: folder}
 }
 
 // hurried returns the context for work that still goes on after an interrupt. A second interrupt

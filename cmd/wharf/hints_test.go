@@ -202,8 +202,9 @@ var apart = map[string]string{
 	"`wharf login %s` asks for another":                                  "TestTypedToken",
 	"no daemon runs; `wharf control --socket` starts one":                "daemon.txtar",
 	"--http %s: other machines can reach it, and [serve] of %s lacks %s": "TestS2ServeToOtherMachines",
-	shellProgram: "no hint: what is generated",
-	"wharf call": "no hint: a command line that is shown as an example",
+	"say where, with --http ADDRESS":                                     "serve.txtar",
+	shellProgram:                                                         "no hint: what is generated",
+	"wharf call":                                                         "no hint: a command line that is shown as an example",
 	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints": "plugin.txtar",
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
+	"github.com/wharf-mcp/wharf/host/telemetry"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -79,6 +80,13 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 		c.Input = func(ctx context.Context, server string, in config.Input) (string, error) {
 			return a.askQuestion(ctx, question{in, []string{server}})
 		}
+	}
+	spans, err := a.tracing.open(func(err error) { a.Warn("%v", err) })
+	if err != nil {
+		return nil, err
+	}
+	if spans != nil {
+		c.Observer = &telemetry.Observer{Tracer: spans}
 	}
 	for _, option := range options {
 		option(&c)

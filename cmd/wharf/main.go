@@ -40,7 +40,7 @@ func main() {
 // code. Every error has been reported on std.Err by then.
 func run(args []string, std *term.Terminal) int {
 	defer std.Mode.Leave()
-	a := &app{Terminal: std, argv: args}
+	a := &app{Terminal: std, argv: args, tracing: new(tracing)}
 	ctx, interruption := exit.OnInterrupt(context.Background(), func() { std.Mode.Leave(); a.recorders.flush() })
 	defer interruption.Stop()
 	std.Life, std.Interrupt, a.interrupt = ctx, interruption.Raise, interruption
@@ -51,6 +51,7 @@ func run(args []string, std *term.Terminal) int {
 	root.SetArgs(args)
 	err := cmp.Or(root.ExecuteContext(ctx), a.late)
 	std.AwaitDialog(cancelGrace)
+	a.tracing.close()
 	a.closeRecorders()
 	return a.report(ctx, err)
 }

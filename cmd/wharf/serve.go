@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/localsocket"
+	"github.com/wharf-mcp/wharf/host/telemetry"
 )
 
 // maxClients is how many clients the socket serves at once.
@@ -51,7 +52,8 @@ With --http clients come over Streamable HTTP, to /mcp, and at a path of its own
 server as it is. ADDRESS is a port, or an address of this machine and a port; port 0 is
 any that is free. Clients send the header Authorization: Bearer, with a token that is made
 at the first start and kept in a file that only you can read. Pages of a browser are
-refused, unless they are of this machine.
+refused, unless they are of this machine. Supervisors ask /health and /ready, without a
+token; with --metrics Prometheus asks /metrics.
 
 An address that other machines can reach, such as 0.0.0.0:8443, needs a table [serve] in
 your configuration: TLS, the names of this machine, and how clients prove who they are.
@@ -75,6 +77,7 @@ func newServe(a *app) *cobra.Command {
 		search   = searchMode(searchModes[0])
 		printFor string
 		shared   bool
+		metrics  bool
 	)
 	cmd := &cobra.Command{
 		Use:     "serve [--unix [PATH]] [--http ADDRESS]",
@@ -94,6 +97,9 @@ func newServe(a *app) *cobra.Command {
 		for _, flag := range []string{"http", "unix", "search"} {
 			err = cmp.Or(err, exclusive(cmd, "shared", flag))
 		}
+		if metrics && at.http == "" {
+			err = cmp.Or(err, exit.Usage(errors.New("metrics are read over HTTP"), "say where, with --http ADDRESS"))
+		}
 		switch {
 		case err != nil:
 			return err
@@ -107,7 +113,7 @@ func newServe(a *app) *cobra.Command {
 			}
 			return a.printConfig(printFor, "wharf", append([]string{"serve"}, words...), nil)
 		case cmd.Flags().Changed("http"), cmd.Flags().Changed("unix"):
-			return a.serveListening(cmd.Context(), s.wanted(), gateway.Config{Search: string(search)}, at)
+			return a.serveListening(cmd.Context(), s.wanted(), gateway.Config{Search: string(search)}, at, metrics)
 		case a.InTTY:
 			return exit.Usage(errors.New("serve talks to a program on stdin and stdout, and stdin is a terminal"),
 				"`wharf serve --print-config=CLIENT` prints what an editor starts it with; over HTTP: `wharf serve --http 7777`")
@@ -122,6 +128,7 @@ func newServe(a *app) *cobra.Command {
 	cmd.Flags().Var(givenText{&at.http}, "http", "listen at `ADDRESS` of this machine")
 	cmd.Flags().Var(givenText{&at.socket}, "unix", "listen at a unix socket, at `PATH` if one follows, else in a folder of your own")
 	cmd.Flags().Lookup("unix").NoOptDefVal = ownSocket
+	cmd.Flags().BoolVar(&metrics, "metrics", false, "answer Prometheus at /metrics, with the same token")
 	cmd.Flags().Var(&search, "search", "have clients search for tools: auto, on or off")
 	cmd.RegisterFlagCompletionFunc("search", cobra.FixedCompletions(searchModes, cobra.ShellCompDirectiveNoFileComp))
 	printsConfig(cmd, &printFor)
@@ -160,8 +167,9 @@ func (g givenText) Set(text string) error {
 	return nil
 }
 
-// serveListening serves the clients that come to addresses until it is interrupted.
-func (a *app) serveListening(ctx context.Context, servers []host.Server, c gateway.Config, at addresses) error {
+// serveListening serves the clients that come to addresses until it is interrupted, with metrics if they
+// are wanted.
+func (a *app) serveListening(ctx context.Context, servers []host.Server, c gateway.Config, at addresses, metrics bool) error {
 	var e entrance
 	if at.http != "" {
 		s, err := a.load()
@@ -172,7 +180,14 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 			return err
 		}
 	}
-	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, served []host.Server) error {
+	var g *gateway.Gateway // before a request can come
+	var options []func(*host.Config)
+	if metrics {
+		m := telemetry.NewMetrics(func() gateway.Metrics { return g.Metrics() })
+		c.Metrics, options = m.Handler(), append(options, countIn(m))
+	}
+	return a.serveClients(ctx, servers, c, func(opened *gateway.Gateway, served []host.Server) error {
+		g = opened
 		l, err := at.listen(ctx, e.address)
 		if err != nil {
 			return err
@@ -200,7 +215,7 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		running.Wait()
 		a.tellMetrics(g.Metrics())
 		return context.Cause(ctx)
-	})
+	}, options...)
 }
 
 // listen listens at the addresses, for HTTP at the address of the entrance. The caller closes the

@@ -85,7 +85,7 @@ func (a *app) openControl(ctx context.Context, shared bool) (*control.Control, *
 // serveClients makes a gateway to servers, and calls serve with it and the servers that it has. It
 // leaves out a server that the user has not approved, with a warning. The server of a bare gateway
 // must be approved.
-func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error) error {
+func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error, options ...func(*host.Config)) error {
 	s, err := a.load()
 	if err != nil {
 		return err
@@ -94,12 +94,12 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 	if err != nil {
 		return err
 	}
-	h, err := a.servingHost(ctx, a.flags.roots.letRoots, func(hc *host.Config) {
+	h, err := a.servingHost(ctx, append(options, a.flags.roots.letRoots, func(hc *host.Config) {
 		hc.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
 		if c.Principal != nil { // even without a rule: a principal that none names may call nothing
 			hc.Deciders = []policy.Decider{rules}
 		}
-	})
+	})...)
 	if err != nil {
 		return err
 	}

@@ -89,28 +89,41 @@ func (t *callTable) serve(ctx context.Context, u *upstream, r *request, m *moder
 			}
 		case errors.Is(err, errForeignState), errors.Is(err, errOldState):
 			c.stateError, err = err, nil // a modern server may have given out this requestState
-			err = t.startCall(u, c, m)
+			err = t.startCall(ctx, u, c, m)
 		default:
 			err = invalidParams("%v", err)
 		}
 		if err != nil {
 			return nil, err
 		}
-	} else if err := t.startCall(u, c, m); err != nil {
+	} else if err := t.startCall(ctx, u, c, m); err != nil {
 		return nil, err
 	}
 	return t.awaitOutcome(ctx, c, r, m.token)
 }
 
+// outliving is the context of a client, with the values of a request that may end before.
+type outliving struct {
+	context.Context
+	request context.Context
+}
+
+func (o outliving) Value(key any) any {
+	if v := o.Context.Value(key); v != nil {
+		return v
+	}
+	return o.request.Value(key)
+}
+
 // startCall begins a call, and gives it the questions that wait for one. It does not wait for the
-// call.
-func (t *callTable) startCall(u *upstream, c *parkableCall, m *modernMeta) error {
+// call. The call has the values of ctx, such as its trace, and ends with the client.
+func (t *callTable) startCall(ctx context.Context, u *upstream, c *parkableCall, m *modernMeta) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return internalError(errLeft)
 	}
-	ctx, cancel := context.WithCancelCause(t.client.ctx)
+	ctx, cancel := context.WithCancelCause(outliving{t.client.ctx, ctx})
 	c.cancel = cancel
 	c.id = t.client.gateway.lastCall.Add(1)
 	t.calls = append(t.calls, c)

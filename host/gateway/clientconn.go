@@ -155,7 +155,7 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 	var result json.RawMessage
 	var err error
 	if client := c.current(); client != nil {
-		result, err = c.gateway.counts.serve(ctx, client, r)
+		result, err = c.gateway.serve(ctx, c.serverName, client, r)
 	} else {
 		result, err = serveUndecided(r)
 	}

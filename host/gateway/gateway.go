@@ -67,6 +67,10 @@ type Config struct {
 	// them; one that reaches a server bare gets its own list.
 	Principal func(*http.Request) (string, error)
 
+	// Metrics, if not nil, answers GET /metrics of a principal that Principal accepts, and of no web
+	// page. It must not call the gateway's Handler.
+	Metrics http.Handler
+
 	// Hosts are further host names, without ports, by which clients may reach
 	// [Gateway.Handler]. The names of the loopback interface are always allowed.
 	Hosts []string

@@ -46,6 +46,9 @@ type handler struct {
 // /mcp/NAME the server of that name, without changed names. Config.Principal identifies the clients. The
 // sessions of the handler end with the gateway.
 //
+// GET /health and /ready need no principal, and say no more than their status: 200 as long as the program
+// runs, and for /ready 503 as soon as the gateway takes no more clients. /metrics is Config.Metrics.
+//
 // The Host of a request must be a name of this machine or one of Config.Hosts. So must its Origin, if
 // it has one. Otherwise any web page could reach the servers by giving its own name the address of
 // this machine.
@@ -75,12 +78,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(http.StatusForbidden, "Origin is not a page of this server")
 		return
 	}
+	if h.probe(w, r) {
+		return
+	}
 	if who := h.gateway.config.Principal; who != nil {
 		var err error
 		if x.principal, err = who(r); err != nil {
 			x.unknown(err)
 			return
 		}
+	}
+	if r.URL.Path == "/metrics" && r.Method == http.MethodGet && h.gateway.config.Metrics != nil && x.principal == "" {
+		h.gateway.config.Metrics.ServeHTTP(w, r)
+		return
 	}
 	found := r.URL.Path == "/mcp"
 	if name, bare := strings.CutPrefix(r.URL.Path, "/mcp/"); bare {
@@ -122,6 +132,23 @@ func (x *httpExchange) unknown(err error) {
 		x.w.Header().Set("WWW-Authenticate", r.Challenge)
 	}
 	x.refuse(r.Status, r.Why)
+}
+
+// probe answers a supervisor that asks how the program is, and reports whether that was the request.
+func (h *handler) probe(w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return false
+	case r.URL.Path == "/health":
+		w.WriteHeader(http.StatusOK)
+	case r.URL.Path == "/ready" && h.gateway.ctx.Err() != nil:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case r.URL.Path == "/ready":
+		w.WriteHeader(http.StatusOK)
+	default:
+		return false
+	}
+	return true
 }
 
 // isOwnHost reports whether a host, with or without a port, is a name by which clients reach the

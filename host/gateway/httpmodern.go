@@ -106,7 +106,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		result, err := h.gateway.counts.serve(ctx, c.client, &request{
+		result, err := h.gateway.serve(ctx, x.serverName, c.client, &request{
 			id: in.ID(), method: in.Method, params: in.Params, channel: box, peer: x.r.RemoteAddr,
 			retain: func() (release func()) { return h.retainClient(&c.keptClient) },
 			header: func(name string) (string, bool) {

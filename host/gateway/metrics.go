@@ -8,6 +8,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/observe"
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
@@ -24,6 +25,9 @@ type Metrics struct {
 	Divided                      uint64 // servers that have turned out to need a copy for each client
 	KnownLists                   uint64 // lists of all servers that were returned without asking a server
 
+	// Connected says for each of [Config].Servers whether the host has a connection to it.
+	Connected map[string]bool
+
 	// Connections are the connections of the host to its servers. They include those of sessions
 	// that the gateway has not made.
 	Connections status.Counts
@@ -39,8 +43,21 @@ func (g *Gateway) Metrics() Metrics {
 		Invalid: c.invalid.Load(), Failed: c.failed.Load(), Cancelled: c.cancelled.Load(),
 		BytesIn: c.bytesIn.Load(), BytesOut: c.bytesOut.Load(),
 		Parked: c.parked.Load(), Divided: c.divided.Load(), KnownLists: c.knownLists.Load(),
-		Connections: g.host.Counts(),
+		Connections: g.host.Counts(), Connected: g.connected(),
 	}
+}
+
+func (g *Gateway) connected() map[string]bool {
+	connected := make(map[string]bool, len(g.config.Servers))
+	for _, s := range g.config.Servers {
+		connected[s.Name] = false
+	}
+	for _, s := range g.host.Servers() {
+		if _, ours := connected[s.Name]; ours && s.State == status.Connected {
+			connected[s.Name] = true
+		}
+	}
+	return connected
 }
 
 // counts are the counters behind [Metrics].
@@ -58,10 +75,16 @@ func (c *counts) addClient(era mcp.Era) {
 	}
 }
 
-// serve passes a request to a client, returns its answer, and counts both.
-func (c *counts) serve(ctx context.Context, to client, r *request) (json.RawMessage, error) {
+// serve passes a request to a client that reaches a server, or all as one, and returns its answer. It
+// counts both, and tells the observer of the host.
+func (g *Gateway) serve(ctx context.Context, server string, to client, r *request) (json.RawMessage, error) {
+	c := &g.counts
 	c.requests.Add(1)
 	c.bytesIn.Add(uint64(len(r.params)))
+	var end func(observe.Outcome)
+	if o := g.host.Observer(); o != nil {
+		ctx, end = o.Serve(ctx, observed(server, r))
+	}
 	c.inFlight.Add(1)
 	result, err := to.serve(ctx, r)
 	c.inFlight.Add(-1)
@@ -69,21 +92,59 @@ func (c *counts) serve(ctx context.Context, to client, r *request) (json.RawMess
 	if err != nil {
 		c.addError(ctx, err)
 	}
+	if end != nil {
+		end(outcome(ctx, result, err))
+	}
 	return result, err
+}
+
+// observed returns what an observer is told of a request.
+func observed(server string, r *request) *observe.Request {
+	o := &observe.Request{Server: server, Method: r.method, ID: string(r.id), Params: r.params}
+	switch r.method {
+	case mcp.MethodCallTool:
+		o.Tool = text(r.params, "name")
+	case mcp.MethodGetPrompt:
+		o.Prompt = text(r.params, "name")
+	case mcp.MethodReadResource, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
+		o.URI = text(r.params, "uri")
+	}
+	return o
+}
+
+// outcome says how a request ended.
+func outcome(ctx context.Context, result json.RawMessage, err error) observe.Outcome {
+	var fault *rpc.Error
+	switch {
+	case err == nil && string(member(result, "isError")) == "true":
+		return observe.ToolError
+	case err == nil:
+		return observe.OK
+	case ctx.Err() != nil:
+		return observe.Cancelled
+	case !errors.As(err, &fault):
+		return observe.Failed
+	case isInvalid(fault.Code):
+		return observe.Invalid
+	case fault.Raw != nil:
+		return observe.ServerError
+	}
+	return observe.Failed
+}
+
+// isInvalid reports whether an error says that the request was not valid.
+func isInvalid(code int) bool {
+	return code == mcp.CodeInvalidRequest || code == mcp.CodeMethodNotFound || code == mcp.CodeInvalidParams
 }
 
 func (c *counts) addError(ctx context.Context, err error) {
 	var fault *rpc.Error
-	if errors.As(err, &fault) {
-		switch fault.Code {
-		case mcp.CodeInvalidRequest, mcp.CodeMethodNotFound, mcp.CodeInvalidParams:
-			c.invalid.Add(1)
-			return
-		}
-	}
-	if ctx.Err() != nil {
+	switch {
+	case errors.As(err, &fault) && isInvalid(fault.Code):
+		c.invalid.Add(1)
+	case ctx.Err() != nil:
 		c.cancelled.Add(1)
-	} else {
+	default:
 		c.failed.Add(1)
 	}
 }

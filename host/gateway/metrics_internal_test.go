@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -19,14 +20,15 @@ type answering struct {
 func (a *answering) serve(context.Context, *request) (json.RawMessage, error) { return a.result, a.err }
 
 func TestCounts(t *testing.T) {
-	var c counts
+	g := &Gateway{host: new(host.Host)}
+	c := &g.counts
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := &request{params: json.RawMessage(`{"a":1}`)}
-	c.serve(t.Context(), &answering{result: json.RawMessage(`{}`)}, r)
-	c.serve(t.Context(), &answering{err: invalidParams("no")}, r)
-	c.serve(t.Context(), &answering{err: internalError(errors.New("no"))}, r)
-	c.serve(gone, &answering{err: context.Canceled}, r)
+	g.serve(t.Context(), "", &answering{result: json.RawMessage(`{}`)}, r)
+	g.serve(t.Context(), "", &answering{err: invalidParams("no")}, r)
+	g.serve(t.Context(), "", &answering{err: internalError(errors.New("no"))}, r)
+	g.serve(gone, "", &answering{err: context.Canceled}, r)
 	c.addClient(mcp.Modern)
 	if c.requests.Load() != 4 || c.invalid.Load() != 1 || c.failed.Load() != 1 || c.cancelled.Load() != 1 || c.inFlight.Load() != 0 ||
 		c.bytesIn.Load() != 28 || c.bytesOut.Load() != 2 || c.modernClients.Load() != 1 {
@@ -36,13 +38,13 @@ func TestCounts(t *testing.T) {
 
 // To count a request costs no allocation.
 func TestCountsCost(t *testing.T) {
-	var c counts
+	g := &Gateway{host: new(host.Host)}
 	r := &request{params: json.RawMessage(`{}`)}
 	well, ill := &answering{result: json.RawMessage(`{}`)}, &answering{err: invalidParams("no")}
-	if n := testing.AllocsPerRun(100, func() { c.serve(t.Context(), well, r); c.serve(t.Context(), ill, r) }); n > 1 { // that of errors.As
+	if n := testing.AllocsPerRun(100, func() { g.serve(t.Context(), "", well, r); g.serve(t.Context(), "", ill, r) }); n > 1 { // that of errors.As
 		t.Errorf("%v allocations", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { c.serve(t.Context(), well, r) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { g.serve(t.Context(), "", well, r) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -58,6 +58,27 @@ func WithOptions(ctx context.Context, o RequestOptions) context.Context {
 	return context.WithValue(ctx, optionsKey{}, &o)
 }
 
+// WithMeta returns a context whose requests have further members in [RequestOptions].Meta, which replace
+// those of the same name. meta is an object.
+func WithMeta(ctx context.Context, meta json.RawMessage) context.Context {
+	o := *optionsOf(ctx)
+	switch {
+	case o.Meta == nil:
+	case strictjson.Valid(o.Meta, 0) != nil || o.Meta[strictjson.Start(o.Meta)] != '{':
+		return ctx // the request fails for it
+	default:
+		merged := []byte{'{'}
+		for name, written := range members(o.Meta) {
+			if member(meta, string(name)) == nil {
+				merged = append(append(merged, written...), ',')
+			}
+		}
+		meta = append(merged, meta[len("{"):]...)
+	}
+	o.Meta = meta
+	return WithOptions(ctx, o)
+}
+
 // Unattended reports whether ctx has [RequestOptions.Unattended].
 func Unattended(ctx context.Context) bool { return optionsOf(ctx).Unattended }
 
