@@ -38,6 +38,7 @@ type Server struct {
 	codes   map[string]string // by code: the challenge of PKCE
 	valid   map[string]bool   // access and refresh tokens
 	secrets []string          // all that it has given out or was shown
+	keys    *keys             // with which it signs tokens; nil if it signs none
 }
 
 // Request is a request to a [Server].
@@ -85,6 +86,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/.well-known/oauth-authorization-server":
 		Reply(w, 200, s.describe())
+	case "/jwks":
+		if s.keys == nil {
+			http.NotFound(w, r)
+			return
+		}
+		Reply(w, 200, s.keys.public())
 	case "/register":
 		Reply(w, 201, map[string]any{
 			"client_id": fmt.Sprint("client-", len(s.log)), "client_secret": s.issue("secret"), "token_endpoint_auth_method": "client_secret_basic",
@@ -112,6 +119,9 @@ func (s *Server) describe() map[string]any {
 		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token",
 		"registration_endpoint": s.URL + "/register", "revocation_endpoint": s.URL + "/revoke",
 		"code_challenge_methods_supported": []string{"S256"}, "response_types_supported": []string{"code"},
+	}
+	if s.keys != nil {
+		m["jwks_uri"] = s.URL + "/jwks"
 	}
 	if s.Metadata != nil {
 		s.Metadata(m)
