@@ -33,6 +33,8 @@ const (
 	cobra      = "github.com/spf13/cobra"
 	pflag      = "github.com/spf13/pflag" // of cobra: the type of its error
 	goSDK      = "github.com/modelcontextprotocol/go-sdk/mcp"
+	goSDKAuth  = "github.com/modelcontextprotocol/go-sdk/auth"
+	goSDKOAuth = "github.com/modelcontextprotocol/go-sdk/oauthex"
 	xsys       = "golang.org/x/sys"
 	xcrypto    = "golang.org/x/crypto"
 	extism     = "github.com/extism/go-sdk"
@@ -74,6 +76,7 @@ var arrows = map[string][]string{
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/audit", "host/mcp", "host/config", "host/policy", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status", "host/observe"},
 	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", "host/observe"},
+	"host/gateway/oauth":          {"host/gateway", "host/internal/ctxmutex", "host/internal/egress", jose + below, goSDKAuth, goSDKOAuth},
 	"host/localsocket":            {"host/internal/securedir", flock, xsys + below},
 	"host/control":                {"host", "host/cleantext", "host/config" + below, "host/mcp", "host/pluginstore", "host/policy", "host/signin", "host/status", "host/trace", "host/trust", "host/vault", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
 	"host/mcp":                    {"host/internal/strictjson"},
@@ -101,7 +104,7 @@ var arrows = map[string][]string{
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins", "host/signin"},
-	"cmd/wharf":                   {"abi" + below, "host", "host/audit", "host/gateway", "host/control", "host/localsocket", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/policy", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin", "internal/lazyregexp", "host/telemetry"},
+	"cmd/wharf":                   {"abi" + below, "host", "host/audit", "host/gateway", "host/gateway/oauth", "host/control", "host/localsocket", "host/catalogue", "host/config" + below, "host/registry", "host/mcp", "host/policy", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "plugins/extras", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, "internal/nearest", "host/status", "host/signin", "internal/lazyregexp", "host/telemetry"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain", "internal/nearest", "internal/lazyregexp"},
 	"cmd/wharf/internal/daemon":   {"host/localsocket"},
 	"cmd/wharf/internal/demo":     {"host/mcp", "cmd/wharf/internal/release"},
@@ -177,7 +180,7 @@ var walls = map[string][]string{
 	// program itself, at a socket that only the user reaches. Traces go to the address that the user's
 	// environment names.
 	"net":              {"host/gateway", "host/localsocket", "cmd/wharf/internal/daemon", "cmd/wharf/internal/listener", "host/internal/capability" + below, "host/internal/egress", "examples" + below},
-	"net/http" + below: {"host/gateway", "cmd/wharf/internal/listener", "host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest", "internal/otlptest", "host/telemetry"},
+	"net/http" + below: {"host/gateway", "host/gateway/oauth", "cmd/wharf/internal/listener", "host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest", "internal/otlptest", "host/telemetry"},
 	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/daemon", "cmd/wharf/internal/elicit", "cmd/wharf/internal/editor", "examples" + below, "internal/testenv"},
 
 	extism + below:     {"host/internal/auth", "examples/internal/exampletest"},
@@ -211,7 +214,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/gateway", "host/control", "host/localsocket", "host/cleantext", "host/mcp", "host/audit", "host/policy", "host/config", "host/config/amend", "host/config/inventory", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template", "host/observe", "host/telemetry"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/gateway", "host/gateway/oauth", "host/control", "host/localsocket", "host/cleantext", "host/mcp", "host/audit", "host/policy", "host/config", "host/config/amend", "host/config/inventory", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template", "host/observe", "host/telemetry"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

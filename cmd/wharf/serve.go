@@ -179,6 +179,7 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		if e, err = a.enter(at.http, s, &c); err != nil {
 			return err
 		}
+		defer e.close()
 	}
 	var g *gateway.Gateway // before a request can come
 	var options []func(*host.Config)

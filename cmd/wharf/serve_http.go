@@ -5,20 +5,26 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/listener"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/gateway/oauth"
 )
 
 // entrance is where clients over HTTP come in.
 type entrance struct {
-	address string
-	tls     *tls.Config // nil is none
-	host    string      // by which other machines reach it; "" is that of the address
-	token   string      // the file of the user's token; "" means that it is not accepted
+	address   string
+	elsewhere bool                  // other machines can reach it
+	resource  string                // the origin by which they do; "" is one of hosts
+	hosts     []string              // the names by which they do
+	tls       *tls.Config           // nil is none
+	oauth     *oauth.ResourceServer // nil is none
+	token     string                // the file of the user's token; "" means that it is not accepted
 }
 
 // enter makes an entrance at the address of --http, and has c accept the clients that prove who they
@@ -33,10 +39,11 @@ func (a *app) enter(given string, s *settings, c *gateway.Config) (e entrance, e
 		return e, exit.Usage(fmt.Errorf("--http %s: other machines can reach it, and [serve] of %s lacks %s", given, s.place(), strings.Join(missing, ", and ")),
 			`such as [serve] hosts = ["mcp.example.com"], tls = { cert = "FILE", key = "FILE", client_ca = "FILE" }; without them listen at 127.0.0.1:7777, and come through ssh -L`)
 	}
-	e.address, c.Hosts = address, serve.Hosts
-	if len(serve.Hosts) > 0 && elsewhere {
-		e.host = serve.Hosts[0]
+	e.address, e.elsewhere, e.resource, e.hosts = address, elsewhere, serve.OAuth.Resource, serve.Hosts
+	if u, err := url.Parse(e.resource); err == nil && u.Host != "" {
+		e.hosts = append(slices.Clip(e.hosts), u.Hostname())
 	}
+	c.Hosts = e.hosts
 	if serve.TLS.Cert != "" {
 		if e.tls, err = listener.TLS(serve.TLS.Cert, serve.TLS.Key, serve.TLS.ClientCA); err != nil {
 			return e, exit.Usage(fmt.Errorf("[serve.tls] of %s: %w", s.place(), err), "")
@@ -44,6 +51,16 @@ func (a *app) enter(given string, s *settings, c *gateway.Config) (e entrance, e
 	}
 	if serve.TLS.ClientCA != "" {
 		c.Principal = gateway.Certificate
+	}
+	if o := serve.OAuth; o.Issuer != "" {
+		e.oauth, err = oauth.New(oauth.Config{
+			Resource: o.Resource, Issuer: o.Issuer, JWKS: o.JWKS, Audience: o.Audience, Scopes: o.Scopes, Principal: o.Principal,
+			Warn: func(err error) { a.Warn("%s", plain.Line(err.Error())) },
+		})
+		if err != nil {
+			return e, exit.Usage(fmt.Errorf("[serve.oauth] of %s: %w", s.place(), err), "")
+		}
+		c.Principal, c.WellKnown = e.oauth.Principal, e.oauth
 	}
 	if elsewhere {
 		return e, nil
@@ -68,10 +85,10 @@ func missingElsewhere(s *config.Serve) (missing []string) {
 	if s.TLS.Cert == "" {
 		missing = append(missing, "tls with cert and key")
 	}
-	if s.TLS.ClientCA == "" {
-		missing = append(missing, "tls.client_ca, by which clients prove who they are")
+	if s.TLS.ClientCA == "" && s.OAuth.Issuer == "" {
+		missing = append(missing, "tls.client_ca or oauth, by which clients prove who they are")
 	}
-	if len(s.Hosts) == 0 {
+	if len(s.Hosts) == 0 && s.OAuth.Resource == "" {
 		missing = append(missing, "hosts, the names by which clients reach it")
 	}
 	return missing
@@ -79,20 +96,26 @@ func missingElsewhere(s *config.Serve) (missing []string) {
 
 // url returns where clients reach all servers, once the program listens at an address.
 func (e *entrance) url(listens string) *url.URL {
-	u := &url.URL{Scheme: "http", Host: listens, Path: "/mcp"}
+	u := &url.URL{Scheme: "http", Host: listens}
 	if e.tls != nil {
 		u.Scheme = "https"
 	}
-	if e.host != "" {
-		u.Host = joinPort(e.host, u.Port())
+	if e.elsewhere {
+		host := e.hosts[0]
+		if strings.Contains(host, ":") {
+			host = "[" + host + "]"
+		}
+		u.Host = host + ":" + u.Port()
 	}
-	return u
+	if resource, err := url.Parse(e.resource); err == nil && resource.Host != "" && e.elsewhere {
+		u = resource
+	}
+	return u.JoinPath("mcp")
 }
 
-// joinPort joins a host and a port.
-func joinPort(host, port string) string {
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
+// close ends what the entrance fetches.
+func (e *entrance) close() {
+	if e.oauth != nil {
+		e.oauth.Close()
 	}
-	return host + ":" + port
 }

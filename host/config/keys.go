@@ -35,6 +35,7 @@ func Tables() []Table {
 		{Name: "[serve]", Meaning: "How `wharf serve --http` serves clients of other machines. At an address that these can reach it starts only with TLS and with a way for clients to prove who they are. " +
 			"Only your own file may have this table. A principal may call what a table of access allows it, and nothing else.", Keys: serveKeys},
 		{Name: "serve.tls", Meaning: "Files in PEM. Relative paths count from the folder of the configuration.", Keys: serveTLSKeys},
+		{Name: "serve.oauth", Meaning: "Which access tokens are accepted: JWTs that an issuer has signed for this address, with an asymmetric key. Clients find the issuer by the metadata of RFC 9728, and sign in there.", Keys: serveOAuthKeys},
 		{Name: "[plugins.NAME]", Meaning: "A plugin that is a file of yours, or how an installed one is run. `wharf plugin add` needs no entry.", Keys: pluginKeys},
 	}
 }
@@ -75,6 +76,16 @@ var auditKeys = keys{
 var serveKeys = keys{
 	{"hosts", "list of texts", "none", "The names and addresses by which clients reach it, without ports. Those of this machine, such as `localhost`, always count. A request with another Host is refused, and so is the page of another origin.", `hosts = ["mcp.example.com"]`},
 	{"tls", "table", "none", "The certificates; see below.", `tls = { cert = "tls.pem", key = "tls.key", client_ca = "clients.pem" }`},
+	{"oauth", "table", "no tokens", "The tokens that are accepted; see below. With client_ca too, a client needs both a certificate and a token.", `oauth = { resource = "https://mcp.example.com", issuer = "https://sso.example.com" }`},
+}
+
+var serveOAuthKeys = keys{
+	{"resource", "text", "an error", "The origin by which clients reach it, without a path. Its host is one of `hosts`.", `resource = "https://mcp.example.com"`},
+	{"issuer", "text", "an error", "Who signs the tokens. It names principals, so it is one.", `issuer = "https://sso.example.com"`},
+	{"jwks", "text", "what the metadata of the issuer say", "The URL of its keys.", `jwks = "https://sso.example.com/keys"`},
+	{"audience", "list of texts", "none", "Audiences of tokens beside the resource, and the resource with the path of a request, such as `https://mcp.example.com/mcp`.", `audience = ["api://mcp"]`},
+	{"scopes", "list of texts", "none", "The scopes that a token must have, all of them.", `scopes = ["mcp"]`},
+	{"principal", "text", "`sub`", "The claim that names the principal.", `principal = "client_id"`},
 }
 
 var serveTLSKeys = keys{

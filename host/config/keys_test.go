@@ -41,6 +41,15 @@ func TestKeys(t *testing.T) {
 			return "[access.a]\n" + k.Example + map[string]string{"allow": "\nmatch = [\"*\"]", "deny": "\nmatch = [\"*\"]"}[k.Name]
 		},
 		"[serve]": func(k Key) string { return "[serve]\n" + k.Example },
+		"serve.oauth": func(k Key) string {
+			text := "[serve.oauth]\n" + k.Example
+			for _, key := range []string{"resource", "issuer"} {
+				if k.Name != key {
+					text += "\n" + key + " = \"https://a.example\""
+				}
+			}
+			return text
+		},
 		"serve.tls": func(k Key) string {
 			return "[serve.tls]\n" + k.Example + map[string]string{"cert": "\nkey = \"k\"", "key": "\ncert = \"c\"", "client_ca": "\ncert = \"c\"\nkey = \"k\""}[k.Name]
 		},

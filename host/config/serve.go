@@ -3,6 +3,7 @@ package config
 import (
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,8 @@ type Serve struct {
 	// reach it.
 	Hosts []string
 
-	TLS ServeTLS
+	TLS   ServeTLS
+	OAuth ServeOAuth
 }
 
 // ServeTLS has the files of TLS, each in PEM. Paths are absolute, or count from the working folder.
@@ -22,6 +24,15 @@ type ServeTLS struct {
 	// ClientCA has the authorities of clients. With it, a client needs a certificate of one
 	// of them. "" asks clients for none.
 	ClientCA string
+}
+
+// ServeOAuth says which access tokens of an OAuth issuer are accepted, see the package
+// host/gateway/oauth. Its zero value accepts none.
+type ServeOAuth struct {
+	Resource         string // the origin by which clients reach it
+	Issuer, JWKS     string
+	Audience, Scopes []string
+	Principal        string // a claim
 }
 
 // serve reads the table serve.
@@ -36,6 +47,9 @@ func (e *entry) serve() *Serve {
 		s.Hosts = e.hosts()
 		if values := valueOf[map[string]any](e, "tls", "expected a table, not %s; write [serve.tls]"); values != nil {
 			e.within("tls", values, func(e *entry) { s.TLS = e.serveTLS() })
+		}
+		if values := valueOf[map[string]any](e, "oauth", "expected a table, not %s; write [serve.oauth]"); values != nil {
+			e.within("oauth", values, func(e *entry) { s.OAuth = e.serveOAuth() })
 		}
 	})
 	return s
@@ -66,6 +80,41 @@ func (e *entry) serveTLS() ServeTLS {
 		e.fail("", `needs both cert and key; write cert = "FILE" and key = "FILE"`)
 	}
 	return t
+}
+
+// serveOAuth reads which tokens are accepted.
+func (e *entry) serveOAuth() ServeOAuth {
+	e.onlyKeys(serveOAuthKeys, "")
+	o := ServeOAuth{
+		Resource: e.webURL("resource"), Issuer: e.webURL("issuer"), JWKS: e.webURL("jwks"),
+		Audience: e.list("audience"), Scopes: e.list("scopes"), Principal: e.text("principal"),
+	}
+	if u, err := url.Parse(o.Resource); err == nil && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
+		e.fail("resource", `%q has a path; write "https://host" or "https://host:port"`, o.Resource)
+	}
+	if len(e.wrong) == 0 && (o.Resource == "" || o.Issuer == "") {
+		e.fail("", `needs both resource and issuer; write resource = "https://mcp.example.com" and issuer = "https://sso.example.com"`)
+	}
+	for key, texts := range map[string][]string{"audience": o.Audience, "scopes": o.Scopes} {
+		if slices.Contains(texts, "") {
+			e.fail(key, "has an empty text; leave it out")
+		}
+	}
+	return o
+}
+
+// webURL reads a URL. One of another machine is https.
+func (e *entry) webURL(key string) string {
+	text := e.text(key)
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+	case err != nil || u.Host == "" || u.User != nil || strings.Contains(text, "#") || u.Scheme != "https" && u.Scheme != "http":
+		e.fail(key, `%q is no address of the web; write "https://…"`, text)
+	case u.Scheme == "http" && u.Hostname() != "localhost" && u.Hostname() != "127.0.0.1" && u.Hostname() != "::1":
+		e.fail(key, `%q is http, which only this machine may have; write "https://…"`, text)
+	}
+	return text
 }
 
 // filePath reads the path of a file. A relative one counts from the folder of the configuration.

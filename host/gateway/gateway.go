@@ -71,6 +71,10 @@ type Config struct {
 	// page. It must not call the gateway's Handler.
 	Metrics http.Handler
 
+	// WellKnown answers requests to paths below /.well-known/ in place of the gateway, whoever
+	// sends them. nil answers none.
+	WellKnown http.Handler
+
 	// Hosts are further host names, without ports, by which clients may reach
 	// [Gateway.Handler]. The names of the loopback interface are always allowed.
 	Hosts []string

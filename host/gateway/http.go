@@ -81,6 +81,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.probe(w, r) {
 		return
 	}
+	if h.gateway.config.WellKnown != nil && strings.HasPrefix(r.URL.Path, "/.well-known/") {
+		h.gateway.config.WellKnown.ServeHTTP(w, r)
+		return
+	}
 	if who := h.gateway.config.Principal; who != nil {
 		var err error
 		if x.principal, err = who(r); err != nil {
