@@ -51,7 +51,7 @@ const mayIt = "May it be used? yes, [n]o, never: "
 // matter.
 func (s *screen) ends(code int, says string) {
 	s.t.Helper()
-	unbroken := strings.NewReplacer("\n│", "", " ", "")
+	unbroken := strings.NewReplacer("\n│", "", "\n  ", "", " ", "")
 	if shown, got := s.end(); got != code || !strings.Contains(unbroken.Replace(shown), unbroken.Replace(says)) {
 		s.t.Errorf("exit code %d, shown %q; want %d, and %q", got, shown, code, says)
 	}
