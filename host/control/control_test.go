@@ -111,6 +111,20 @@ func TestBadRequests(t *testing.T) {
 		{"tools/call", `{"server":"files","name":"grow","arguments":[],"progress":null}`, 0, ""},
 		{"tools/call", `{"server":"files","name":"grow","arguments":null}`, 0, ""},
 		{"request", `{"server":"files","method":"tools/list","params":[]}`, 0, ""},
+		{"prompts/get", `{"server":"files","name":"greet","arguments":[]}`, 0, ""},
+		{"tools/call", `{"server":"files"}`, CodeInvalidParams, KindParams},
+		{"tools/call", `{"server":"files","name":5}`, CodeInvalidParams, KindParams},
+		{"tools/call", `{"server":"files","name":"grow","arguments":"x"}`, CodeInvalidParams, KindParams},
+		{"tools/call", `{"server":"files","name":"grow","timeout":-5}`, CodeInvalidParams, KindParams},
+		{"complete", `{"server":"files","argument":{"name":"who","value":"A"}}`, CodeInvalidParams, KindParams},
+		{"complete", `{"server":"files","ref":{"type":"ref/prompt","name":"greet"}}`, CodeInvalidParams, KindParams},
+		{"prompts/get", `{"server":"files"}`, CodeInvalidParams, KindParams},
+		{"prompts/get", `{"server":"files","name":"greet","arguments":["x"]}`, CodeInvalidParams, KindParams},
+		{"resources/read", `{"server":"files"}`, CodeInvalidParams, KindParams},
+		{"request", `{"server":"files"}`, CodeInvalidParams, KindParams},
+		{"request", `{"server":"files","method":"tools/list","params":[1]}`, CodeInvalidParams, KindParams},
+		{"tasks/get", `{"server":"files"}`, CodeInvalidParams, KindParams},
+		{"tasks/start", `{"server":"files","name":"grow","ttl":-1}`, CodeInvalidParams, KindParams},
 	} {
 		m := c.answer(c.begin(r.method, r.params))
 		switch {
@@ -122,7 +136,7 @@ func TestBadRequests(t *testing.T) {
 	}
 	c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99}}`)
 	c.send(`{"jsonrpc":"2.0","id":1234,"result":{}}`)
-	c.wantHas(c.call("status", `null`), `"failed":17`)
+	c.wantHas(c.call("status", `null`), `"failed":30`)
 }
 
 // Requests that do not wait for the answer to initialize are served; one that came before it is not.

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -157,7 +158,11 @@ func readParams(method string, params []byte, into any) error {
 	if params[0] != '{' {
 		return invalid(KindParams, hintSchema, "%s: expected params to be an object", method)
 	}
-	if err := json.Unmarshal(params, into); err != nil {
+	err := json.Unmarshal(params, into)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" { // whose text has names of Go
+		return invalid(KindParams, hintSchema, "%s: %s cannot be of the JSON type %s", method, wrong.Field, wrong.Value)
+	}
+	if err != nil {
 		return invalid(KindParams, hintSchema, "%s: %v", method, err)
 	}
 	return nil
@@ -170,12 +175,22 @@ func none(text []byte) bool {
 	return s == "" || s == "null" || s == "[]"
 }
 
-// given returns what the editor wrote for an object that may be left out, or nil for none.
-func given(text json.RawMessage) any {
-	if none(text) {
-		return nil
+// object returns what the editor wrote for a member that is an object and may be left out, or nil for none.
+func object(method, member string, text json.RawMessage) (any, error) {
+	switch {
+	case none(text):
+		return nil, nil
+	case text[0] != '{':
+		return nil, invalid(KindParams, hintSchema, "%s: expected %s to be an object", method, member)
 	}
-	return text
+	return text, nil
+}
+
+func notNegative(method, member string, n int) error {
+	if n < 0 {
+		return invalid(KindParams, hintSchema, "%s: expected %s not to be negative", method, member)
+	}
+	return nil
 }
 
 // Notify takes a notification of the editor. It passes over those that it does not know.

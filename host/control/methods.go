@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,7 +104,8 @@ func of[P, R any](name string, f func(context.Context, *editor, *P) (R, error)) 
 	}}
 }
 
-// onServer makes a method of a function that needs the server which the params name.
+// onServer makes a method of a function that needs the server which the params name. Params that lack
+// what the schema requires reach no server.
 func onServer[P any, N interface {
 	*P
 	server() string
@@ -113,8 +115,23 @@ func onServer[P any, N interface {
 		if err != nil {
 			return result, err
 		}
+		if err := hasRequired(name, p); err != nil {
+			return result, err
+		}
 		return f(ctx, e, s, p)
 	})
+}
+
+// hasRequired returns an error if a member of params that the schema requires is missing or empty.
+func hasRequired(method string, params any) error {
+	p := reflect.ValueOf(params).Elem()
+	for i := range p.NumField() {
+		member, option, _ := strings.Cut(p.Type().Field(i).Tag.Get("json"), ",")
+		if option == "" && p.Field(i).IsZero() {
+			return invalid(KindParams, hintSchema, "%s: expected the member %s", method, member)
+		}
+	}
+	return nil
 }
 
 func (p *ServerParams) server() string    { return p.Server }
@@ -181,7 +198,14 @@ func listTools(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*Too
 
 // callTool calls a tool. The progress of the call is told before its result.
 func callTool(ctx context.Context, e *editor, s *server, p *CallParams) (*mcp.CallToolResult, error) {
-	o := host.RequestOptions{Caller: e.number, Timeout: time.Duration(max(0, p.Timeout)) * time.Millisecond}
+	arguments, err := object("tools/call", "arguments", p.Arguments)
+	if err == nil {
+		err = notNegative("tools/call", "timeout", p.Timeout)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := host.RequestOptions{Caller: e.number, Timeout: time.Duration(p.Timeout) * time.Millisecond}
 	if !none(p.Progress) {
 		if p.Progress[0] != '"' && p.Progress[0] != '-' && p.Progress[0]-'0' > 9 {
 			return nil, invalid(KindParams, "", "tools/call: expected progress to be a string or a number")
@@ -192,7 +216,7 @@ func callTool(ctx context.Context, e *editor, s *server, p *CallParams) (*mcp.Ca
 			}
 		}
 	}
-	return s.session.CallTool(host.WithOptions(ctx, o), p.Name, given(p.Arguments))
+	return s.session.CallTool(host.WithOptions(ctx, o), p.Name, arguments)
 }
 
 func listResources(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*ResourceList, error) {
@@ -225,8 +249,12 @@ func complete(ctx context.Context, _ *editor, s *server, p *CompleteParams) (*Co
 
 // request sends a server a request of any method. The entry of the server bounds it as it bounds calls.
 func request(ctx context.Context, _ *editor, s *server, p *RequestParams) (json.RawMessage, error) {
+	params, err := object("request", "params", p.Params)
+	if err != nil {
+		return nil, err
+	}
 	var result json.RawMessage
-	err := s.session.Call(ctx, p.Method, given(p.Params), &result)
+	err = s.session.Call(ctx, p.Method, params, &result)
 	return result, err
 }
 

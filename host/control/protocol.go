@@ -161,9 +161,19 @@ type PromptList struct {
 
 // GetPromptParams are the params of prompts/get.
 type GetPromptParams struct {
-	Server    string            `json:"server" jsonschema:"the name of a configured server"`
-	Name      string            `json:"name" jsonschema:"the prompt"`
-	Arguments map[string]string `json:"arguments,omitempty"`
+	Server    string          `json:"server" jsonschema:"the name of a configured server"`
+	Name      string          `json:"name" jsonschema:"the prompt"`
+	Arguments promptArguments `json:"arguments,omitempty"`
+}
+
+// promptArguments may be an empty list for none, as the arguments of a tool may.
+type promptArguments map[string]string
+
+func (a *promptArguments) UnmarshalJSON(text []byte) error {
+	if none(text) {
+		return nil
+	}
+	return json.Unmarshal(text, (*map[string]string)(a))
 }
 
 // CompleteParams are the params of complete.

@@ -10,7 +10,14 @@ import (
 
 // startTask calls a tool as a task, which goes on without the editor.
 func startTask(ctx context.Context, _ *editor, s *server, p *StartTaskParams) (*mcp.Task, error) {
-	return s.session.BeginTask(ctx, p.Name, given(p.Arguments), time.Duration(max(0, p.TTL))*time.Millisecond)
+	arguments, err := object("tasks/start", "arguments", p.Arguments)
+	if err == nil {
+		err = notNegative("tasks/start", "ttl", p.TTL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.session.BeginTask(ctx, p.Name, arguments, time.Duration(p.TTL)*time.Millisecond)
 }
 
 func listTasks(ctx context.Context, _ *editor, s *server, _ *ServerParams) (*TaskList, error) {
