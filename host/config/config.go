@@ -143,8 +143,8 @@ type Server struct {
 	lines   map[string]int // of its keys there, and of those below them, as in "env.NAME"
 	envFile string         // the key that EnvFile has there; "" is env_file
 
-	// named are the keys of Env that the file only lists by name, with the key of that list. It has
-	// no place for a default.
+	// named are the fields of Env and Headers for which the file has only the name of a variable, with
+	// the key that has it. There is no place for a default.
 	named map[string]string
 }
 

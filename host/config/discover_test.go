@@ -306,6 +306,19 @@ func TestProjectPathsCountFromTheFolder(t *testing.T) {
 	}
 }
 
+// To VS Code null takes a variable away, and to others it is the variable of the host.
+func TestVariableOfNull(t *testing.T) {
+	for name, want := range map[string]string{".vscode/mcp.json": `{"servers":`, "mcphub/servers.json": `{"mcpServers":`} {
+		file, err := Parse(name, []byte(want+` {"a": {"command": "x", "env": {"N": null, "M": "m"}}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, given := file.Servers[0].Env["N"]; given != (name != ".vscode/mcp.json") {
+			t.Errorf("%s: %q", name, file.Servers[0].Env)
+		}
+	}
+}
+
 func TestNothingIsLookedUpBeforeRelease(t *testing.T) {
 	dir := project(t, map[string]string{".mcp.json": `{"mcpServers": {"s": {"command": "x",
 		"args": ["${A}", "${B:-b}", "${run: id}"], "env": {"C": null, "D": "$${E}"}}}}`,

@@ -216,10 +216,11 @@ func (x *expansion) text(field, value string) string {
 	}
 	out, errs := x.replace(field, value)
 	for _, err := range errs {
-		name := strings.TrimPrefix(field, "env.")
-		if list := x.server.named[name]; list != "" && variable.MatchString(name) {
-			x.fail(list, "the variable %s is not set; set it", name)
-			continue
+		if key := x.server.named[field]; key != "" {
+			if name := strings.TrimSuffix(strings.TrimPrefix(value, "${"), "}"); variable.MatchString(name) {
+				x.fail(key, "the variable %s is not set; set it", name)
+				continue
+			}
 		}
 		x.fail(field, "%v", err)
 	}

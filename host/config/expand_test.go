@@ -130,6 +130,7 @@ wharf.toml:5: server files: env.TOKEN: the variable C is not set; set it, or wri
 func TestListedVariables(t *testing.T) {
 	for name, text := range map[string]string{
 		".codex/config.toml": "[mcp_servers.c]\ncommand = \"x\"\nenv_vars = [\"UNSET\"]\n",
+		"codex/config.toml":  "[mcp_servers.c]\nurl = \"https://c.example\"\nenv_http_headers = { \"X-B\" = \"UNSET\" }\n",
 		"goose/config.yaml":  "extensions:\n  c: {type: stdio, cmd: x,\n    env_keys: [UNSET]}\n",
 	} {
 		file, err := Parse(name, []byte(text))

@@ -125,7 +125,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		Transport:     cmp.Or(foreignTransports[transport], transport),
 		Dir:           e.text(e.first(foreignKeys.dir)),
 		URL:           e.text(e.first(foreignKeys.url)),
-		Env:           e.foreignEnv(),
+		Env:           e.foreignEnv(c),
 		EnvFile:       e.text(e.first(foreignKeys.envFile)),
 		Headers:       e.foreignHeaders(),
 		Strategy:      e.oneOf("strategy", strategies...),
@@ -251,13 +251,17 @@ func words(line string) (list []string) {
 }
 
 // foreignEnv reads the variables of a process. Some clients write null as the value of a variable,
-// or the names of variables in a list. Each such variable gets the value that it has in the host.
-func (e *entry) foreignEnv() map[string]string {
+// or the names of variables in a list. Each such variable gets the value that it has in the host. To
+// VS Code, null takes the variable away (McpStdioServerDefinition.env in its API).
+func (e *entry) foreignEnv(c *client) map[string]string {
 	key := e.first(foreignKeys.env)
 	if table, ok := e.values[key].(map[string]any); ok {
 		table = maps.Clone(table)
 		for name, v := range table {
-			if v == nil {
+			switch {
+			case v == nil && c.id == "vscode":
+				delete(table, name)
+			case v == nil:
 				table[name] = "${" + name + "}"
 			}
 		}
@@ -281,10 +285,7 @@ func (e *entry) foreignEnv() map[string]string {
 		if _, given := env[name]; !given {
 			env[name] = "${" + name + "}"
 			e.raw = append(e.raw, "env."+name)
-			if e.named == nil {
-				e.named = make(map[string]string)
-			}
-			e.named[name] = names
+			e.nameIn("env."+name, names)
 		}
 		if names == "env_keys" {
 			e.note(names, "Goose keeps %s in its own keyring; set the variable, or keep the secret in wharf's vault", name)
@@ -296,14 +297,24 @@ func (e *entry) foreignEnv() map[string]string {
 // foreignHeaders reads headers. A value may be the name of a variable, which becomes ${NAME}.
 func (e *entry) foreignHeaders() map[string]string {
 	headers := e.texts(e.first(foreignKeys.headers))
-	for name, variable := range e.texts(e.first(foreignKeys.headerVariables)) {
+	key := e.first(foreignKeys.headerVariables)
+	for name, variable := range e.texts(key) {
 		if headers == nil {
 			headers = make(map[string]string)
 		}
 		headers[name] = "${" + variable + "}"
 		e.raw = append(e.raw, "headers."+name)
+		e.nameIn("headers."+name, key+"."+name)
 	}
 	return headers
+}
+
+// nameIn notes the key at which a field has the name of a variable in place of a value.
+func (e *entry) nameIn(field, key string) {
+	if e.named == nil {
+		e.named = make(map[string]string)
+	}
+	e.named[field] = key
 }
 
 // first returns the first of the keys that the entry has, or "".
