@@ -27,8 +27,8 @@ func TestPluginThatIsNotUp(t *testing.T) {
 	entry := host.Server{Name: "mute", Transport: "socket", Address: "tls:" + l.Addr().String()}
 	says := func(name string, err error) {
 		t.Helper()
-		if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "its plugin has not reported UP") {
-			t.Errorf("%s: %v", name, err)
+		if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "its plugin has not reported UP") || !strings.Contains(host.Hint(err), "start_timeout") {
+			t.Errorf("%s: %v, hint: %s", name, err, host.Hint(err))
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

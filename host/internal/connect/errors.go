@@ -23,10 +23,16 @@ func unreachable(entry config.Server, errs []error) error {
 	switch {
 	case !slices.ContainsFunc(errs, func(err error) bool { return !isNotMCP(err) }):
 		hint := "does the server run at another path, such as /sse?"
-		if u, err := url.Parse(entry.URL); err == nil && !strings.HasSuffix(u.Path, "/mcp") {
+		u, err := url.Parse(entry.URL)
+		switch {
+		case err == nil && strings.Contains(u.Path, "/mcp/"):
+			hint = "is what follows /mcp in its path right? The page of the server says which path it is"
+		case err == nil && !strings.HasSuffix(u.Path, "/mcp"):
 			hint = "is its path /mcp? The page of the server says which it is"
 		}
-		return unreachableWith("there is no MCP server at this address: "+describeAnswer(errs), hint, errs)
+		text := "there is no MCP server at this address: " + describeAnswer(errs)
+		// An error in JSON-RPC is not that of an MCP server here, and no caller should take it for one.
+		return unreachableWith(text, hint, slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.As(err, new(*rpc.Error)) }))
 	case len(errs) > 1 && last != nil && errors.As(errs[0], &fault) && fault.HTTP >= 400: // its words say more than that it has no SSE
 		return &textError{"the server refused initialize: " + fault.Error(), errs}
 	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:

@@ -26,6 +26,7 @@ func TestFailed(t *testing.T) {
 	const page = `: <!DOCTYPE html><html><head><title> Bad Gateway </title></head><body>nginx</body></html>`
 	const express = `: <!DOCTYPE html> <html lang="en"> <head> <title>Error</title> </head> <body> <pre>Cannot POST /x/mcp</pre> </body> </html>`
 	const other = "is its path /mcp? The page of the server says which it is"
+	const below = "is what follows /mcp in its path right? The page of the server says which path it is"
 	const proxy = "what stands before the server, such as a proxy, got no answer from it: is it running?"
 	plain := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -34,7 +35,7 @@ func TestFailed(t *testing.T) {
 		want, hint string
 	}{
 		"nothing":         {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404: x"), answer(abi.ProtocolFailed, 404, "HTTP 404: y")}, "there is no MCP server at this address: HTTP 404: x", other},
-		"JSON-RPC":        {"http://h/mcp/x", []error{&rpc.Error{Code: -32600, Message: "there is no server\nat this path", HTTP: 404}, answer(abi.Refused, 404, `HTTP 404: {"jsonrpc":"2.0"}`)}, "there is no MCP server at this address: HTTP 404: there is no server at this path", other},
+		"JSON-RPC":        {"http://h/mcp/x", []error{&rpc.Error{Code: -32600, Message: "there is no server\nat this path", HTTP: 404}, answer(abi.Refused, 404, `HTTP 404: {"jsonrpc":"2.0"}`)}, "there is no MCP server at this address: HTTP 404: there is no server at this path", below},
 		"JSON-RPC of 400": {"http://h/mcp/x", []error{&rpc.Error{Code: -32600, Message: "no", HTTP: 400}}, "MCP error -32600: no", ""},
 		"JSON-RPC of 400, and no SSE": {"http://h/mcp", []error{
 			fmt.Errorf("%w: %w", &rpc.Error{Code: -32600, Message: "no", HTTP: 400}, session.ErrOtherTransport), &laterTransportError{"sse", answer(abi.Refused, 405, "HTTP 405")},
@@ -64,7 +65,11 @@ func TestFailed(t *testing.T) {
 			t.Errorf("%s: %v\nhint: %s", name, err, hosterr.Hint(err))
 		}
 		for _, each := range c.errs {
-			if !errors.Is(err, each) {
+			if answer := (*rpc.Error)(nil); c.hint != "" && errors.As(each, &answer) {
+				if errors.As(err, &answer) {
+					t.Errorf("%s: counts as an error that an MCP server answered", name)
+				}
+			} else if !errors.Is(err, each) {
 				t.Errorf("%s: does not wrap %v", name, each)
 			}
 		}

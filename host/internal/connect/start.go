@@ -195,7 +195,8 @@ func (s *Starting) Explain(err error) error {
 	case c == nil, !errors.Is(err, rpc.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded):
 		return err
 	case !c.inst.Up():
-		return fmt.Errorf("%w; its plugin has not reported UP, and no message was sent (WHARF_TRACE=abi shows what it waits for)", err)
+		err = fmt.Errorf("%w; its plugin has not reported UP, and no message was sent (WHARF_TRACE=abi shows what it waits for)", err)
+		return &StartError{Err: err, Cause: crash.Cause{Hint: slowStart}}
 	}
 	if helped := c.account.explain(err); helped != err {
 		return helped
