@@ -187,6 +187,10 @@ func TestNoPersonToAsk(t *testing.T) {
 	if err := h.Login(context.Background(), entry); !errors.Is(err, host.ErrConfig) {
 		t.Errorf("login: %v", err)
 	}
+	err := h.Login(context.Background(), host.Server{Name: "tool", Command: "true"})
+	if !errors.Is(err, host.ErrConfig) || host.Hint(err) != "the keys and tokens that it wants go into env in its entry" {
+		t.Errorf("login to a program: %v, hint: %s", err, host.Hint(err))
+	}
 }
 
 // A server that refuses what it was sent is no server that nothing signs in to: the

@@ -40,10 +40,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if server.Command != "" && server.Auth.Provider == "" {
-		return exit.Usage(fmt.Errorf("sign in to %s: it is a program on this machine, which needs no sign-in", server.Name),
-			"the keys and tokens that it wants go into env in its entry")
-	}
+	program := server.Command != "" && server.Auth.Provider == "" // host.Login says that it needs no sign-in
 	anyone, err := a.answersAnyone(cmd.Context(), server)
 	if err == nil && anyone {
 		err = a.signInAnyway(cmd.Context(), server)
@@ -51,7 +48,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !a.CanAsk() && !a.flags.mayAsk() {
+	if !program && !a.CanAsk() && !a.flags.mayAsk() {
 		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
 			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, which also reads an API key from stdin, or with --browser"))
 	}
