@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/registry"
@@ -27,12 +28,15 @@ Anyone can publish a server. That one is listed says nothing about it.`,
 		Args:              atLeast("WORD"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, words []string) error {
+			if limit < 1 {
+				return exit.Usage(fmt.Errorf("--limit %d: expected a number above 0", limit), "the default is 30")
+			}
 			c, err := a.registryAt(address)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			return a.runSearch(cmd.Context(), c, words, max(limit, 1))
+			return a.runSearch(cmd.Context(), c, words, limit)
 		},
 	}
 	registerRegistry(cmd, &address)

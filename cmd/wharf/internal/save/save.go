@@ -22,14 +22,18 @@ import (
 // file: one whose name is taken gets a number.
 type Folder struct{ Dir string }
 
-// Check returns an error if the folder could not be made: its path leads through a file. It makes
-// nothing.
+// Check returns an error if no file could be saved: the path of the folder leads through a file, or
+// nothing can be made in what is there of it. It leaves nothing behind.
 func (f *Folder) Check() error {
 	for dir := filepath.Clean(f.Dir); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		switch {
 		case err == nil && info.IsDir():
-			return nil
+			trial, err := os.MkdirTemp(dir, ".wharf-*")
+			if err != nil {
+				return fmt.Errorf("nothing can be made in %s: %w", dir, err)
+			}
+			return os.Remove(trial)
 		case err == nil:
 			return fmt.Errorf("%s is a file, not a folder", dir)
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) || dir == filepath.Dir(dir):
