@@ -276,7 +276,7 @@ type callParams struct {
 func (c *client) call(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
 	progress, done := c.app.Progress("calling " + tool)
 	defer done()
-	ctx = host.WithOptions(ctx, host.RequestOptions{Progress: progress.Report})
+	ctx = host.WithOptions(ctx, host.RequestOptions{Progress: progress.Report, Timeout: c.app.flags.timeout.line()})
 	defer c.followLog(ctx)()
 	var result json.RawMessage
 	var err error

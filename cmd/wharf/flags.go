@@ -55,8 +55,8 @@ func (f *flags) register(root *cobra.Command) {
 	global.Var(fileName{&f.save}, "save", "write images, audio and other bytes of a result to files in the folder `DIR`")
 	global.BoolVarP(&f.quiet, "quiet", "q", f.quiet, "print no warnings, no progress, and nothing of what servers write to their stderr")
 	global.BoolVar(&f.stderr, "stderr", f.stderr, "print what servers write to their stderr, also where all is well")
-	global.StringArrayVarP(&f.variables, "env", "e", nil, "a `VARIABLE` for a server after --: NAME=VALUE, or NAME to pass on your own; may be given more than once")
-	global.StringArrayVarP(&f.headers, "header", "H", nil, "a `HEADER` for a server that is given by its url: 'Name: value'; may be given more than once")
+	global.StringArrayVarP(&f.variables, "env", "e", nil, "a `VARIABLE` for a server after --: NAME=VALUE, or NAME to pass on your own; may be given once for each name")
+	global.StringArrayVarP(&f.headers, "header", "H", nil, "a `HEADER` for a server that is given by its url: 'Name: value'; may be given once for each name")
 	global.BoolVar(&f.browser, "browser", false, "open the sign-in page in a browser even without a terminal")
 	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of the sign-in page and open nothing (default: $NO_BROWSER)")
 	global.BoolVar(&f.alone, "alone", false, "start the server for this command, also where a daemon runs that has it")
@@ -193,4 +193,13 @@ func (t *timeout) request() (time.Duration, error) {
 		limit = -1
 	}
 	return limit, err
+}
+
+// line returns the timeout that the flag gives to a line of a shell, in the host's form; 0 is that
+// of the shell.
+func (t *timeout) line() time.Duration {
+	if t.given && t.limit == 0 {
+		return -1
+	}
+	return t.limit
 }

@@ -17,7 +17,7 @@ const generateLong = `Write a typed client from the schemas of a server's tools:
 with a type for its arguments and, where the server says what comes back, for that.
 
 It is written to stdout, or with --out to a file. A file that is there is replaced only
-if it is such a client.`
+if it is such a client, or is empty.`
 
 func newGenerate(a *app) *cobra.Command {
 	cmd := &cobra.Command{

@@ -377,7 +377,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		if s.Name == demoName {
 			above.WriteString(a.Own("! the demo server cannot be named while this one has its name; --name gives it another"))
 		}
-		item.State = "added"
+		item.State, item.Target = "added", s.Target()
 		item.Needs = amend.Unset(s, os.LookupEnv)
 		added = append(added, item)
 	}

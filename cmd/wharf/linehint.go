@@ -146,6 +146,10 @@ func (a *app) toolFirst(words []string) string {
 		return lineHint([]string{"wharf"}, "the server comes before the tool", line)
 	}
 	name, _, _ := strings.Cut(words[0], "(")
+	if tool, dotted := strings.CutPrefix(name, "."); dotted && s.serverOf(tool) != "" {
+		line[at] = s.serverOf(tool) + words[0]
+		return lineHint([]string{"wharf"}, "the server stands before the dot", line)
+	}
 	if server := s.serverOf(name); server != "" {
 		return lineHint([]string{"wharf"}, fmt.Sprintf("%s has a tool of that name", server), slices.Insert(line, at, server))
 	}
@@ -182,7 +186,7 @@ func (a *app) isCommand(cmd *cobra.Command, word string, named string) bool {
 	if s, err := a.load(); err == nil && cmd.Name() != "add" && s.has(word) {
 		return false
 	}
-	return slices.Contains(runners, word) || strings.HasPrefix(word, ".") || strings.HasPrefix(word, "/") ||
+	return slices.Contains(runners, word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") || strings.HasPrefix(word, "/") ||
 		named != "" && !registry.IsName(word)
 }
 

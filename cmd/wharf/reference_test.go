@@ -188,7 +188,7 @@ var meanings = map[string]string{
 	"server_error": "the server answered with an error", "unsupported": "the server cannot do that",
 	"protocol": "the server broke the protocol, or went over a limit", "denied": "you, or a grant, did not allow it",
 	"plugin_refused": "the plugin cannot be used", "different": "a replay went another way than its recording",
-	"interrupted": "a signal ended it", "internal": "none of these", "output": "stdout could not be written",
+	"interrupted": "a signal ended it; a SIGTERM is `0` for what goes on until it is ended: `watch`, `servers --watch`, `bridge`, `control`, `daemon`, `audit --follow`, and `serve` with an address", "internal": "none of these", "output": "stdout could not be written",
 }
 
 func (r *reference) endings() {

@@ -11,12 +11,13 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host"
 )
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.
 
 Servers are named in your configuration, given on the spot after "--", or the
-one called demo, which is always there:
+one called demo, which is there unless an entry has that name:
 
   wharf tools demo
   wharf call demo echo message=hello
@@ -42,14 +43,21 @@ func newRoot(a *app) *cobra.Command {
 		Args:              cobra.ArbitraryArgs,
 		RunE:              a.runShorthand,
 		ValidArgsFunction: a.completeServers,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			f := &a.flags
+			if a.shell != nil {
+				if err := wholeShell(cmd); err != nil {
+					return err
+				}
+				cmd.SetContext(host.WithOptions(cmd.Context(), host.RequestOptions{Timeout: f.timeout.line()}))
+			}
 			f.alone = f.alone || showsConnection(cmd)
 			a.Quiet, a.OneLine = f.quiet, f.output == formatRaw
 			if f.json && a.shell == nil && (f.output == formatText || f.output == formatMarkdown) {
 				a.Warn("--output %s is used, and not --json", f.output)
 			}
 			f.json = f.json || f.output == formatJSON || f.output == formatRaw
+			return nil
 		},
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -35,7 +35,10 @@ of the server: ` + strings.Join(lineCommands, ", ") + `. "exit" or Ctrl-D ends
 the shell, Ctrl-C the line. Tab completes, and the arrow keys bring lines back.
 
 Without a terminal the lines are read from stdin, and the first that fails ends the
-shell, with its exit code. A "#" begins a comment.`,
+shell, with its exit code. A "#" begins a comment.
+
+--json, --output, --quiet, --save and --timeout also go behind a line, and hold for
+it; all other flags are about the connection, and go behind ` + "`wharf shell`" + `.`,
 		Example:           "  wharf shell demo\n  printf 'echo message=a\\nadd a=1 b=2\\n' | wharf shell demo",
 		Args:              cobra.ArbitraryArgs,
 		RunE:              func(cmd *cobra.Command, words []string) error { return a.runShell(cmd, words, tree) },

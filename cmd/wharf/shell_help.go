@@ -2,10 +2,14 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
@@ -50,6 +54,20 @@ func forLines(root *cobra.Command) {
 	}
 }
 
+// lineFlags are the flags of every command that a line may have. The others are about the connection.
+var lineFlags = []string{"json", "output", "quiet", "save", "timeout"}
+
+// wholeShell returns an error if a line has a flag that holds for the whole shell.
+func wholeShell(cmd *cobra.Command) (err error) {
+	own := cmd.LocalNonPersistentFlags()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if own.Lookup(f.Name) == nil && !slices.Contains(lineFlags, f.Name) {
+			err = exit.Usage(fmt.Errorf("--%s is for the whole shell, and not for a line", f.Name), "write it behind `wharf shell`")
+		}
+	})
+	return err
+}
+
 // lineHelp is the help of a command in a shell: without the flags of the whole program, which
 // the shell was started with.
 func lineHelp(cmd *cobra.Command) string {
@@ -58,5 +76,6 @@ func lineHelp(cmd *cobra.Command) string {
 	if flags := cmd.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
 		text += "\nFlags:\n" + flags.FlagUsages()
 	}
-	return text
+	last := len(lineFlags) - 1
+	return text + "\nEach line also takes --" + strings.Join(lineFlags[:last], ", --") + " and --" + lineFlags[last] + ".\n"
 }

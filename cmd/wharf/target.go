@@ -105,7 +105,7 @@ func (a *app) dotted(words []string) []string {
 	}
 	name, _, _ := strings.Cut(word, "(")
 	for at := strings.LastIndexByte(name, '.'); at > 0; at = strings.LastIndexByte(name[:at], '.') {
-		if s.has(word[:at]) {
+		if s.has(word[:at]) && word[at+1:] != "" {
 			return append([]string{word[:at], word[at+1:]}, words[1:]...)
 		}
 	}
@@ -128,6 +128,9 @@ func (f *flags) equip(server *host.Server) error {
 		if name == "" || !given {
 			return exit.Usage(fmt.Errorf("-e %q: your shell has no variable of that name", word), "write -e NAME=VALUE")
 		}
+		if _, before := server.Env[name]; before {
+			return exit.Usage(fmt.Errorf("-e %s: it was given before", name), "a variable has one value")
+		}
 		if server.Env == nil {
 			server.Env = make(map[string]string)
 		}
@@ -138,10 +141,16 @@ func (f *flags) equip(server *host.Server) error {
 		if !given || strings.TrimSpace(name) == "" {
 			return exit.Usage(errors.New("-H: expected 'Name: value'"), "write -H 'Authorization: Bearer …', in quotes")
 		}
+		name = strings.TrimSpace(name)
+		for before := range server.Headers {
+			if strings.EqualFold(before, name) {
+				return exit.Usage(fmt.Errorf("-H %s: it was given before", name), "several values of a header go into one, with commas between them")
+			}
+		}
 		if server.Headers == nil {
 			server.Headers = make(map[string]string)
 		}
-		server.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		server.Headers[name] = strings.TrimSpace(value)
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ func newWatch(a *app) *cobra.Command {
 		Long: `Follow what changes on a server: its lists of tools, prompts and resources, and the
 resources that are named. A line each on a terminal, else a JSON object a line.
 "missed" says that the connection was lost and is back: anything may have changed.
+A SIGHUP without a terminal makes it read the entry of the server anew, and ends it
+only if the server has none.
 
 With --log it also follows what the server logs, from a level up; only legacy
 servers log without being asked for anything.`,
