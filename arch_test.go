@@ -35,6 +35,7 @@ const (
 	goSDK      = "github.com/modelcontextprotocol/go-sdk/mcp"
 	goSDKAuth  = "github.com/modelcontextprotocol/go-sdk/auth"
 	goSDKOAuth = "github.com/modelcontextprotocol/go-sdk/oauthex"
+	rate       = "golang.org/x/time/rate"
 	xsys       = "golang.org/x/sys"
 	xcrypto    = "golang.org/x/crypto"
 	extism     = "github.com/extism/go-sdk"
@@ -75,7 +76,7 @@ var arrows = map[string][]string{
 	"plugins":                     {},
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/audit", "host/mcp", "host/config", "host/policy", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status", "host/observe"},
-	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", "host/observe"},
+	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", "host/observe", rate},
 	"host/gateway/oauth":          {"host/gateway", "host/internal/ctxmutex", "host/internal/egress", jose + below, goSDKAuth, goSDKOAuth},
 	"host/localsocket":            {"host/internal/securedir", flock, xsys + below},
 	"host/control":                {"host", "host/cleantext", "host/config" + below, "host/mcp", "host/pluginstore", "host/policy", "host/signin", "host/status", "host/trace", "host/trust", "host/vault", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},

@@ -112,8 +112,13 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(before + rows + after) {
-		if cells := strings.Split(strings.TrimSpace(line), " | "); strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| Attack") && !strings.HasPrefix(line, "| Host call") && !strings.HasPrefix(line, "| Grant") && !strings.HasPrefix(line, "| Message") {
+		if cells := strings.Split(strings.TrimSpace(line), " | "); strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| Attack") && !strings.HasPrefix(line, "| Host call") && !strings.HasPrefix(line, "| Grant") && !strings.HasPrefix(line, "| Message") && !strings.HasPrefix(line, "| Rule") {
 			checkHold(t, cells[0], cells[len(cells)-1])
+		}
+	}
+	for n := range 12 {
+		if rule := fmt.Sprintf("\n| S%d. ", n+1); strings.Count(after, rule) != 1 {
+			t.Errorf("no row for the rule %s", rule)
 		}
 	}
 	for _, c := range abi.Calls() {

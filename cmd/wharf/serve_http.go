@@ -16,6 +16,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/gateway/oauth"
 )
 
+// callsPerMinute is how many requests a principal may send in a minute where the configuration does not
+// say.
+const callsPerMinute = 600
+
 // entrance is where clients over HTTP come in.
 type entrance struct {
 	address   string
@@ -43,7 +47,7 @@ func (a *app) enter(given string, s *settings, c *gateway.Config) (e entrance, e
 	if u, err := url.Parse(e.resource); err == nil && u.Host != "" {
 		e.hosts = append(slices.Clip(e.hosts), u.Hostname())
 	}
-	c.Hosts = e.hosts
+	c.Hosts, c.CallsPerMinute = e.hosts, cmp.Or(serve.CallsPerMinute, callsPerMinute)
 	if serve.TLS.Cert != "" {
 		if e.tls, err = listener.TLS(serve.TLS.Cert, serve.TLS.Key, serve.TLS.ClientCA); err != nil {
 			return e, exit.Usage(fmt.Errorf("[serve.tls] of %s: %w", s.place(), err), "")

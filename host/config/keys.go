@@ -75,6 +75,7 @@ var auditKeys = keys{
 
 var serveKeys = keys{
 	{"hosts", "list of texts", "none", "The names and addresses by which clients reach it, without ports. Those of this machine, such as `localhost`, always count. A request with another Host is refused, and so is the page of another origin.", `hosts = ["mcp.example.com"]`},
+	{"calls_per_minute", "number", "`600`", "How many requests each principal may send in a minute, and at once. More are answered with 429 and the time to wait. The user's own token has no bound.", `calls_per_minute = 120`},
 	{"tls", "table", "none", "The certificates; see below.", `tls = { cert = "tls.pem", key = "tls.key", client_ca = "clients.pem" }`},
 	{"oauth", "table", "no tokens", "The tokens that are accepted; see below. With client_ca too, a client needs both a certificate and a token.", `oauth = { resource = "https://mcp.example.com", issuer = "https://sso.example.com" }`},
 }

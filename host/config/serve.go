@@ -13,6 +13,9 @@ type Serve struct {
 	// reach it.
 	Hosts []string
 
+	// CallsPerMinute is how many requests each principal may send in a minute; 0 is the default.
+	CallsPerMinute int
+
 	TLS   ServeTLS
 	OAuth ServeOAuth
 }
@@ -35,6 +38,9 @@ type ServeOAuth struct {
 	Principal        string // a claim
 }
 
+// maxCallsPerMinute bounds [Serve.CallsPerMinute].
+const maxCallsPerMinute = 1_000_000
+
 // serve reads the table serve.
 func (e *entry) serve() *Serve {
 	values := valueOf[map[string]any](e, "serve", "expected a table, not %s; write [serve]")
@@ -44,7 +50,7 @@ func (e *entry) serve() *Serve {
 	s := new(Serve)
 	e.within("serve", values, func(e *entry) {
 		e.onlyKeys(serveKeys, "")
-		s.Hosts = e.hosts()
+		s.Hosts, s.CallsPerMinute = e.hosts(), e.count("calls_per_minute", maxCallsPerMinute)
 		if values := valueOf[map[string]any](e, "tls", "expected a table, not %s; write [serve.tls]"); values != nil {
 			e.within("tls", values, func(e *entry) { s.TLS = e.serveTLS() })
 		}

@@ -10,8 +10,8 @@ import (
 // How clients over HTTP are served, and what is wrong with it.
 func TestServe(t *testing.T) {
 	at := func(path string) string { return filepath.Join("conf", path) }
-	f, err := Parse(at("w.toml"), []byte("[serve]\nhosts = [\"mcp.example.com\", \"192.0.2.7\", \"::1\", \"[::2]\"]\ntls = { cert = \"a.pem\", key = \"/k/a.key\", client_ca = \"ca.pem\" }\n"))
-	want := &Serve{Hosts: []string{"mcp.example.com", "192.0.2.7", "::1", "::2"}, TLS: ServeTLS{Cert: at("a.pem"), Key: "/k/a.key", ClientCA: at("ca.pem")}}
+	f, err := Parse(at("w.toml"), []byte("[serve]\nhosts = [\"mcp.example.com\", \"192.0.2.7\", \"::1\", \"[::2]\"]\ntls = { cert = \"a.pem\", key = \"/k/a.key\", client_ca = \"ca.pem\" }\ncalls_per_minute = 60\n"))
+	want := &Serve{Hosts: []string{"mcp.example.com", "192.0.2.7", "::1", "::2"}, CallsPerMinute: 60, TLS: ServeTLS{Cert: at("a.pem"), Key: "/k/a.key", ClientCA: at("ca.pem")}}
 	if err != nil || !reflect.DeepEqual(f.Serve, want) {
 		t.Errorf("%+v, %v", f.Serve, err)
 	}
@@ -43,6 +43,7 @@ func TestServe(t *testing.T) {
 		"[serve.oauth]\nissuer = \"http://s.example\"\n":        `is http, which only this machine may have`,
 		"[serve.oauth]\nissuer = \"https://me@s.example\"\n":    `is no address of the web`,
 		"[serve.oauth]\nresource = \"https://m.example\"\nissuer = \"https://s.example\"\nscopes = [\"\"]\n": `serve.oauth.scopes: has an empty text`,
+		"[serve]\ncalls_per_minute = 0\n": `serve.calls_per_minute: expected a number from 1 to 1000000`,
 	} {
 		if _, err := Parse("w.toml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", text, err, want)

@@ -71,6 +71,11 @@ type Config struct {
 	// page. It must not call the gateway's Handler.
 	Metrics http.Handler
 
+	// CallsPerMinute is how many requests over HTTP each principal may send in a minute; each
+	// message of a batch is one. More are answered with 429. 0 is any number, and so has the user
+	// who runs the program.
+	CallsPerMinute int
+
 	// WellKnown answers requests to paths below /.well-known/ in place of the gateway, whoever
 	// sends them. nil answers none.
 	WellKnown http.Handler

@@ -35,6 +35,7 @@ const (
 type handler struct {
 	gateway *Gateway
 	idle    time.Duration // how long a client that sends nothing is kept
+	rates   rates
 
 	mu       sync.Mutex              // guards what is below, and the clients that are kept
 	usage    map[string]usage        // by principal
@@ -54,7 +55,7 @@ type handler struct {
 // this machine.
 func (g *Gateway) Handler() http.Handler {
 	return &handler{
-		gateway: g, idle: idleTime, usage: make(map[string]usage),
+		gateway: g, idle: idleTime, rates: rates{perMinute: g.config.CallsPerMinute}, usage: make(map[string]usage),
 		sessions: make(map[string]*httpSession), moderns: make(map[modernKey]*httpModern),
 	}
 }
@@ -91,6 +92,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			x.unknown(err)
 			return
 		}
+	}
+	if wait := h.rates.take(x.principal, 1); wait > 0 {
+		x.tooMany(wait)
+		return
 	}
 	if r.URL.Path == "/metrics" && r.Method == http.MethodGet && h.gateway.config.Metrics != nil && x.principal == "" {
 		h.gateway.config.Metrics.ServeHTTP(w, r)

@@ -221,6 +221,11 @@ func (s *httpSession) postBatch(x *httpExchange, st *eventStream, box *outbox, b
 		x.answer(http.StatusBadRequest, rpc.AppendRefusal(nil, body, nil))
 		return
 	}
+	if wait := s.handler.rates.take(x.principal, len(messages)-1); wait > 0 {
+		s.drop(st)
+		x.tooMany(wait)
+		return
+	}
 	s.mu.Lock()
 	st.batchOpen, st.unanswered, st.isSSE, box.alwaysSSE = true, 0, true, true
 	s.mu.Unlock()
