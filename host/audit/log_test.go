@@ -145,7 +145,7 @@ func TestLogFails(t *testing.T) {
 	if err := required.Write(&r); err == nil {
 		t.Fatal("it was written")
 	}
-	if required.Ready() == nil || required.Ready() == nil || other.Ready() != nil {
+	if first, again := required.Ready(), required.Ready(); first == nil || again == nil || other.Ready() != nil {
 		t.Error("calls go on although the log is required, or do not although it is not")
 	}
 	if err := os.Remove(path + ".1"); err != nil {

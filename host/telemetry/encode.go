@@ -76,7 +76,7 @@ func attributes(set []attribute.KeyValue) []*commonpb.KeyValue {
 		case attribute.FLOAT64:
 			value.Value = &commonpb.AnyValue_DoubleValue{DoubleValue: a.Value.AsFloat64()}
 		default:
-			value.Value = &commonpb.AnyValue_StringValue{StringValue: a.Value.Emit()}
+			value.Value = &commonpb.AnyValue_StringValue{StringValue: a.Value.String()}
 		}
 		out[i] = &commonpb.KeyValue{Key: string(a.Key), Value: value}
 	}
