@@ -222,7 +222,9 @@ func TestS4KeysComeFromPublicAddresses(t *testing.T) {
 		}, "longer than"},
 		"no keys": {func(s *oauthtest.Server) {
 			s.Answer("/jwks", func(w http.ResponseWriter, _ *http.Request) {
-				oauthtest.Reply(w, 200, dict{"keys": []any{dict{"kty": "oct", "kid": oauthtest.ECKey, "k": "c2VjcmV0"}, dict{"kty": "new"}, 7}})
+				oauthtest.Reply(w, 200, dict{"keys": []any{dict{"kty": "oct", "kid": oauthtest.ECKey, "k": "c2VjcmV0"}, dict{"kty": "new"}, 7,
+					dict{"kty": "RSA", "kid": oauthtest.ECKey, "n": strings.Repeat("_", 170) + "w", "e": "AQAB"},
+					dict{"kty": "OKP", "crv": "Ed25519", "kid": oauthtest.ECKey, "use": "enc", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}}})
 			})
 		}, "no public key"},
 	} {
