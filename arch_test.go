@@ -148,7 +148,8 @@ var arrows = map[string][]string{
 	"host/internal/wasm":       {wazero + below, xsys + below},
 	"host/internal/guest":      {"abi", "host/internal/ctxcond", "host/internal/wasm", "host/internal/hostio", "host/cleantext"},
 	"host/internal/capability": {"abi", "host/internal/hostio"},
-	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext", "host/signin", "internal/lazyregexp"},
+	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/extism", jose + below, "host/cleantext", "host/signin", "internal/lazyregexp"},
+	"host/internal/extism":     {"host/cleantext", "host/internal/wasm", extism + below},
 	"host/internal/flowrecord": {"abi/step", "host/cleantext", "host/internal/jsonl", "host/internal/redact", "host/internal/secret", "internal/lazyregexp"},
 	"host/internal/securedir":  {flock},
 	"host/internal/connect":    {"abi" + below, "host/config", "host/mcp", "host/replay", "host/trace", "host/vault", "host/cleantext", "host/internal/auth", "host/internal/capability" + below, "host/internal/crash", "host/internal/egress", "host/internal/flowrecord", "host/internal/guest", "host/internal/hosterr", "host/internal/modules", "host/internal/redact", "host/internal/rpc", "host/internal/secret", "host/internal/session", "host/internal/worker", "host/signin"},
@@ -165,6 +166,7 @@ var arrows = map[string][]string{
 	"host/internal/capability/stream":     {"abi", "host/internal/capability", "host/internal/capability/dial", "host/internal/hostio", xsys + below},
 	"host/internal/capability/process":    {"abi", "host/cleantext", "host/internal/capability", "host/internal/capability/stream", xsys + below},
 	"host/internal/capability/httpclient": {"abi", "host/cleantext", "host/internal/hostio", "host/internal/capability", "host/internal/capability/dial", "host/internal/capability/stream", "host/internal/redact"},
+	"host/internal/extism/speaker":        {},
 	"host/internal/capability/captest":    {"abi", "host/internal/capability", "host/internal/hostio"},
 }
 

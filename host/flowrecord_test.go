@@ -75,7 +75,7 @@ func provider(t *testing.T, module []byte) auth.Provider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.ForAccount()
+	return auth.ForAccount(p)
 }
 
 // summary is the reason of a flow, and the kinds of all its actions.

@@ -80,7 +80,7 @@ func newAccount(b *testing.B, f *hostProcesses, watch *stopwatch) *auth.Account 
 			if err != nil {
 				return nil, err
 			}
-			return p.ForAccount(), nil
+			return auth.ForAccount(p), nil
 		},
 		Settings: func(context.Context) (json.RawMessage, error) { return json.Marshal(entry.Auth.Settings) },
 		Vault:    watch,

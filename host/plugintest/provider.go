@@ -84,7 +84,7 @@ func (k *providerKit) load() bool {
 		return false
 	}
 	m := p.Manifest()
-	k.plugin, k.report.Plugin.Name, k.report.Plugin.Version = p.ForAccount(), m.Name, m.Version
+	k.plugin, k.report.Plugin.Name, k.report.Plugin.Version = auth.ForAccount(p), m.Name, m.Version
 	k.profile = k.options.Profile.SignIn.withDefaults(m.Settings)
 	if k.optionErr = k.overlay(m); k.optionErr != nil {
 		return false
@@ -171,7 +171,7 @@ func (k *providerKit) compare() {
 			if err != nil {
 				return nil, err
 			}
-			return k.differs(first, s, k.plugin, other.ForAccount())
+			return k.differs(first, s, k.plugin, auth.ForAccount(other))
 		},
 		"fuel": k.playOnHalfFuel,
 	}
@@ -211,7 +211,7 @@ func (k *providerKit) playOnHalfFuel() (*authHost, error) {
 		return nil, err
 	}
 	for _, id := range []string{"sign-in", "expired"} {
-		if o, err := k.play(providerScenario(id), p.ForAccount()); err != nil && !errors.Is(err, errNoSignIn) {
+		if o, err := k.play(providerScenario(id), auth.ForAccount(p)); err != nil && !errors.Is(err, errNoSignIn) {
 			return o, err
 		}
 	}

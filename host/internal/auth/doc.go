@@ -1,6 +1,6 @@
 // Package auth signs in to servers. It runs auth providers, which are untrusted modules,
-// and performs the actions that they ask for, as far as the user granted them. It is the
-// only package that imports Extism.
+// and performs the actions that they ask for, as far as the user granted them. Package extism
+// runs the modules.
 //
 //	Engine ── Load ──► Plugin        a provider: metered, compiled once, a few instances
 //	                     │ ForAccount
@@ -48,7 +48,7 @@
 // # Files
 //
 // From types to operations: errors, config, reply, settings and manifest (what a provider
-// says), keys, proof and credentials, plugin and engine (modules), flow (one sign-in),
+// says), keys, proof and credentials, plugin (modules), flow (one sign-in),
 // records, keystore, web, person, browser and result (its actions), check and loop (its
 // steps), account, run, apply and challenge.
 package auth

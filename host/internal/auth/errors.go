@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/extism"
 )
 
 // Broken is a class of [Error] in addition to those of step.Fail: the provider violated the
@@ -39,14 +40,12 @@ func (e *SettingsError) Error() string { return e.Err.Error() }
 func (e *SettingsError) Unwrap() error { return e.Err }
 
 // errClosed is the error of an Engine or an Account after its Close.
-var errClosed = errors.New("closed")
+var errClosed = extism.ErrClosed
 
 // violation describes a violation of the contract, without the name of the provider.
-type violation string
+type violation = extism.Violation
 
-func (v violation) Error() string { return string(v) }
-
-func violationf(format string, args ...any) error { return violation(fmt.Sprintf(format, args...)) }
+func violationf(format string, args ...any) error { return extism.Violationf(format, args...) }
 
 // refused is a violation that a grant of the user can end; the hint says how.
 type refused struct{ text, hint string }

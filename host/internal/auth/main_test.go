@@ -24,16 +24,12 @@ func guestBinary(t testing.TB) []byte {
 // brief is fuel for what a test lets providers do, so that those that loop end soon.
 const brief = 200_000_000
 
-// newEngine returns an engine that gives a call so much fuel. A call takes twice the usual
-// time, so that on a busy machine the fuel is over first.
+// newEngine returns an engine that gives a call so much fuel.
 func newEngine(t testing.TB, fuel int64) *Engine {
 	t.Helper()
 	e, err := NewEngine(EngineConfig{CacheDir: testenv.CodeDir(), Fuel: fuel})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if fuel == brief {
-		e.time = 2 * callTime
 	}
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {

@@ -26,7 +26,7 @@ func TestHostileGuests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account := p.ForAccount()
+	account := ForAccount(p)
 	for do, want := range map[string]string{
 		"panic": "gave up", "loop": "budget", "grow": "gave up", "recurse": "gave up",
 		"leave": "it left in the middle", "exit": "exited with code 3",
@@ -56,7 +56,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 	first := start("")
 	second := &step.Call{Event: step.Event{Kind: step.EventLoaded, Entropy: make([]byte, 32), Record: &step.Record{Value: []byte(`"x"`)}}}
-	account := p.ForAccount()
+	account := ForAccount(p)
 	reply, err := account.Step(b.Context(), first)
 	if err != nil {
 		b.Fatal(err)
@@ -80,28 +80,31 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkInstance is what a fresh instance costs.
+// BenchmarkInstance is what a fresh instance costs, with a step.
 func BenchmarkInstance(b *testing.B) {
 	e := newEngine(b, Fuel)
 	p, err := e.Load(b.Context(), "corp", guestBinary(b))
 	if err != nil {
 		b.Fatal(err)
 	}
-	in, err := json.Marshal(start(""))
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.ReportAllocs()
 	for b.Loop() {
-		i, err := p.take(b.Context(), new(owner))
-		if err != nil {
+		if _, err := ForAccount(p).Step(b.Context(), start("")); err != nil {
 			b.Fatal(err)
 		}
-		if _, err = i.call(b.Context(), step.ExportStep, in); err != nil {
-			b.Fatal(err)
-		}
-		i.close()
 	}
+}
+
+// TestLargeCalls are refused before anything is called.
+func TestLargeCalls(t *testing.T) {
+	call := start("")
+	call.Event.Start.Settings = []byte(`"` + strings.Repeat("x", step.MaxCall) + `"`)
+	p, err := newEngine(t, Fuel).Load(t.Context(), "corp", saying{manifest: honest(), exit: -1}.module())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ForAccount(p).Step(t.Context(), call)
+	wantError(t, err, Broken, "there may be 1048576")
 }
 
 // BenchmarkLoad is what a command pays that needs a provider: with nothing in the

@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -188,53 +187,6 @@ func TestRecordsOfBefore(t *testing.T) {
 	}
 }
 
-// TestIdleInstancesAreOfOneAccount and there are no more of them than that, however many
-// accounts there are.
-func TestIdleInstancesAreOfOneAccount(t *testing.T) {
-	e := newEngine(t, Fuel)
-	m := modest
-	m.manifest = honest()
-	p, err := e.Load(t.Context(), "corp", m.module())
-	if err != nil {
-		t.Fatal(err)
-	}
-	owners := map[*instance]Provider{}
-	accounts := make([]Provider, 3*maxIdle)
-	for i := range accounts {
-		accounts[i] = p.ForAccount()
-	}
-	for range 2 {
-		for n, account := range accounts {
-			for range 2 {
-				if _, err := account.Step(t.Context(), start("")); err != nil {
-					t.Fatal(err)
-				}
-				last := p.idle[len(p.idle)-1]
-				if before := owners[last]; before != nil && before != account {
-					t.Fatalf("account %d has got an instance of another", n)
-				}
-				owners[last] = account
-			}
-			if len(p.idle) > maxIdle {
-				t.Errorf("%d instances are idle", len(p.idle))
-			}
-		}
-	}
-	if want := 2 * len(accounts); len(owners) != want {
-		t.Errorf("%d instances were started, want %d: two for each account, whose turns are far apart", len(owners), want)
-	}
-	near := slices.Repeat(accounts[:maxIdle], 3)
-	for _, account := range near {
-		if _, err := account.Step(t.Context(), start("")); err != nil {
-			t.Fatal(err)
-		}
-		owners[p.idle[len(p.idle)-1]] = account
-	}
-	if n := len(owners) - 2*len(accounts); n > maxIdle {
-		t.Errorf("%d instances were started for %d accounts in turn", n, maxIdle)
-	}
-}
-
 // TestMaterialBeforeAnythingIsLoaded is asked of a lazy account, whose provider is not
 // there yet.
 func TestMaterialBeforeAnythingIsLoaded(t *testing.T) {
@@ -247,7 +199,7 @@ func TestMaterialBeforeAnythingIsLoaded(t *testing.T) {
 // BenchmarkAccountsInTurn is a step where each account has an idle instance, and where
 // there are more accounts than instances are kept.
 func BenchmarkAccountsInTurn(b *testing.B) {
-	for _, n := range []int{1, maxIdle, 2 * maxIdle} {
+	for _, n := range []int{1, 4, 8} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			p, err := newEngine(b, Fuel).Load(b.Context(), "corp", guestBinary(b))
 			if err != nil {
@@ -255,7 +207,7 @@ func BenchmarkAccountsInTurn(b *testing.B) {
 			}
 			accounts := make([]Provider, n)
 			for i := range accounts {
-				accounts[i] = p.ForAccount()
+				accounts[i] = ForAccount(p)
 			}
 			for i := 0; b.Loop(); i++ {
 				if _, err := accounts[i%n].Step(b.Context(), start("")); err != nil {

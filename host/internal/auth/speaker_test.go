@@ -1,119 +1,36 @@
 package auth
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/extism/speaker"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// A speaker is a module of a few hundred bytes that says the same with each call.
-// It is written here byte by byte: no compiler would make what some of these do.
-type speaker struct {
+// saying is a provider that says the same with each call.
+type saying struct {
 	manifest, reply string
 	exit            int      // with which describe and step leave, after they have spoken; below zero they stay
 	imports         []string // more of them, each a function () -> ()
 	raw             []byte   // in place of the code of step
 }
 
+func (s saying) module() []byte {
+	return speaker.Module{
+		Describe: step.ExportDescribe, Call: step.ExportStep, Manifest: s.manifest, Reply: s.reply, Exit: s.exit, Imports: s.imports, Raw: s.raw,
+	}.Binary()
+}
+
+var modest = saying{reply: `{"actions":[{"kind":"done"}]}`, exit: -1}
+
 // honest is a manifest.
 func honest() string {
 	b, _ := json.Marshal(everything)
 	return string(b)
-}
-
-// The functions of a speaker, by their index.
-const (
-	fnAlloc = iota
-	fnStore
-	fnOutput
-	fnExit
-	fnSpeak
-)
-
-func (s speaker) module() []byte {
-	const i32, i64 = 0x7f, 0x7e
-	out := []byte("\x00asm\x01\x00\x00\x00")
-	types := [][]byte{{0x60, 1, i64, 1, i64}, {0x60, 2, i64, i32, 0}, {0x60, 2, i64, i64, 0}, {0x60, 1, i32, 0}, {0x60, 2, i32, i32, 0}, {0x60, 0, 1, i32}, {0x60, 0, 0}}
-	out = section(out, 1, types...)
-	imports := [][]byte{
-		imported("extism:host/env", "alloc", 0), imported("extism:host/env", "store_u64", 2),
-		imported("extism:host/env", "output_set", 2), imported("wasi_snapshot_preview1", "proc_exit", 3),
-	}
-	for _, name := range s.imports {
-		imports = append(imports, imported("extism:host/env", name, 6))
-	}
-	more := byte(len(s.imports))
-	out = section(out, 2, imports...)
-	out = section(out, 3, []byte{4}, []byte{5}, []byte{5})
-	out = section(out, 5, append([]byte{0}, leb((len(s.manifest)+len(s.reply))>>16+1)...))
-	out = section(out, 7, export("memory", 2, 0), export(step.ExportDescribe, 0, fnSpeak+more+1), export(step.ExportStep, 0, fnSpeak+more+2))
-	says := func(at, n int) []byte {
-		code := append(append([]byte{0x41}, leb(at)...), append(append([]byte{0x41}, leb(n)...), 0x10, fnSpeak+more)...)
-		if s.exit >= 0 {
-			code = append(append(append(code, 0x41), leb(s.exit)...), 0x10, fnExit)
-		}
-		return append(code, 0x41, 0, 0x0b)
-	}
-	reply := s.raw
-	if reply == nil {
-		reply = says(len(s.manifest), len(s.reply))
-	}
-	out = section(out, 10, body(nil, speak), body(nil, says(0, len(s.manifest))), body([]byte{1, 8, i32}, reply))
-	text := s.manifest + s.reply
-	return section(out, 11, append(append([]byte{0, 0x41, 0, 0x0b}, leb(len(text))...), text...))
-}
-
-// speak copies n bytes at p into Extism's memory, eight at a time, and says that
-// they are the output. Local 2 is the offset there, 3 counts.
-var speak = append([]byte{2, 1, 0x7e, 1, 0x7f}, // locals are part of it
-	0x20, 1, 0xad, 0x42, 8, 0x7c, 0x10, fnAlloc, 0x21, 2,
-	0x02, 0x40, 0x03, 0x40, 0x20, 3, 0x20, 1, 0x4f, 0x0d, 1, // block, loop: leave if 3 >= n
-	0x20, 2, 0x20, 3, 0xad, 0x7c, 0x20, 0, 0x20, 3, 0x6a, 0x29, 0, 0, 0x10, fnStore,
-	0x20, 3, 0x41, 8, 0x6a, 0x21, 3, 0x0c, 0, 0x0b, 0x0b,
-	0x20, 2, 0x20, 1, 0xad, 0x10, fnOutput, 0x0b)
-
-// body is a function; locals nil means that code begins with them.
-func body(locals, code []byte) []byte {
-	switch {
-	case locals != nil:
-		code = append(append([]byte{}, locals...), code...)
-	case &code[0] != &speak[0]:
-		code = append([]byte{0}, code...)
-	}
-	return append(leb(len(code)), code...)
-}
-
-func section(out []byte, id byte, entries ...[]byte) []byte {
-	content := leb(len(entries))
-	for _, e := range entries {
-		content = append(content, e...)
-	}
-	return append(append(append(out, id), leb(len(content))...), content...)
-}
-
-func imported(module, name string, typ byte) []byte {
-	b := append(append(leb(len(module)), module...), leb(len(name))...)
-	return append(append(b, name...), 0, typ)
-}
-
-func export(name string, kind, index byte) []byte {
-	return append(append(leb(len(name)), name...), kind, index)
-}
-
-// leb writes a number that is positive as a signed one too.
-func leb(n int) []byte {
-	b := binary.AppendUvarint(nil, uint64(n))
-	if b[len(b)-1]&0x40 != 0 {
-		b[len(b)-1] |= 0x80
-		b = append(b, 0)
-	}
-	return b
 }
 
 // lies are replies that are not of the contract.
@@ -143,11 +60,11 @@ var lies = map[string]string{
 func TestLies(t *testing.T) {
 	e := newEngine(t, Fuel)
 	for reply, want := range lies {
-		p, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), reply: reply, exit: -1}.module())
+		p, err := e.Load(t.Context(), "corp", saying{manifest: honest(), reply: reply, exit: -1}.module())
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.ForAccount().Step(t.Context(), start(""))
+		_, err = ForAccount(p).Step(t.Context(), start(""))
 		wantError(t, err, Broken, want)
 		if strings.Contains(err.Error(), "canary") || len(err.Error()) > 1<<10 {
 			t.Errorf("the error is %v", err)
@@ -179,7 +96,7 @@ func TestManifests(t *testing.T) {
 		with(func(m *step.Manifest) { m.About = strings.Repeat("x", 70_000) }):                  "its manifest has",
 		strings.Replace(honest(), `"wants"`, `"grants":{},"wants"`, 1):                          "unknown field",
 	} {
-		_, err := e.Load(t.Context(), "corp", speaker{manifest: manifest, exit: -1}.module())
+		_, err := e.Load(t.Context(), "corp", saying{manifest: manifest, exit: -1}.module())
 		if want == "" {
 			if err != nil {
 				t.Error(err)
@@ -192,7 +109,7 @@ func TestManifests(t *testing.T) {
 		m.About = "a\x1b[31m\u202eb"
 		m.Settings = []step.Setting{{Key: "a", About: "\n"}}
 	})
-	p, err := e.Load(t.Context(), "corp", speaker{manifest: m, exit: -1}.module())
+	p, err := e.Load(t.Context(), "corp", saying{manifest: m, exit: -1}.module())
 	if err != nil || p.Manifest().About != "a [31m b" || p.Manifest().Settings[0].Kind != step.SettingText {
 		t.Errorf("got %+v, %v", p, err)
 	}
@@ -203,7 +120,7 @@ func TestManifests(t *testing.T) {
 // one goes on.
 func TestWhatStepsDo(t *testing.T) {
 	e := newEngine(t, brief)
-	good, err := e.Load(t.Context(), "good", speaker{manifest: honest(), reply: `{"actions":[{"kind":"done"}]}`, exit: -1}.module())
+	good, err := e.Load(t.Context(), "good", saying{manifest: honest(), reply: `{"actions":[{"kind":"done"}]}`, exit: -1}.module())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,54 +136,36 @@ func TestWhatStepsDo(t *testing.T) {
 		"grow":         {loop(0x41, 1, 0x40, 0, 0x1a), "budget"},
 		"out of it":    {[]byte{0x41, 0x7f, 0x2d, 0, 0, 0x0b}, "memory it does not have"},
 		"divide":       {[]byte{0x41, 1, 0x41, 0, 0x6d, 0x0b}, "divided by zero"},
-		"recurse":      {[]byte{0x10, fnSpeak + 2, 0x0b}, "budget"},
-		"far output":   {[]byte{0x42, 0, 0x42, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x10, fnOutput, 0x41, 0, 0x0b}, "not of the contract"},
+		"recurse":      {[]byte{0x10, speaker.Speak + 2, 0x0b}, "budget"},
+		"far output":   {[]byte{0x42, 0, 0x42, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x10, speaker.Output, 0x41, 0, 0x0b}, "not of the contract"},
 		"not zero":     {[]byte{0x41, 5, 0x0b}, "returned 5"},
 		"says nothing": {[]byte{0x41, 0, 0x0b}, "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), exit: -1, raw: tt.raw}.module())
+			p, err := e.Load(t.Context(), "corp", saying{manifest: honest(), exit: -1, raw: tt.raw}.module())
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {
-				_, err = p.ForAccount().Step(t.Context(), start(""))
+				_, err = ForAccount(p).Step(t.Context(), start(""))
 				wantError(t, err, Broken, tt.want)
 			}
-			if reply, err := good.ForAccount().Step(t.Context(), start("")); err != nil || reply.Actions[0].Kind != step.ActionDone {
+			if reply, err := ForAccount(good).Step(t.Context(), start("")); err != nil || reply.Actions[0].Kind != step.ActionDone {
 				t.Errorf("an honest provider: %v, %v", reply, err)
 			}
 		})
 	}
 	for _, exit := range []int{0, 3} {
-		_, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), exit: exit}.module())
+		_, err := e.Load(t.Context(), "corp", saying{manifest: honest(), exit: exit}.module())
 		wantError(t, err, Broken, map[int]string{0: "left in the middle", 3: "exited with code 3"}[exit])
 	}
-}
-
-// TestTheKernelIsKeptBusy by a provider that itself does next to nothing. It has the time
-// of all others to describe itself, and less after that.
-func TestTheKernelIsKeptBusy(t *testing.T) {
-	e := newEngine(t, Fuel)
-	raw := []byte{0x03, 0x40, 0x42, 1, 0x10, fnAlloc, 0x1a, 0x0c, 0, 0x0b, 0x41, 0, 0x0b}
-	p, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), exit: -1, raw: raw}.module())
-	if err != nil {
-		t.Fatal(err)
-	}
-	only := p.idle[0].plugin
-	if only.Timeout != callTime {
-		t.Errorf("it has %v for a call", only.Timeout)
-	}
-	only.Timeout = time.Second
-	_, err = p.ForAccount().Step(t.Context(), start(""))
-	wantError(t, err, Broken, "when its time was over")
 }
 
 // TestImports are those that Extism has and providers do not get.
 func TestImports(t *testing.T) {
 	e := newEngine(t, Fuel)
 	for _, name := range []string{"http_request", "http_status_code", "http_headers", "var_get", "var_set", "config_get", "reset", "nothing"} {
-		_, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), exit: -1, imports: []string{name}}.module())
+		_, err := e.Load(t.Context(), "corp", saying{manifest: honest(), exit: -1, imports: []string{name}}.module())
 		var refusal *wasm.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "there is no such function") || !strings.Contains(err.Error(), "auth provider corp") {
 			t.Errorf("%s: %v", name, err)

@@ -170,7 +170,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 			if as.config.Record != nil {
 				return as.recording(s.Name, p), nil
 			}
-			return p.ForAccount(), nil // a Provider keeps the first plugin that it got
+			return auth.ForAccount(p), nil // a Provider keeps the first plugin that it got
 		},
 		Warn:     func(text string) { warned.Do(func() { as.config.Warn(s.Name, text) }) },
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
@@ -232,7 +232,7 @@ func (as *Accounts) helper(p process.Process, running *atomic.Int32) func(contex
 // recording returns a provider that records its flows.
 func (as *Accounts) recording(server string, p *auth.Plugin) auth.Provider {
 	return &flowrecord.Recorder{
-		Provider: p.ForAccount(), Rehearsal: p.ForAccount(), Secrets: as.secrets.recorded,
+		Provider: auth.ForAccount(p), Rehearsal: auth.ForAccount(p), Secrets: as.secrets.recorded,
 		Write: as.config.Record.Flow,
 		Warn:  func(text string) { as.config.Warn(server, text) },
 	}
