@@ -7,6 +7,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/extism"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
@@ -62,7 +63,7 @@ func (f *flow) shares(k step.RecordKey) bool {
 // nothing else from one server to another.
 func checkShared(value []byte) error {
 	var r step.Registration
-	if err := strict(value, &r); err != nil {
+	if err := extism.Decode(value, &r); err != nil {
 		return violationf("it shares a registration that is not of the contract: %v", err)
 	}
 	if max(len(r.Kind), len(r.ID), len(r.Secret), len(r.Method), len(r.Redirect)) > maxKeyPart {

@@ -25,20 +25,3 @@ func TestRepliesAreBounded(t *testing.T) {
 		}
 	}
 }
-
-// TestPartsOfAReply is about the last part that is read, and about commas that are none.
-func TestPartsOfAReply(t *testing.T) {
-	var list struct{ A []int }
-	read := func(n int) error { return strict([]byte(`{"a":[0`+strings.Repeat(",0", n)+`]}`), &list) }
-	if err := read(maxParts); err != nil || len(list.A) != maxParts+1 {
-		t.Errorf("at the bound: %d, %v", len(list.A), err)
-	}
-	if err := read(maxParts + 1); err == nil || err.Error() != "it has 50001 parts, there may be 50000" {
-		t.Errorf("one over: %v", err)
-	}
-	for text, want := range map[string]int{`[1,2]`: 1, `",,"`: 0, `["\",\"",","]`: 1, `["\\",0]`: 1, `"`: 0, `"\`: 0} {
-		if got := parts([]byte(text)); got != want {
-			t.Errorf("%s has %d parts, want %d", text, got, want)
-		}
-	}
-}

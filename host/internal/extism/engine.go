@@ -36,8 +36,8 @@ type Config[M any] struct {
 	// Manifest reads the manifest of a plugin, and returns an error for one that is not of the contract.
 	Manifest func([]byte) (*M, error)
 
-	// Blame returns the error of a plugin that broke something while it did what doing says. It may be
-	// nil.
+	// Blame returns the error of a plugin that broke something while it did what doing says. nil names the
+	// plugin and what it did.
 	Blame func(name, doing string, err error) error
 
 	// Compiled, if not nil, is called each time after a plugin is compiled and before it first

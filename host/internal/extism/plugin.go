@@ -60,7 +60,7 @@ func (p *Plugin[M]) Call(ctx context.Context, owner Owner, in []byte) ([]byte, e
 // blame returns the error of something that the plugin broke.
 func (m *module[M]) blame(doing string, err error) error {
 	if m.config.Blame == nil {
-		return err
+		return fmt.Errorf("%s %s: %s: %w", m.config.Kind, m.name, doing, err)
 	}
 	return m.config.Blame(m.name, doing, err)
 }

@@ -1,7 +1,11 @@
 // Package speaker makes small modules for tests of what plugins do on Extism.
 package speaker
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+)
 
 // Module is a module of a few hundred bytes that says the same with each call. It is written byte by byte:
 // no compiler would make what some of these do.
@@ -102,3 +106,15 @@ func leb(n int) []byte {
 	}
 	return b
 }
+
+// Counting returns m with the code of a module that counts its calls, up to nine: the first 0 of its reply is
+// the count.
+func (m Module) Counting() Module {
+	at := len(m.Manifest)
+	digit := number(at + strings.Index(m.Reply, "0"))
+	m.Raw = slices.Concat(digit, digit, []byte{0x2d, 0, 0, 0x41, 1, 0x6a, 0x3a, 0, 0}, number(at), number(len(m.Reply)), []byte{0x10, Speak, 0x41, 0, 0x0b})
+	return m
+}
+
+// number returns the code that pushes a number.
+func number(n int) []byte { return append([]byte{0x41}, leb(n)...) }
