@@ -62,8 +62,11 @@ const (
 var arrows = map[string][]string{
 	"abi":                         {},
 	"abi/step":                    {},
+	"abi/verdict":                 {"abi/step"},
 	"sdk":                         {"abi"},
-	"sdk/auth":                    {"abi/step"},
+	"sdk/auth":                    {"abi/step", "sdk/internal/kernel"},
+	"sdk/policy":                  {"abi/verdict", "sdk/internal/kernel"},
+	"sdk/internal/kernel":         {},
 	"sdk/auth/authtest":           {"abi/step", "sdk/auth"},
 	"sdk/framing":                 {"abi", "sdk"},
 	"sdk/sse":                     {"abi", "sdk"},
@@ -76,7 +79,7 @@ var arrows = map[string][]string{
 	"plugins":                     {},
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/audit", "host/mcp", "host/config", "host/policy", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status", "host/observe"},
-	"host/gateway":                {"abi", "host", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", "host/observe", rate},
+	"host/gateway":                {"abi", "host", "host/cleantext", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", "host/observe", rate},
 	"host/gateway/oauth":          {"host/gateway", "host/internal/ctxmutex", "host/internal/egress", jose + below, goSDKAuth, goSDKOAuth},
 	"host/localsocket":            {"host/internal/securedir", flock, xsys + below},
 	"host/control":                {"host", "host/cleantext", "host/config" + below, "host/mcp", "host/pluginstore", "host/policy", "host/signin", "host/status", "host/trace", "host/trust", "host/vault", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
@@ -149,13 +152,13 @@ var arrows = map[string][]string{
 	"host/internal/guest":      {"abi", "host/internal/ctxcond", "host/internal/wasm", "host/internal/hostio", "host/cleantext"},
 	"host/internal/capability": {"abi", "host/internal/hostio"},
 	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/extism", jose + below, "host/cleantext", "host/signin", "internal/lazyregexp"},
-	"host/internal/extism":     {"host/cleantext", "host/internal/wasm", extism + below},
+	"host/internal/extism":     {"abi/step", "host/cleantext", "host/internal/wasm", "internal/lazyregexp", extism + below},
 	"host/internal/flowrecord": {"abi/step", "host/cleantext", "host/internal/jsonl", "host/internal/redact", "host/internal/secret", "internal/lazyregexp"},
 	"host/internal/securedir":  {flock},
 	"host/internal/connect":    {"abi" + below, "host/config", "host/mcp", "host/replay", "host/trace", "host/vault", "host/cleantext", "host/internal/auth", "host/internal/capability" + below, "host/internal/crash", "host/internal/egress", "host/internal/flowrecord", "host/internal/guest", "host/internal/hosterr", "host/internal/modules", "host/internal/redact", "host/internal/rpc", "host/internal/secret", "host/internal/session", "host/internal/worker", "host/signin"},
 	"host/internal/confine":    {xsys + below},
-	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
-	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/securedir", "host/internal/wasm", "host/cleantext", "internal/lazyregexp"},
+	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/extism", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/policyplugin", "host/internal/wasm", "host/internal/worker"},
+	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/extism", "host/internal/policyplugin", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/securedir", "host/internal/wasm", "host/cleantext", "internal/lazyregexp"},
 	"host/internal/secret":     {"internal/lazyregexp"},
 	"host/internal/plugin":     {"host/config", "internal/lazyregexp"},
 	"host/internal/redact":     {"host/internal/strictjson", "host/internal/secret"},
@@ -167,6 +170,7 @@ var arrows = map[string][]string{
 	"host/internal/capability/process":    {"abi", "host/cleantext", "host/internal/capability", "host/internal/capability/stream", xsys + below},
 	"host/internal/capability/httpclient": {"abi", "host/cleantext", "host/internal/hostio", "host/internal/capability", "host/internal/capability/dial", "host/internal/capability/stream", "host/internal/redact"},
 	"host/internal/extism/speaker":        {},
+	"host/internal/policyplugin":          {"abi" + below, "host/cleantext", "host/policy", "host/internal/extism", "host/internal/strictjson"},
 	"host/internal/capability/captest":    {"abi", "host/internal/capability", "host/internal/hostio"},
 }
 
@@ -217,7 +221,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "plugins/extras", "host", "host/gateway", "host/gateway/oauth", "host/control", "host/localsocket", "host/cleantext", "host/mcp", "host/audit", "host/policy", "host/config", "host/config/amend", "host/config/inventory", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template", "host/observe", "host/telemetry"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "sdk/policy", "abi/step", "abi/verdict", "plugins", "plugins/extras", "host", "host/gateway", "host/gateway/oauth", "host/control", "host/localsocket", "host/cleantext", "host/mcp", "host/audit", "host/policy", "host/config", "host/config/amend", "host/config/inventory", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template", "host/observe", "host/telemetry"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}
