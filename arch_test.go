@@ -190,7 +190,7 @@ var walls = map[string][]string{
 	"net/http" + below: {"host/gateway", "host/gateway/oauth", "cmd/wharf/internal/listener", "host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest", "internal/otlptest", "host/telemetry"},
 	"os/exec":          {"host/internal/capability/process", "cmd/wharf/internal/daemon", "cmd/wharf/internal/elicit", "cmd/wharf/internal/editor", "examples" + below, "internal/testenv"},
 
-	extism + below:     {"host/internal/auth", "examples/internal/exampletest"},
+	extism + below:     {"host/internal/extism", "examples/internal/exampletest"},
 	keyring:            {"host/vault"},
 	otel + below:       {"host/telemetry"},
 	prometheus + below: {"host/telemetry"},

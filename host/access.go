@@ -4,25 +4,49 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/modules"
+	"github.com/wharf-mcp/wharf/host/internal/policyplugin"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
 
-// Scope returns how much of a server a caller may call, by [Config.Deciders]. The entry of the server may
+// deciders returns the deciders of a configuration: its own, and behind them its policies.
+func deciders(c *Config, loaded *modules.Cache, warn func(text string)) ([]policy.Decider, error) {
+	all := slices.Clone(c.Deciders)
+	for _, p := range c.Policies {
+		d, err := policyplugin.New(policyplugin.Config{
+			Name: p.Name, Place: p.Place, Plugin: p.Plugin, Servers: p.Servers, Arguments: p.Arguments, Settings: p.Settings, Warn: warn,
+			Load: func(ctx context.Context) (*policyplugin.Plugin, error) { return loaded.Policy(ctx, p.Plugin) },
+		})
+		if err != nil {
+			return nil, fmt.Errorf("policy.%s: %w", p.Name, err)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// Scope returns how much of a server a caller may call, by [Config.Deciders] and [Config.Policies]. The entry of the server may
 // forbid more.
 func (h *Host) Scope(c *policy.Caller, server string) policy.Scope {
 	scope := policy.Everything
-	for _, d := range h.config.Deciders {
+	for _, d := range h.deciders {
 		scope = min(scope, d.Scope(c, server))
 	}
 	return scope
 }
 
-// NeedsCaller reports whether it matters who calls, see [policy.WithCaller]: there are [Config.Deciders], or
-// there is a [Config.Audit].
-func (h *Host) NeedsCaller() bool { return len(h.config.Deciders) > 0 || h.config.Audit != nil }
+// NeedsCaller reports whether it matters who calls, see [policy.WithCaller]: there are [Config.Deciders] or
+// [Config.Policies], or there is a [Config.Audit].
+func (h *Host) NeedsCaller() bool { return len(h.deciders) > 0 || h.config.Audit != nil }
+
+// Confirms reports whether a call may wait for a person who is asked whether it goes on.
+func (h *Host) Confirms() bool { return h.config.Confirm != nil && len(h.config.Policies) > 0 }
 
 // Decide returns what the entry of a server and [Config.Deciders] say of a call: the first denial, or else
 // what the first decider says. It needs no host, and starts no server.
@@ -35,13 +59,15 @@ func Decide(ctx context.Context, entry *Server, deciders []policy.Decider, c *po
 	return decide(ctx, deciders, c)
 }
 
+// decide returns the first denial, or else the first wish that a person is asked, or else what the first
+// decider says.
 func decide(ctx context.Context, deciders []policy.Decider, c *policy.Call) policy.Decision {
 	d := policy.Decision{Allow: true}
 	for i, decider := range deciders {
 		switch said := decider.Decide(ctx, c); {
-		case !said.Allow:
+		case !said.Allow && !said.Ask:
 			return said
-		case i == 0:
+		case i == 0 || said.Ask && !d.Ask:
 			d = said
 		}
 	}
@@ -54,7 +80,7 @@ type query struct {
 	method string
 	about  subject         // what it is about, unless params are given
 	filter *mcp.Filter     // what it is about too
-	params json.RawMessage // of a request of any method
+	params json.RawMessage // of a request of any method, or what policies see of them
 	raw    bool            // params are given
 
 	arguments any  // of a call, unless params are given
@@ -81,21 +107,38 @@ func (q *query) admit(ctx context.Context) error {
 	case plain[q.method]:
 		return q.view.admit(ctx, q.method, nil)
 	}
-	return q.view.admit(ctx, q.method, nil, q.about)
+	return q.view.admit(ctx, q.method, q.params, q.about)
+}
+
+// showArguments has policies see the arguments of a tool or a prompt. What is sent is then what they have seen.
+func (q *query) showArguments() error {
+	if q.scope != policy.Some || len(q.host.config.Policies) == 0 || q.arguments == nil {
+		return nil
+	}
+	text, err := json.Marshal(q.arguments)
+	if err == nil {
+		err = strictjson.Valid(text, 0)
+	}
+	if err != nil {
+		return fmt.Errorf("%s on %s: the arguments: %w", q.method, q.entry.Name, err)
+	}
+	q.arguments, q.params = json.RawMessage(text), slices.Concat([]byte(`{"arguments":`), text, []byte("}"))
+	return nil
 }
 
 // view is a server as a caller may see it.
 type view struct {
-	host   *Host
-	entry  *Server
-	caller *policy.Caller // nil if it does not matter
-	scope  policy.Scope
-	said   policy.Decision // the last that was made
+	host    *Host
+	session *Session // nil if only what is known counts
+	entry   *Server
+	caller  *policy.Caller // nil if it does not matter
+	scope   policy.Scope
+	said    policy.Decision // the last that was made
 }
 
 // view returns the server as the caller of a context may see it.
 func (s *Session) view(ctx context.Context) view {
-	v := view{host: s.host, entry: s.entry.Load(), scope: policy.Everything}
+	v := view{host: s.host, session: s, entry: s.entry.Load(), scope: policy.Everything}
 	if v.host.NeedsCaller() {
 		if v.caller = policy.CallerOf(ctx); v.caller == nil {
 			v.caller = &s.caller
@@ -110,6 +153,8 @@ type subject struct {
 	target policy.Target
 	name   string
 	task   bool // name is the id of a task
+
+	annotations json.RawMessage // of a tool, in a list
 }
 
 // plain are the methods that are about nothing in particular. What they list is filtered.
@@ -151,10 +196,67 @@ func (v *view) decide(ctx context.Context, method string, arguments json.RawMess
 		return v.refuse(method, "a task that it has not begun", policy.Decision{})
 	}
 	call := policy.Call{Caller: v.caller, Server: v.entry.Name, Method: method, Target: about.target, Name: about.name, Arguments: arguments}
-	if v.said = decide(ctx, v.host.config.Deciders, &call); !v.said.Allow {
+	if about.target == policy.Tool {
+		call.Annotations = func(ctx context.Context) (json.RawMessage, error) { return v.annotations(ctx, about.name) }
+	}
+	if v.said = decide(ctx, v.host.deciders, &call); v.said.Ask {
+		v.said = v.confirm(ctx, &call, v.said)
+	}
+	if !v.said.Allow {
 		return v.refuse(method, fmt.Sprintf("%q", call.String()), v.said)
 	}
 	return nil
+}
+
+// annotations returns what the server says of a tool. If no list of tools is known that is up to date, it
+// asks for it.
+func (v *view) annotations(ctx context.Context, tool string) (json.RawMessage, error) {
+	if v.session == nil {
+		return nil, nil
+	}
+	list := v.session.inner.Known().Tools
+	tools := list.Items
+	if list.At.IsZero() || list.Stale {
+		all := query{view: view{host: v.host, entry: v.entry, scope: policy.Everything}, method: mcp.MethodListTools}
+		err := v.session.repeat(ctx, &all, func() (err error) {
+			tools, err = v.session.inner.ListTools(ctx)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := range tools {
+		if tools[i].Name == tool {
+			return ofTool(&tools[i]).annotations, nil
+		}
+	}
+	return nil, nil
+}
+
+// confirm asks the person whether a call goes on, and returns what is decided.
+func (v *view) confirm(ctx context.Context, c *policy.Call, d policy.Decision) policy.Decision {
+	ask := v.host.config.Confirm
+	if ask == nil || session.Unattended(ctx) {
+		d.Ask, d.Reason = false, withReason(d.Reason, "a person is to be asked, and none can be here")
+		return d
+	}
+	yes, err := ask(ctx, policy.Question{Call: c, Rule: d.Rule, Reason: d.Reason})
+	d.Ask, d.Allow = false, yes && err == nil
+	switch {
+	case err != nil:
+		d.Reason = withReason(d.Reason, fmt.Sprintf("a person is to be asked, and was not: %v", err))
+	case !yes:
+		d.Reason = withReason(d.Reason, "the person who was asked said no")
+	}
+	return d
+}
+
+func withReason(reason, more string) string {
+	if reason == "" {
+		return more
+	}
+	return reason + "; " + more
 }
 
 // refuse returns the error of a request that is denied. It tells the rule to the user who runs the program
@@ -167,11 +269,15 @@ func (v *view) refuse(method, what string, d policy.Decision) error {
 	if why != "" && d.Reason != "" {
 		why += "; " + d.Reason
 	}
-	return hosterr.Errorf(ErrDenied, "`wharf acl check` says which rule decides", "%s on %s: %s may not call %s%s", method, v.entry.Name, v.caller, what, why)
+	hint := "`wharf acl check` says which rule decides"
+	if why != "" && d.Hint != "" {
+		hint = d.Hint
+	}
+	return hosterr.Errorf(ErrDenied, hint, "%s on %s: %s may not call %s%s", method, v.entry.Name, v.caller, what, why)
 }
 
 // Allows returns nil if the caller of a context may call something of the server, and otherwise an
-// [ErrDenied].
+// [ErrDenied]
 func (s *Session) Allows(ctx context.Context, method string, target policy.Target, name string) error {
 	v := s.view(ctx)
 	return v.admit(ctx, method, nil, subject{target: target, name: name})

@@ -102,6 +102,13 @@ type Config struct {
 	// closes it.
 	Audit *audit.Log
 
+	// Policies are plugins that decide on calls, behind Deciders. A plugin is loaded when it is first asked.
+	Policies []config.Policy
+
+	// Confirm asks a person whether a call goes on, if a decider wants that. If Confirm is nil, or returns
+	// an error, the call does not. The time that the person takes is not that of the call.
+	Confirm func(ctx context.Context, q policy.Question) (bool, error)
+
 	// LookupEnv looks up the variables of entries, as [config.Server.Expand] says; nil is
 	// [os.LookupEnv]. For entries of projects it is always [os.LookupEnv], whose values the user
 	// has approved.
@@ -203,6 +210,7 @@ type Event struct {
 // Host runs plugins and connects sessions. It must be closed.
 type Host struct {
 	config   Config
+	deciders []policy.Decider // those of Config, and its policies
 	modules  *modules.Cache
 	dialer   *connect.Dialer
 	vault    *vault.Vault // nil without a folder for it
@@ -261,6 +269,9 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	})
 	if err != nil {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
+	}
+	if h.deciders, err = deciders(&c, h.modules, func(text string) { h.warn("", text) }); err != nil {
+		return nil, errors.Join(hosterr.Configf("%w", err), h.modules.Close())
 	}
 	h.dialer = connect.New(connect.Config{
 		Modules: h.modules, Vault: h.vault, Streams: c.Streams, LookupEnv: c.LookupEnv, Client: c.Client.Info, Timeout: c.Timeout,

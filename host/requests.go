@@ -69,7 +69,12 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	q := s.ask(ctx, mcp.MethodCallTool, name)
 	q.arguments, q.harmless = args, s.mayRepeat(name)
-	result, err := answer(ctx, s, &q, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.CallTool(ctx, name, args) })
+	if err := q.showArguments(); err != nil {
+		return nil, err
+	}
+	result, err := answer(ctx, s, &q, func(ctx context.Context) (*mcp.CallToolResult, error) {
+		return s.inner.CallTool(ctx, name, q.arguments)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +160,10 @@ func (s *Session) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
 // GetPrompt returns the messages of a prompt, with these arguments filled in.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) (*mcp.GetPromptResult, error) {
 	q := s.ask(ctx, mcp.MethodGetPrompt, name)
+	q.arguments = args
+	if err := q.showArguments(); err != nil {
+		return nil, err
+	}
 	return answer(ctx, s, &q, func(ctx context.Context) (*mcp.GetPromptResult, error) {
 		return s.inner.GetPrompt(ctx, name, args)
 	})

@@ -56,7 +56,7 @@ var named = map[string]struct {
 func (v *view) subjects(method string, params json.RawMessage) (about []subject, err error) {
 	if n, found := named[method]; found {
 		name, err := v.sole(method, params, n.member)
-		return []subject{{n.target, unquoted(name), n.task}}, err
+		return []subject{{target: n.target, name: unquoted(name), task: n.task}}, err
 	}
 	switch method {
 	case mcp.MethodComplete:

@@ -20,7 +20,10 @@ import (
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	q := s.ask(ctx, mcp.MethodCallTool, name)
 	q.arguments = args
-	task, err := answer(ctx, s, &q, func(ctx context.Context) (*mcp.Task, error) { return s.inner.BeginTask(ctx, name, args, ttl) })
+	if err := q.showArguments(); err != nil {
+		return nil, err
+	}
+	task, err := answer(ctx, s, &q, func(ctx context.Context) (*mcp.Task, error) { return s.inner.BeginTask(ctx, name, q.arguments, ttl) })
 	if err == nil {
 		q.began(task.ID)
 	}

@@ -40,7 +40,12 @@ func (v *view) shows(ctx context.Context, about subject) bool {
 	case about.target == policy.Tool && !v.entry.Permits(about.name):
 		return false
 	case v.scope == policy.Some:
-		return decide(ctx, v.host.config.Deciders, &policy.Call{Caller: v.caller, Server: v.entry.Name, Target: about.target, Name: about.name, Listed: true}).Allow
+		call := policy.Call{Caller: v.caller, Server: v.entry.Name, Target: about.target, Name: about.name, Listed: true}
+		if about.annotations != nil {
+			call.Annotations = func(context.Context) (json.RawMessage, error) { return about.annotations, nil }
+		}
+		d := decide(ctx, v.host.deciders, &call)
+		return d.Allow || d.Ask
 	}
 	return v.scope == policy.Everything
 }
@@ -53,7 +58,18 @@ func shown[T any](ctx context.Context, v *view, method string, items []T, of fun
 	return slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !v.shows(ctx, of(&item)) })
 }
 
-func ofTool(t *mcp.Tool) subject         { return subject{target: policy.Tool, name: t.Name} }
+func ofTool(t *mcp.Tool) subject {
+	about := subject{target: policy.Tool, name: t.Name}
+	about.annotate(t.Annotations)
+	return about
+}
+
+// annotate notes what the server says of a tool.
+func (s *subject) annotate(a *mcp.ToolAnnotations) {
+	if a != nil {
+		s.annotations, _ = json.Marshal(a) // it has only texts and flags
+	}
+}
 func ofPrompt(p *mcp.Prompt) subject     { return subject{target: policy.Prompt, name: p.Name} }
 func ofResource(r *mcp.Resource) subject { return subject{target: policy.Resource, name: r.URI} }
 func ofTask(t *mcp.Task) subject         { return subject{target: policy.Tool, name: t.ID, task: true} }
@@ -104,14 +120,27 @@ func (v *view) shownItems(ctx context.Context, l listed, items json.RawMessage) 
 
 // showsItem reports whether the caller may see an element that a server lists, by each name that it has.
 func (v *view) showsItem(ctx context.Context, l listed, item []byte) bool {
-	named, may := false, true
+	var names []string
+	var about subject
 	r := strictjson.Read(item)
 	for key := range r.Object() {
-		if string(key) == l.name {
-			named, may = true, may && v.shows(ctx, subject{l.target, r.String(), l.task})
+		switch string(key) {
+		case l.name:
+			names = append(names, r.String())
+		case "annotations":
+			var a *mcp.ToolAnnotations
+			if raw := r.Raw(); l.target == policy.Tool && json.Unmarshal(raw, &a) == nil {
+				about.annotate(a)
+			}
 		}
 	}
-	return named && may && r.Err() == nil
+	about.target, about.task = l.target, l.task
+	may := len(names) > 0 && r.Err() == nil
+	for _, name := range names {
+		about.name = name
+		may = may && v.shows(ctx, about)
+	}
+	return may
 }
 
 // Shown returns the elements of a list that a caller may see, by [Config.Deciders]: an array of a kind, as

@@ -23,7 +23,7 @@ type prints struct {
 // connect, who may call what, and where calls are kept.
 func (a *app) prints(s *settings, folder string) prints {
 	p := prints{servers: make(map[string]string), errs: make(map[string]error)}
-	rest, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.access, s.narrowed(), s.audit})
+	rest, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.access, s.narrowed(), s.audit, s.policies})
 	var every strings.Builder
 	for _, server := range s.wanted() {
 		print, wrong := host.Fingerprint(server, folder)

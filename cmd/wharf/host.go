@@ -77,6 +77,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	c.Worker, c.CompileTimeout = worker(), max(limit, 0)
 	a.letApprove(&c)
 	if a.CanAsk() {
+		c.Confirm = a.askConsent
 		c.Input = func(ctx context.Context, server string, in config.Input) (string, error) {
 			return a.askQuestion(ctx, question{in, []string{server}})
 		}
@@ -108,6 +109,7 @@ func (a *app) oversee(s *settings, c *host.Config) error {
 	if !rules.Empty() {
 		c.Deciders = []policy.Decider{rules}
 	}
+	c.Policies = s.policies
 	if s.audit == nil {
 		return nil
 	}

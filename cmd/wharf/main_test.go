@@ -115,6 +115,7 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("SOCKET_WASM", filepath.Join(filepath.Dir(plugin), "..", "..", "examples", "transport-socket-c", "socket.wasm"))
 			env.Setenv("CORP_SSO_WASM", filepath.Join(filepath.Dir(plugin), "..", "..", "examples", "auth-corp-sso", "corp-sso.wasm"))
+			env.Setenv("PATHS_WASM", filepath.Join(filepath.Dir(plugin), "..", "..", "examples", "policy-paths-c", "paths.wasm"))
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

@@ -89,22 +89,25 @@ func (a *app) install(ctx context.Context, store *pluginstore.Store, o *pluginst
 	if o.Was == nil {
 		a.warnShadowed(p.Name)
 	}
-	return a.sayInstalled(store, p, plain.Line(p.Version)+" is installed; server entries use it with "+mention(o))
+	return a.sayInstalled(store, p, plain.Line(p.Version)+" is installed; "+mention(o))
 }
 
-// mention shows how a server entry names a plugin. For a provider that can also sign in to
+// mention says how the configuration names a plugin. For a provider that can also sign in to
 // streams and processes, it shows how an entry asks for that.
 func mention(o *pluginstore.Offer) string {
 	name, m := o.Plugin.Name, o.Info.Provider
+	const entries = "server entries use it with "
 	switch {
+	case o.Plugin.Kind == pluginstore.Policy:
+		return fmt.Sprintf("a table [policy.NAME] uses it with plugin = %q", name)
 	case o.Plugin.Kind == pluginstore.Transport:
-		return fmt.Sprintf("transport = %q", name)
+		return fmt.Sprintf(entries+"transport = %q", name)
 	case m != nil && m.Wants.Body:
-		return fmt.Sprintf("auth = { provider = %q, request_body = true }", name)
+		return fmt.Sprintf(entries+"auth = { provider = %q, request_body = true }", name)
 	case m == nil || !m.Wants.Material:
-		return fmt.Sprintf("auth = %q", name)
+		return fmt.Sprintf(entries+"auth = %q", name)
 	}
-	return fmt.Sprintf("auth = %q, those of a stream with auth = { provider = %[1]q, blob = true },"+
+	return fmt.Sprintf(entries+"auth = %q, those of a stream with auth = { provider = %[1]q, blob = true },"+
 		` those of a process with auth = { provider = %[1]q, variables = ["…"] }`, name)
 }
 
@@ -129,7 +132,7 @@ func (a *app) agree(ctx context.Context, o *pluginstore.Offer, r *installRequest
 // from the installed version.
 func (a *app) showOffer(o *pluginstore.Offer) {
 	p := o.Plugin
-	heading := fmt.Sprintf("%s is %s plugin:", plain.Name(p.Name, plain.NameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == pluginstore.Provider])
+	heading := fmt.Sprintf("%s is %s plugin:", plain.Name(p.Name, plain.NameColumns), map[pluginstore.Kind]string{pluginstore.Provider: "an auth", pluginstore.Policy: "a policy", pluginstore.Transport: "a transport"}[p.Kind])
 	if o.Was != nil {
 		heading = fmt.Sprintf("%s has another version:", plain.Name(p.Name, plain.NameColumns))
 	}
@@ -200,6 +203,14 @@ func offerFacts(o *pluginstore.Offer) []term.Fact {
 		}
 	}
 	if m := o.Info.Provider; m != nil {
+		for _, s := range m.Settings {
+			facts = append(facts, term.Fact{Name: "setting", Text: s.Key + ": " + s.About})
+		}
+	}
+	if m := o.Info.Policy; m != nil {
+		if m.Arguments {
+			facts = append(facts, term.Fact{Name: "asks for", Text: "arguments: to see those of calls, where its table says arguments = true"})
+		}
 		for _, s := range m.Settings {
 			facts = append(facts, term.Fact{Name: "setting", Text: s.Key + ": " + s.About})
 		}

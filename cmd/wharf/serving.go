@@ -96,6 +96,7 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 	}
 	h, err := a.servingHost(ctx, append(options, a.flags.roots.letRoots, func(hc *host.Config) {
 		hc.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
+		hc.Confirm = gateway.Confirm
 		if c.Principal != nil { // even without a rule: a principal that none names may call nothing
 			hc.Deciders = []policy.Decider{rules}
 		}

@@ -29,9 +29,10 @@ type settings struct {
 	lock       string                   // the lockfile of installed plugins; "" = it does not exist
 	reconnect  config.Reconnect
 	maxTimeout time.Duration
-	access     []policy.Table // who may call what, by the file
-	audit      *config.Audit  // where calls are kept
-	serve      *config.Serve  // how clients over HTTP are served; nil if the file does not say
+	access     []policy.Table  // who may call what, by the file
+	policies   []config.Policy // plugins that decide on calls
+	audit      *config.Audit   // where calls are kept
+	serve      *config.Serve   // how clients over HTTP are served; nil if the file does not say
 
 	leftOut  map[string]error // what is wrong with servers of the file that cannot be used
 	warnings []string
@@ -66,7 +67,7 @@ func settingsOf(path string) (*settings, error) {
 	case err != nil:
 		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
-	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, access: file.Access, audit: file.Audit, serve: file.Serve, warnings: file.Warnings, leftOut: file.LeftOut, notes: file.Notes}, nil
+	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, access: file.Access, policies: file.Policies, audit: file.Audit, serve: file.Serve, warnings: file.Warnings, leftOut: file.LeftOut, notes: file.Notes}, nil
 }
 
 // otherFile returns a hint for a path at which there is no file.

@@ -41,9 +41,10 @@ type File struct {
 	Servers []Server // in the order of the file, each name once
 	Plugins map[string]Plugin
 
-	Access []policy.Table // who may call what, in the order of the file
-	Audit  *Audit         // where calls are kept; nil is nowhere
-	Serve  *Serve         // how clients over HTTP are served; nil if it does not say
+	Access   []policy.Table // who may call what, in the order of the file
+	Policies []Policy       // the plugins that decide on calls, in the order of the file
+	Audit    *Audit         // where calls are kept; nil is nowhere
+	Serve    *Serve         // how clients over HTTP are served; nil if it does not say
 
 	Reconnect  Reconnect     // when a server that failed is tried again
 	MaxTimeout time.Duration // of a request that reports its progress; 0 is the host's default, below zero is none
@@ -210,7 +211,7 @@ func (s Server) Via() string {
 	return ""
 }
 
-// Plugin is a transport or an auth provider that is loaded from a file.
+// Plugin is a plugin that is loaded from a file.
 type Plugin struct {
 	Name string
 	File string // relative ones in a file count from the folder of that file

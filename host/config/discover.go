@@ -227,6 +227,9 @@ func (d *Discovery) take(p Project, f *File) {
 	if more := len(f.Warnings) - maxProjectWarned; more > 0 {
 		d.warn("%s: and %d more", p.Path(), more)
 	}
+	for _, policy := range f.Policies {
+		d.warn("%s: policy %s: a policy counts in your own configuration alone; rules of access may stand here", p.Path(), policy.Name)
+	}
 	if f.Audit != nil {
 		d.warn("%s: audit: %s", p.Path(), grantsNothing)
 	}

@@ -31,6 +31,7 @@ func Tables() []Table {
 		{Name: "servers.NAME.registry", Meaning: "Where an entry was made from. `wharf add` writes it, and `wharf update` goes by it.", Keys: registryKeys},
 		{Name: "[access.NAME]", Meaning: "Who may call what. A caller may not call what any of the tables denies that fit it. Where one of them has an `allow`, it may call what they allow and nothing else; where none has, the user who runs wharf may call everything, and another principal nothing. " +
 			"What may not be called is not listed. In the file of a project, tables only narrow what your own file allows. `wharf acl check` says which rule decides.", Keys: accessKeys},
+		{Name: "[policy.NAME]", Meaning: "A plugin that decides on calls: it is shown a call, and allows it, denies it, or wants a person to be asked. It can do nothing else. What it denies is not listed. It is asked about what `[access.NAME]` allows, for every way to call. If it breaks, the call is denied. It counts in your own file alone.", Keys: policyKeys},
 		{Name: "[audit]", Meaning: "Where a line is kept for each call: who called what, whether it was allowed, how it ended and how long it took. `wharf audit` shows them. Without the table nothing is kept; one in the file of a project does not count.", Keys: auditKeys},
 		{Name: "[serve]", Meaning: "How `wharf serve --http` serves clients of other machines. At an address that these can reach it starts only with TLS and with a way for clients to prove who they are. " +
 			"Only your own file may have this table. A principal may call what a table of access allows it, and nothing else.", Keys: serveKeys},
@@ -55,6 +56,7 @@ var rootKeys = keys{
 	{"servers", "table", "none", "The servers, a table for each.", `[servers.files]`},
 	{"plugins", "table", "none", "The plugins, a table for each.", `[plugins.pigeon]`},
 	{"access", "table", "none", "Who may call what, a table for each rule.", `[access.agents]`},
+	{"policy", "table", "none", "Plugins that decide on calls, a table for each.", `[policy.readonly]`},
 	{"audit", "table", "none is kept", "Where a line is kept for each call.", `[audit]`},
 	{"serve", "table", "this machine alone", "How clients over HTTP are served; see below.", `[serve]`},
 	{"reconnect", "table", "see below", "When a server that failed is tried again.", `[reconnect]`},
@@ -93,6 +95,13 @@ var serveTLSKeys = keys{
 	{"cert", "text", "an error", "The certificate of the program, and those between it and its authority.", `cert = "/etc/ssl/mcp.pem"`},
 	{"key", "text", "an error", "The key of that certificate.", `key = "/etc/ssl/private/mcp.key"`},
 	{"client_ca", "text", "none", "The authorities of clients. With it, each client needs a certificate of one of them. Its only subject alternative name, a URI, a DNS name or an email address, is the principal, unless tokens name it.", `client_ca = "/etc/ssl/clients.pem"`},
+}
+
+var policyKeys = keys{
+	{"plugin", "text", "an error", "The name of the plugin: of `[plugins.NAME]`, or of one that is installed.", `plugin = "readonly"`},
+	{"servers", "list of texts", "all", "The servers that it decides on; `*` stands for any characters.", `servers = ["files", "db-*"]`},
+	{"arguments", "true or false", "`false`", "Shows it the arguments of calls.", `arguments = true`},
+	{"settings", "table", "none", "What the plugin itself reads. It is given no secret.", `settings = { allow = ["files/touch"] }`},
 }
 
 var reconnectKeys = keys{

@@ -18,7 +18,7 @@ func TestKeys(t *testing.T) {
 	companions := map[string]string{"command": "command = \"a\"\n", "url": "url = \"https://x.example\"\n", "pigeon": "transport = \"pigeon\"\n"}
 	wraps := map[string]func(k Key) string{
 		"(the file)": func(k Key) string {
-			return k.Example + "\n" + map[string]string{"servers": `command = "a"`, "plugins": `file = "a.wasm"`, "access": `match = ["*"]`}[k.Name]
+			return k.Example + "\n" + map[string]string{"servers": `command = "a"`, "plugins": `file = "a.wasm"`, "access": `match = ["*"]`, "policy": `plugin = "a"`}[k.Name]
 		},
 		"[reconnect]":    func(k Key) string { return "[reconnect]\n" + k.Example },
 		"[servers.NAME]": func(k Key) string { return "[servers.a]\n" + companions[needed[k.Name]] + k.Example },
@@ -39,6 +39,9 @@ func TestKeys(t *testing.T) {
 		"[audit]": func(k Key) string { return "[audit]\n" + k.Example },
 		"[access.NAME]": func(k Key) string {
 			return "[access.a]\n" + k.Example + map[string]string{"allow": "\nmatch = [\"*\"]", "deny": "\nmatch = [\"*\"]"}[k.Name]
+		},
+		"[policy.NAME]": func(k Key) string {
+			return "[policy.a]\n" + k.Example + map[bool]string{true: "\nplugin = \"a\""}[k.Name != "plugin"]
 		},
 		"[serve]": func(k Key) string { return "[serve]\n" + k.Example },
 		"serve.oauth": func(k Key) string {

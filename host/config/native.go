@@ -27,7 +27,7 @@ func parseNative(doc *document, at place) (*File, error) {
 	f := &File{Path: doc.path}
 	root := newEntry(doc, "")
 	root.onlyKeys(rootKeys, "")
-	for _, key := range []string{"servers", "plugins", "access"} {
+	for _, key := range []string{"servers", "plugins", "access", "policy"} {
 		valueOf[map[string]any](root, key, "expected tables, not %s; write ["+key+".NAME]")
 	}
 	f.MaxTimeout, f.Reconnect, f.Audit = root.duration("max_timeout"), root.reconnect(), root.audit()
@@ -62,6 +62,11 @@ func parseNative(doc *document, at place) (*File, error) {
 	for _, name := range doc.under("access") {
 		e := newEntry(doc, "access "+name, "access", name)
 		f.Access = append(f.Access, e.access(name, &texts))
+		wrong = append(wrong, e.wrong...)
+	}
+	for _, name := range doc.under("policy") {
+		e := newEntry(doc, "policy "+name, "policy", name)
+		f.Policies = append(f.Policies, e.policy(name))
 		wrong = append(wrong, e.wrong...)
 	}
 	slices.SortStableFunc(wrong, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })

@@ -11,11 +11,13 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -55,6 +57,14 @@ func (c *Control) Install(to *host.Config) {
 			return input(ctx, server, q)
 		}
 		return text, err
+	}
+	confirm := to.Confirm
+	to.Confirm = func(ctx context.Context, q policy.Question) (bool, error) {
+		yes, err := c.confirm(ctx, q)
+		if errors.Is(err, errNoEditor) && confirm != nil {
+			return confirm(ctx, q)
+		}
+		return yes, err
 	}
 	to.Event = func(e host.Event) {
 		c.hear(e)
@@ -158,6 +168,14 @@ func (c *Control) elicit(ctx context.Context, server string, e mcp.Elicitation) 
 		out.Content = r.Content
 	}
 	return out, nil
+}
+
+// confirm asks whether a call goes on, with a form without fields.
+func (c *Control) confirm(ctx context.Context, q policy.Question) (bool, error) {
+	form := ElicitParams{Server: q.Server, Message: cleantext.Line(q.String(), 4<<10), Schema: json.RawMessage(`{"type":"object","properties":{}}`), Fields: []string{}}
+	var r ElicitResult
+	err := c.ask(ctx, func(can *Capabilities) bool { return can.Elicit }, methodElicit, form, &r)
+	return r.Action == Accept && err == nil, err
 }
 
 // fieldsOf returns the names of the fields of a form, in the order of its schema.

@@ -45,7 +45,8 @@ const (
 )
 
 // callTable has the calls of one modern client whose results may ask for input, and the questions of a
-// legacy server. It has a call to a modern server only if the client can be asked to sign in.
+// legacy server. It has a call to a modern server only if the host may ask the client something: to sign in, or
+// whether a call goes on.
 type callTable struct {
 	client  *modernClient
 	running sync.WaitGroup // of calls

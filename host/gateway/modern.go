@@ -89,7 +89,7 @@ func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 		return c.discover(ctx, u)
 	}
 	showsPages := member(m.capabilities, "elicitation", mcp.ElicitURL) != nil
-	if mayAsk(r.method) && (showsPages || u.serverInfo().Era != mcp.Modern) {
+	if mayAsk(r.method) && (showsPages || c.gateway.host.Confirms() || u.serverInfo().Era != mcp.Modern) {
 		return c.calls.serve(ctx, u, r, &m)
 	}
 	era, err := u.era(ctx)

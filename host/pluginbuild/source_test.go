@@ -22,6 +22,7 @@ var modulesInC = []string{
 	"plugins/http/http.wasm",
 	"plugins/stdio/stdio.wasm",
 	"examples/auth-corp-sso/corp-sso.wasm",
+	"examples/policy-paths-c/paths.wasm",
 	"examples/transport-socket-c/socket.wasm",
 	"examples/transport-websocket-c/websocket.wasm",
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/abi/verdict"
 )
 
 // Listed is an installed plugin, as it is listed.
@@ -91,6 +92,9 @@ func (info *Info) Describe() Description {
 	if info.Provider != nil {
 		d.Manifest = ofProvider(info.Provider)
 	}
+	if info.Policy != nil {
+		d.Manifest = ofPolicy(info.Policy)
+	}
 	return d
 }
 
@@ -101,6 +105,18 @@ func ofTransport(m *abi.Manifest) *Manifest {
 	}
 	for _, s := range m.Settings {
 		out.Settings = append(out.Settings, Setting{s.Key, s.Value})
+	}
+	return out
+}
+
+// ofPolicy describes a policy plugin as a transport is described.
+func ofPolicy(p *verdict.Manifest) *Manifest {
+	out := &Manifest{Name: p.Name, Version: p.Version, Summary: p.About, Grants: []Grant{}, Settings: []Setting{}}
+	if p.Arguments {
+		out.Grants = append(out.Grants, Grant{"arguments", "of calls"})
+	}
+	for _, s := range p.Settings {
+		out.Settings = append(out.Settings, Setting{s.Key, s.About})
 	}
 	return out
 }

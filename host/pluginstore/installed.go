@@ -22,6 +22,7 @@ type Kind string
 const (
 	Transport Kind = "transport"
 	Provider  Kind = "auth"
+	Policy    Kind = "policy"
 )
 
 // Bounds of an entry.
@@ -88,8 +89,8 @@ func (e *Installed) check() error {
 	}
 	from, err := parseSource(e.Source)
 	switch {
-	case e.Kind != Transport && e.Kind != Provider:
-		return fmt.Errorf("its kind is %q; expected %q or %q", e.Kind, Transport, Provider)
+	case e.Kind != Transport && e.Kind != Provider && e.Kind != Policy:
+		return fmt.Errorf("its kind is %q; expected %q, %q or %q", e.Kind, Transport, Provider, Policy)
 	case err != nil:
 		return err
 	case from.Text != e.Source:

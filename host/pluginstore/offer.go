@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/abi/verdict"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
@@ -27,11 +28,12 @@ type Request struct {
 // Info is what an inspection found in a plugin file.
 type Info struct {
 	Path      string
-	SHA256    string         // lower-case hex
-	Size      int64          // bytes
-	Manifest  *abi.Manifest  // what a transport says of itself; nil where it could not be asked
-	Provider  *step.Manifest // what an auth provider says of itself; nil for a transport
-	Imports   []string       // with signatures
+	SHA256    string            // lower-case hex
+	Size      int64             // bytes
+	Manifest  *abi.Manifest     // what a transport says of itself; nil where it could not be asked
+	Provider  *step.Manifest    // what an auth provider says of itself; nil for other plugins
+	Policy    *verdict.Manifest // what a policy plugin says of itself; nil for other plugins
+	Imports   []string          // with signatures
 	Exports   []string
 	Functions int
 	MemoryMin uint32   // pages of 64 KiB
@@ -270,6 +272,8 @@ func (o *Offer) describe() {
 				p.Wants = sorted(p.Wants, []string{want})
 			}
 		}
+	} else if m := o.Info.Policy; m != nil {
+		p.Kind, p.Plugin, p.Version, p.Summary = Policy, m.Name, m.Version, m.About
 	} else if m := o.Info.Manifest; m != nil {
 		p.Kind, p.Plugin, p.Version, p.Summary = Transport, m.Name, m.Version, m.Summary
 		for _, g := range m.Grants {

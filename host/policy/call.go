@@ -82,6 +82,10 @@ type Call struct {
 
 	// Arguments are the params of the request, an object, or nil if none are known.
 	Arguments json.RawMessage
+
+	// Annotations returns what the server says of a tool, an object, or nil if it says nothing. It may ask
+	// the server. Annotations is nil if nothing can be known.
+	Annotations func(context.Context) (json.RawMessage, error)
 }
 
 // String returns the call as a pattern names it.
@@ -100,8 +104,26 @@ func (c *Call) String() string {
 // Decision is the answer to a call. The zero Decision denies it.
 type Decision struct {
 	Allow  bool
+	Ask    bool   // it is denied unless a person who is asked allows it; it is listed
 	Rule   string // names what has decided: `access.agents: deny "*/delete_*"`
 	Reason string // for the person who runs the program; "" if Rule says enough
+	Hint   string // what that person can do about it; "" is to look for the rule
+}
+
+// Question is whether a person lets a call go on.
+type Question struct {
+	*Call
+	Rule   string // names what wants the person to be asked
+	Reason string // of that
+}
+
+// String returns the question for people.
+func (q *Question) String() string {
+	text := fmt.Sprintf("%s wants to call %s.", q.Caller, q.Call)
+	if q.Reason != "" {
+		text += " " + q.Reason + "."
+	}
+	return text + " May it? (asked by " + q.Rule + ")"
 }
 
 // Scope is how much of a server a caller may call.

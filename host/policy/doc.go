@@ -25,7 +25,7 @@
 //
 // host.Config.Deciders are asked in one place, host/access.go, through which each request of a
 // host.Session goes: those of the command, of a bridge, of a gateway and of the control protocol. Lists are
-// filtered by the same decisions. So another way to decide, such as a plugin, is a [Decider] that is put
-// into host.Config.Deciders, behind the [Rules]: a call goes on if all deciders allow it. It sees
-// [Call].Arguments, which the rules do not look at.
+// filtered by the same decisions. Policy plugins (host.Config.Policies) are further [Decider]s, which are
+// asked behind the [Rules]: a call goes on if all deciders allow it. They see [Call].Annotations and
+// [Call].Arguments, which the rules do not look at, and may want a person to be asked ([Question]).
 package policy

@@ -14,11 +14,13 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/abi/verdict"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/policyplugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
@@ -79,7 +81,9 @@ type Cache struct {
 	files      map[string]config.Plugin // never written to
 	transports map[string]*cachedModule[Transport]
 	providers  map[string]*cachedModule[auth.Plugin]
-	auth       *auth.Engine // nil until the first provider is loaded
+	policies   map[string]*cachedModule[policyplugin.Plugin]
+	auth       *auth.Engine         // nil until the first provider is loaded
+	policy     *policyplugin.Engine // nil until the first policy is loaded
 }
 
 // New makes a cache. It loads no plugin before its first use.
@@ -88,6 +92,7 @@ func New(ctx context.Context, c Config) (*Cache, error) {
 		config: c, files: c.Files,
 		transports: make(map[string]*cachedModule[Transport]),
 		providers:  make(map[string]*cachedModule[auth.Plugin]),
+		policies:   make(map[string]*cachedModule[policyplugin.Plugin]),
 	}
 	var err error
 	m.engine, err = wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, CacheUnavailable: m.unkept, ABI: guest.ABI()})
@@ -110,11 +115,14 @@ func (m *Cache) unkept(err error) {
 func (m *Cache) Close() error {
 	m.mu.Lock()
 	m.closed = true
-	providers := m.auth
+	providers, policies := m.auth, m.policy
 	m.mu.Unlock()
 	var err error
 	if providers != nil {
 		err = providers.Close()
+	}
+	if policies != nil {
+		err = errors.Join(err, policies.Close())
 	}
 	return errors.Join(err, m.engine.Close(), m.foreign.close())
 }
@@ -138,7 +146,7 @@ func (m *Cache) Has(name string) bool { return m.Files()[name].File != "" || m.B
 func (m *Cache) Transports() []string {
 	names := make(map[string]bool)
 	for name, module := range m.config.Builtin {
-		if !isProvider(module()) {
+		if kindOf(module()) == aTransport {
 			names[name] = true
 		}
 	}
@@ -166,8 +174,25 @@ func (m *Cache) loading(name string) (over func()) {
 	return func() { told.Stop(); stop() }
 }
 
-// isProvider reports whether a plugin is an auth provider, and not a transport.
-func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }
+// kind is a kind of plugins.
+type kind string
+
+const (
+	aTransport kind = "a transport"
+	aProvider  kind = "an auth provider"
+	aPolicy    kind = "a policy plugin"
+)
+
+// kindOf returns what a module exports itself as.
+func kindOf(binary []byte) kind {
+	switch {
+	case wasm.HasExport(binary, step.ExportStep):
+		return aProvider
+	case wasm.HasExport(binary, verdict.ExportDecide):
+		return aPolicy
+	}
+	return aTransport
+}
 
 // newest returns the plugin of that name, as its file is now. known holds the plugins of its kind,
 // and load reads and prepares one.

@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/host/internal/policyplugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
@@ -40,12 +41,15 @@ func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*plugi
 // a process of its own, if there are such processes.
 func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, foreign bool) (*pluginstore.Info, error) {
 	info := &pluginstore.Info{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
-	apart, provider := foreign && len(m.config.Worker) > 0, isProvider(binary)
+	apart, k := foreign && len(m.config.Worker) > 0, kindOf(binary)
 	var described error
 	if apart {
-		if provider {
+		switch k {
+		case aProvider:
 			info.Provider, described = m.foreign.compiler.Manifest(ctx, name, binary)
-		} else {
+		case aPolicy:
+			info.Policy, described = m.foreign.compiler.PolicyManifest(ctx, name, binary)
+		default:
 			info.Manifest, described = m.foreign.describe(ctx, name, binary)
 		}
 		if ended := (*worker.RefusedError)(nil); errors.As(described, &ended) && ended.Ended || ctx.Err() != nil {
@@ -60,7 +64,7 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 	info.Imports, info.Exports, info.Functions = found.Imports, found.Exports, found.Functions
 	info.MemoryMin, info.MemoryMax = found.MinPages, found.MaxPages
 	for _, f := range findings {
-		if !provider {
+		if k == aTransport {
 			info.Findings = append(info.Findings, f.String())
 		}
 	}
@@ -70,7 +74,12 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 	switch {
 	case apart:
 		err = described
-	case provider:
+	case k == aPolicy:
+		var p *policyplugin.Plugin
+		if p, err = m.openPolicy(ctx, name, binary, foreign); err == nil {
+			info.Policy = p.Manifest()
+		}
+	case k == aProvider:
 		var p *auth.Plugin
 		if p, err = m.openProvider(ctx, name, binary, foreign); err == nil {
 			info.Provider = p.Manifest()

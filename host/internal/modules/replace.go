@@ -25,14 +25,16 @@ func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (ch
 				changed[name] = true
 				delete(m.transports, name)
 				delete(m.providers, name)
+				delete(m.policies, name)
 			}
 		}
 	}
 	m.files = files
-	transports, providers := maps.Clone(m.transports), maps.Clone(m.providers)
+	transports, providers, policies := maps.Clone(m.transports), maps.Clone(m.providers), maps.Clone(m.policies)
 	m.mu.Unlock()
 	compare(ctx, transports, m.Transport, changed)
 	compare(ctx, providers, m.Provider, changed)
+	compare(ctx, policies, m.Policy, changed)
 	return changed, nil
 }
 

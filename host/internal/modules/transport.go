@@ -27,13 +27,13 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 		return nil, err
 	}
 	file := m.Files()[name]
-	if isProvider(binary) {
+	if k := kindOf(binary); k != aTransport {
 		kind := hosterr.ErrPluginRefused
 		if file.File == "" { // not the name of a transport: these are known
 			kind = hosterr.ErrUnknownTransport
 		}
 		return nil, hosterr.Errorf(kind, "look at transport in the entry, and at the plugin that is called "+name,
-			"%s is an auth provider, and no transport", name)
+			"%s is %s, and no transport", name, k)
 	}
 	if file.Isolation == config.IsolationProcess { // the first process that runs it reports its faults
 		if len(m.config.Worker) == 0 {

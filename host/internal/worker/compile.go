@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/abi/verdict"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/policyplugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -97,10 +99,27 @@ func (c *Compiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, nam
 	return p, err
 }
 
+// Policy returns a policy that it has loaded into e, an engine with the usual fuel.
+func (c *Compiler) Policy(ctx context.Context, e *policyplugin.Engine, name string, binary []byte) (p *policyplugin.Plugin, err error) {
+	err = c.open(ctx, job{kind: policy, name: name, module: binary}, func(s wasm.Source) (err error) {
+		p, err = e.LoadFrom(ctx, name, binary, s)
+		return err
+	})
+	return p, err
+}
+
 // Manifest returns the manifest of an auth provider, which it runs in a process of its own. Command
 // must be set.
 func (c *Compiler) Manifest(ctx context.Context, name string, binary []byte) (*step.Manifest, error) {
-	j := job{kind: provider, name: name, module: binary}
+	return describe(ctx, c, job{kind: provider, name: name, module: binary}, auth.ReadManifest)
+}
+
+// PolicyManifest is Manifest for a policy.
+func (c *Compiler) PolicyManifest(ctx context.Context, name string, binary []byte) (*verdict.Manifest, error) {
+	return describe(ctx, c, job{kind: policy, name: name, module: binary}, policyplugin.ReadManifest)
+}
+
+func describe[M any](ctx context.Context, c *Compiler, j job, read func([]byte) (*M, error)) (*M, error) {
 	var body []byte
 	err := c.withFolder(ctx, &j, func() (err error) {
 		body, err = c.ask(ctx, &j)
@@ -109,7 +128,7 @@ func (c *Compiler) Manifest(ctx context.Context, name string, binary []byte) (*s
 	if err != nil {
 		return nil, err
 	}
-	return auth.ReadManifest(body)
+	return read(body)
 }
 
 // Close removes the temporary folder. The Compiler must no longer be in use.

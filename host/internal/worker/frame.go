@@ -29,7 +29,7 @@ import (
 //	RETURN    result i32, used i64, pages u32
 //	TRAP      kind u32, code u32, used i64, pages u32, text
 //	REFUSED   text
-//	COMPILED  the manifest of an auth provider, as JSON
+//	COMPILED  the manifest of an auth provider or a policy, as JSON
 //	FAILED    text
 type tag byte
 
