@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -34,5 +35,37 @@ func TestAccessOfAnEditor(t *testing.T) {
 		if got := e.answer(e.begin(method, params)); got.Error == nil || got.Error.Data.Kind != KindDenied {
 			t.Errorf("%s: %+v", method, got)
 		}
+	}
+}
+
+// asks is a decider that wants a person to be asked about each call.
+type asks struct{}
+
+func (asks) Scope(*policy.Caller, string) policy.Scope { return policy.Some }
+
+func (asks) Decide(context.Context, *policy.Call) policy.Decision {
+	return policy.Decision{Ask: true, Rule: "policy.costs", Reason: "it costs money"}
+}
+
+// A decider that wants a person to be asked has the editor asked whose call it is. One that shows no forms is
+// refused.
+func TestDeciderAsksTheEditor(t *testing.T) {
+	s := newScene(t, func(_ *Control, c *host.Config) { c.Deciders = []policy.Decider{asks{}} })
+	able, unable := s.ready(`{"elicit":true}`), s.ready(`{}`)
+	for action, want := range map[string]string{"accept": "hi", "decline": "said no", "never heard of": "said no"} {
+		id := able.begin("tools/call", `{"server":"files","name":"echo","arguments":{"message":"hi"}}`)
+		m := able.asked("elicit")
+		able.wantHas(string(m.Params), `"server":"files"`, `files/echo`, `it costs money`, `"fields":[]`)
+		able.reply(m, `{"action":"`+action+`"}`)
+		answer := able.answer(id)
+		got := string(answer.Result)
+		if answer.Error != nil {
+			got = answer.Error.Message
+		}
+		able.wantHas(got, want)
+	}
+	got := unable.answer(unable.begin("tools/call", `{"server":"files","name":"echo","arguments":{"message":"hi"}}`))
+	if got.Error == nil || got.Error.Data.Kind != KindDenied || !strings.Contains(got.Error.Message, "no editor is there") {
+		t.Errorf("%+v", got)
 	}
 }

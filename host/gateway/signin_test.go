@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
@@ -45,6 +46,40 @@ func TestPerson(t *testing.T) {
 		}
 		if err := Person(nil).OpenURL(ctx, page); tt.browsers > 0 && (err == nil || !strings.Contains(err.Error(), "run: wharf login crm")) {
 			t.Errorf("%s, without a browser: %v", name, err)
+		}
+	}
+}
+
+// Whether a call goes on is asked of the client whose call it is, and of no other.
+func TestConfirm(t *testing.T) {
+	q := policy.Question{Call: &policy.Call{Caller: &policy.Caller{Name: "pet\x1b[31m"}, Server: "crm", Target: policy.Tool, Name: "pay"}, Rule: "policy.costs", Reason: "it costs money"}
+	answer := func(text string, err error) asker {
+		return func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			if got := string(params); method != "elicitation/create" || !strings.Contains(got, "crm/pay") || !strings.Contains(got, "it costs money") || !strings.Contains(got, "policy.costs") || strings.Contains(got, "u001b") {
+				t.Errorf("asked %s %s", method, got)
+			}
+			return json.RawMessage(text), err
+		}
+	}
+	for name, tt := range map[string]struct {
+		ask  asker
+		yes  bool
+		want string
+	}{
+		"accepts":     {answer(`{"action":"accept"}`, nil), true, ""},
+		"declines":    {answer(`{"action":"decline"}`, nil), false, ""},
+		"cancels":     {answer(`{"action":"cancel"}`, nil), false, ""},
+		"no response": {answer(`7`, nil), false, ""},
+		"cannot":      {answer("", &rpc.Error{Code: -32601, Message: "no"}), false, "shows no forms"},
+		"left":        {answer(`{"action":"accept"}`, internalError(errLeft)), false, "gave up"},
+		"outside":     {nil, false, "no client"},
+	} {
+		ctx := t.Context()
+		if tt.ask != nil {
+			ctx = withAsker(ctx, tt.ask)
+		}
+		if yes, err := Confirm(ctx, q); yes != tt.yes || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, %v", name, yes, err)
 		}
 	}
 }
