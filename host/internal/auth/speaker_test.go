@@ -25,8 +25,6 @@ func (s saying) module() []byte {
 	}.Binary()
 }
 
-var modest = saying{reply: `{"actions":[{"kind":"done"}]}`, exit: -1}
-
 // honest is a manifest.
 func honest() string {
 	b, _ := json.Marshal(everything)
