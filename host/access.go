@@ -196,8 +196,8 @@ func (v *view) decide(ctx context.Context, method string, arguments json.RawMess
 		return v.refuse(method, "a task that it has not begun", policy.Decision{})
 	}
 	call := policy.Call{Caller: v.caller, Server: v.entry.Name, Method: method, Target: about.target, Name: about.name, Arguments: arguments}
-	if about.target == policy.Tool {
-		call.Annotations = func(ctx context.Context) (json.RawMessage, error) { return v.annotations(ctx, about.name) }
+	if s, entry := v.session, v.entry; about.target == policy.Tool && s != nil { // without v, which would then be allocated for each call
+		call.Annotations = func(ctx context.Context) (json.RawMessage, error) { return s.annotations(ctx, entry, about.name) }
 	}
 	if v.said = decide(ctx, v.host.deciders, &call); v.said.Ask {
 		v.said = v.confirm(ctx, &call, v.said)
@@ -210,16 +210,13 @@ func (v *view) decide(ctx context.Context, method string, arguments json.RawMess
 
 // annotations returns what the server says of a tool. If no list of tools is known that is up to date, it
 // asks for it.
-func (v *view) annotations(ctx context.Context, tool string) (json.RawMessage, error) {
-	if v.session == nil {
-		return nil, nil
-	}
-	list := v.session.inner.Known().Tools
+func (s *Session) annotations(ctx context.Context, entry *Server, tool string) (json.RawMessage, error) {
+	list := s.inner.Known().Tools
 	tools := list.Items
 	if list.At.IsZero() || list.Stale {
-		all := query{view: view{host: v.host, entry: v.entry, scope: policy.Everything}, method: mcp.MethodListTools}
-		err := v.session.repeat(ctx, &all, func() (err error) {
-			tools, err = v.session.inner.ListTools(ctx)
+		all := query{view: view{host: s.host, entry: entry, scope: policy.Everything}, method: mcp.MethodListTools}
+		err := s.repeat(ctx, &all, func() (err error) {
+			tools, err = s.inner.ListTools(ctx)
 			return err
 		})
 		if err != nil {
