@@ -23,14 +23,14 @@ import (
 // connects the server with it once, and does not store one that the server refuses
 // ([signin.ErrTypedRefused]).
 func (h *Host) Login(ctx context.Context, s Server) error {
-	if s.Command != "" && s.Auth.Provider == "" {
-		return fmt.Errorf("sign in to %s: %w", s.Name, &hosterr.Error{
-			Kind: hosterr.ErrConfig, Err: errors.New("it is a program on this machine, which needs no sign-in"),
-			Hint: "the keys and tokens that it wants go into env in its entry",
-		})
-	}
 	return h.onAccount(ctx, "sign in to", s, func(ctx context.Context, a *connect.SharedAccount) error {
-		if a == nil {
+		switch {
+		case a == nil && s.Command != "":
+			return &hosterr.Error{
+				Kind: hosterr.ErrConfig, Err: errors.New("it is a program on this machine, which needs no sign-in"),
+				Hint: "the keys and tokens that it wants go into env in its entry",
+			}
+		case a == nil:
 			return hosterr.Configf(`nothing signs in to it; write auth = "oauth" in its entry`)
 		}
 		a.Declined.Store(false)

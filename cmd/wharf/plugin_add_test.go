@@ -15,13 +15,13 @@ func TestMention(t *testing.T) {
 		provider *step.Manifest
 		want     string
 	}{
-		{pluginstore.Installed{Name: "pigeon", Kind: pluginstore.Transport}, nil, `transport = "pigeon"`},
-		{pluginstore.Installed{Name: "owl", Kind: pluginstore.Provider}, &step.Manifest{}, `auth = "owl"`},
+		{pluginstore.Installed{Name: "pigeon", Kind: pluginstore.Transport}, nil, `server entries use it with transport = "pigeon"`},
+		{pluginstore.Installed{Name: "owl", Kind: pluginstore.Provider}, &step.Manifest{}, `server entries use it with auth = "owl"`},
 		{pluginstore.Installed{Name: "owl", Kind: pluginstore.Provider}, &step.Manifest{Wants: step.Wants{Material: true}},
-			`auth = "owl", those of a stream with auth = { provider = "owl", blob = true },` +
+			`server entries use it with auth = "owl", those of a stream with auth = { provider = "owl", blob = true },` +
 				` those of a process with auth = { provider = "owl", variables = ["…"] }`},
 		{pluginstore.Installed{Name: "owl", Kind: pluginstore.Provider}, &step.Manifest{Wants: step.Wants{Requests: true, Body: true}},
-			`auth = { provider = "owl", request_body = true }`},
+			`server entries use it with auth = { provider = "owl", request_body = true }`},
 	} {
 		o := &pluginstore.Offer{Plugin: tt.plugin, Info: &pluginstore.Info{Provider: tt.provider}}
 		if got := mention(o); got != tt.want {

@@ -78,7 +78,7 @@ func (a *app) enter(given string, s *settings, c *gateway.Config) (e entrance, e
 		return e, err
 	}
 	if c.Principal != nil {
-		user = gateway.Either(user, c.Principal)
+		user = listener.Either(user, c.Principal)
 	}
 	c.Principal, e.token = user, file
 	return e, nil

@@ -38,17 +38,6 @@ func Bearer(dir string) (principal func(*http.Request) (string, error), file str
 	}, file, nil
 }
 
-// Either is a [Config].Principal that accepts what either of two accepts. A request that neither does is
-// refused as the second one says.
-func Either(first, second func(*http.Request) (string, error)) func(*http.Request) (string, error) {
-	return func(r *http.Request) (string, error) {
-		if principal, err := first(r); err == nil {
-			return principal, nil
-		}
-		return second(r)
-	}
-}
-
 // ownToken reads the token. If there is no token, it makes one.
 func ownToken(folder *securedir.Folder) (string, error) {
 	if err := folder.Claim(); err != nil {

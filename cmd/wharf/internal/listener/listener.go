@@ -130,3 +130,14 @@ func Clients(ctx context.Context, l net.Listener, most int, refusal []byte, serv
 		}
 	}
 }
+
+// Either returns a function that finds the principal of a request, as gateway.Config.Principal does, by the
+// first function or else by the second. A request that neither accepts is refused as the second one says.
+func Either(first, second func(*http.Request) (string, error)) func(*http.Request) (string, error) {
+	return func(r *http.Request) (string, error) {
+		if principal, err := first(r); err == nil {
+			return principal, nil
+		}
+		return second(r)
+	}
+}
