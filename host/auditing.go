@@ -57,8 +57,8 @@ func (h *Host) Denied(c *policy.Caller, server, method string, params json.RawMe
 	h.keep(&r, describe(&r, params))
 }
 
-// describe adds what the params of a request say, and returns the arguments in them. It returns nil if there
-// are none.
+// describe adds what the params of a request say, and returns the arguments in them, or nil if the params
+// have no arguments.
 func describe(r *audit.Record, params json.RawMessage) (arguments json.RawMessage) {
 	in := strictjson.Read(params)
 	if in.Kind() != '{' {
@@ -70,7 +70,7 @@ func describe(r *audit.Record, params json.RawMessage) (arguments json.RawMessag
 		case "arguments":
 			arguments = in.Raw()
 		case "_meta":
-			r.Trace = traceOf(in.Raw())
+			r.Trace = textIn(in.Raw(), "traceparent")
 		case "ref": // of a request for completions
 			describe(r, in.Raw())
 		case name, "name", "uri":
@@ -80,20 +80,6 @@ func describe(r *audit.Record, params json.RawMessage) (arguments json.RawMessag
 		}
 	}
 	return arguments
-}
-
-// traceOf returns the traceparent of a _meta, or "".
-func traceOf(meta json.RawMessage) (trace string) {
-	in := strictjson.Read(meta)
-	if in.Kind() != '{' {
-		return ""
-	}
-	for key := range in.Object() {
-		if string(key) == "traceparent" {
-			trace = unquoted(in.Raw())
-		}
-	}
-	return trace
 }
 
 // keep writes a line with the arguments of a call, or with their size and hash.

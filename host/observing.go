@@ -2,11 +2,9 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/wharf-mcp/wharf/host/internal/session"
-	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/observe"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -61,18 +59,4 @@ func outcome(ctx context.Context, result any, err error) observe.Outcome {
 		return observe.Timeout
 	}
 	return observe.Failed
-}
-
-// textIn returns a text that is a member of params, or "".
-func textIn(params json.RawMessage, member string) (text string) {
-	in := strictjson.Read(params)
-	if in.Kind() != '{' {
-		return ""
-	}
-	for key := range in.Object() {
-		if string(key) == member && in.Kind() == '"' {
-			text = in.String()
-		}
-	}
-	return text
 }

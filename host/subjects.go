@@ -158,6 +158,20 @@ func unquoted(value json.RawMessage) string {
 	return string(strictjson.Unquote(value))
 }
 
+// textIn returns the text that is a member of an object, or "" if the object has no such text.
+func textIn(object json.RawMessage, member string) (text string) {
+	r := strictjson.Read(object)
+	if r.Kind() != '{' {
+		return ""
+	}
+	for key := range r.Object() {
+		if string(key) == member {
+			text = unquoted(r.Raw())
+		}
+	}
+	return text
+}
+
 // admitNotification refuses a notification that calls something. No revision of the protocol has calls
 // without an answer, but some servers run them.
 func (v *view) admitNotification(method string) error {

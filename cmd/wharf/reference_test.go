@@ -127,7 +127,7 @@ var environment = []struct{ name, meaning string }{
 	{"WHARF_TIMEOUT_MS", "The timeout of a request in milliseconds; `0` is none. `--timeout` outranks it."},
 	{"WHARF_REGISTRY", "The address of the registry that `search`, `add` and `update` ask."},
 	{"WHARF_TRACE", "Layers to print to stderr, with commas between: `rpc`, `abi`, `io`."},
-	{"OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "Where traces go, by OTLP over HTTP in protobuf: the base of the URL, or the whole. Without one of them there are none."},
+	{"OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "The receiver of traces, which Wharf sends by OTLP over HTTP in protobuf. The first is a base, to which Wharf adds `/v1/traces`; the second is the whole URL. If neither is set, Wharf sends no traces."},
 	{"OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_TRACES_HEADERS", "Headers of these requests, as `name=value,name=value`."},
 	{"OTEL_EXPORTER_OTLP_TIMEOUT, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "How long such a request may take, in milliseconds: 10000."},
 	{"OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "`http/protobuf`, the only one that is there."},

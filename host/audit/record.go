@@ -131,8 +131,8 @@ type Line struct {
 // maxLine is the longest line that is read, in bytes: longer than any that is written.
 const maxLine = 1 << 20
 
-// ErrBroken is the error of a line that is none of a log: a program was killed, or a disk was full, while it
-// wrote the line.
+// ErrBroken is the error of a line that cannot be read: a program was killed, or a disk was full, while the
+// program wrote the line.
 var ErrBroken = errors.New("it is not a whole line of an audit log")
 
 // Read reads the lines of a log. For one that is broken it yields an [ErrBroken], and goes on. Any other

@@ -67,8 +67,8 @@ type Config struct {
 	// them; one that reaches a server bare gets its own list.
 	Principal func(*http.Request) (string, error)
 
-	// Metrics, if not nil, answers GET /metrics of a principal that Principal accepts, and of no web
-	// page. It must not call the gateway's Handler.
+	// Metrics, if not nil, answers GET /metrics of the user who runs the program. Other principals
+	// get 404.
 	Metrics http.Handler
 
 	// CallsPerMinute is how many requests over HTTP each principal may send in a minute; each
@@ -76,8 +76,8 @@ type Config struct {
 	// who runs the program.
 	CallsPerMinute int
 
-	// WellKnown answers requests to paths below /.well-known/ in place of the gateway, whoever
-	// sends them. nil answers none.
+	// WellKnown answers requests to paths below /.well-known/ in place of the gateway, also those
+	// that Principal would refuse. With nil, these paths are like any that the gateway does not know.
 	WellKnown http.Handler
 
 	// Hosts are further host names, without ports, by which clients may reach

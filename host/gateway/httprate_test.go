@@ -12,13 +12,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/gateway"
 )
 
-// S9: a principal that sends too much is told to wait, before its body is read and whatever it asks. Each
+// S9: a principal that sends too much is told to wait, before its body is read and for any method. Each
 // message of a batch counts. Others are served.
 func TestS9RatesOverHTTP(t *testing.T) {
 	s := newSite(t, legacy, func(_ *host.Config, c *gateway.Config) {
 		c.CallsPerMinute = 2
 		c.Principal = func(r *http.Request) (string, error) {
-			if r.Header.Get("User") == "nobody" {
+			if r.Header.Get("User") == "stranger" {
 				return "", errors.New("not known")
 			}
 			return r.Header.Get("User"), nil
@@ -45,7 +45,7 @@ func TestS9RatesOverHTTP(t *testing.T) {
 		}
 	}
 	send("bob", ping, 400)
-	send("nobody", ping, 401)
+	send("stranger", ping, 401)
 	for range 20 {
 		send("", ping, 400)
 	}

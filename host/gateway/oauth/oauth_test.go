@@ -116,7 +116,7 @@ func TestS4Tokens(t *testing.T) {
 		{"changed", strings.Replace(good, ".", ".e", 1), "401 "},
 		{"cut", good[:len(good)-4], "401 signature"},
 		{"without a signature", good[:strings.LastIndex(good, ".")+1], "401 signature"},
-		{"of nobody", issuer.Mint(ec, claims(dict{"sub": nil}), nil), "401 names no principal"},
+		{"without a subject", issuer.Mint(ec, claims(dict{"sub": nil}), nil), "401 names no principal"},
 		{"of an empty name", issuer.Mint(ec, claims(dict{"sub": ""}), nil), "401 "},
 		{"of a number", issuer.Mint(ec, claims(dict{"sub": 7}), nil), "401 "},
 		{"of a name with a line break", issuer.Mint(ec, claims(dict{"sub": "ann\nroot"}), nil), "401 names no principal"},
