@@ -34,6 +34,11 @@ type entrance struct {
 // enter makes an entrance at the address of --http, and has c accept the clients that prove who they
 // are. Of this machine those are clients with the user's token.
 func (a *app) enter(given string, s *settings, c *gateway.Config) (e entrance, err error) {
+	defer func() {
+		if err == nil {
+			c.Principal = listener.LetIn(c.Principal)
+		}
+	}()
 	serve := cmp.Or(s.serve, new(config.Serve))
 	address, elsewhere, err := listener.Address(given)
 	if err != nil {

@@ -1,0 +1,87 @@
+package listener
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// maxStrangers is how many connections may be open of which no request was let in yet. Each costs a
+// goroutine and its buffers, and its client has proven nothing.
+const maxStrangers = 256
+
+// strangers is a listener that closes the oldest stranger where there are more than maxStrangers. A client
+// that is let in has sent its request at once, so it is rarely the oldest; were the newest closed instead,
+// clients that say nothing would shut out all others.
+type strangers struct {
+	net.Listener
+
+	mu   sync.Mutex
+	open []*stranger // oldest first
+}
+
+// stranger is a connection of which no request was let in yet.
+type stranger struct {
+	net.Conn
+	among *strangers
+	known sync.Once // it is not among them any more
+}
+
+// Accept takes the next connection, which is a stranger.
+func (all *strangers) Accept() (net.Conn, error) {
+	conn, err := all.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	s := &stranger{Conn: conn, among: all}
+	all.mu.Lock()
+	all.open = append(all.open, s)
+	oldest := all.open[0]
+	over := len(all.open) > maxStrangers
+	all.mu.Unlock()
+	if over {
+		oldest.Close()
+	}
+	return s, nil
+}
+
+// Close closes the connection.
+func (s *stranger) Close() error {
+	s.leave()
+	return s.Conn.Close()
+}
+
+// leave takes the connection from the strangers.
+func (s *stranger) leave() {
+	s.known.Do(func() {
+		s.among.mu.Lock()
+		defer s.among.mu.Unlock()
+		s.among.open = slices.DeleteFunc(s.among.open, func(other *stranger) bool { return other == s })
+	})
+}
+
+// strangerKey is the key of the connection in the context of its requests.
+type strangerKey struct{}
+
+// withStranger is [http.Server.ConnContext].
+func withStranger(ctx context.Context, c net.Conn) context.Context {
+	if t, is := c.(*tls.Conn); is {
+		c = t.NetConn()
+	}
+	return context.WithValue(ctx, strangerKey{}, c)
+}
+
+// LetIn returns a function that finds the principal of a request as find does. [Serve] then keeps the
+// connection of a request that has one, however many others come.
+func LetIn(find func(*http.Request) (string, error)) func(*http.Request) (string, error) {
+	return func(r *http.Request) (string, error) {
+		principal, err := find(r)
+		if s, is := r.Context().Value(strangerKey{}).(*stranger); is && err == nil {
+			s.leave()
+		}
+		return principal, err
+	}
+}
