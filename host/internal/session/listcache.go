@@ -38,11 +38,13 @@ type listCache[T any] struct {
 func (c *listCache[T]) fresh() ([]T, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !time.Now().Before(c.until) {
+	if !c.freshLocked() {
 		return nil, false
 	}
 	return c.itemsLocked(), true
 }
+
+func (c *listCache[T]) freshLocked() bool { return time.Now().Before(c.until) }
 
 // itemsLocked returns the items in a slice that belongs to the caller.
 func (c *listCache[T]) itemsLocked() []T {
@@ -76,7 +78,7 @@ func (c *listCache[T]) setLocked(l *list[T], text *listText, listed time.Time) {
 func (c *listCache[T]) change() (known, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, fresh = !c.listed.IsZero(), time.Now().Before(c.until)
+	known, fresh = !c.listed.IsZero(), c.freshLocked()
 	c.changes++
 	c.until, c.told = time.Time{}, time.Time{}
 	return known, fresh
@@ -134,7 +136,7 @@ func (c *listCache[T]) known(newest *Conn) status.Listed[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := status.Listed[T]{Items: c.itemsLocked(), At: c.listed}
-	out.Stale = !c.listed.IsZero() && !time.Now().Before(c.until) && !c.holds(newest)
+	out.Stale = !c.listed.IsZero() && !c.freshLocked() && !c.holds(newest)
 	return out
 }
 
@@ -148,7 +150,7 @@ func (c *listCache[T]) holds(newest *Conn) bool {
 func (c *listCache[T]) outdated(newest *Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.listed.IsZero() && !c.holds(newest) && !time.Now().Before(c.until)
+	return !c.listed.IsZero() && !c.holds(newest) && !c.freshLocked()
 }
 
 // WrittenList is a list as the server wrote it.

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -47,6 +48,8 @@ type toolDef struct {
 	paramHeaders []headerParam // the arguments that go into headers; none if there is a flaw
 	overHTTP     bool          // the server gets these headers
 	flaw         error         // why the tool must not be called then
+
+	annotations json.RawMessage // what the server says of the tool, an object, or nil
 }
 
 // store remembers a list. changesAtAsk is the count of changes from before it was asked for.
@@ -98,6 +101,18 @@ func (c *toolCache) find(tool string) (def toolDef, listing uint64, known bool) 
 	defer c.mu.Unlock()
 	def = c.defLocked(tool)
 	return def, c.listings, def.overHTTP || c.listings > 0 && c.changesAtAsk == c.changes
+}
+
+// Annotations returns what the newest list says of a tool: an object, or nil if it says nothing. current is
+// false if that list is not known, or may have changed since it came. It sends no request.
+func (s *Session) Annotations(tool string) (annotations json.RawMessage, current bool) {
+	newest, c := s.cfg.Connections.Current(), &s.toolCache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.source == nil || c.source != c.text || !c.freshLocked() && !c.holds(newest) {
+		return nil, false
+	}
+	return c.defLocked(tool).annotations, true
 }
 
 // definition returns the definition of the tool of q. If it is not known, definition asks for the

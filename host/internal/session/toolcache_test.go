@@ -299,3 +299,35 @@ func TestKnownWhileLost(t *testing.T) {
 		})
 	}
 }
+
+// TestAnnotations holds that what a list says of a tool is read once, and counts until the list may have changed.
+func TestAnnotations(t *testing.T) {
+	on := newHTTPScript()
+	says := func(hints string) func(*fakeHTTP, post) {
+		return ok(`{"tools":[{"name":"echo","inputSchema":{"type":"object"},"annotations":` + hints + `},{"name":"bare","inputSchema":{"type":"object"}}]}`)
+	}
+	on["tools/list"] = inTurn(says(`{"readOnlyHint":true,"of":"x"}`), says(`{"destructiveHint":true}`))
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
+		session := s.open()
+		for _, step := range []struct {
+			do      func()
+			want    string
+			current bool
+		}{
+			{func() {}, "", false},
+			{func() { lists(t, s, session, 1, nil) }, `{"readOnlyHint":true}`, true},
+			{func() { s.posts[0].peer.Deliver(0, []byte(changed), false); synctest.Wait() }, "", false},
+			{func() { lists(t, s, session, 1, nil) }, `{"destructiveHint":true}`, true},
+			{func() { s.posts[0].hangUp(); time.Sleep(time.Second) }, "", false},
+		} {
+			step.do()
+			got, current := session.Annotations("echo")
+			if bare, _ := session.Annotations("bare"); current != step.current || current && string(got) != step.want || bare != nil {
+				t.Errorf("%s, %v, and %s of a tool of which nothing is said; want %s, %v", got, current, bare, step.want, step.current)
+			}
+			if n := testing.AllocsPerRun(10, func() { session.Annotations("echo") }); step.current && n > 0 {
+				t.Errorf("a call allocates %v times", n)
+			}
+		}
+	})
+}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
@@ -73,6 +74,9 @@ func newToolDef(tool *mcp.Tool, overHTTP, validate bool) toolDef {
 	def.mayTask = def.task || tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskOptional
 	if validate {
 		def.schemas = &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
+	}
+	if tool.Annotations != nil {
+		def.annotations, _ = json.Marshal(tool.Annotations) // it has only texts and flags
 	}
 	headers, flaw := readHeaderParams(tool.InputSchema)
 	if overHTTP {
