@@ -110,9 +110,14 @@ func (q *query) admit(ctx context.Context) error {
 	return q.view.admit(ctx, q.method, q.params, q.about)
 }
 
+// showsPolicies reports whether policies may see what is sent.
+func (q *query) showsPolicies() bool {
+	return q.scope == policy.Some && len(q.host.config.Policies) > 0
+}
+
 // showArguments has policies see the arguments of a tool or a prompt. What is sent is then what they have seen.
 func (q *query) showArguments() error {
-	if q.scope != policy.Some || len(q.host.config.Policies) == 0 || q.arguments == nil {
+	if !q.showsPolicies() || q.arguments == nil {
 		return nil
 	}
 	text, err := json.Marshal(q.arguments)
@@ -211,17 +216,17 @@ func (v *view) decide(ctx context.Context, method string, arguments json.RawMess
 // annotations returns what the server says of a tool. If no list of tools is known that is up to date, it
 // asks for it.
 func (s *Session) annotations(ctx context.Context, entry *Server, tool string) (json.RawMessage, error) {
-	list := s.inner.Known().Tools
-	tools := list.Items
-	if list.At.IsZero() || list.Stale {
-		all := query{view: view{host: s.host, entry: entry, scope: policy.Everything}, method: mcp.MethodListTools}
-		err := s.repeat(ctx, &all, func() (err error) {
-			tools, err = s.inner.ListTools(ctx)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	if known, current := s.inner.Annotations(tool); current {
+		return known, nil
+	}
+	var tools []mcp.Tool
+	all := query{view: view{host: s.host, entry: entry, scope: policy.Everything}, method: mcp.MethodListTools}
+	err := s.repeat(ctx, &all, func() (err error) {
+		tools, err = s.inner.ListTools(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	for i := range tools {
 		if tools[i].Name == tool {

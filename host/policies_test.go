@@ -87,7 +87,7 @@ func TestPoliciesThatAsk(t *testing.T) {
 		"no":                 {func(context.Context, policy.Question) (bool, error) { return false, nil }, "the person who was asked said no"},
 		"an error":           {func(context.Context, policy.Question) (bool, error) { return true, errors.New("it left") }, "was not: it left"},
 		"yes": {func(_ context.Context, q policy.Question) (bool, error) {
-			if q.Name != "count" || q.Reason != "it costs money" || !strings.Contains(q.String(), "surface/count") {
+			if q.Name != "log" || q.Reason != "it costs money" || !strings.Contains(q.String(), "surface/log") {
 				t.Errorf("asked %q", q.String())
 			}
 			return true, nil
@@ -101,9 +101,161 @@ func TestPoliciesThatAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.CallTool(t.Context(), "count", nil)
+		_, err = s.CallTool(t.Context(), "log", nil)
 		if denied := errors.Is(err, host.ErrDenied); denied != (tt.want != "") || denied && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
+	}
+}
+
+// speaking returns the file of a policy that says the same with each call. One that counts says the count as the
+// digit that its reply has first.
+func speaking(t *testing.T, m speaker.Module, counts bool) string {
+	t.Helper()
+	m.Describe, m.Call, m.Exit, m.Manifest = "wharf_policy_describe", "wharf_policy_decide", -1, `{"abi":"wharf-policy-0","name":"kit","version":"1"}`
+	if counts {
+		m = m.Counting()
+	}
+	file := filepath.Join(t.TempDir(), "kit.wasm")
+	if err := os.WriteFile(file, m.Binary(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Whatever a policy does instead of allowing, nothing goes past it: no request of any method, however it is
+// made. The error names the policy and says why.
+func TestNothingGoesPastAPolicy(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		module speaker.Module
+		want   string
+		counts bool // to nine
+		listed int
+	}{
+		"denies":          {speaker.Module{Reply: `{"id":0,"verdict":"deny","reason":"not today"}`}, "policy.strict; not today", true, 0},
+		"asks":            {speaker.Module{Reply: `{"id":0,"verdict":"ask"}`}, "policy.strict; a person is to be asked, and none can be here", true, 3},
+		"traps":           {speaker.Module{Raw: []byte{0x00, 0x0b}}, "policy.strict; the policy plugin kit gave no verdict: it gave up", false, 0},
+		"answers rubbish": {speaker.Module{Reply: `allow`}, "policy.strict; the policy plugin kit gave no verdict: its verdict is not of the contract", false, 0},
+	} {
+		h := newHost(t, host.Config{
+			Files:    map[string]config.Plugin{"kit": {Name: "kit", File: speaking(t, tt.module, tt.counts)}},
+			Policies: []config.Policy{{Name: "strict", Plugin: "kit"}},
+		})
+		s, err := h.Add(server("surface"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tools, err := s.ListTools(t.Context()); err != nil || len(tools) != tt.listed {
+			t.Errorf("a policy that %s: tools %v, %v", name, tools, err)
+		}
+		tries := map[string]func(ctx context.Context) error{
+			"tool":     func(ctx context.Context) error { _, err := s.CallTool(ctx, "log", nil); return err },
+			"task":     func(ctx context.Context) error { _, err := s.BeginTask(ctx, "log", nil, 0); return err },
+			"resource": func(ctx context.Context) error { _, err := s.ReadResource(ctx, noteURI); return err },
+			"prompt":   func(ctx context.Context) error { _, err := s.GetPrompt(ctx, "greet", nil); return err },
+			"subscription": func(ctx context.Context) error {
+				_, err := s.Subscribe(ctx, mcp.Filter{URIs: []string{noteURI}})
+				return err
+			},
+			"completion": func(ctx context.Context) error {
+				_, err := s.Complete(ctx, mcp.CompleteParams{Ref: mcp.PromptRef("greet"), Argument: mcp.Argument{Name: "who"}})
+				return err
+			},
+		}
+		for method, params := range map[string]string{
+			mcp.MethodCallTool: `{"name":"log"}`, mcp.MethodReadResource: `{"uri":"test:///note"}`, mcp.MethodGetPrompt: `{"name":"greet","arguments":{"who":"x"}}`,
+			mcp.MethodSubscribe: `{"uri":"test:///note"}`, mcp.MethodComplete: `{"ref":{"type":"ref/resource","uri":"test:///{name}"},"argument":{"name":"name","value":""}}`,
+			mcp.MethodListen: `{"notifications":{"resourceSubscriptions":["test:///note"]}}`, "x/y": `{}`,
+		} {
+			if tt.counts {
+				break
+			}
+			tries["raw "+method] = func(ctx context.Context) error { return s.Call(ctx, method, json.RawMessage(params), nil) }
+			tries["relayed "+method] = func(ctx context.Context) error {
+				_, err := s.Relay(ctx, host.Relay{Method: method, Params: json.RawMessage(params)})
+				return err
+			}
+			// The second round of a request whose server has asked for input.
+			tries["resumed "+method] = func(ctx context.Context) error {
+				more := strings.TrimSuffix(params, "}") + `,"requestState":"x","inputResponses":{}}`
+				_, err := s.Relay(ctx, host.Relay{Method: method, Params: json.RawMessage(strings.Replace(more, "{,", "{", 1))})
+				return err
+			}
+		}
+		for door, try := range tries {
+			if err := try(t.Context()); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("a policy that %s: %s: %v, want %q", name, door, err, tt.want)
+			}
+		}
+	}
+}
+
+// A policy that is shown arguments sees those of a completion too, and none goes past it that is too large
+// to be shown. One whose table does not grant them, although it decides by them, denies.
+func TestWhatPoliciesAreShown(t *testing.T) {
+	t.Parallel()
+	file, err := filepath.Abs("../examples/policy-paths-c/paths.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(granted bool) *host.Session {
+		h := newHost(t, host.Config{
+			Files:    map[string]config.Plugin{"paths": {Name: "paths", File: file}},
+			Policies: []config.Policy{{Name: "notes", Plugin: "paths", Arguments: granted, Settings: map[string]any{"folder": "/srv/notes"}}},
+		})
+		s, err := h.Add(server("surface"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := with(true)
+	for value, want := range map[string]string{"/srv/notes/a": "", "/etc/pass": "/etc/pass is not a whole path"} {
+		_, err := s.Complete(t.Context(), mcp.CompleteParams{Ref: mcp.PromptRef("greet"), Argument: mcp.Argument{Name: "who", Value: value}})
+		if errors.Is(err, host.ErrDenied) != (want != "") || want != "" && !strings.Contains(err.Error(), want) {
+			t.Errorf("a completion of %s: %v", value, err)
+		}
+	}
+	for want, arguments := range map[string]any{
+		"a policy is shown 1048576 at most": map[string]string{"x": strings.Repeat("x", 10<<20)},
+		"the params have the name":          nil,
+		"the arguments: nested too deeply":  json.RawMessage(strings.Repeat("[", 1000) + strings.Repeat("]", 1000)),
+	} {
+		params := json.RawMessage(`{"name":"log","Arguments":{"path":"/etc"}}`)
+		if arguments != nil {
+			_, err = s.CallTool(t.Context(), "log", arguments)
+		} else {
+			err = s.Call(t.Context(), mcp.MethodCallTool, params, nil)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := with(false).CallTool(t.Context(), "log", nil); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), "policy.notes; the plugin paths decides by the arguments of calls, and arguments = true is missing") {
+		t.Errorf("arguments that are not granted: %v", err)
+	}
+}
+
+// A new file of a policy decides from the next call on.
+func TestPolicyIsReplaced(t *testing.T) {
+	t.Parallel()
+	file := speaking(t, speaker.Module{Reply: `{"id":0,"verdict":"allow"}`}, true)
+	h := newHost(t, host.Config{
+		Files: map[string]config.Plugin{"kit": {Name: "kit", File: file}}, Policies: []config.Policy{{Name: "strict", Plugin: "kit"}},
+	})
+	s, err := h.Add(server("surface"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ReadResource(t.Context(), noteURI); err != nil {
+		t.Error(err)
+	}
+	other := speaking(t, speaker.Module{Reply: `{"id":2,"verdict":"deny","reason":"not any more"}`}, false)
+	if err := os.Rename(other, file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ReadResource(t.Context(), noteURI); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), "not any more") {
+		t.Errorf("the file was replaced: %v", err)
 	}
 }

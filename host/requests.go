@@ -176,6 +176,12 @@ func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Comp
 	if q.about.target = policy.Prompt; p.Ref.Name == "" {
 		q.about = subject{target: policy.Resource, name: p.Ref.URI}
 	}
+	if q.showsPolicies() {
+		var err error
+		if q.params, err = json.Marshal(p); err != nil {
+			return nil, err
+		}
+	}
 	return answer(ctx, s, &q, func(ctx context.Context) (*mcp.Completion, error) {
 		return s.inner.Complete(ctx, p)
 	})

@@ -52,9 +52,10 @@ type Call struct {
 	// Annotations are what the server says of a tool, an object.
 	Annotations json.RawMessage `json:"annotations,omitempty"`
 
-	// Arguments are those of a tool or a prompt, and the params of any other request: an object whose
+	// Arguments are those of tools/call and prompts/get, and the params of any other request: an object whose
 	// names and texts have no escapes that they do not need, each name once. They are absent if they are not
-	// granted, if the request has none, and with Listed.
+	// granted, if the request has none, and with Listed. The params of completion/complete have what is
+	// completed.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 

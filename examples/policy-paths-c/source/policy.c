@@ -118,10 +118,14 @@ EXPORT(wharf_policy_decide) int32_t decide(void) {
 	folder = text(member(settings, "folder"));
 	names = member(settings, "names");
 	while (folder.size > 1 && folder.at[folder.size - 1] == '/') folder.size--;
-	piece raw = nothing;
+	piece raw = nothing, arguments = member(call, "arguments"), completed = member(arguments, "argument");
 	if (IS(member(call, "listed"), "true")) return allow();
+	if (IS(member(call, "method"), "\"completion/complete\"")) {
+		raw = stray(member(completed, "value"), is_named(member(completed, "name")));
+		if (raw.at) return deny(raw);
+	}
 	if (IS(target, "\"tool\"") || IS(target, "\"prompt\"")) {
-		raw = stray(member(call, "arguments"), false);
+		raw = stray(arguments, false);
 	} else if (IS(target, "\"resource\"")) {
 		piece uri = text(member(call, "name")), path = {uri.at + 7, uri.size - 7};
 		if (begins(uri, (piece){"file:", 5})) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/verdict"
 	"github.com/wharf-mcp/wharf/host/internal/extism/speaker"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
@@ -106,7 +107,10 @@ func TestDecide(t *testing.T) {
 		`{"path":"/srv/notes/a","o":{"\u212a":1,"k":2}}`: "twice",
 		`[1]`: "no object",
 		`{"path":"` + strings.Repeat("x", verdict.MaxCall) + `"}`: "a policy is shown",
-		`null`: "",
+		`null`:                             "",
+		`{},"arguments":{"path":"/etc"}`:   "twice", // a server may take the last or the first, and one that ignores case any
+		`{},"Arguments":{"path":"/etc"}`:   "twice",
+		`{},"argument\u017f":{"p":"/etc"}`: "twice",
 	} {
 		c := reads("")
 		c.Arguments = json.RawMessage(`{"name":"read","arguments":` + arguments + `}`)
@@ -126,6 +130,19 @@ func TestDecide(t *testing.T) {
 		c := &policy.Call{Caller: agent, Server: "files", Method: "m", Target: tt.target, Name: tt.name}
 		if got := d.Decide(t.Context(), c); got.Allow != tt.allow {
 			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+	c := reads("")
+	if c.Arguments = json.RawMessage(`{"name":"read","ARGUMENTS":{"path":"/etc"}}`); d.Decide(t.Context(), c).Allow {
+		t.Error("arguments of another spelling are not seen")
+	}
+	for ref, target := range map[string]policy.Target{`{"type":"ref/prompt","name":"p"}`: policy.Prompt, `{"type":"ref/resource","uri":"notes://{path}"}`: policy.Resource} {
+		c := &policy.Call{Caller: agent, Server: "files", Method: mcp.MethodComplete, Target: target, Name: "notes://{path}"}
+		for value, allow := range map[string]bool{"/etc/pass": false, "etc": false, "/srv/notes/a": true} {
+			c.Arguments = json.RawMessage(`{"ref":` + ref + `,"argument":{"name":"path","value":"` + value + `"}}`)
+			if got := d.Decide(t.Context(), c); got.Allow != allow {
+				t.Errorf("a completion of %s: %+v", c.Arguments, got)
+			}
 		}
 	}
 	blind := decider(t, 0, says(`{"id":1,"verdict":"allow"}`), Config{})
@@ -337,7 +354,7 @@ func FuzzArguments(f *testing.F) {
 	f.Add([]byte(`{"\u0070":"\ud800","P":1}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := reads("")
-		c.Target, c.Arguments = policy.Other, b
+		c.Method, c.Target, c.Arguments = "x/y", policy.Other, b
 		out, err := arguments(c)
 		if err == nil && out != nil && !json.Valid(out) {
 			t.Errorf("%q became %q", b, out)

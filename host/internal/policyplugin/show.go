@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/verdict"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
 
@@ -37,12 +38,15 @@ func (d *Decider) show(ctx context.Context, c *policy.Call) (call *verdict.Call,
 // the server could read in two ways.
 func arguments(c *policy.Call) (json.RawMessage, error) {
 	given := c.Arguments
-	if c.Target == policy.Tool || c.Target == policy.Prompt {
+	if c.Method == mcp.MethodCallTool || c.Method == mcp.MethodGetPrompt {
 		r := strictjson.Read(c.Arguments)
 		given = nil
 		for key := range r.Object() {
-			if string(key) == "arguments" {
+			switch {
+			case string(key) == "arguments" && given == nil:
 				given = r.Raw()
+			case folded(string(key)) == "arguments": // which a server that ignores case takes
+				return nil, twice("the params", string(key))
 			}
 		}
 	}
@@ -74,14 +78,13 @@ func rewrite(out []byte, r *strictjson.Reader, what string) ([]byte, error) {
 		seen := make(map[string]bool)
 		for key := range r.Object() {
 			name := string(key)
-			folded := strings.ToLower(strings.ToUpper(name))
-			if seen[folded] {
-				return nil, fmt.Errorf("%s have the name %q twice, or in upper and lower case; write it once", what, cleantext.Line(name, 64))
+			if seen[folded(name)] {
+				return nil, twice(what, name)
 			}
 			if len(seen) > 0 {
 				out = append(out, ',')
 			}
-			seen[folded] = true
+			seen[folded(name)] = true
 			out = append(strictjson.AppendString(out, name), ':')
 			if out, err = rewrite(out, r, what); err != nil {
 				return nil, err
@@ -103,4 +106,11 @@ func rewrite(out []byte, r *strictjson.Reader, what string) ([]byte, error) {
 		return strictjson.AppendString(out, r.String()), nil
 	}
 	return append(out, r.Raw()...), nil
+}
+
+// folded returns a name as those see it who ignore case.
+func folded(name string) string { return strings.ToLower(strings.ToUpper(name)) }
+
+func twice(what, name string) error {
+	return fmt.Errorf("%s have the name %q twice, or in upper and lower case; write it once, and as the protocol spells it", what, cleantext.Line(name, 64))
 }
