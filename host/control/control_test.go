@@ -36,6 +36,11 @@ func TestEditor(t *testing.T) {
 	}
 	c.call("tools/call", `{"server":"files","name":"grow"}`)
 	c.event(PromptsChanged, "files")
+	c.call("tools/call", `{"server":"files","name":"grow","arguments":{"what":"tools"}}`)
+	c.event(ToolsChanged, "files")
+	c.wantHas(c.call("tools/list", `{"server":"files"}`), `"name":"new"`)
+	c.call("tools/call", `{"server":"files","name":"grow","arguments":{"what":"resources"}}`)
+	c.event(ResourcesChanged, "files")
 
 	c.wantHas(c.call("servers/stop", `{"server":"files"}`), `"state":"disabled"`)
 	c.event(ServerState, `"disabled"`)

@@ -147,8 +147,19 @@ func (s *scene) server() *sdk.Server {
 		}
 		return say(answer.Roots[0].URI), nil, nil
 	})
-	sdk.AddTool(server, &sdk.Tool{Name: "grow"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-		server.AddPrompt(&sdk.Prompt{Name: "new"}, greet)
+	sdk.AddTool(server, &sdk.Tool{Name: "grow"}, func(ctx context.Context, r *sdk.CallToolRequest, in struct {
+		What string `json:"what,omitempty"`
+	}) (*sdk.CallToolResult, any, error) {
+		switch in.What {
+		case "tools":
+			sdk.AddTool(server, &sdk.Tool{Name: "new"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+				return say("new"), nil, nil
+			})
+		case "resources":
+			server.AddResource(&sdk.Resource{URI: "test:///new", Name: "new"}, nil)
+		default:
+			server.AddPrompt(&sdk.Prompt{Name: "new"}, greet)
+		}
 		return say("grown"), nil, nil
 	})
 	sdk.AddTool(server, &sdk.Tool{Name: "edit"}, func(ctx context.Context, r *sdk.CallToolRequest, in input) (*sdk.CallToolResult, any, error) {
@@ -187,7 +198,8 @@ type client struct {
 	lines  chan message
 	early  []message // that came before they were looked for
 	id     int
-	ended  chan error // the result of ServeConn
+	asks   map[string]string // the methods of its requests, by id
+	ended  chan error        // the result of ServeConn
 }
 
 // editor connects another editor, which says nothing yet.
@@ -202,7 +214,7 @@ func (s *scene) editor() *client {
 func (s *scene) connect() *client {
 	s.t.Helper()
 	ours, theirs := testenv.NewDuplex()
-	c := &client{t: s.t, stream: theirs, lines: make(chan message, 10000), ended: make(chan error, 1)}
+	c := &client{t: s.t, stream: theirs, lines: make(chan message, 10000), asks: make(map[string]string), ended: make(chan error, 1)}
 	go func() { c.ended <- s.control.ServeConn(context.Background(), ours) }()
 	s.t.Cleanup(func() { theirs.Close() })
 	return c
@@ -242,6 +254,7 @@ func (c *client) send(line string) {
 func (c *client) begin(method, params string) int {
 	c.t.Helper()
 	c.id++
+	c.asks[fmt.Sprint(c.id)] = method
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.id, method, params))
 	return c.id
 }
@@ -256,6 +269,7 @@ func (c *client) find(what string, want func(*message) bool) message {
 		}
 	}
 	for m := range c.lines {
+		c.conforms(&m)
 		if want(&m) {
 			return m
 		}

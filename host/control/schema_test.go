@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -197,6 +199,51 @@ func TestSchema(t *testing.T) {
 		}
 	} else if !bytes.Equal(got.Bytes(), Schema()) {
 		t.Error("schema.json is not what the types say; go test ./host/control -run TestSchema -update")
+	}
+}
+
+// resolved are the definitions of schema.json, by name.
+var resolved = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
+	var whole jsonschema.Schema
+	if err := json.Unmarshal(Schema(), &whole); err != nil {
+		return nil, err
+	}
+	all := make(map[string]*jsonschema.Resolved)
+	for name, def := range whole.Defs {
+		r, err := def.Resolve(nil)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all[name] = r
+	}
+	return all, nil
+})
+
+// conforms compares a message of Wharf with schema.json: the params of what it asks and tells, and the result or
+// the data of the error of what it answers.
+func (c *client) conforms(m *message) {
+	c.t.Helper()
+	all, err := resolved()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	of, text := m.Method+" params", m.Params
+	switch asked, known := c.asks[string(m.ID)]; {
+	case m.Method == "" && !known: // the test has written the request itself
+		return
+	case m.Result != nil:
+		of, text = asked+" result", m.Result
+	case m.Error != nil && m.Error.Data.Kind == "": // of JSON-RPC itself
+		return
+	case m.Error != nil:
+		of = "error"
+		text, _ = json.Marshal(m.Error.Data)
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil || all[of] == nil {
+		c.t.Errorf("%s: %q, %v; there is no such definition, or this is no JSON", of, text, err)
+	} else if err := all[of].Validate(value); err != nil {
+		c.t.Errorf("%s: %s: %v", of, text, err)
 	}
 }
 
