@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 const completionLong = `
@@ -119,7 +121,7 @@ func (a *app) completeServers(cmd *cobra.Command, words []string, word string) (
 	if !found {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	known := knownOf(server)
+	known := s.knownOf(server)
 	if known.completes && server.URL != "" && server.Project == nil && !server.Disabled {
 		known.ask = a.askServer(cmd.Context(), server)
 	}
@@ -161,7 +163,7 @@ func offerServers(servers []host.Server, words []string) ([]string, cobra.ShellC
 func dottedTools(s *settings, word string) (all []string) {
 	for at := strings.LastIndexByte(word, '.'); at > 0; at = strings.LastIndexByte(word[:at], '.') {
 		if server, found := s.find(word[:at]); found {
-			known := knownOf(server)
+			known := s.knownOf(server)
 			for _, tool := range known.next("call", nil, word[at+1:]) {
 				all = append(all, word[:at+1]+tool)
 			}
@@ -189,18 +191,27 @@ func offer(words []string) ([]string, cobra.ShellCompDirective) {
 	return words, directive
 }
 
-// knownOf returns the lists of a server from its last use, without what its entry forbids.
-func knownOf(server host.Server) (c candidates) {
+// knownOf returns the lists of a server from its last use, without what its entry forbids and without what
+// a rule denies to a command.
+func (s *settings) knownOf(server host.Server) (c candidates) {
 	snapshot, err := catalogue.Open(catalogueDir()).Load(catalogue.KeyOf(server))
 	if err != nil {
 		return c // nothing is known, and this is no place to say why
 	}
+	rules, err := s.rules()
+	if err != nil {
+		return c // the command says why
+	}
+	denied := func(target policy.Target, name string) bool {
+		call := policy.Call{Caller: &policy.Caller{Kind: policy.Command}, Server: server.Name, Target: target, Name: name, Listed: true}
+		return !host.Decide(context.Background(), &server, []policy.Decider{rules}, &call).Allow
+	}
 	var declared struct{ Completions json.RawMessage }
 	json.Unmarshal(snapshot.Info.Capabilities, &declared)
 	c.completes = declared.Completions != nil
-	c.tools = permitted(server, snapshot)
-	c.prompts = itemsOf[mcp.Prompt](snapshot.Lists[catalogue.Prompts])
-	c.resources = itemsOf[mcp.Resource](snapshot.Lists[catalogue.Resources])
-	c.templates = itemsOf[mcp.ResourceTemplate](snapshot.Lists[catalogue.Templates])
+	c.tools = slices.DeleteFunc(itemsOf[mcp.Tool](snapshot.Lists[catalogue.Tools]), func(t mcp.Tool) bool { return denied(policy.Tool, t.Name) })
+	c.prompts = slices.DeleteFunc(itemsOf[mcp.Prompt](snapshot.Lists[catalogue.Prompts]), func(p mcp.Prompt) bool { return denied(policy.Prompt, p.Name) })
+	c.resources = slices.DeleteFunc(itemsOf[mcp.Resource](snapshot.Lists[catalogue.Resources]), func(r mcp.Resource) bool { return denied(policy.Resource, r.URI) })
+	c.templates = slices.DeleteFunc(itemsOf[mcp.ResourceTemplate](snapshot.Lists[catalogue.Templates]), func(t mcp.ResourceTemplate) bool { return denied(policy.Resource, t.URITemplate) })
 	return c
 }
