@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -75,8 +76,15 @@ func TestDaemonFollowsItsConfiguration(t *testing.T) {
 	if got := e.call("tools/call", fmt.Sprintf(call, "ledger")); !strings.Contains(got, `"kind":"denied"`) {
 		t.Error(got)
 	}
+	u.configure("\n[audit]\nfile = \"" + filepath.Join(t.TempDir(), "audit.jsonl") + "\"\n")
+	e.until(`"kind":"config.changed","restart":["audit"]`)
+	if got := e.call("config/reload", `{}`); !strings.Contains(got, `"restart":["audit"]`) {
+		t.Error(got)
+	}
 	u.configure("")
-	e.until(`"kind":"config.changed"`)
+	if got := e.until(`"kind":"config.changed"`); strings.Contains(got, "restart") {
+		t.Error(got)
+	}
 	if got := e.call("servers/disable", `{"server":"ledger"}`); !strings.Contains(got, `"state":"disabled"`) {
 		t.Error(got)
 	}

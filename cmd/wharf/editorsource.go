@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 	"github.com/wharf-mcp/wharf/host/control"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -14,6 +17,7 @@ import (
 type editorSource struct {
 	app     *app
 	shared  bool
+	first   *settings                     // those with which the host was made
 	watcher atomic.Pointer[configWatcher] // nil while the files are not followed
 	rules   atomic.Pointer[policy.Rules]  // of the configuration that was read last
 }
@@ -46,9 +50,28 @@ func (s *editorSource) read() (*control.Configuration, error) {
 	for _, server := range now.shown() {
 		c.Servers = append(c.Servers, a.flags.withTimeout(server))
 	}
-	c.Warnings = now.warnings
+	c.Warnings, c.Restart = now.warnings, now.differing(s.first)
 	s.watcher.Load().follow(now)
 	return c, nil
+}
+
+// differing returns the keys at the top of the file in which the settings differ from others and that a host
+// goes by as long as it is there. Of [serve] a host knows nothing.
+func (s *settings) differing(other *settings) (keys []string) {
+	if !reflect.DeepEqual(s.audit, other.audit) {
+		keys = append(keys, "audit")
+	}
+	if s.maxTimeout != other.maxTimeout {
+		keys = append(keys, "max_timeout")
+	}
+	samePolicy := func(a, b config.Policy) bool {
+		a.Place = b.Place // it moves with the lines before it
+		return reflect.DeepEqual(a, b)
+	}
+	if !slices.EqualFunc(s.policies, other.policies, samePolicy) {
+		keys = append(keys, "policy")
+	}
+	return keys
 }
 
 // follow calls changed for each change, until ctx ends, and first for one that came before it looked.

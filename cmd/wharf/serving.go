@@ -59,7 +59,7 @@ func (a *app) openControl(ctx context.Context, shared bool) (*control.Control, *
 	if _, err := a.load(); err != nil {
 		return nil, nil, err
 	}
-	from := &editorSource{app: a.inFolder(a.folder), shared: shared}
+	from := &editorSource{app: a.inFolder(a.folder), shared: shared, first: a.settings}
 	from.app.settings, from.app.outranked = a.settings, a.outranked
 	now, err := from.read()
 	if err != nil {

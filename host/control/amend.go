@@ -108,7 +108,7 @@ func confirmServer(ctx context.Context, e *editor, p *ConfirmParams) (*Server, e
 	return e.control.changed(change.Name)
 }
 
-// removeServer takes a server out of the configuration, with what was kept for it.
+// removeServer takes a server out of the configuration, with what was kept for it, if the person agrees.
 func removeServer(ctx context.Context, e *editor, p *ServerParams) (*Empty, error) {
 	src, change, err := e.control.amend(ctx, "servers/remove", p.Server, amend.Remove)
 	if err != nil {
@@ -128,7 +128,7 @@ func disableServer(ctx context.Context, e *editor, p *ServerParams) (*Server, er
 	return setEnabled(ctx, e, "servers/disable", p.Server, false)
 }
 
-// setEnabled turns a server on or off, for other programs and later runs too.
+// setEnabled turns a server on or off, for other programs and later runs too. The person agrees to turn one on.
 func setEnabled(ctx context.Context, e *editor, method, name string, on bool) (*Server, error) {
 	_, _, err := e.control.amend(ctx, method, name, func(f *tomledit.File, name string) (*amend.Change, error) { return amend.Enable(f, name, on) })
 	if err != nil {
@@ -137,15 +137,20 @@ func setEnabled(ctx context.Context, e *editor, method, name string, on bool) (*
 	return e.control.changed(name)
 }
 
-// amend makes a change of a server that no person has to be shown.
+// amend makes a change of a server. A grave one is asked of the editor first, and written as it was shown.
 func (c *Control) amend(ctx context.Context, method, name string, change func(*tomledit.File, string) (*amend.Change, error)) (*Source, *amend.Change, error) {
 	src, f, err := c.file(method)
 	if err != nil {
 		return nil, nil, err
 	}
 	made, err := change(f, name)
-	if err == nil {
+	switch {
+	case err == nil && len(made.Grave) == 0:
 		err = made.Merge(ctx)
+	case err == nil:
+		if err = c.consents(ctx, made); err == nil {
+			err = made.Write(ctx)
+		}
 	}
 	if errors.As(err, new(*amend.GoneError)) {
 		return nil, nil, invalid(KindUnknownServer, "config/get tells which servers there are, and of which file of a project; that is only read", "%s: %v", method, err)
@@ -177,7 +182,7 @@ func (s *Source) forget(ctx context.Context, change *amend.Change) error {
 }
 
 // editConfig sets and removes keys of the configuration. What adds or changes a command, an address, a
-// plugin, a grant or the environment is asked of the editor first, in full.
+// plugin, a grant or the environment, turns a server on or takes one out, is asked of the editor first, in full.
 func editConfig(ctx context.Context, e *editor, p *EditParams) (*EditResult, error) {
 	c := e.control
 	_, f, err := c.file("config/edit")

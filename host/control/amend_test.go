@@ -90,7 +90,33 @@ func (s *configuredScene) wantFile(want string) {
 	}
 }
 
-// A server is turned off and on in the file, whose comments stay. Others keep their connections.
+// agrees has an editor make a change that is asked of the person, who first does not agree and then does. It
+// returns the result.
+func (s *configuredScene) agrees(c *client, method, params string, shown ...string) string {
+	s.t.Helper()
+	before, err := os.ReadFile(s.path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.ready(`{}`).refused(KindDenied, method, params)
+	id := c.begin(method, params)
+	c.reply(c.asked("approve"), `{"decision":"once"}`)
+	c.wantRefused(KindDenied, c.answer(id))
+	id = c.begin(method, params)
+	m := c.asked("approve")
+	s.write(s.t, "# by hand\n"+string(before))
+	c.reply(m, `{"decision":"always"}`)
+	c.wantRefused(KindChanged, c.answer(id))
+	s.wantFile("# by hand\n" + string(before))
+	s.write(s.t, string(before))
+	id = c.begin(method, params)
+	m = c.asked("approve")
+	c.wantHas(string(m.Params), append(shown, `"edit":true`)...)
+	c.reply(m, `{"decision":"always"}`)
+	return string(c.answer(id).Result)
+}
+
+// A server is turned off, and on if the person agrees, in the file, whose comments stay. Others keep their connections.
 func TestServersAreTurnedOffAndOn(t *testing.T) {
 	s := newConfigured(t, configured)
 	c := s.ready(all)
@@ -105,8 +131,9 @@ func TestServersAreTurnedOffAndOn(t *testing.T) {
 	c.refused(KindDisabled, "tools/call", `{"server":"files","name":"echo","arguments":{"message":"off"}}`)
 	c.call("servers/disable", `{"server":"files"}`)
 	s.wantFile(off)
-	c.wantHas(c.call("servers/enable", `{"server":"files"}`), `"name":"files"`)
+	c.wantHas(s.agrees(c, "servers/enable", `{"server":"files"}`, `  - disabled = true`, "files then is:", "The plugin socket connects to memory:files."), `"name":"files"`)
 	s.wantFile(configured)
+	c.wantHas(c.call("servers/enable", `{"server":"files"}`), `"name":"files"`) // which changes nothing, and is not asked
 	c.wantHas(c.call("tools/call", `{"server":"files","name":"echo","arguments":{"message":"on again"}}`), `"on again"`)
 	c.reply(question, `{"action":"accept","content":{"name":"Ada"}}`)
 	c.wantHas(string(c.answer(running).Result), `accept`)
@@ -183,13 +210,13 @@ func TestOffersAreBounded(t *testing.T) {
 	}
 }
 
-// A server that is removed is closed, and what was kept for it is forgotten.
+// A server that is removed, which the person agrees to, is closed, and what was kept for it is forgotten.
 func TestServerIsRemoved(t *testing.T) {
 	s := newConfigured(t, configured)
 	c := s.ready(all)
 	c.call("events/since", `{}`)
 	c.call("resources/subscribe", `{"server":"other","uri":"test:///note"}`)
-	c.call("servers/remove", `{"server":"other"}`)
+	s.agrees(c, "servers/remove", `{"server":"other"}`, "other would be removed from ", "  [servers.other]")
 	c.event(ConfigChanged, "")
 	s.wantFile(configured[:strings.Index(configured, "\n# the other one")])
 	c.refused(KindUnknownServer, "tools/list", `{"server":"other"}`)

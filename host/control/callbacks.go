@@ -103,7 +103,7 @@ type ApproveParams struct {
 	Hash    string   `json:"hash" jsonschema:"of all that the decision is about"`
 	Changed bool     `json:"changed,omitempty" jsonschema:"the person has decided about it before, and it has changed since"`
 	Lines   []string `json:"lines" jsonschema:"what would be started or reached, the dangers and the changes: show all"`
-	Edit    bool     `json:"edit,omitempty" jsonschema:"it is a change of the person's own configuration, by config/edit of this editor: always writes it, and any other decision does not"`
+	Edit    bool     `json:"edit,omitempty" jsonschema:"it is a change of the person's own configuration, by config/edit, servers/enable or servers/remove of this editor: always writes it, and any other decision does not"`
 }
 
 // ApproveResult is the result of approve.

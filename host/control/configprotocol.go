@@ -54,6 +54,7 @@ type Configured struct {
 	File     string            `json:"file" jsonschema:"that methods of this protocol change; it need not exist"`
 	Servers  []inventory.Entry `json:"servers" jsonschema:"without secrets, as the command servers lists them in JSON"`
 	Warnings []string          `json:"warnings,omitempty" jsonschema:"what is wrong with parts of the configuration that are not used"`
+	Restart  []string          `json:"restart,omitempty" jsonschema:"keys at the top of the file that hold from the next start of Wharf on, as their values were changed since it was started"`
 }
 
 // EditParams are the params of config/edit.

@@ -23,6 +23,10 @@ type Configuration struct {
 	Reconnect config.Reconnect         // as in host.Config
 	Warnings  []string                 // what is wrong with parts of it that are not used
 
+	// Restart are the keys at the top of the file whose values are others than those with which the program
+	// was started, and that it goes by until it ends.
+	Restart []string
+
 	// Access is who may call what. The program has a decider of its own that goes by it; here it only says
 	// whether the configuration is another one.
 	Access [][]policy.Table
@@ -133,7 +137,7 @@ func (c *Control) reload() error {
 	}
 	if c.unread != "" || !reflect.DeepEqual(before, next) {
 		c.unread = ""
-		c.events.add(Event{Kind: ConfigChanged})
+		c.events.add(Event{Kind: ConfigChanged, Restart: next.Restart})
 	}
 	return nil
 }
@@ -158,7 +162,7 @@ func getConfig(ctx context.Context, e *editor, _ *Empty) (*Configured, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Configured{File: src.Path, Servers: list, Warnings: now.Warnings}, nil
+	return &Configured{File: src.Path, Servers: list, Warnings: now.Warnings, Restart: now.Restart}, nil
 }
 
 // keepers know what is kept of servers beside a configuration.

@@ -83,7 +83,7 @@ func TestChanges(t *testing.T) {
 		"enable": {
 			func(f *tomledit.File) (*Change, error) { return Enable(f, "web", true) },
 			"disabled = true\n", "",
-			[]string{"web would be changed in ", "  - disabled = true"},
+			[]string{"web would be changed in ", "  - disabled = true", "web then is:", "It sends requests to mcp.example.com."},
 		},
 		"enable what is enabled": {
 			func(f *tomledit.File) (*Change, error) { return Enable(f, "files", true) }, "", "", []string{"files would be changed in "},
@@ -183,8 +183,10 @@ func TestGraveChanges(t *testing.T) {
 		"a timeout":           {[]string{"servers", "files", "timeout"}, "1m", ""},
 		"no timeout":          {[]string{"servers", "files", "timeout"}, nil, ""},
 		"off":                 {[]string{"servers", "files", "disabled"}, true, ""},
-		"gone":                {[]string{"servers", "files"}, nil, ""},
-		"all gone":            {[]string{"servers"}, nil, ""},
+		"on":                  {[]string{"servers", "web", "disabled"}, nil, "servers.web.disabled"},
+		"on in words":         {[]string{"servers", "web", "disabled"}, false, "servers.web.disabled"},
+		"gone":                {[]string{"servers", "files"}, nil, "servers.files"},
+		"all gone":            {[]string{"servers"}, nil, "servers.files servers.web"},
 		"reconnect":           {[]string{"reconnect", "failures"}, 3, ""},
 		"the same command":    {[]string{"servers", "files", "command"}, "npx", ""},
 		"command":             {[]string{"servers", "files", "command"}, "sh", "servers.files.command"},

@@ -22,7 +22,7 @@ type Change struct {
 	Lines []string
 
 	// Grave are the keys that a person has to agree to, in the order of the file's tables: they add or
-	// change what is run, reached or given away.
+	// change what is run, reached or given away, or lose what a person wrote.
 	Grave []string
 
 	make func(*Change) error // sets all but File, from File

@@ -27,7 +27,7 @@ const maxEdits = 100
 // harmless are the keys of a server that a program may change without asking: none of them changes what is
 // run, reached or given away, or what a server may be asked for.
 var harmless = []string{
-	"disabled", "timeout", "start_timeout", "max_timeout", "ping", "ping_timeout", "idle_stop", "message_cap",
+	"timeout", "start_timeout", "max_timeout", "ping", "ping_timeout", "idle_stop", "message_cap",
 	"framing", "protocol", "share", "copies",
 }
 
@@ -116,9 +116,8 @@ func compare(was, is map[string]any, path []string, found func(path []string)) {
 		at := append(slices.Clone(path), name)
 		old, isOld := was[name].(map[string]any)
 		now, isNow := is[name].(map[string]any)
-		_, stays := is[name]
 		switch {
-		case isHarmless(at, stays) || reflect.DeepEqual(was[name], is[name]):
+		case isHarmless(at, is[name]) || reflect.DeepEqual(was[name], is[name]):
 		case len(at) == 1 && (isOld || isNow) || isOld && isNow && len(at) == 2:
 			compare(old, now, at, found)
 		default:
@@ -127,16 +126,16 @@ func compare(was, is map[string]any, path []string, found func(path []string)) {
 	}
 }
 
-// isHarmless reports whether a program may change what is at a path without asking. stays says that
-// something is there after the change.
-func isHarmless(path []string, stays bool) bool {
+// isHarmless reports whether a program may change what is at a path without asking. now is what is there
+// after the change; nil is nothing.
+func isHarmless(path []string, now any) bool {
 	switch {
 	case path[0] == "max_timeout" || path[0] == "reconnect":
 		return true
-	case path[0] != "servers" || len(path) == 1:
+	case path[0] != "servers" || len(path) < 3:
 		return false
-	case len(path) == 2:
-		return !stays
+	case path[2] == "disabled":
+		return now == true
 	}
 	return slices.Contains(harmless, path[2])
 }

@@ -49,12 +49,13 @@ func Add(f *tomledit.File, s config.Server, replace bool) (*Change, error) {
 	})
 }
 
-// Remove takes an entry out of a file.
+// Remove takes an entry out of a file. That is grave: what a person wrote is lost.
 func Remove(f *tomledit.File, name string) (*Change, error) {
 	return newChange(f, func(c *Change) (err error) {
 		if c.Name, c.Was = name, find(f, name); c.Was == nil {
 			return &GoneError{name, f.Path}
 		}
+		c.Grave = []string{"servers." + name}
 		if c.Text, err = tomledit.Remove(f.Text, "servers", name); err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func RemovedLines(before, after string) (lines []string, whole bool) {
 	return lines, len(left) == 0
 }
 
-// Enable turns a server of a file on or off.
+// Enable turns a server of a file on or off. To turn one on is grave: what it names can run then.
 func Enable(f *tomledit.File, name string, on bool) (*Change, error) {
 	return newChange(f, func(c *Change) (err error) {
 		if c.Name, c.Was = name, find(f, name); c.Was == nil {
@@ -95,11 +96,18 @@ func Enable(f *tomledit.File, name string, on bool) (*Change, error) {
 		} else {
 			c.Text, err = tomledit.SetKey(f.Text, []string{"servers", name, "disabled"}, true)
 		}
-		if err == nil {
-			_, err = config.Parse(f.Path, c.Text)
+		if err != nil {
+			return err
+		}
+		read, err := config.Parse(f.Path, c.Text)
+		if err != nil {
+			return err
 		}
 		c.Lines = append([]string{place(name, "would be changed in", f)}, differing(f.Text, c.Text)...)
-		return err
+		if c.Grave = nil; on && c.Was.Disabled {
+			c.Grave = []string{"servers." + name + ".disabled"}
+		}
+		return c.describe(read)
 	})
 }
 
