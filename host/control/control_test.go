@@ -3,6 +3,7 @@ package control
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -174,6 +175,8 @@ func FuzzParams(f *testing.F) {
 	f.Add([]byte(`{"protocol":[1,1],"client":{"name":"x"},"capabilities":{"elicit":true}}`))
 	f.Add([]byte(`{"server":"files","name":"echo","arguments":{"message":"x"},"progress":1}`))
 	f.Add([]byte(`{"number":1,"generation":"x"}`))
+	f.Add([]byte(`{"server":"files","arguments":{"a":1},"name":"x","arguments":null,"Arguments":[2],"arGuments":{}}`))
+	f.Add([]byte(`{"Progress":2,"progress":1,"\u0061rguments":{}}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, params []byte) {
 		if len(params) == 0 || !json.Valid(params) || params[0] <= ' ' {
@@ -184,7 +187,10 @@ func FuzzParams(f *testing.F) {
 		}
 		var call CallParams
 		var since SinceParams
-		readParams("tools/call", params, &call)
+		var plain CallParams // as the package json reads it
+		if readParams("tools/call", params, &call) == nil && !none(params) && (json.Unmarshal(params, &plain) != nil || !reflect.DeepEqual(call, plain)) {
+			t.Errorf("%s is read as %+v, and not as %+v", params, call, plain)
+		}
 		fieldsOf(params)
 		if readParams("events/since", params, &since) == nil {
 			log := newEventLog()

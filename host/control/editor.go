@@ -1,15 +1,21 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
 
@@ -73,8 +79,8 @@ func (e *editor) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, e
 	counts := &e.control.counts
 	counts.requests.Add(1)
 	result, err := e.serve(ctx, in)
-	var text []byte
-	if err == nil {
+	text := written(result)
+	if err == nil && text == nil {
 		text, err = encode(result)
 	}
 	if err != nil {
@@ -82,6 +88,27 @@ func (e *editor) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, e
 		return nil, faultOf(ctx, e.control.host, err)
 	}
 	return rpc.Raw(text), nil
+}
+
+// written returns the bytes of a result that a server has written and that is passed on whole, or nil.
+func written(result any) []byte {
+	switch r := result.(type) {
+	case *mcp.CallToolResult:
+		if r != nil {
+			return r.Raw
+		}
+	case *mcp.ReadResourceResult:
+		if r != nil {
+			return r.Raw
+		}
+	case *mcp.GetPromptResult:
+		if r != nil {
+			return r.Raw
+		}
+	case json.RawMessage:
+		return r
+	}
+	return nil
 }
 
 func (e *editor) serve(ctx context.Context, in *rpc.Incoming) (any, error) {
@@ -150,7 +177,8 @@ func readInitialize(params []byte) (*InitializeParams, error) {
 
 const hintSchema = "`wharf control --schema` prints what each method takes"
 
-// readParams decodes the params of a method. Without params, it is as if they were an empty object.
+// readParams decodes the params of a method. Without params, it is as if they were an empty object. A member that
+// is kept as it is written, such as the arguments of a call, is long and is not decoded.
 func readParams(method string, params []byte, into any) error {
 	if none(params) {
 		params = []byte("{}")
@@ -158,7 +186,7 @@ func readParams(method string, params []byte, into any) error {
 	if params[0] != '{' {
 		return invalid(KindParams, hintSchema, "%s: expected params to be an object", method)
 	}
-	err := json.Unmarshal(params, into)
+	err := json.Unmarshal(keepRaw(params, into), into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" { // whose text has names of Go
 		return invalid(KindParams, hintSchema, "%s: %s cannot be of the JSON type %s", method, wrong.Field, wrong.Value)
 	}
@@ -168,11 +196,51 @@ func readParams(method string, params []byte, into any) error {
 	return nil
 }
 
+// rawField is a field of params that is kept as it is written.
+type rawField struct {
+	member string
+	value  *json.RawMessage
+}
+
+// keepRaw copies the members of params that are kept as they are written into their fields, and returns the other
+// members as an object.
+func keepRaw(params []byte, into any) []byte {
+	var kept []rawField
+	fields := reflect.ValueOf(into).Elem()
+	for i := range fields.NumField() {
+		if field, ok := fields.Field(i).Addr().Interface().(*json.RawMessage); ok {
+			member, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+			kept = append(kept, rawField{member, field})
+		}
+	}
+	if len(kept) == 0 {
+		return params
+	}
+	rest := []byte{'{'}
+	r := strictjson.Read(params)
+	for name := range r.Object() {
+		value := r.Raw()
+		same := func(f rawField) bool { return strings.EqualFold(f.member, string(name)) } // package json compares names so
+		if at := slices.IndexFunc(kept, same); at >= 0 {
+			*kept[at].value = bytes.Clone(value)
+			continue
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(append(strictjson.AppendString(rest, string(name)), ':'), value...)
+	}
+	return append(rest, '}')
+}
+
 // none reports whether something that may be left out is null, or an empty list. That is what an editor
 // writes whose language has one empty table for lists and objects, such as Lua.
 func none(text []byte) bool {
-	s := string(text)
-	return s == "" || s == "null" || s == "[]"
+	switch string(text) {
+	case "", "null", "[]":
+		return true
+	}
+	return false
 }
 
 // object returns what the editor wrote for a member that is an object and may be left out, or nil for none.

@@ -23,7 +23,11 @@ import (
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !play() {
+		goleak.VerifyTestMain(m)
+	}
+}
 
 // scene is a control with a server of the official SDK, which is called files.
 type scene struct {
