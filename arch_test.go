@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 	"host/status":                 {"host/mcp", "host/internal/strictjson"},
 	"host/catalogue":              {"host/config", "host/internal/securedir", "host/internal/strictjson", "host/status"},
 	"host/trust":                  {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/hosterr", "host/internal/securedir", "internal/lazyregexp"},
-	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/capability" + below, "host/internal/flowrecord", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext", "internal/lazyregexp"},
+	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/policyplugin", "host/policy", "host/internal/capability" + below, "host/internal/flowrecord", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext", "internal/lazyregexp"},
 	"host/plugintest/restarttest": {"host", "host/config", "host/mcp", goSDK, "host/status"},
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},

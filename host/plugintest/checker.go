@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/policyplugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// checker adds the results of checks to a report. The kits for transports and for auth
-// providers have one each.
+// checker adds the results of checks to a report. The kits for transports, auth providers and
+// policies have one each.
 type checker struct {
 	ctx       context.Context
 	options   Options // with a name and a profile
@@ -30,6 +31,7 @@ type checker struct {
 type compiler interface {
 	Module(ctx context.Context, name string, binary []byte, c wasm.Config) (*wasm.Engine, *wasm.Module, error)
 	Provider(ctx context.Context, e *auth.Engine, fuel int64, name string, binary []byte) (*auth.Plugin, error)
+	Policy(ctx context.Context, e *policyplugin.Engine, fuel int64, name string, binary []byte) (*policyplugin.Plugin, error)
 }
 
 // newChecker returns a checker for a module, with a compiler that may have compiled the
@@ -57,7 +59,8 @@ func (k *checker) judge(c *Check, err error, run interface{ trace() string }) {
 		c.Trace = run.trace()
 	}
 	var trap *wasm.Trap
-	if errors.As(err, &trap) && trap.Kind == wasm.TrapFuel || strings.Contains(err.Error(), "more computing time") {
+	used := func(text string) bool { return strings.Contains(err.Error(), text) }
+	if errors.As(err, &trap) && trap.Kind == wasm.TrapFuel || used("more computing time") || used("used up its budget") || used("still at work") {
 		k.stops++
 	}
 	result := Failed

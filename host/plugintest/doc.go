@@ -1,4 +1,4 @@
-// Package plugintest tests a plugin, a transport or an auth provider in any language,
+// Package plugintest tests a plugin in any language (a transport, an auth provider or a policy)
 // without a server. It runs the module in the sandbox of the host, with a clock,
 // randomness and a server of its own, and compares what the plugin does with scenarios.
 //

@@ -13,6 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/abi/verdict"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
@@ -46,7 +47,7 @@ type Options struct {
 	cutEvery int              // bytes from one place where a scenario is cut to the next; 0 = 1
 }
 
-// Run tests a module, a transport or an auth provider. It returns when it has tried everything
+// Run tests a module: a transport, an auth provider or a policy. It returns when it has tried everything
 // or ctx is done. A module that misbehaves is no error: the report says so. An error is one of
 // the kit itself, of ctx, or an [OptionError].
 func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
@@ -57,8 +58,12 @@ func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
 
 // run is Run with a compiler of the caller's.
 func run(c checker) (*Report, error) {
-	if wasm.HasExport(c.binary, step.ExportStep) && !wasm.HasExport(c.binary, abi.ExportEvent) {
+	switch {
+	case wasm.HasExport(c.binary, abi.ExportEvent):
+	case wasm.HasExport(c.binary, step.ExportStep):
 		return runProvider(c)
+	case wasm.HasExport(c.binary, verdict.ExportDecide):
+		return runPolicy(c)
 	}
 	return runTransport(c)
 }
@@ -222,6 +227,9 @@ func Known(id string) bool {
 	checks := append([]Check{{ID: "module"}, {ID: "describe"}, recorded}, providerComparisons...)
 	for _, s := range slices.Concat(Scenarios(), ProviderScenarios()) {
 		checks = append(checks, s.check())
+	}
+	for _, c := range policyChecks {
+		checks = append(checks, c.check)
 	}
 	for _, m := range measurements {
 		checks = append(checks, m.check)

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -37,6 +38,7 @@ type Profile struct {
 	Largest int `json:"largest"` // bytes of the longest message that the wire carries; 0 = any
 
 	SignIn *SignIn `json:"signIn"` // what is around an auth provider
+	Policy *Policy `json:"policy"` // what a policy is asked, and has to say
 
 	sent *regexp.Regexp
 }
@@ -84,7 +86,7 @@ func parseProfile(text []byte) (*Profile, error) {
 
 // compile checks the profile, and compiles its expressions.
 func (p *Profile) compile() error {
-	if err := p.SignIn.compile(); err != nil {
+	if err := cmp.Or(p.SignIn.compile(), p.Policy.compile()); err != nil {
 		return err
 	}
 	settings := slices.Sorted(maps.Keys(p.Settings))

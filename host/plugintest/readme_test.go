@@ -27,6 +27,18 @@ func TestReadme(t *testing.T) {
 			t.Errorf("it does not name the check %s", id)
 		}
 	}
+	_, policies, _ := strings.Cut(text, "\n## Policies\n")
+	policies, _, _ = strings.Cut(policies, "\n## ")
+	for _, c := range policyChecks {
+		if !Known(c.check.ID) || !strings.Contains(policies, "| `"+c.check.ID+"` |") {
+			t.Errorf("it does not name the check %s of policies", c.check.ID)
+		}
+	}
+	if p, err := parseProfile([]byte(blocks(policies, "json")[0])); err != nil {
+		t.Errorf("the profile of a policy: %v", err)
+	} else {
+		wantOK(t, tryPolicy(t, read(t, "../../examples/policy-paths-c/paths.wasm"), Options{Profile: p, Only: []string{"cases"}}))
+	}
 	for form := range lengthForms {
 		if !strings.Contains(text, "`"+form+"`") {
 			t.Errorf("it does not name the form %s of lengths", form)

@@ -34,7 +34,7 @@ type Plugin struct {
 	Version string `json:"version"`
 	SHA256  string `json:"sha256"`
 	Size    int    `json:"size"`
-	Class   string `json:"class"` // process, stream, http or sse; auth for a provider
+	Class   string `json:"class"` // process, stream, http or sse; auth for a provider, policy for a policy
 	Wire    string `json:"wire"`  // how its messages are framed; empty if unknown
 }
 
@@ -106,7 +106,7 @@ var worse = []Result{Failed, Skipped, Passed, NotApplicable}
 // conclude computes OK and Points from the checks.
 func (r *Report) conclude() {
 	r.OK = len(r.binding(Failed))+len(r.binding(Skipped)) == 0
-	if r.Plugin.Class == classAuth {
+	if r.Plugin.Class == classAuth || r.Plugin.Class == classPolicy {
 		r.Points = []Point{} // the proposal is about transports
 		return
 	}

@@ -7,24 +7,24 @@ import (
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
-// A verdict is the check that a guest fails, and a part of the first line that it gets.
+// A finding is the check that a guest fails, and a part of the first line that it gets.
 // Without a check nothing fails, and the words are why nothing could be tried.
-type verdict struct{ check, says string }
+type finding struct{ check, says string }
 
 // verdicts are what the kit says of guests with a fault that a person thought of to get
 // past it: where a profile says how messages look or the kit knows it, and where it has
 // to learn that from the guest.
-var verdicts = map[string]struct{ known, learned verdict }{
+var verdicts = map[string]struct{ known, learned finding }{
 	"":               {},
-	"spin":           {verdict{basic, "used up its budget"}, verdict{basic, "used up its budget"}},
-	"trap3":          {verdict{"many", "the guest was stopped"}, verdict{basic, "the guest was stopped"}},
-	"truncates":      {verdict{basic, "the server got what was not sent"}, verdict{"", "does not understand what it says itself"}},
-	"twice":          {verdict{"response", "delivered twice"}, verdict{basic, "delivered twice"}},
-	"stale":          {verdict{"many", "delivered twice"}, verdict{"many", "delivered twice"}},
-	"leaks-early":    {verdict{"memory-growth", "calls added"}, verdict{"memory-growth", "calls added"}},
-	"wrong-exchange": {verdict{"response", "delivered to exchange 7, which no message has"}, verdict{basic, "delivered to exchange 7, which no message has"}},
-	"done-early":     {verdict{"response", "ends it without an answer"}, verdict{basic, "ends it without one"}},
-	"no-up":          {verdict{basic, "expected report(UP)"}, verdict{"", "has not said report(UP)"}},
+	"spin":           {finding{basic, "used up its budget"}, finding{basic, "used up its budget"}},
+	"trap3":          {finding{"many", "the guest was stopped"}, finding{basic, "the guest was stopped"}},
+	"truncates":      {finding{basic, "the server got what was not sent"}, finding{"", "does not understand what it says itself"}},
+	"twice":          {finding{"response", "delivered twice"}, finding{basic, "delivered twice"}},
+	"stale":          {finding{"many", "delivered twice"}, finding{"many", "delivered twice"}},
+	"leaks-early":    {finding{"memory-growth", "calls added"}, finding{"memory-growth", "calls added"}},
+	"wrong-exchange": {finding{"response", "delivered to exchange 7, which no message has"}, finding{basic, "delivered to exchange 7, which no message has"}},
+	"done-early":     {finding{"response", "ends it without an answer"}, finding{basic, "ends it without one"}},
+	"no-up":          {finding{basic, "expected report(UP)"}, finding{"", "has not said report(UP)"}},
 }
 
 func TestVerdicts(t *testing.T) {
@@ -32,7 +32,7 @@ func TestVerdicts(t *testing.T) {
 		t.Skip("it is done without the race detector")
 	}
 	for fault, want := range testenv.Part(verdicts, 2) {
-		only := func(v verdict) []string { return []string{basic, "response", v.check} }
+		only := func(v finding) []string { return []string{basic, "response", v.check} }
 		t.Run(fault+" with a profile", func(t *testing.T) {
 			want.known.judge(t, try(t, fault, Options{Only: only(want.known)}))
 		})
@@ -48,11 +48,11 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func (v verdict) judge(t *testing.T, r *Report) {
+func (v finding) judge(t *testing.T, r *Report) {
 	t.Helper()
 	failed := r.binding(Failed)
 	switch {
-	case v == verdict{}:
+	case v == finding{}:
 		if !r.OK {
 			t.Errorf("it fails: %s", r.Shortfall())
 		}

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/verdict"
 )
@@ -55,7 +56,8 @@ type Verdict struct{ verdict, reason string }
 // Allowed lets a call go on.
 func Allowed() Verdict { return Verdict{verdict: verdict.Allow} }
 
-// Denied does not let a call go on. The reason is for the user: what is wrong, and what would be allowed.
+// Denied does not let a call go on. The reason is for the user: what is wrong, and what would be allowed. The
+// user sees the first [verdict.MaxReason] bytes.
 func Denied(format string, args ...any) Verdict {
 	return Verdict{verdict.Deny, fmt.Sprintf(format, args...)}
 }
@@ -95,7 +97,15 @@ func Decide(decide func(*Call) Verdict, call []byte) ([]byte, error) {
 	if said == "" {
 		said = verdict.Deny
 	}
-	return encode(verdict.Verdict{ID: c.ID, Verdict: said, Reason: v.reason}), nil
+	return encode(verdict.Verdict{ID: c.ID, Verdict: said, Reason: cut(v.reason)}), nil
+}
+
+// cut returns as much of a reason as is shown. A reason that quotes a name may be larger than a verdict.
+func cut(reason string) string {
+	if len(reason) > verdict.MaxReason {
+		reason = strings.ToValidUTF8(reason[:verdict.MaxReason], "")
+	}
+	return reason
 }
 
 // encode is json.Marshal for values that always have a JSON form.

@@ -35,7 +35,7 @@ func (m *Cache) openPolicy(ctx context.Context, name string, binary []byte, fore
 	case err != nil:
 		return nil, err
 	case foreign:
-		return m.foreign.compiler.Policy(ctx, policies, name, binary)
+		return m.foreign.compiler.Policy(ctx, policies, 0, name, binary)
 	}
 	return policies.Load(ctx, name, binary)
 }

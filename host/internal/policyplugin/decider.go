@@ -1,6 +1,7 @@
 package policyplugin
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -150,7 +151,7 @@ func (d *Decider) fits(m *verdict.Manifest) error {
 	if m.Arguments && !d.config.Arguments {
 		return &tableError{fmt.Errorf("the plugin %s decides by the arguments of calls, and arguments = true is missing", d.config.Plugin)}
 	}
-	if err := extism.CheckValues("settings", m.Settings, d.config.Settings); err != nil {
+	if err := CheckSettings(m, d.config.Settings); err != nil {
 		return &tableError{err}
 	}
 	return nil
@@ -159,20 +160,34 @@ func (d *Decider) fits(m *verdict.Manifest) error {
 // decide calls the plugin.
 func (d *Decider) decide(ctx context.Context, p *Plugin, c *policy.Call, call *verdict.Call) (policy.Decision, error) {
 	call.ID = d.last.Add(1)
-	in, err := json.Marshal(call)
-	switch {
-	case err != nil:
-		return policy.Decision{}, err
-	case len(in) > verdict.MaxCall:
-		return policy.Decision{}, fmt.Errorf("the call has %d bytes, a policy is shown %d at most", len(in), verdict.MaxCall)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, DecideTime, fmt.Errorf("it took longer than %v", DecideTime))
-	defer cancel()
-	out, err := p.Call(ctx, instanceOwner{d, *c.Caller}, in)
+	in, err := Encode(call)
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	return readVerdict(out, call.ID)
+	return Ask(ctx, p, instanceOwner{d, *c.Caller}, in, call.ID)
+}
+
+// Encode returns the JSON of a call. Unlike [json.Marshal] it escapes no character of the arguments.
+func Encode(call *verdict.Call) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(call)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
+// Ask has a plugin decide on a call of an id, in an instance of that owner. An error is that there is no verdict.
+func Ask(ctx context.Context, p *Plugin, owner extism.Owner, call []byte, id uint64) (policy.Decision, error) {
+	if len(call) > verdict.MaxCall {
+		return policy.Decision{}, fmt.Errorf("the call has %d bytes, a policy is shown %d at most", len(call), verdict.MaxCall)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, DecideTime, fmt.Errorf("it took longer than %v", DecideTime))
+	defer cancel()
+	out, err := p.Call(ctx, owner, call)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	return readVerdict(out, id)
 }
 
 // instanceOwner is the owner of instances: what a plugin keeps in its memory reaches no other caller, and no

@@ -145,6 +145,12 @@ func TestDecide(t *testing.T) {
 			}
 		}
 	}
+	c.Arguments = json.RawMessage(`{"name":"read","arguments":{ "a<\u0026>":"\u003c\/\u00e9\u2028" }}`)
+	if shown, _, err := d.show(t.Context(), c); err != nil {
+		t.Error(err)
+	} else if text, err := Encode(shown); err != nil || !strings.Contains(string(text), "\"arguments\":{\"a<&>\":\"</é\u2028\"}") {
+		t.Errorf("it is shown %s, %v", text, err)
+	}
 	blind := decider(t, 0, says(`{"id":1,"verdict":"allow"}`), Config{})
 	shown, _, err := blind.show(t.Context(), reads("/secret"))
 	if err != nil || shown.Arguments != nil {
@@ -239,6 +245,21 @@ func TestInstancesAreOfOneCaller(t *testing.T) {
 	}
 	if got := call("b"); got.Allow || !strings.Contains(got.Reason, "decided on the call 1, and was asked about 3") {
 		t.Errorf("another principal has got an instance that has counted: %+v", got)
+	}
+}
+
+// A decision in C takes a part of the fuel of a millisecond, which is 1,000,000 units, and that of a list no more.
+func TestFuelOfADecision(t *testing.T) {
+	const most = 500_000
+	d := decider(t, most, paths(t), within)
+	if got := d.Decide(t.Context(), reads("/srv/notes/"+strings.Repeat("a/", 100))); !got.Allow {
+		t.Errorf("a call: %+v", got)
+	}
+	if got := d.Decide(t.Context(), reads("/etc")); got.Allow || !strings.Contains(got.Reason, "not a whole path") {
+		t.Errorf("a denial: %+v", got)
+	}
+	if got := d.Decide(t.Context(), &policy.Call{Caller: agent, Server: "files", Target: policy.Tool, Name: "read", Listed: true}); !got.Allow {
+		t.Errorf("a list: %+v", got)
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/extism"
 )
 
-// Bounds of a decision. A policy in Go decides on the largest call within a second. One that only loops is
-// stopped after little more than that.
+// Bounds of a decision. A policy in Go decides on the largest call, if that is one long text, with half of the
+// fuel. A call of as many bytes in 300,000 small values takes twice of it, and is denied.
 const (
-	fuel     = 1_000_000_000 // what a decision may compute, in units of about a nanosecond
+	Fuel     = 4_000_000_000 // what a decision may compute, in units of about a nanosecond
 	callTime = 5 * time.Second
 
 	// DecideTime bounds a decision with the wait for an instance.
@@ -48,7 +48,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 	return extism.NewEngine(extism.Config[verdict.Manifest]{
 		CacheDir: c.CacheDir, Unkept: c.Unkept, Compiled: c.Compiled,
 		Kind: "policy plugin", Describe: verdict.ExportDescribe, Call: verdict.ExportDecide,
-		Fuel: cmp.Or(c.Fuel, fuel), Time: callTime, MaxReply: verdict.MaxReply,
+		Fuel: cmp.Or(c.Fuel, Fuel), Time: callTime, MaxReply: verdict.MaxReply,
 		Manifest: ReadManifest,
 	})
 }
@@ -64,4 +64,9 @@ func ReadManifest(b []byte) (*verdict.Manifest, error) {
 	}
 	m.About = cleantext.Line(m.About, 200)
 	return m, nil
+}
+
+// CheckSettings compares the settings of a table with those of a manifest.
+func CheckSettings(m *verdict.Manifest, values map[string]any) error {
+	return extism.CheckValues("settings", m.Settings, values)
 }

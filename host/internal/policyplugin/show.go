@@ -50,6 +50,11 @@ func arguments(c *policy.Call) (json.RawMessage, error) {
 			}
 		}
 	}
+	return Shown(given)
+}
+
+// Shown returns arguments as a policy is shown them, nil if there are none.
+func Shown(given json.RawMessage) (json.RawMessage, error) {
 	if len(given) == 0 || string(given) == "null" {
 		return nil, nil
 	}

@@ -99,9 +99,9 @@ func (c *Compiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, nam
 	return p, err
 }
 
-// Policy returns a policy that it has loaded into e, an engine with the usual fuel.
-func (c *Compiler) Policy(ctx context.Context, e *policyplugin.Engine, name string, binary []byte) (p *policyplugin.Plugin, err error) {
-	err = c.open(ctx, job{kind: policy, name: name, module: binary}, func(s wasm.Source) (err error) {
+// Policy returns a policy that it has loaded into e, an engine whose Fuel is fuel.
+func (c *Compiler) Policy(ctx context.Context, e *policyplugin.Engine, fuel int64, name string, binary []byte) (p *policyplugin.Plugin, err error) {
+	err = c.open(ctx, job{kind: policy, fuel: fuel, name: name, module: binary}, func(s wasm.Source) (err error) {
 		p, err = e.LoadFrom(ctx, name, binary, s)
 		return err
 	})
