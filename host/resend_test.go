@@ -103,6 +103,36 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
+// A server that wants to be asked later says how much later, whatever the form of its answer.
+func TestAskedWait(t *testing.T) {
+	later := func(wait string, a answer) answer {
+		return func(w http.ResponseWriter, r *http.Request, id string) {
+			w.Header().Set("Retry-After", wait)
+			a(w, r, id)
+		}
+	}
+	fault := page(429, "application/json", `{"jsonrpc":"2.0","id":%ID%,"error":{"code":-1,"message":"no"}}`)
+	s := connect(t, newHost(t, host.Config{}), host.Server{Name: "remote", URL: serve(t, &site{tools: map[string]answer{
+		"text": later("3600", page(429, "text/plain", "slow down")), "fault": later("90", fault),
+		"busy": later("5", page(503, "text/html", "<html><title>busy</title>")), "lies": later("-3600", page(429, "text/plain", "slow down")),
+	}})})
+	for tool, want := range map[string]string{
+		"text": "HTTP 429: slow down; the server asks to wait 1 h", "fault": "MCP error -1: no; the server asks to wait 1 min 30 s",
+		"busy": "; the server asks to wait 5 s", "lies": "HTTP 429: slow down",
+	} {
+		if _, err := s.CallTool(t.Context(), tool, nil); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+	for code, want := range map[int]string{429: "HTTP 429: later; the server asks to wait 2 min", 503: "the server failed: HTTP 503: later; the server asks to wait 2 min"} {
+		start := host.Server{Name: "new", URL: serve(t, &site{discover: later("120", page(code, "text/plain", "later"))})}
+		_, err := newHost(t, host.Config{}).Connect(t.Context(), start)
+		if hint := host.Hint(err); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(hint, "running") {
+			t.Errorf("HTTP %d at the start: %v; %s", code, err, hint)
+		}
+	}
+}
+
 // What the tools of a server say of themselves does not count for the server that takes
 // its place, also when a list or a call is in flight while it is replaced.
 func TestAnnotationsOfAReplacedServer(t *testing.T) {

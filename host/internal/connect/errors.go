@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
@@ -35,6 +36,8 @@ func unreachable(entry config.Server, errs []error) error {
 		return unreachableWith(text, hint, slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.As(err, new(*rpc.Error)) }))
 	case len(errs) > 1 && last != nil && errors.As(errs[0], &fault) && fault.HTTP >= 400: // its words say more than that it has no SSE
 		return &textError{"the server refused initialize: " + fault.Error(), errs}
+	case last != nil && last.HTTP >= 500 && last.Wait > 0: // it says itself what to do
+		return unreachableWith("the server failed: "+withoutPage(last.Text)+hostio.AskedWait(last.Wait), "", errs)
 	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:
 		return unreachableWith("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
 	case last != nil && last.HTTP >= 500:

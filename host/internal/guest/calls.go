@@ -242,7 +242,8 @@ func (i *Instance) reportManifest(block []byte) int32 {
 func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string) int32 {
 	cause := i.current.cause
 	if cause == nil {
-		cause = &StatusError{Status: status, HTTP: i.Status(exchange), Text: text}
+		code, wait := i.Status(exchange)
+		cause = &StatusError{Status: status, HTTP: code, Wait: wait, Text: text}
 	}
 	if exchange == 0 {
 		i.fail(i.connectError(cause, status, text))

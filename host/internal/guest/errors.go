@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // ErrClosed says that the connection was closed on our side.
@@ -58,13 +60,14 @@ func Crashed(err error) bool {
 // StatusError is a failure that a guest reported.
 type StatusError struct {
 	Status abi.Status
-	HTTP   int    // the status of the HTTP response that the failure is about, or 0
-	Text   string // the guest's words
-	Err    error  // the end of the process that the failure is about, or nil
+	HTTP   int           // the status of the HTTP response that the failure is about, or 0
+	Wait   time.Duration // that the response asks for, or 0
+	Text   string        // the guest's words
+	Err    error         // the end of the process that the failure is about, or nil
 }
 
 func (e *StatusError) Error() string {
-	text := cmp.Or(e.Text, e.Status.String())
+	text := cmp.Or(e.Text, e.Status.String()) + hostio.AskedWait(e.Wait)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

@@ -1,6 +1,8 @@
 package guest
 
 import (
+	"time"
+
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
@@ -12,11 +14,12 @@ type handle struct {
 	kind          abi.OpenKind
 	generation    uint32
 	exchange      uint32
-	queued        int   // bytes written that the system has not taken; updated by writes and flushes
-	callerBytes   int   // the part of queued that belongs to messages of callers
-	status        int   // of the HTTP response; 0 before it has come
-	length        int64 // the length of its body as the server gave it
-	essential     bool  // its end is the end of the connection
-	backpressured bool  // queued is above the high-water mark
-	unsent        bool  // bytes were written since the last flush
+	queued        int           // bytes written that the system has not taken; updated by writes and flushes
+	callerBytes   int           // the part of queued that belongs to messages of callers
+	status        int           // of the HTTP response; 0 before it has come
+	wait          time.Duration // that the response asks for
+	length        int64         // the length of its body as the server gave it
+	essential     bool          // its end is the end of the connection
+	backpressured bool          // queued is above the high-water mark
+	unsent        bool          // bytes were written since the last flush
 }

@@ -3,6 +3,7 @@ package guest
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
@@ -89,13 +90,13 @@ func (i *Instance) fail(err error) {
 	}
 }
 
-// Status returns the status of the HTTP response of an exchange, or 0. Only the receiver may call
-// it, while one of its methods runs.
-func (i *Instance) Status(exchange uint32) int {
+// Status returns the status of the HTTP response of an exchange, or 0, and how long the response asks to
+// wait. Only the receiver may call it, while one of its methods runs.
+func (i *Instance) Status(exchange uint32) (status int, wait time.Duration) {
 	for n := range i.handles {
 		if h := &i.handles[n]; h.exchange == exchange && h.status != 0 { // else the handle is not open
-			return h.status
+			return h.status, h.wait
 		}
 	}
-	return 0
+	return 0, 0
 }

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"sync"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -23,6 +24,7 @@ type item struct {
 	seen    chan struct{} // gets a token when the guest is done with the payload
 	cause   error         // for the user: of an ERROR or EXIT, or of the end of the connection; nil if Close is the reason
 	length  int64         // of a HEAD: the length of the body
+	wait    time.Duration // of a HEAD: how long it asks to wait
 	buffer  *[]byte       // the buffer that holds the payload of a HEAD, unless a Head waits for it
 
 	essential bool // the event may end the connection, whatever the guest does

@@ -49,7 +49,7 @@ func (i *Instance) admit(it *item) bool {
 			return false
 		}
 		if it.kind == abi.EventHead {
-			h.status, h.length = int(it.arg&0xffff), it.length
+			h.status, h.length, h.wait = int(it.arg&0xffff), it.length, it.wait
 		}
 		i.markEnding(h, it)
 	case abi.EventTimer:

@@ -142,7 +142,7 @@ func TestHandlesOfAnExchange(t *testing.T) {
 	}
 	i.handles = append(i.handles, handle{stream: &quiet{}, exchange: 3})
 	for exchange, want := range []int{200, 201, 202, 0, 0} {
-		if got := i.Status(uint32(exchange)); got != want {
+		if got, _ := i.Status(uint32(exchange)); got != want {
 			t.Errorf("the status of exchange %d is %d", exchange, got)
 		}
 	}
@@ -153,7 +153,7 @@ func TestHandlesOfAnExchange(t *testing.T) {
 			t.Errorf("the stream of exchange %d: closed is %v", n, s.closed)
 		}
 	}
-	if got := i.Status(2); got != 0 {
+	if got, _ := i.Status(2); got != 0 {
 		t.Errorf("a closed handle has the status %d", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -105,7 +106,7 @@ func TestNoReplies(t *testing.T) {
 }
 
 func TestHTTPStatus(t *testing.T) {
-	c := Config{Status: func(exchange uint32) int { return 400 + int(exchange) }}
+	c := Config{Status: func(exchange uint32) (int, time.Duration) { return 400 + int(exchange), 0 }}
 	fault := func(id int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-1,"message":"no"}}`, id)
 	}

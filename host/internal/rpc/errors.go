@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // The reasons for which a call ends without a result. Each arrives wrapped in a [*CallError]. If
@@ -121,6 +124,7 @@ type Error struct {
 	Message string
 	Data    json.RawMessage // may be nil
 	HTTP    int             // the status of the response that carried it; 0 if none did
+	Wait    time.Duration   // that this response asks for with Retry-After; 0 if it does not
 	Raw     json.RawMessage // the error object as it was written; nil for one that was not received
 }
 
@@ -137,7 +141,7 @@ func (e *Error) Error() string {
 		}
 		shown, more = shown[:end], fmt.Sprintf("… (%d bytes more)", len(shown)-end)
 	}
-	return code + shown + more
+	return code + shown + more + hostio.AskedWait(e.Wait)
 }
 
 // Codes of JSON-RPC 2.0, section 5.1, with which a peer itself answers.

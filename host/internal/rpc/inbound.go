@@ -146,14 +146,15 @@ func (p *Peer) fault(exchange uint32, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	fault.HTTP = p.status(exchange)
+	fault.HTTP, fault.Wait = p.status(exchange)
 	return fault
 }
 
-// status returns the status of the HTTP response of an exchange, or 0 if there is none.
-func (p *Peer) status(exchange uint32) int {
+// status returns the status of the HTTP response of an exchange, or 0 if there is none, and how long
+// the response asks to wait.
+func (p *Peer) status(exchange uint32) (status int, wait time.Duration) {
 	if p.config.Status == nil || exchange == 0 {
-		return 0
+		return 0, 0
 	}
 	return p.config.Status(exchange)
 }

@@ -43,10 +43,10 @@ type Config struct {
 	Trace   func(sent bool, msg []byte)
 	Dropped func(why error, msg []byte)
 
-	// Status returns the status of the HTTP response of an exchange, or 0 if there is none. The
-	// peer calls it within Deliver, when the server answers with an error. nil is for links without
-	// HTTP.
-	Status func(exchange uint32) int
+	// Status returns the status of the HTTP response of an exchange, or 0 if there is none, and how
+	// long the response asks to wait. The peer calls it within Deliver, when the server answers with
+	// an error. nil is for links without HTTP.
+	Status func(exchange uint32) (status int, wait time.Duration)
 
 	// ReadFor makes a caller that waits alone read its answer itself, see [hostio.AnswerReader].
 	// nil is for links that have nothing to read.
@@ -223,7 +223,8 @@ func (p *Peer) Done(exchange uint32) {
 	waits := p.flight.pending[exchange] != nil
 	p.flight.mu.Unlock()
 	if waits { // usually false, because Done follows an answer; then no error is made
-		p.flight.end(exchange, &NoResponseError{exchange, p.status(exchange)}, MaybeSent)
+		status, _ := p.status(exchange)
+		p.flight.end(exchange, &NoResponseError{exchange, status}, MaybeSent)
 	}
 }
 

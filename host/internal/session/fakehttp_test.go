@@ -79,10 +79,10 @@ func (s *fakeHTTP) dial(_ context.Context, h rpc.Handler) (*Dialed, error) {
 	return c, nil
 }
 
-func (s *fakeHTTP) statusOf(exchange uint32) int {
+func (s *fakeHTTP) statusOf(exchange uint32) (status int, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.status[exchange]
+	return s.status[exchange], 0
 }
 
 func (s *wire) Send(_ context.Context, m *rpc.Message) error {
