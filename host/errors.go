@@ -292,7 +292,7 @@ func lost(server string, err error) (hint string, kind error) {
 	case errors.Is(err, session.ErrLongest):
 		return `a call that takes longer needs max_timeout = "3h" in its entry, or more`, ErrTimeout
 	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
+		return `a slow server gets longer with timeout = "2m" in its entry`, ErrTimeout
 	case errors.As(err, &ended):
 		return "", ErrUnreachable
 	case errors.Is(err, session.ErrClosed), errors.Is(err, guest.ErrClosed), errors.Is(err, wasm.ErrClosed):

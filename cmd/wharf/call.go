@@ -289,7 +289,7 @@ func (c *client) call(ctx context.Context, tool string, arguments args.Object) (
 		err = c.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: arguments}, &result)
 	}
 	if host.MaybeSent(err) {
-		err = exit.WithHint(err, mayHaveActed(host.Hint(err)))
+		err = exit.WithHint(err, mayHaveActed(exit.HintOf(err)))
 	}
 	return result, c.ended(err)
 }

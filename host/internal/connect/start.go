@@ -185,7 +185,7 @@ func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 type Starting struct{ now atomic.Pointer[connection] }
 
 // slowStart is the hint for a server that had too little time.
-const slowStart = `a server that is slow to start gets longer with --timeout, or with start_timeout = "2m" in its entry`
+const slowStart = `a server that is slow to start gets longer with start_timeout = "2m" in its entry`
 
 // Explain adds to the error of a server that did not connect in time what the server did: its
 // plugin let no message pass, or it wrote something other than messages, or nothing.

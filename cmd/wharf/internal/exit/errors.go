@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -116,7 +117,11 @@ func HintOf(err error) string {
 	if errors.As(err, &found) {
 		return found.hint
 	}
-	if hint := host.Hint(err); hint != "" || !errors.Is(err, host.ErrPluginRefused) {
+	hint := host.Hint(err)
+	if errors.Is(err, host.ErrTimeout) { // the host knows no flags
+		hint = strings.Replace(hint, " gets longer with ", " gets longer with --timeout, or with ", 1)
+	}
+	if hint != "" || !errors.Is(err, host.ErrPluginRefused) {
 		return hint
 	}
 	return "`wharf plugin inspect FILE` says everything that is wrong with it"
