@@ -175,9 +175,9 @@ func (a *app) named(name string) (host.Server, error) {
 	switch {
 	case !found:
 		a.warnOf(s) // the name may be that of an entry that could not be used
-		return host.Server{}, s.unknownServer(name)
+		return host.Server{}, s.unknownServer(name, serversHint+"; a command goes after --")
 	case server.Disabled:
-		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "enable it there")
+		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "%s", cmp.Or(server.Remedy(""), "enable it")+" there")
 	}
 	if _, err := server.Expand(os.LookupEnv); err != nil { // the host does it again, each time that it connects
 		return host.Server{}, exit.Usage(fmt.Errorf("configuration: %w", err), "")

@@ -147,6 +147,8 @@ type Server struct {
 	// named are the fields of Env and Headers for which the file has only the name of a variable, with
 	// the key that has it. There is no place for a default.
 	named map[string]string
+
+	remedies map[string]string // see Remedy
 }
 
 // The values of [Server.Share]. Clients of different users share nothing.
@@ -180,6 +182,10 @@ func (s *Server) ToolsKey(enabled bool) string {
 	}
 	return ""
 }
+
+// Remedy returns what to change in the file of another client, which forbids something outside of the
+// entry: tools, for a pattern of DisabledTools, or the server, for "". It returns "" if the file does not.
+func (s *Server) Remedy(pattern string) string { return s.remedies[pattern] }
 
 // TLS says how a server over TLS proves its identity, and which certificate it is shown. The
 // server has an https or wss url, or an address that begins with tls:. Files hold PEM.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,11 +14,13 @@ import (
 // No two clients use the same key for this with different meanings, so the keys count in a file
 // of any name.
 type forbidden struct {
-	servers map[string]bool // by name, as foldName has it
-	all     bool            // every server
-	only    map[string]bool // the only servers that may be used, by such names; nil is all
-	rules   []toolRule      // in order: a later one takes precedence
-	starts  []any           // Amp's rules about servers; the first rule that fits a server counts
+	servers map[string]string // the keys that forbid them, by name, as foldName has it
+	all     bool              // every server
+	allKey  string            // the key that forbids every server, or ""
+	only    map[string]string // the only servers that may be used, by such names; nil is all
+	onlyKey string            // the key that names them
+	rules   []toolRule        // in order: a later one takes precedence
+	starts  []any             // Amp's rules about servers; the first rule that fits a server counts
 	notes   []*Error
 	work    int // bytes of patterns that may still be compared
 }
@@ -54,13 +57,17 @@ var (
 // forbiddenIn reads what a file, and others of its client, forbid to the servers of a section.
 func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f := &forbidden{
-		servers: make(map[string]bool),
-		all:     doc.root["chat.mcp.access"] == "none" || doc.root["chat.mcp.enabled"] == false, // VS Code
+		servers: make(map[string]string),
 		work:    maxCompare,
 	}
-	add := func(set map[string]bool, path ...string) {
+	for key, off := range map[string]any{"chat.mcp.access": "none", "chat.mcp.enabled": false} { // VS Code
+		if doc.root[key] == off {
+			f.all, f.allKey = true, max(f.allKey, key)
+		}
+	}
+	add := func(set map[string]string, path ...string) {
 		for _, name := range doc.texts(path...) {
-			set[foldName(name)] = true
+			set[foldName(name)] = strings.Join(path, ".")
 		}
 	}
 	add(f.servers, "mcp", "excluded") // Gemini, now and before
@@ -68,7 +75,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	for _, path := range [][]string{{"mcp", "allowed"}, {"allowMCPServers"}} {
 		if _, list := doc.at(path).([]any); list {
 			if f.only == nil {
-				f.only = make(map[string]bool)
+				f.only, f.onlyKey = make(map[string]string), strings.Join(path, ".")
 			}
 			add(f.only, path...)
 		}
@@ -197,7 +204,11 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 	for _, r := range f.rules {
 		f.work -= len(r.pattern)
 	}
-	if f.all || f.work < 0 || f.servers[foldName(name)] || f.only != nil && !f.only[foldName(name)] || f.rejects(s) {
+	s.remedies = make(map[string]string)
+	if forbids, remedy := f.forbidsServer(s, name); forbids {
+		if !s.Disabled {
+			s.remedies[""] = remedy
+		}
 		s.Disabled = true
 	}
 	if !f.all && f.work < 0 {
@@ -220,6 +231,7 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 			switch most := forbids["*"]; {
 			case !r.permits:
 				forbids[rest] = max(forbids[rest], len(r.pattern))
+				s.remedies[rest] = fmt.Sprintf("take %q out of %s", r.pattern, r.key)
 				if rest == "*" { // it comes later than the rules that permitted these
 					permits = nil
 				}
@@ -242,6 +254,25 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 			s.DisabledTools = append(s.DisabledTools, rest)
 		}
 	}
+}
+
+// forbidsServer reports whether a server may not be used, and what to change to use it; "" is not known.
+func (f *forbidden) forbidsServer(s *Server, name string) (forbids bool, remedy string) {
+	key, excluded := f.servers[foldName(name)]
+	_, allowed := f.only[foldName(name)]
+	switch {
+	case f.all && f.allKey != "":
+		return true, "change " + f.allKey
+	case f.all || f.work < 0:
+		return true, ""
+	case excluded:
+		return true, fmt.Sprintf("take %q out of %s", name, key)
+	case f.only != nil && !allowed:
+		return true, fmt.Sprintf("add %q to %s", name, f.onlyKey)
+	case f.rejects(s):
+		return true, "change amp.mcpPermissions"
+	}
+	return false, ""
 }
 
 // rejects reports whether Amp would refuse to start a server with this command or url.

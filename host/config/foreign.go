@@ -111,6 +111,10 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		f.note("%v", e.mistake("", "is part of Goose itself, and no server"))
 		return
 	}
+	if block, named := e.values["uses"].(string); sec.client.id == "continue" && named {
+		f.Warnings = append(f.Warnings, e.mistake("uses", "%q is a block of Continue's hub, which wharf does not fetch; write its server into the file; it is left out", block).Error())
+		return
+	}
 	own := cmp.Or(sec.names[name], name)
 	if own != name {
 		e.note("", "is called %s here", own)
