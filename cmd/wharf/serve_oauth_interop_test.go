@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,21 +31,8 @@ func TestInteropS4Tokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ours, other = "https://mcp.example.com/mcp", "https://other.example/mcp"
-	cmd := exec.CommandContext(t.Context(), "node", filepath.Join("testdata", "signin", "tokens.mjs"), packages, ours, other)
-	cmd.Stderr = os.Stderr
-	orders, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { orders.Close(); cmd.Wait() })
-	lines := bufio.NewScanner(stdout)
+	orders, answers := startSignInScript(t, "tokens.mjs", packages, ours, other)
+	lines := bufio.NewScanner(answers)
 	if !lines.Scan() {
 		t.Fatal("it has not started")
 	}

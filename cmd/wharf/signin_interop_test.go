@@ -293,10 +293,21 @@ func (s *signIn) listen(t *testing.T) string {
 
 // start starts the two servers. They end with the test.
 func (s *signIn) start(t *testing.T, packages string) {
-	cmd := exec.Command("node", filepath.Join("testdata", "signin", "server.mjs"), packages)
+	orders, answers := startSignInScript(t, "server.mjs", packages)
+	s.orders, s.answers = orders, json.NewDecoder(answers)
+	if err := s.answers.Decode(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startSignInScript starts a script of testdata/signin, which takes orders on its stdin and answers on its
+// stdout. It ends with the test, and says then what it wrote to stderr, if the test has failed.
+func startSignInScript(t *testing.T, script string, args ...string) (orders io.Writer, answers io.Reader) {
+	t.Helper()
+	cmd := exec.Command("node", append([]string{filepath.Join("testdata", "signin", script)}, args...)...)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
-	orders, err := cmd.StdinPipe()
+	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,16 +319,13 @@ func (s *signIn) start(t *testing.T, packages string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		orders.Close()
+		stdin.Close()
 		cmd.Wait()
 		if t.Failed() {
-			t.Logf("the servers say: %s", complaints.String())
+			t.Logf("%s says: %s", script, complaints.String())
 		}
 	})
-	s.orders, s.answers = orders, json.NewDecoder(stdout)
-	if err := s.answers.Decode(s); err != nil {
-		t.Fatal(err)
-	}
+	return stdin, stdout
 }
 
 // order gives the servers an order, and returns what they did since the last.
