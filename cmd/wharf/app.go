@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // app is one run of the program: its terminal, its flags, and the state that it collects.
@@ -86,6 +87,30 @@ func (a *app) printTable(rows plain.Table) error {
 	}
 	return a.PrintTable(rows)
 }
+
+// printFacts prints names and what is said of each: in columns, or as a table of Markdown.
+func (a *app) printFacts(facts [][2]string) error {
+	if a.flags.output != formatMarkdown {
+		return a.Print(plain.Facts(facts, a.Width))
+	}
+	rows := plain.Table{{"FACT", "VALUE"}}
+	for _, fact := range facts {
+		rows = append(rows, fact[:])
+	}
+	return a.printTable(rows)
+}
+
+// printLaidOut prints lines that mean something by their places: as they are, or as a block of code of
+// Markdown. The block is one by its indent, so no line can end it.
+func (a *app) printLaidOut(text string) error {
+	if a.flags.output == formatMarkdown {
+		text = indented.ReplaceAllString(text, "    $0")
+	}
+	return a.Print(text)
+}
+
+// indented matches what stands in a line.
+var indented = lazyregexp.New(`(?m)^.+`)
 
 // none tells a person why a list is empty.
 func (a *app) none(why string) {

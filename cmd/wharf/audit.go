@@ -211,7 +211,7 @@ func (s *auditShow) printHead() error {
 	if !s.app.forPeople() {
 		return nil
 	}
-	return s.app.Print(fmt.Sprintf(auditColumns, "TIME", "CLIENT", "SERVER", "RESULT", "MS", "CALL"))
+	return s.app.printLaidOut(fmt.Sprintf(auditColumns, "TIME", "CLIENT", "SERVER", "RESULT", "MS", "CALL"))
 }
 
 func (s *auditShow) printLine(line *audit.Line) error {
@@ -220,7 +220,7 @@ func (s *auditShow) printLine(line *audit.Line) error {
 	}
 	at := line.At.Local().Format(time.DateTime)
 	if line.Missing > 0 {
-		return s.app.Print(fmt.Sprintf("%-19s  %d lines are missing, which could not be written\n", at, line.Missing))
+		return s.app.printLaidOut(fmt.Sprintf("%-19s  %d lines are missing, which could not be written\n", at, line.Missing))
 	}
 	who := cmp.Or(line.Caller.Principal, line.Caller.Name, string(line.Caller.Kind))
 	what := line.Method
@@ -230,7 +230,7 @@ func (s *auditShow) printLine(line *audit.Line) error {
 	if !line.Allowed {
 		what += " (" + cmp.Or(line.Rule, "denied") + ")"
 	}
-	return s.app.Print(fmt.Sprintf(auditColumns, at, plain.Clip(plain.Line(who), 16), plain.Clip(plain.Line(line.Server), 16),
+	return s.app.printLaidOut(fmt.Sprintf(auditColumns, at, plain.Clip(plain.Line(who), 16), plain.Clip(plain.Line(line.Server), 16),
 		auditResult(&line.Record), fmt.Sprintf("%.1f", float64(line.Took.Microseconds())/1000), plain.Line(what)))
 }
 

@@ -14,7 +14,7 @@ func (a *app) printTask(t *mcp.Task) error {
 	if !a.forPeople() {
 		return a.PrintJSON(t)
 	}
-	return a.Print(a.Labelled(plain.Cell(t.ID), string(t.Status)+" "+t.StatusMessage, ""))
+	return a.printLaidOut(a.Labelled(plain.Cell(t.ID), string(t.Status)+" "+t.StatusMessage, ""))
 }
 
 // asTask calls a tool as a task, and waits for the result.

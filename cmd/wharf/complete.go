@@ -62,7 +62,7 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	for _, value := range found.Values {
 		out.WriteString(plain.Line(value) + "\n")
 	}
-	return a.Print(out.String())
+	return a.printLaidOut(out.String())
 }
 
 // doubtCompletion warns of a prompt or template, or of a key of it, that the server probably does not

@@ -53,7 +53,7 @@ func (a *app) hearLog(e host.Event) {
 		fmt.Fprint(a.Err, line)
 		return
 	}
-	a.Print(line)
+	a.printLaidOut(line)
 }
 
 // mostOfEvent is how many letters of a notification a shell shows.

@@ -197,6 +197,9 @@ func serverPictures() {
 			&mcp.AudioContent{Data: []byte("hello\n"), MIMEType: "audio/`x`](http://spy.example)[y"},
 		}}, nil, nil
 	})
+	mcp.AddTool(server, &mcp.Tool{Name: "blank"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte{}, MIMEType: "image/png"}}}, nil, nil
+	})
 	mcp.AddTool(server, &mcp.Tool{Name: "album"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
 		var file bytes.Buffer
 		png.Encode(&file, image.NewGray(image.Rect(0, 0, 2, 2)))

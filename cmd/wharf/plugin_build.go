@@ -76,7 +76,7 @@ func (a *app) runPluginBuild(cmd *cobra.Command, o pluginbuild.Options) error {
 	if !a.forPeople() {
 		return a.PrintJSON(built{File: m.File, Size: m.Size, SHA256: m.SHA256, Go: m.Go, Segments: m.Segments, Joined: m.Joined})
 	}
-	return a.Print(fmt.Sprintf("%s\n  size    %d bytes, of %s\n  sha256  %s\n", plain.Line(m.File), m.Size, m.Go, m.SHA256))
+	return a.printLaidOut(fmt.Sprintf("%s\n  size    %d bytes, of %s\n  sha256  %s\n", plain.Line(m.File), m.Size, m.Go, m.SHA256))
 }
 
 // explainBuild adds a hint to an error. It prints the compiler's output first.

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +36,13 @@ The exit code is 2 when the plugin would be refused.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runPluginInspect(cmd, args[0])
 		},
-		ValidArgsFunction: a.completePlugins(cobra.ShellCompDirectiveDefault),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			names, others := a.completePlugins(cobra.ShellCompDirectiveDefault)(cmd, args, word)
+			if len(args) == 0 {
+				names = append(names, slices.Sorted(maps.Keys(plugins.Builtin()))...)
+			}
+			return names, others
+		},
 	}
 }
 
@@ -143,6 +151,12 @@ func (a *app) printPlugin(d description) error {
 	facts := d.facts()
 	for i := range facts {
 		facts[i][1] = plain.Line(facts[i][1])
+	}
+	if a.flags.output == formatMarkdown {
+		if err := a.printFacts(facts); err != nil || d.Config == "" {
+			return err
+		}
+		return a.printLaidOut("\n" + cleantext.Text(d.Config))
 	}
 	text := plain.Facts(facts[:1], 0) + plain.Facts(facts[1:], a.Width) // a path is copied
 	if d.Config != "" {

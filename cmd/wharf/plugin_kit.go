@@ -134,7 +134,7 @@ func (a *app) printTestReport(r *plugintest.Report, t *testOptions) error {
 		return a.PrintJSON(r)
 	}
 	if t.full {
-		return a.Print(r.Text(0))
+		return a.printLaidOut(r.Text(0))
 	}
-	return a.Print(r.Text(tracedLines))
+	return a.printLaidOut(r.Text(tracedLines))
 }

@@ -174,7 +174,7 @@ func (a *app) printCreated(p template.Plugin, dir string, files []template.File)
 	if !a.forPeople() {
 		return a.PrintJSON(created{p.Name, p.Kind, p.Lang, names, next})
 	}
-	return a.Print(fmt.Sprintf("%s/ has %s\n\nNext:\n\n  %s\n\nREADME.md says what to change first.\n",
+	return a.printLaidOut(fmt.Sprintf("%s/ has %s\n\nNext:\n\n  %s\n\nREADME.md says what to change first.\n",
 		dir, strings.Join(names, ", "), strings.Join(next, "\n  ")))
 }
 

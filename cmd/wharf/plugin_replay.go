@@ -128,14 +128,14 @@ func (a *app) printReplay(r *replay.Report) error {
 	}
 	if r.Same {
 		out.WriteString("\nIt does the same.\n")
-		return a.Print(out.String())
+		return a.printLaidOut(out.String())
 	}
 	writeFirst(&out, r.First)
 	out.WriteString("\nIn all:\n")
 	for _, d := range r.Differences {
 		fmt.Fprintf(&out, "%7d  %-8s %s\n", d.Count, d.Kind, plain.Line(d.What))
 	}
-	return a.Print(out.String())
+	return a.printLaidOut(out.String())
 }
 
 // writeFirst writes a difference in the lines of a call trace.

@@ -256,6 +256,8 @@ func (r *reference) limits() {
 
 func (r *reference) commands() {
 	r.printf("## Commands\n\nEach command has these flags as well:\n\n```\n%s```\n\n", flagUsages(r.root.PersistentFlags()))
+	r.printf("With `--output markdown`, lists and facts are tables, a tool is a page with headings, and what is laid out in columns\n" +
+		"or lines is a block of code. A sentence, and the text of a result, are as with `text`.\n\n")
 	r.eachCommand(r.root, func(cmd *cobra.Command) {
 		r.printf("### %s\n\n```\n%s\n```\n\n%s\n\n", cmd.CommandPath(), cmd.UseLine(), fenced(aboutOf(cmd)))
 		if cmd.Example != "" {

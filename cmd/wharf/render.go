@@ -140,6 +140,9 @@ func (r *renderer) resource(resource *mcp.ResourceContents) string {
 // bytes returns the text that is printed in place of data in base64: the kind of data, and
 // where they were saved. If stdout is for a program, the place goes to stderr.
 func (r *renderer) bytes(uri, name, kind, data string) string {
+	if data == "" {
+		return note(uri, kind, "no data")
+	}
 	if r.folder == nil {
 		about := size(data)
 		if r.app.OutTTY {
@@ -160,7 +163,7 @@ func (r *renderer) bytes(uri, name, kind, data string) string {
 	case r.app.flags.output == formatMarkdown:
 		return fmt.Sprintf("[%s](<%s>)", plain.MarkdownLabel(kind), path)
 	case !r.app.forPeople():
-		fmt.Fprintf(r.app.Err, "saved %s (%s, %s)\n", path, plain.Line(kind), size(data))
+		fmt.Fprintf(r.app.Err, "saved %s (%s)\n", path, factList(kind, size(data)))
 	}
 	return note(uri, kind, size(data), "saved as "+path)
 }
@@ -174,14 +177,17 @@ func endLine(text string) string {
 
 // note returns the facts that are not empty, as "[a, b]". It stands for a block that is
 // not printed.
-func note(facts ...string) string {
+func note(facts ...string) string { return "[" + factList(facts...) + "]" }
+
+// factList returns the facts that are not empty, with commas between them.
+func factList(facts ...string) string {
 	var known []string
 	for _, fact := range facts {
 		if fact != "" {
 			known = append(known, plain.Line(fact))
 		}
 	}
-	return "[" + strings.Join(known, ", ") + "]"
+	return strings.Join(known, ", ")
 }
 
 // size returns the size of data in base64, as it is after decoding.

@@ -86,7 +86,7 @@ func (a *app) runSearch(ctx context.Context, c *registry.Client, words []string,
 	for _, l := range list {
 		out.WriteString(a.listedRows(l))
 	}
-	return a.Print(out.String())
+	return a.printLaidOut(out.String())
 }
 
 // kindsOf returns the kinds of the options of a server, each once.

@@ -19,13 +19,16 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	if title == "" && tool.Annotations != nil {
 		title = tool.Annotations.Title
 	}
-	out.WriteString(a.StyleOut(term.Bold, plain.Line(tool.Name)))
+	about := ""
 	if title != "" && title != tool.Name {
-		out.WriteString("  " + plain.Line(title))
+		about = "  " + plain.Line(title)
 	}
-	out.WriteString("\n")
+	out.WriteString(a.heading(2, plain.Line(tool.Name), about))
 	if tool.Description != "" {
-		out.WriteString("\n" + a.paragraph(strings.TrimSpace(tool.Description), 2))
+		if a.flags.output != formatMarkdown { // whose heading has the line
+			out.WriteString("\n")
+		}
+		out.WriteString(a.paragraph(strings.TrimSpace(tool.Description), 2))
 	}
 	schema := args.ReadSchema(tool.InputSchema)
 	arguments := schema.Properties()
@@ -33,7 +36,7 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	result := args.ReadSchema(tool.OutputSchema)
 	a.writeProperties(&out, "RESULT", result, result.Properties())
 	if claims := claims(tool); len(claims) > 0 {
-		out.WriteString("\n" + a.StyleOut(term.Bold, "THE SERVER SAYS") + "\n" + a.paragraph(strings.Join(claims, "; "), 2))
+		out.WriteString("\n" + a.heading(3, "THE SERVER SAYS", "") + a.paragraph(strings.Join(claims, "; "), 2))
 	}
 	words := []string{"wharf call"}
 	switch {
@@ -51,7 +54,11 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	if a.shell == nil && !a.known() {
 		words = append(words, "-- COMMAND…")
 	}
-	out.WriteString("\n" + a.StyleOut(term.Bold, "EXAMPLE") + "\n  " + strings.Join(words, " ") + "\n")
+	example := "  " + strings.Join(words, " ") + "\n"
+	if a.flags.output == formatMarkdown {
+		example = "  " + example // a block of code
+	}
+	out.WriteString("\n" + a.heading(3, "EXAMPLE", "") + example)
 	return out.String()
 }
 
@@ -74,7 +81,7 @@ func (a *app) writeProperties(out *strings.Builder, heading string, schema *args
 	if len(properties) == 0 {
 		return
 	}
-	out.WriteString("\n" + a.StyleOut(term.Bold, heading) + "\n")
+	out.WriteString("\n" + a.heading(3, heading, ""))
 	members := 0
 	for _, p := range properties {
 		a.writeProperty(out, p, 2)
@@ -89,22 +96,22 @@ func (a *app) writeMembers(out *strings.Builder, schema *args.Schema, path []arg
 	p := path[len(path)-1]
 	forms := schema.Forms(p)
 	if same := slices.IndexFunc(path, func(q args.Property) bool { return q.Ref == p.Ref }); p.Ref != "" && same < len(path)-1 && len(forms) > 0 {
-		out.WriteString(a.paragraph("with the members of "+plain.Line(path[same].Name)+", as above", indent))
+		out.WriteString(a.item("with the members of "+plain.Line(path[same].Name)+", as above", indent))
 		return
 	}
 	if len(forms) > 0 && (len(path) > memberDepth || *members >= mostMembers) {
-		out.WriteString(a.paragraph("… (the JSON form has its members)", indent))
+		out.WriteString(a.item("… (the JSON form has its members)", indent))
 		return
 	}
 	for i, form := range forms {
 		at := indent
 		if len(forms) > 1 {
-			out.WriteString(a.paragraph([]string{"either:", "or:"}[min(i, 1)], indent))
+			out.WriteString(a.item([]string{"either:", "or:"}[min(i, 1)], indent))
 			at += 2
 		}
 		for _, member := range form {
 			if *members++; *members > mostMembers {
-				out.WriteString(a.paragraph("… (the JSON form has all of them)", at))
+				out.WriteString(a.item("… (the JSON form has all of them)", at))
 				return
 			}
 			a.writeProperty(out, member, at)
@@ -126,16 +133,16 @@ func (a *app) writeProperty(out *strings.Builder, p args.Property, indent int) {
 	if p.Default != nil {
 		facts = append(facts, "default "+plain.Cell(string(p.Default)))
 	}
-	out.WriteString(a.paragraph(plain.Line(p.Name)+"  "+strings.Join(facts, ", "), indent))
+	out.WriteString(a.item(plain.Line(p.Name)+"  "+strings.Join(facts, ", "), indent))
 	if len(p.Enum) > 1 {
 		values := make([]string, len(p.Enum))
 		for i, value := range p.Enum {
 			values[i] = plain.Cell(string(value))
 		}
-		out.WriteString(a.paragraph("one of "+strings.Join(values, ", "), indent+4))
+		out.WriteString(a.item("one of "+strings.Join(values, ", "), indent+4))
 	}
 	if p.Description != "" {
-		out.WriteString(a.paragraph(p.Description, indent+4))
+		out.WriteString(a.item(p.Description, indent+4))
 	}
 }
 
@@ -166,7 +173,27 @@ func claims(tool mcp.Tool) (words []string) {
 	return words
 }
 
-// paragraph is [plain.Paragraph] for stdout.
+// heading returns the line of a heading, and about beside it. level is that of Markdown.
+func (a *app) heading(level int, text, about string) string {
+	if a.flags.output == formatMarkdown {
+		return strings.Repeat("#", level) + " " + plain.MarkdownText(text+about) + "\n\n"
+	}
+	return a.StyleOut(term.Bold, text) + about + "\n"
+}
+
+// item is [app.paragraph] for what stands in a list, or an item of Markdown. The items of the list begin
+// at column 2.
+func (a *app) item(text string, indent int) string {
+	if a.flags.output == formatMarkdown {
+		return strings.Repeat(" ", indent-2) + "- " + plain.MarkdownText(plain.Line(text)) + "\n"
+	}
+	return a.paragraph(text, indent)
+}
+
+// paragraph is [plain.Paragraph] for stdout, or a paragraph of Markdown.
 func (a *app) paragraph(text string, indent int) string {
+	if a.flags.output == formatMarkdown {
+		return plain.MarkdownText(plain.Paragraph(text, 0, 0))
+	}
 	return plain.Paragraph(text, indent, a.Width)
 }

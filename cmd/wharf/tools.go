@@ -13,7 +13,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -67,7 +66,7 @@ func (c *client) listTools(ctx context.Context, search string) error {
 		c.app.none(noneFound)
 	}
 	if said := strings.TrimSpace(c.session.Info().Instructions); said != "" && search == "" && c.app.forPeople() {
-		return c.app.Print("\n" + c.app.StyleOut(term.Bold, "THE SERVER SAYS") + "\n" + c.app.paragraph(clipped(said), 2))
+		return c.app.Print("\n" + c.app.heading(3, "THE SERVER SAYS", "") + c.app.paragraph(clipped(said), 2))
 	}
 	return nil
 }

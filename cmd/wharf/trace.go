@@ -165,7 +165,7 @@ func (s *traceShow) prepare(d *diagram, l *trace.Line) (show func() error) {
 		return func() error { return s.app.PrintRaw(raw) }
 	}
 	text := d.draw(l)
-	return func() error { return s.app.Print(text) }
+	return func() error { return s.app.printLaidOut(text) }
 }
 
 // wants reports whether a line is selected. The start line always is, so that the

@@ -32,7 +32,7 @@ func (a *app) runTrustShow(ctx context.Context, t *trust.Store, args []string) e
 			continue
 		}
 		if a.forPeople() {
-			err = a.Print(a.approvalFacts(p, 0))
+			err = a.printLaidOut(a.approvalFacts(p, 0))
 		} else {
 			err = a.PrintJSON(approvalJSON{p.Project, p.File, p.Server, p.State, p.Hash, p.Facts, p.Warnings})
 		}

@@ -256,6 +256,16 @@ EXAMPLE
 	if got := a.toolPage(tool); got != want {
 		t.Errorf("got: %s", got)
 	}
+	a.flags.output = formatMarkdown
+	page := a.toolPage(tool)
+	for _, part := range []string{"- loop object\n    - next object\n", "- to object\n    - either:\n      - id integer\n    - or:\n", "### EXAMPLE\n\n    wharf call edit "} {
+		if !strings.Contains(page, part) {
+			t.Errorf("as Markdown, expected %q: %s", part, page)
+		}
+	}
+	if a.flags.output = ""; strings.ContainsAny(page, "\x1b`<") {
+		t.Errorf("as Markdown: %q", page)
+	}
 	var wide strings.Builder
 	for i := range 3 * mostMembers {
 		fmt.Fprintf(&wide, `,"m%d":{"type":"string"}`, i)

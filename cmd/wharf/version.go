@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -46,7 +45,7 @@ func newVersion(a *app) *cobra.Command {
 				facts = append(facts, [2]string{"commit", v.Commit + " " + v.Date})
 			}
 			facts = append(facts, [][2]string{{"go", v.Go + " " + v.Platform}, {"abi", v.ABI}, {"protocol", strings.Join(v.Protocols, ", ")}}...)
-			return a.Print(plain.Facts(facts, a.Width))
+			return a.printFacts(facts)
 		},
 	}
 }

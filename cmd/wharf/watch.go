@@ -165,5 +165,5 @@ func (a *app) printChange(c mcp.Change) error {
 		mcp.ResourcesChanged: "the list of resources changed", mcp.ResourceUpdated: "changed: " + plain.Line(c.URI),
 		mcp.Missed: "the connection was lost for a while: anything may have changed",
 	}[c.Kind]
-	return a.Print(a.Labelled(time.Now().Format(time.TimeOnly), text, ""))
+	return a.printLaidOut(a.Labelled(time.Now().Format(time.TimeOnly), text, ""))
 }

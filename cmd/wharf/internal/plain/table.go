@@ -3,6 +3,7 @@ package plain
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -46,6 +47,8 @@ func (t Table) Format(columns int) string {
 			writeColumns(&out, row[:last], widths, false)
 			out.WriteByte('\n')
 			inset(&out, row[last], columns)
+		case i == 0:
+			hang(&out, strings.Join(slices.Concat(row[:1], t.between(0), row[last:]), " · "), 0, columns)
 		default:
 			out.WriteString(row[0] + "\n")
 			inset(&out, strings.Join(t.between(i), " · "), columns)
@@ -85,6 +88,11 @@ func (t Table) Markdown() string {
 // markdownCell escapes the text of a cell, so that it neither ends the cell nor becomes a link, an
 // image or an element.
 var markdownCell = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "[", `\[`, "`", "\\`")
+
+// MarkdownText returns foreign text as Markdown in which nothing becomes a link, an image, an element or code.
+func MarkdownText(text string) string { return markdownText.Replace(text) }
+
+var markdownText = strings.NewReplacer(`\`, `\\`, "<", "&lt;", "&", "&amp;", "[", `\[`, "`", "\\`", "*", `\*`, "_", `\_`, "#", `\#`, "|", `\|`, "~", `\~`, ">", "&gt;")
 
 // MarkdownLabel returns foreign text as the label of a link or an image in Markdown, which
 // it cannot end.

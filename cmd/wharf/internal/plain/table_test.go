@@ -30,17 +30,14 @@ demo://resource/static/document/architecture.md  architecture
     How the parts of the server fit together, and why
 demo://x
 `,
-		60: `URI
-    NAME
-    DESCRIPTION
+		60: `URI · NAME · DESCRIPTION
 demo://resource/static/document/architecture.md
     architecture
     How the parts of the server fit together, and why
 demo://x
 `,
-		20: `URI
-    NAME
-    DESCRIPTION
+		20: `URI · NAME ·
+DESCRIPTION
 ` + uri + `
     architecture
     How the parts of
@@ -79,8 +76,7 @@ func TestFacts(t *testing.T) {
 // broken under their margin.
 func TestTableNarrow(t *testing.T) {
 	table := Table{{"SERVER", "STATE", "ERA", "TOOLS", "LATENCY", "ABOUT"}, {"files", "connected", "", "12", "0.251 ms", "世界中の都市の天気を調べます"}}
-	const want = `SERVER
-    ABOUT
+	const want = `SERVER · ABOUT
 files
     state connected · tools 12
     · latency 0.251 ms
