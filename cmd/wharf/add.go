@@ -120,16 +120,23 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 	if a.forPeople() {
 		return nil
 	}
-	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: state, Needs: add.inputs.unset})
+	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: state, Needs: add.inputs.unset, Problem: a.notReady(f, s.Name)})
 }
 
 // added says that a server is in the file now, and what to type next.
 func (a *app) added(f *tomledit.File, name, state string) string {
-	server, _ := among(f.Read.Servers, name)
-	if s, err := a.load(); err == nil {
-		if problem := a.entryProblem(s, server); problem != "" {
-			return a.Own("%s is %s, but is not ready: %s", name, state, cleantext.Visible(strings.ReplaceAll(problem, "\n", "; ")))
-		}
+	if problem := a.notReady(f, name); problem != "" {
+		return a.Own("%s is %s, but is not ready: %s", name, state, cleantext.Visible(strings.ReplaceAll(problem, "\n", "; ")))
 	}
 	return a.Own("%s is %s; `wharf tools %[1]s` lists what it can do.", name, state)
+}
+
+// notReady says why a server that is in the file now cannot be used yet, or returns "".
+func (a *app) notReady(f *tomledit.File, name string) string {
+	server, _ := among(f.Read.Servers, name)
+	s, err := a.load()
+	if err != nil {
+		return ""
+	}
+	return a.entryProblem(s, server)
 }

@@ -114,6 +114,7 @@ type importItem struct {
 	Differs  string   `json:"differs,omitempty"`  // from another server of its name: "in env, headers from that of cursor", "… from your own", "… from the vault"
 	Disabled bool     `json:"disabled,omitempty"` // by what a client forbids
 	Needs    []string `json:"needs,omitempty"`    // of what was added: variables of the environment that are not set
+	Problem  string   `json:"problem,omitempty"`  // of what was added: why it is not ready
 
 	server host.Server
 	stale  []string // secrets of the vault, for which the client has another value
@@ -431,6 +432,11 @@ func (a *app) printImported(own *tomledit.File, added []importItem) error {
 	}
 	if a.forPeople() {
 		return nil
+	}
+	for i, item := range added {
+		if !item.server.Disabled {
+			added[i].Problem = a.notReady(own, item.Name)
+		}
 	}
 	return a.PrintJSON(append([]importItem{}, added...))
 }

@@ -127,4 +127,6 @@ type changed struct {
 	From  string   `json:"from,omitempty"`
 	To    string   `json:"to,omitempty"`    // the version in the registry
 	Needs []string `json:"needs,omitempty"` // variables of the environment
+
+	Problem string `json:"problem,omitempty"` // of what was added: why it is not ready
 }
