@@ -78,7 +78,7 @@ func (a *app) checkAccess(ctx context.Context, client, target string) error {
 	}
 	server, found := s.find(call.Server)
 	if !found {
-		return s.unknownServer(call.Server)
+		return s.unknownServer(call.Server, serversHint)
 	}
 	rules, err := s.rules()
 	if err != nil {

@@ -24,7 +24,7 @@ func newEdit(a *app) *cobra.Command {
 $VISUAL or $EDITOR, else vi, or notepad on Windows. When the editor ends, the file is
 read. If it has mistakes, they are shown, and on a terminal you may edit it again, or
 undo all of it.`,
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Args: exactly(), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEdit(cmd.Context()) },
 	}
 }

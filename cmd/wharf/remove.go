@@ -105,7 +105,7 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 	}
 	switch other, found := s.find(name); {
 	case !found:
-		err = s.unknownServer(name)
+		err = s.unknownServer(name, serversHint)
 	case other.Project != nil:
 		err = exit.Usage(fmt.Errorf("the server %q is not in your own configuration", name), "it is in %s, which wharf only reads", other.Project.Path())
 	default:

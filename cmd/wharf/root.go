@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -115,7 +117,7 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 		return exit.Usage(errors.New("a command after -- needs tools or call before it"), "%s", a.beforeDash(cmd, args[:dash]))
 	}
 	if len(args) == 0 {
-		return cmd.Help()
+		return a.bare(cmd)
 	}
 	if _, address := atAddress(args[0]); address {
 		return a.runCall(cmd, args)
@@ -126,7 +128,7 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	}
 	if args = a.dotted(args); !s.has(args[0]) {
 		if s.leftOut[args[0]] != nil {
-			return s.unknownServer(args[0])
+			return s.unknownServer(args[0], serversHint)
 		}
 		hint := cmp.Or(a.joined(args[0]), a.lacksScheme(args[0]), a.orMeant(args[0], a.forgotten(cmd)))
 		if hint == "" && elsewhere[args[0]] == "" && (meant(args[0], subcommands(cmd)) == "" || s.serverOf(args[0]) != "") {
@@ -138,6 +140,17 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 		return unknownWord(cmd, args, s.names())
 	}
 	return a.runCall(cmd, args)
+}
+
+// bare shows the help of wharf without words. It refuses flags, which mean nothing there.
+func (a *app) bare(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		err = exit.Usage(fmt.Errorf("--%s stands alone: expected a command, or a server and a tool", f.Name), "`wharf --help` lists the commands")
+	})
+	if err != nil {
+		return err
+	}
+	return cmd.Help()
 }
 
 // beforeDash returns the command line that was probably meant if a command comes after --, and

@@ -25,7 +25,9 @@ With --status all enabled servers are started at once, looked at, and stopped
 again: their state, era and revision of the protocol, transport, latency, number of
 tools, and error. No question is asked: a server that needs a sign-in or an
 approval is shown as such. The exit code is 4 if one is not connected that you have
-not denied.
+not denied. These connections are its own: what a running ` + "`wharf serve`" + ` has done, that one
+tells at /metrics, if it was started with --metrics. Some servers offer more tools where
+there is a person to ask, so the number may be greater on a terminal than in a pipe.
 
 With --watch they are kept, and their states followed until it is interrupted: in
 place on a terminal, else a JSON object for each change. When the configuration

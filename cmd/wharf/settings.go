@@ -254,8 +254,11 @@ func (s *settings) files() []string {
 	return paths
 }
 
-// unknownServer is the error for an unknown name, with the name that was probably meant.
-func (s *settings) unknownServer(name string) error {
+// serversHint is the hint of an unknown name.
+const serversHint = "`wharf servers` lists the servers"
+
+// unknownServer is the error for an unknown name, with the name that was probably meant, or else a hint.
+func (s *settings) unknownServer(name, hint string) error {
 	if wrong := s.leftOut[name]; wrong != nil {
 		return exit.Usage(fmt.Errorf("server %q was left out of %s: %w", name, s.path, wrong), "")
 	}
@@ -266,7 +269,7 @@ func (s *settings) unknownServer(name string) error {
 	if strings.ContainsAny(name, ":/") {
 		return exit.Usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
 	}
-	return exit.Usage(err, "`wharf servers` lists the servers; a command goes after --")
+	return exit.Usage(err, "%s", hint)
 }
 
 // from returns the file that an entry comes from.

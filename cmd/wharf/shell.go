@@ -133,7 +133,11 @@ func (s *shell) next(ctx context.Context) (string, error) {
 			if !s.lines.Scan() {
 				return "", cmp.Or(s.lines.Err(), io.EOF)
 			}
-			return s.lines.Text(), nil
+			line := s.lines.Text()
+			if s.number == 0 {
+				line = strings.TrimPrefix(line, "\ufeff") // a script of Windows may begin so
+			}
+			return line, nil
 		})
 	}
 	ctx, done := s.interruptible(ctx)

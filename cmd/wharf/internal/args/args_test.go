@@ -143,6 +143,8 @@ func TestBareWords(t *testing.T) {
 	for _, test := range []struct{ schema, words, want string }{
 		{two, "2 x", `{"a":"x","b":2}`},
 		{two, "b=2 x", `{"a":"x","b":2}`},
+		{`{"properties":{"n":{"type":"number"},"m":{"type":"number"}},"required":["n"]}`, "n=.5 m=-.5", `{"m":-0.5,"n":0.5}`},
+		{`{"properties":{"n":{"type":"number"}}}`, "n=.", `argument "n=.": tool "t" wants a number here; for example n=1`},
 		{two, "x b=2", `{"a":"x","b":2}`},
 		{two, "a:x b:2 c:d:e", `{"a":"x","b":2,"c":"d:e"}`},
 		{two, "2 http://x", `{"a":"http://x","b":2}`},

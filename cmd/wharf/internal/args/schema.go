@@ -234,6 +234,9 @@ func coerce(text string, wanted Types) (json.RawMessage, bool) {
 		return json.RawMessage(plain.Quote(text)), true
 	}
 	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-.") { // JSON wants a digit there, and people do not
+		text = strings.Replace(text, ".", "0.", 1)
+	}
 	if validJSON(text) != nil {
 		return nil, false
 	}
