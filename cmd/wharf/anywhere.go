@@ -21,6 +21,28 @@ func (a *app) configAnywhere() ([]string, error) {
 	return []string{"--config", path}, err
 }
 
+// lasting returns the flags of the command line that hold whenever a client starts the program, in any
+// folder.
+func (a *app) lasting(shared bool) (words []string, err error) {
+	if shared {
+		words = append(words, "--shared")
+	}
+	if a.flags.timeout.given {
+		words = append(words, "--timeout", a.flags.timeout.limit.String())
+	}
+	for _, file := range [][2]string{{"--trace", a.flags.trace}, {"--record", a.flags.record}} {
+		if file[1] == "" {
+			continue
+		}
+		path, err := filepath.Abs(file[1])
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, file[0], path)
+	}
+	return words, nil
+}
+
 // fromAnywhere returns the words with which `wharf COMMAND` reaches a server from any folder.
 // before stands ahead of the other words of the command. behind stands after them and begins with
 // "--"; it holds the command line of a server that has no entry. For such a server, before has the

@@ -45,7 +45,11 @@ do (see wharf daemon). It starts the server itself where the daemon would start 
 			if err != nil {
 				return err
 			}
-			return a.printConfig(printFor, server.Name, slices.Concat([]string{"bridge"}, before, behind), a.lacksAnywhere("what is pasted", server))
+			lasting, err := a.lasting(shared)
+			if err != nil {
+				return err
+			}
+			return a.printConfig(printFor, server.Name, slices.Concat([]string{"bridge"}, lasting, before, behind), a.lacksAnywhere("what is pasted", server))
 		}
 		return a.bridge(cmd.Context(), server, shared)
 	}

@@ -259,11 +259,16 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	return exit.WithHint(err, hint)
 }
 
-// doubt warns of a name that a server has taken although it lists another that is nearly the same.
+// doubt warns of a name that a server has taken although it lists others.
 func (c *client) doubt(what, name string, names []string) {
-	if near := meant(name, names); near != "" && !slices.Contains(names, name) {
-		c.app.Warn("%s lists no %s %q; did you mean %q?", plain.Name(c.session.Name(), plain.NameColumns), what, plain.Clip(name, 80), near)
+	if len(names) == 0 || slices.Contains(names, name) {
+		return
 	}
+	end := ", and took it all the same"
+	if near := meant(name, names); near != "" {
+		end = fmt.Sprintf("; did you mean %q?", near)
+	}
+	c.app.Warn("%s lists no %s %q%s", plain.Name(c.session.Name(), plain.NameColumns), what, plain.Clip(name, 80), end)
 }
 
 type callParams struct {

@@ -29,7 +29,7 @@ func TestResultForPeople(t *testing.T) {
 		{"structured beside text", `{"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}}`, "3\n"},
 		{"nothing", `{"content":[]}`, ""},
 		{"steering", `{"content":[{"type":"text","text":"\u001b[2J\u202e"}]}`, "\\x1b[2J\\u202e\n"},
-		{"steering in a note", `{"content":[{"type":"image","data":"","mimeType":"a\n\u001b]0;x"}]}`, "[a \\x1b]0;x, 0 bytes; --save DIR writes it to a file]\n"},
+		{"steering in a note", `{"content":[{"type":"image","data":"","mimeType":"a\n\u001b]0;x"}]}`, "[a \\x1b]0;x, no data]\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -97,6 +97,9 @@ func newServe(a *app) *cobra.Command {
 		for _, flag := range []string{"http", "unix", "search"} {
 			err = cmp.Or(err, exclusive(cmd, "shared", flag))
 		}
+		for _, flag := range []string{"http", "unix"} {
+			err = cmp.Or(err, exclusive(cmd, "print-config", flag))
+		}
 		if metrics && at.http == "" {
 			err = cmp.Or(err, exit.Usage(errors.New("metrics are read over HTTP"), "say where, with --http ADDRESS"))
 		}
@@ -111,7 +114,11 @@ func newServe(a *app) *cobra.Command {
 			if cmd.Flags().Changed("search") {
 				words = append(words, "--search="+search.String())
 			}
-			return a.printConfig(printFor, "wharf", append([]string{"serve"}, words...), nil)
+			lasting, err := a.lasting(shared)
+			if err != nil {
+				return err
+			}
+			return a.printConfig(printFor, "wharf", slices.Concat([]string{"serve"}, words, lasting), nil)
 		case cmd.Flags().Changed("http"), cmd.Flags().Changed("unix"):
 			return a.serveListening(cmd.Context(), s.wanted(), gateway.Config{Search: string(search)}, at, metrics)
 		case a.InTTY:

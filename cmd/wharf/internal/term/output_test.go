@@ -46,7 +46,7 @@ func TestTable(t *testing.T) {
 		{"écho", "message=string", "Says a message back to its sender"},
 		{"x", strings.Repeat("a", 60), ""},
 	}
-	want := "TOOL\n    ARGUMENTS\n    DESCRIPTION\n" +
+	want := "TOOL · ARGUMENTS · DESCRIPTION\n" +
 		"écho\n    message=string\n    Says a message back to its sender\n" +
 		"x\n    " + strings.Repeat("a", 60) + "\n"
 	var out strings.Builder
