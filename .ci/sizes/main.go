@@ -230,6 +230,7 @@ var messageBenchmarks = [][2]string{
 	{"./host/internal/session", "^Benchmark(CallWithHeaderParams|ReadPage)$"},
 	{"./host/internal/session", "^BenchmarkCallTool$/^(100B|10KB)$"},
 	{"./host/internal/guest", "^Benchmark(Hop|Answer)$"},
+	{"./host/telemetry", "^BenchmarkObserver$/^traces$"},
 }
 
 // allocations matches a line, of which the name ends with the number of processors.

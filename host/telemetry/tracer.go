@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -50,50 +51,108 @@ func newTracer(e sdktrace.SpanExporter, version string) (*Tracer, error) {
 // Close sends the spans that have ended, for as long as ctx lasts.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// propagated are the members of _meta that carry a trace
-// (2026-07-28/basic/index#general-fields, SEP-414).
+var propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+
+// carrier holds the members of _meta that carry a trace (2026-07-28/basic/index#general-fields, SEP-414). It is a
+// [propagation.TextMapCarrier].
+type carrier struct{ traceparent, tracestate, baggage string }
+
 var propagated = []string{"traceparent", "tracestate", "baggage"}
 
-var propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+// at returns where a member is kept, or nil for any other.
+func (c *carrier) at(name string) *string {
+	switch name {
+	case "traceparent":
+		return &c.traceparent
+	case "tracestate":
+		return &c.tracestate
+	case "baggage":
+		return &c.baggage
+	}
+	return nil
+}
+
+func (c *carrier) Get(name string) string {
+	if member := c.at(name); member != nil {
+		return *member
+	}
+	return ""
+}
+
+func (c *carrier) Set(name, value string) {
+	if member := c.at(name); member != nil {
+		*member = value
+	}
+}
+
+func (*carrier) Keys() []string { return propagated }
 
 // join returns a context that continues the trace in the _meta of a client's params. Members that are
 // not valid count as none.
 func join(ctx context.Context, params json.RawMessage) context.Context {
-	carrier := propagation.MapCarrier{}
+	var c carrier
 	r := strictjson.Read(params)
 	for name := range r.Object() {
 		if string(name) != "_meta" || r.Kind() != '{' {
 			continue
 		}
 		for name := range r.Object() {
-			for _, p := range propagated {
-				if string(name) == p && r.Kind() == '"' {
-					carrier[p] = r.String()
-				}
+			if member := c.at(string(name)); member != nil && r.Kind() == '"' {
+				*member = r.String()
 			}
 		}
 	}
-	if r.Err() != nil || len(carrier) == 0 {
+	if r.Err() != nil || c == (carrier{}) {
 		return ctx
 	}
-	return propagator.Extract(ctx, carrier)
+	return propagator.Extract(ctx, &c)
 }
 
 // metaOf returns the members of _meta that name the span of a context: an object.
 func metaOf(ctx context.Context) json.RawMessage {
-	carrier := propagation.MapCarrier{}
-	propagator.Inject(ctx, carrier)
-	meta, err := json.Marshal(carrier)
-	if err != nil {
-		return nil // strings always marshal
+	var c carrier
+	propagator.Inject(ctx, &c)
+	meta := append(make([]byte, 0, 96), '{')
+	for _, name := range propagated {
+		if value := c.Get(name); value != "" {
+			if len(meta) > 1 {
+				meta = append(meta, ',')
+			}
+			meta = strictjson.AppendString(append(strictjson.AppendString(meta, name), ':'), value)
+		}
 	}
-	return meta
+	return append(meta, '}')
+}
+
+// ofKind are the options of spans, by their kinds. They are made once, since each costs an allocation.
+var ofKind = map[trace.SpanKind][]trace.SpanStartOption{
+	trace.SpanKindServer: {trace.WithSpanKind(trace.SpanKindServer)},
+	trace.SpanKindClient: {trace.WithSpanKind(trace.SpanKindClient)},
 }
 
 // begin begins a span for a request on one side.
 func (t *Tracer) begin(ctx context.Context, kind trace.SpanKind, r *observe.Request) (context.Context, trace.Span) {
 	name := r.Method
-	attributes := append(make([]attribute.KeyValue, 0, 8), attribute.String("mcp.method.name", r.Method))
+	switch {
+	case r.Tool != "":
+		name += " " + r.Tool
+	case r.Prompt != "":
+		name += " " + r.Prompt
+	}
+	ctx, span := t.tracer.Start(ctx, name, ofKind[kind]...)
+	if span.IsRecording() {
+		describe(span, r) // afterwards: options would be copied once more
+	}
+	return ctx, span
+}
+
+// lists are lists of attributes, for describe.
+var lists = sync.Pool{New: func() any { return new([8]attribute.KeyValue) }}
+
+// describe sets the attributes of a span, which copies them.
+func describe(span trace.Span, r *observe.Request) {
+	list := lists.Get().(*[8]attribute.KeyValue)
+	attributes := append(list[:0], attribute.String("mcp.method.name", r.Method))
 	add := func(key, value string) {
 		if value != "" {
 			attributes = append(attributes, attribute.String(key, value))
@@ -101,11 +160,9 @@ func (t *Tracer) begin(ctx context.Context, kind trace.SpanKind, r *observe.Requ
 	}
 	switch {
 	case r.Tool != "":
-		name += " " + r.Tool
 		add("gen_ai.tool.name", r.Tool)
 		add("gen_ai.operation.name", "execute_tool")
 	case r.Prompt != "":
-		name += " " + r.Prompt
 		add("gen_ai.prompt.name", r.Prompt)
 	}
 	add("mcp.resource.uri", r.URI)
@@ -113,7 +170,9 @@ func (t *Tracer) begin(ctx context.Context, kind trace.SpanKind, r *observe.Requ
 	add("mcp.session.id", r.Session)
 	add("jsonrpc.request.id", r.ID)
 	add("wharf.server", r.Server)
-	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
+	span.SetAttributes(attributes...)
+	clear(list[:]) // it would hold the texts
+	lists.Put(list)
 }
 
 // endSpan ends a span with the outcome of its request. A tool that failed is an error of the span too.
