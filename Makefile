@@ -14,7 +14,7 @@ GREMLINS    = go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 WAZERO      = go run github.com/tetratelabs/wazero/cmd/wazero
 
 # What is compiled into guests, and so must stay fit for wasip1.
-GUEST_PACKAGES = ./abi ./sdk ./sdk/auth ./sdk/framing ./sdk/sse ./sdk/template/transport/go ./sdk/template/auth/go ./plugins/... $(patsubst %/main.go,%,$(wildcard ./examples/transport-*/main.go ./examples/auth-*/main.go))
+GUEST_PACKAGES = ./abi ./sdk ./sdk/auth ./sdk/policy ./sdk/framing ./sdk/sse ./sdk/template/transport/go ./sdk/template/auth/go ./sdk/template/policy/go ./plugins/... $(patsubst %/main.go,%,$(wildcard ./examples/transport-*/main.go ./examples/auth-*/main.go ./examples/policy-*/main.go))
 
 # A module is built from the folder that it lies in, byte for byte the same on
 # every machine: the toolchain is pinned, paths, dates and ids are left out. It lies there

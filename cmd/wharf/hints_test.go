@@ -136,7 +136,6 @@ var apart = map[string]string{
 	", or sign in anew with: wharf login ":                                                                  "host: TestRefusedCredentials",
 	"the server denies it to the credentials that it was sent; to sign in with others: wharf login ":        "TestTypedToken",
 	"wharf login ":                                "no text: what is replaced in others",
-	"wharf plugin test ":                          "plugin-new.txtar, TestBuild",
 	"wharf plugin add ":                           "a part of the next",
 	" gets longer with --timeout, or with ":       "start.txtar",
 	"say yes on a terminal, or add --trust-hash ": "TestTrust",

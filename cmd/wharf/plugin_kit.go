@@ -37,7 +37,10 @@ says so; a profile then describes the wire (host/plugintest/README.md).
 An auth provider is signed in with, in a world that is made up: what its settings
 are, what is answered, and what a person does can stand in a profile too. A real
 sign-in that was recorded (wharf --record FILE login SERVER) is run again with
---recording, without a network. The exit code is 2 when the plugin does not pass.`
+--recording, without a network.
+
+A policy is asked about calls of all kinds; what it has to answer stands in a profile.
+The exit code is 2 when the plugin does not pass.`
 
 func newPluginTest(a *app) *cobra.Command {
 	var t testOptions
@@ -50,7 +53,7 @@ func newPluginTest(a *app) *cobra.Command {
 			return a.runPluginTest(cmd, args[0], &t)
 		},
 	}
-	cmd.Flags().StringVar(&t.profile, "profile", "", "what the wire looks like, in a `FILE`")
+	cmd.Flags().StringVar(&t.profile, "profile", "", "what the wire looks like, what is around a sign-in, or what a policy has to say, in a `FILE`")
 	cmd.Flags().StringArrayVar(&t.settings, "setting", nil, "a setting of the server entry, as `KEY=VALUE`; may be given more than once")
 	cmd.Flags().StringSliceVar(&t.only, "only", nil, "make these checks alone, by their `IDS`")
 	cmd.Flags().StringArrayVar(&t.own, "scenario", nil, "play a scenario of one's own as well, from a `FILE`; may be given more than once")

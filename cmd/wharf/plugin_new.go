@@ -25,7 +25,8 @@ plugin has its name.
 
 A transport begins as MCP in lines of JSON over a byte stream, with its framing in
 one place. An auth provider begins as an API key that is asked for once, kept in the
-vault, and put into a header or ahead of a stream.
+vault, and put into a header or ahead of a stream. A policy, which decides on calls,
+begins as one that asks about tools that may destroy something; it is in Go or C.
 
 A plugin in Go requires this version of Wharf. Where wharf is a development build, the
 plugin is built with the source that wharf was built from, or the one that --replace
@@ -54,7 +55,7 @@ func newPluginNew(a *app) *cobra.Command {
 	}
 	kinds, langs := template.Kinds(), template.Languages()
 	f := cmd.Flags()
-	f.StringVar(&p.Kind, "kind", kinds[0], "what it is: "+strings.Join(kinds, " or "))
+	f.StringVar(&p.Kind, "kind", kinds[0], "what it is: "+strings.Join(kinds, ", "))
 	f.StringVar(&p.Lang, "lang", langs[0], "the `LANGUAGE` that it is written in: "+strings.Join(langs, ", "))
 	f.StringVar(&replace, "replace", "", "build a plugin in Go with the source of Wharf in this `FOLDER`")
 	cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
@@ -163,7 +164,7 @@ func (a *app) printCreated(p template.Plugin, dir string, files []template.File)
 	if p.Lang == template.AssemblyScript {
 		build = "npm install && " + build
 	}
-	next := []string{build, "wharf plugin test " + p.Name + ".wasm"}
+	next := []string{build, p.Test()}
 	if dir != "." {
 		next = append([]string{"cd " + dir}, next...)
 	}

@@ -141,3 +141,16 @@ func TestTransports(t *testing.T) {
 		})
 	}
 }
+
+// The policies build, and answer what their cases say. That of Go is built by the
+// command, in cmd/wharf.
+func TestPolicies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds plugins, which takes a while")
+	}
+	cases, err := plugintest.ReadProfile("policy/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugintest.TestWith(t, build(t, template.Plugin{Name: "carrier-pigeon", Kind: template.Policy, Lang: template.C}), plugintest.Options{Profile: cases})
+}

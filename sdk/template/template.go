@@ -20,6 +20,7 @@ import (
 const (
 	Transport = "transport"
 	Auth      = "auth"
+	Policy    = "policy"
 )
 
 // The languages of templates.
@@ -31,16 +32,16 @@ const (
 )
 
 // Kinds are the kinds of plugins, the usual one first.
-func Kinds() []string { return []string{Transport, Auth} }
+func Kinds() []string { return []string{Transport, Auth, Policy} }
 
-// Languages are the languages that there are templates in, the usual one first.
+// Languages are the languages that there are templates in, the usual one first. Not each has one of every kind.
 func Languages() []string { return []string{Go, C, Rust, AssemblyScript} }
 
-//go:embed transport auth
+//go:embed transport auth policy
 var plugins embed.FS
 
 // contracts are the files beside a template that hold the contract in its language,
-// by kind and language. A plugin in Go imports the contract.
+// by kind and language: those that there are templates of. A plugin in Go imports the contract.
 var contracts = map[string]map[string]string{
 	"transport/go":             {},
 	"auth/go":                  {},
@@ -50,6 +51,8 @@ var contracts = map[string]map[string]string{
 	"auth/rust":                {"auth.rs": rust.Auth},
 	"transport/assemblyscript": {"wharf.ts": assemblyscript.Wharf},
 	"auth/assemblyscript":      {"auth.ts": assemblyscript.Auth},
+	"policy/go":                {},
+	"policy/c":                 {"extism.h": c.Extism, "json.h": c.JSON},
 }
 
 // example is what the templates are called.
@@ -97,17 +100,21 @@ func (p Plugin) Files() ([]File, error) {
 		return nil, err
 	}
 	files["README.md"] = readme
-	dir := path.Join(p.Kind, p.Lang)
-	entries, err := plugins.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		source, err := fs.ReadFile(plugins, path.Join(dir, e.Name()))
+	for _, dir := range []string{p.Kind, path.Join(p.Kind, p.Lang)} { // the first has what all languages share
+		entries, err := plugins.ReadDir(dir)
 		if err != nil {
 			return nil, err
 		}
-		files[e.Name()] = strings.ReplaceAll(string(source), example, p.Name)
+		for _, e := range entries {
+			if e.IsDir() || e.Name() == "README.md" {
+				continue
+			}
+			source, err := fs.ReadFile(plugins, path.Join(dir, e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			files[e.Name()] = strings.ReplaceAll(string(source), example, p.Name)
+		}
 	}
 	var all []File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -121,11 +128,20 @@ func (p Plugin) check() error {
 	case !ValidName(p.Name):
 		return fmt.Errorf("plugin %q: a name is lower-case letters, digits and dashes", p.Name)
 	case !slices.Contains(Kinds(), p.Kind):
-		return fmt.Errorf("kind %q: expected %s", p.Kind, strings.Join(Kinds(), " or "))
+		return fmt.Errorf("kind %q: expected %s", p.Kind, oneOf(Kinds()))
 	case !slices.Contains(Languages(), p.Lang):
 		return fmt.Errorf("language %q: expected one of %s", p.Lang, strings.Join(Languages(), ", "))
+	case contracts[p.Kind+"/"+p.Lang] == nil:
+		has := slices.DeleteFunc(Languages(), func(lang string) bool { return contracts[p.Kind+"/"+lang] == nil })
+		return fmt.Errorf("language %q: expected %s for a plugin of the kind %s", p.Lang, oneOf(has), p.Kind)
 	}
 	return nil
+}
+
+// oneOf are words as a choice: "a, b or c".
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // readme returns the README of the kind, with the parts that are for the language.
@@ -171,6 +187,15 @@ func (p Plugin) Build() string {
 		return "wharf plugin build"
 	}
 	return "./build"
+}
+
+// Test is the command that tests the plugin, in its folder.
+func (p Plugin) Test() string {
+	test := "wharf plugin test " + p.Name + ".wasm"
+	if p.Kind == Policy {
+		test += " --profile cases.json"
+	}
+	return test
 }
 
 // goVersion is the version of the language in Wharf's own go.mod. A module that

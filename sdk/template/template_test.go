@@ -21,12 +21,17 @@ var golden = map[string][]string{
 	"auth/c":                   {"README.md", "build*", "extism.h", "json.h", "provider.c"},
 	"auth/rust":                {"README.md", "auth.rs", "build*", "provider.rs"},
 	"auth/assemblyscript":      {"README.md", "auth.ts", "build*", "package.json", "provider.ts"},
+	"policy/go":                {"README.md", "cases.json", "go.mod", "main.go", "main_test.go"},
+	"policy/c":                 {"README.md", "build*", "cases.json", "extism.h", "json.h", "policy.c"},
 }
 
 // each runs a test for every kind and language.
 func each(t *testing.T, name string, test func(t *testing.T, p template.Plugin, files []template.File)) {
 	for _, kind := range template.Kinds() {
 		for _, lang := range template.Languages() {
+			if golden[kind+"/"+lang] == nil {
+				continue
+			}
 			t.Run(kind+"/"+lang, func(t *testing.T) {
 				p := template.Plugin{Name: name, Kind: kind, Lang: lang, Module: template.Module{Version: "v1.2.3"}}
 				files, err := p.Files()
@@ -84,7 +89,7 @@ func TestReadme(t *testing.T) {
 		readme := string(files[slices.IndexFunc(files, func(f template.File) bool { return f.Name == "README.md" })].Text)
 		for _, want := range []string{
 			"# raven\n", "## Build\n", "## Test\n", "## Use\n", "## What to change first\n", "## The contract\n",
-			"\n" + p.Build() + " ", "\nwharf plugin test raven.wasm\n", "\nwharf plugin add raven.wasm\n", "\n[servers.loft]\n", `"raven"`, "\n[plugins.raven]\n",
+			"\n" + p.Build() + " ", "\n" + p.Test() + "\n", "\nwharf plugin add raven.wasm\n", "\n[servers.loft]\n", `"raven"`, "\n[plugins.raven]\n",
 		} {
 			if !strings.Contains(readme, want) {
 				t.Errorf("the README lacks %q", want)
@@ -152,10 +157,13 @@ func TestPluginsThatAreNone(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, err := (template.Plugin{Name: "raven", Kind: "ship", Lang: template.C}).Files(); err == nil || !strings.Contains(err.Error(), "expected transport or auth") {
+	if _, err := (template.Plugin{Name: "raven", Kind: "ship", Lang: template.C}).Files(); err == nil || !strings.Contains(err.Error(), "expected transport, auth or policy") {
 		t.Error(err)
 	}
 	if _, err := (template.Plugin{Name: "raven", Kind: template.Auth, Lang: "cobol"}).Files(); err == nil || !strings.Contains(err.Error(), "expected one of go, c, rust") {
+		t.Error(err)
+	}
+	if _, err := (template.Plugin{Name: "raven", Kind: template.Policy, Lang: template.Rust}).Files(); err == nil || err.Error() != `language "rust": expected go or c for a plugin of the kind policy` {
 		t.Error(err)
 	}
 }
