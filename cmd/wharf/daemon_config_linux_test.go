@@ -30,11 +30,17 @@ func (e *editing) until(text string) string {
 	return ""
 }
 
-// call makes a request, and returns the line of its answer.
-func (e *editing) call(method, params string) string {
+// begin sends a request.
+func (e *editing) begin(method, params string) {
 	e.t.Helper()
 	e.id++
 	fmt.Fprintf(e.conn, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", e.id, method, params)
+}
+
+// call makes a request, and returns the line of its answer.
+func (e *editing) call(method, params string) string {
+	e.t.Helper()
+	e.begin(method, params)
 	return e.until(fmt.Sprintf(`"id":%d,`, e.id))
 }
 

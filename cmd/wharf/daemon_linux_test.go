@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -16,9 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -309,142 +305,6 @@ func callThroughControl(t *testing.T, conn net.Conn, n int) {
 		if heard.Write(in[:k]); err != nil {
 			t.Errorf("editor %d: %v after %q", n, err, heard.String())
 			return
-		}
-	}
-}
-
-// bridged is a client of a bridge, or of serve, that is shared.
-type bridged struct {
-	t     *testing.T
-	in    io.WriteCloser
-	out   *bufio.Scanner
-	tool  string
-	calls int
-}
-
-func (u *user) bridge(tool string, args ...string) *bridged {
-	u.t.Helper()
-	cmd := u.command(args...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	u.t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	b := &bridged{t: u.t, in: in, out: bufio.NewScanner(out), tool: tool, calls: 1}
-	b.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"editor","version":"1"}}}`,
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	if line := b.answer(); !strings.Contains(line, `"protocolVersion":"2025-06-18"`) {
-		u.t.Fatal(line)
-	}
-	return b
-}
-
-func (b *bridged) send(lines ...string) { io.WriteString(b.in, strings.Join(lines, "\n")+"\n") }
-
-// call sends a call.
-func (b *bridged) call(text string, hold bool) {
-	b.calls++
-	b.send(`{"jsonrpc":"2.0","id":` + strconv.Itoa(b.calls) + `,"method":"tools/call","params":{"name":"` + b.tool + `","arguments":{"text":"` + text + `","hold":` + strconv.FormatBool(hold) + `}}}`)
-}
-
-// answer returns the next answer.
-func (b *bridged) answer() string {
-	b.t.Helper()
-	for b.out.Scan() {
-		if line := b.out.Text(); strings.Contains(line, `"id":`) {
-			return line
-		}
-	}
-	b.t.Fatal("the bridge has ended")
-	return ""
-}
-
-// Bridges share a server. A daemon that is killed costs the calls that wait, which say so. The next call
-// finds a new daemon, no call runs twice, and no server of the killed one stays.
-func TestBridgesOutliveTheDaemon(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	clients := []*bridged{
-		u.bridge("note", "bridge", "--shared", "ledger"), u.bridge("note", "bridge", "--shared", "ledger"), u.bridge("ledger__note", "serve", "--shared"),
-	}
-	for i, b := range clients {
-		b.call("before "+strconv.Itoa(i), false)
-		if line := b.answer(); !strings.Contains(line, "before "+strconv.Itoa(i)) {
-			t.Fatal(line)
-		}
-	}
-	if n := len(ledger(t, u.ledger, "start")); n != 1 {
-		t.Errorf("the server was started %d times", n)
-	}
-	n := max(7, *kills) // a server that failed so often would not be tried again for a while
-	var slowest time.Duration
-	for round := range n {
-		for i, b := range clients {
-			b.call("held "+strconv.Itoa(round)+" "+strconv.Itoa(i), true)
-		}
-		for len(ledger(t, u.ledger, "call")) < 3+(round+1)*6-3 {
-		}
-		pid := u.daemons()[0].PID
-		starts := ledger(t, u.ledger, "start")
-		gone := u.watch(starts[len(starts)-1])
-		killed := time.Now()
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		for i, b := range clients {
-			if line := b.answer(); !strings.Contains(line, `"error"`) || !strings.Contains(line, "may have acted") {
-				t.Fatalf("client %d: %s", i, line)
-			}
-			b.call("after "+strconv.Itoa(round)+" "+strconv.Itoa(i), false)
-			if line := b.answer(); !strings.Contains(line, "after "+strconv.Itoa(round)) {
-				t.Fatalf("client %d: %s", i, line)
-			}
-		}
-		slowest = max(slowest, time.Since(killed))
-		gone()
-		if d := u.daemons(); len(d) != 1 || d[0].PID == pid || d[0].Clients != len(clients) {
-			t.Fatalf("%+v", d)
-		}
-	}
-	t.Logf("%d daemons killed; the slowest was replaced for all clients after %v", n, slowest.Round(time.Millisecond))
-	calls := ledger(t, u.ledger, "call")
-	if slices.Sort(calls); len(calls) != 3+6*n || len(slices.Compact(calls)) != len(calls) {
-		t.Errorf("calls: %q", calls)
-	}
-	if starts := len(ledger(t, u.ledger, "start")); starts != 1+n {
-		t.Errorf("the server was started %d times", starts)
-	}
-}
-
-// watch watches the server whose start is in the ledger. gone returns when it has ended.
-func (u *user) watch(start string) (gone func()) {
-	u.t.Helper()
-	word, _, _ := strings.Cut(start, " ")
-	pid, err := strconv.Atoi(word)
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	return func() {
-		defer unix.Close(fd)
-		for {
-			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != unix.EINTR {
-				return
-			}
 		}
 	}
 }
