@@ -40,6 +40,8 @@ do (see wharf daemon). It starts the server itself where the daemon would start 
 		switch {
 		case err != nil:
 			return err
+		case shared && (a.adHoc || a.address != ""):
+			return exit.Usage(errors.New("the daemon has the servers of the configuration alone, and this one is given on the spot"), "")
 		case cmd.Flags().Changed("print-config"):
 			before, behind, err := a.fromAnywhere(server)
 			if err != nil {
@@ -66,9 +68,6 @@ func (a *app) bridge(ctx context.Context, server host.Server, shared bool) error
 			"`wharf shell %s` is for people; `wharf bridge --print-config=CLIENT %[1]s` prints what an editor starts it with", plain.Word(a.serverWord()))
 	}
 	if shared {
-		if a.adHoc || a.address != "" {
-			return exit.Usage(errors.New("the daemon has the servers of the configuration alone, and this one is given on the spot"), "")
-		}
 		if joined, err := a.serveShared(ctx, server); joined || err != nil {
 			return err
 		}

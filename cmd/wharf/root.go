@@ -53,6 +53,9 @@ func newRoot(a *app) *cobra.Command {
 				}
 				cmd.SetContext(host.WithOptions(cmd.Context(), host.RequestOptions{Timeout: f.timeout.line()}))
 			}
+			if f.browser && f.noBrowser {
+				return exit.Usage(errors.New("--browser and --no-browser do not go together"), "")
+			}
 			f.alone = f.alone || showsConnection(cmd)
 			a.Quiet, a.OneLine = f.quiet, f.output == formatRaw
 			if f.json && a.shell == nil && (f.output == formatText || f.output == formatMarkdown) {
