@@ -66,8 +66,9 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 		a.warnOf(s)
 		a.noteOf(s)
 	}
-	findings = append(findings, cacheFinding(), a.vaultFinding())
-	if err == nil {
+	findings = append(findings, cacheFinding())
+	if err == nil { // else it is not known which vault is meant
+		findings = append(findings, a.vaultFinding())
 		findings = append(findings, a.entryFindings(cmd.Context(), s)...)
 	}
 	findings = append(findings, clientFindings()...)
