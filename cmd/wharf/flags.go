@@ -126,6 +126,21 @@ func (o object) Set(text string) error {
 	return nil
 }
 
+// givenText is the value of a flag that may not be empty: the variable of a script that gives it may
+// be unset.
+type givenText struct{ text *string }
+
+func (g givenText) Type() string   { return "" }
+func (g givenText) String() string { return "" }
+
+func (g givenText) Set(text string) error {
+	if text == "" {
+		return errors.New("expected a text that is not empty")
+	}
+	*g.text = text
+	return nil
+}
+
 // format is the value of --output.
 type format string
 

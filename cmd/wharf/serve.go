@@ -159,21 +159,6 @@ func (m *searchMode) Set(text string) error {
 	return nil
 }
 
-// givenText is the value of a flag that may not be empty: the variable of a script that gives it may
-// be unset.
-type givenText struct{ text *string }
-
-func (g givenText) Type() string   { return "" }
-func (g givenText) String() string { return "" }
-
-func (g givenText) Set(text string) error {
-	if text == "" {
-		return errors.New("expected a text that is not empty")
-	}
-	*g.text = text
-	return nil
-}
-
 // serveListening serves the clients that come to addresses until it is interrupted, with metrics if they
 // are wanted.
 func (a *app) serveListening(ctx context.Context, servers []host.Server, c gateway.Config, at addresses, metrics bool) error {
