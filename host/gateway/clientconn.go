@@ -39,6 +39,8 @@ type request struct {
 	// caller is who sends it; nil if that does not matter, or if the upstream knows.
 	caller *policy.Caller
 
+	from *presence // the client that sends it
+
 	peer string // the address that a modern request over HTTP comes from
 
 	// retain keeps the client of the request in use beyond the request, until release is called; nil
@@ -64,6 +66,15 @@ type client interface {
 
 	// leave ends the client's requests and subscriptions, and gives up its sessions.
 	leave()
+
+	// uses returns the servers that the client uses.
+	uses() []string
+
+	// sees returns how a caller, which is the client, sees a list now, and whether that is known.
+	sees(c *policy.Caller, l *listing) (m mark, known bool)
+
+	// tellChanged tells the client that a list has changed. It waits while the client reads nothing.
+	tellChanged(l *listing)
 }
 
 // newClient returns a client of an era. serverName names the server that the client reaches bare. If it is
@@ -90,9 +101,10 @@ type clientConn struct {
 	cancellations cancellationOrder
 	turns         turns // the order of its requests and notifications
 
-	mu     sync.Mutex
-	client client // nil while the era is open
-	left   bool   // no client is made any more
+	mu       sync.Mutex
+	client   client    // nil while the era is open
+	presence *presence // of the client
+	left     bool      // no client is made any more
 }
 
 func newClientConn(ctx context.Context, g *Gateway, o origin, serverName string) *clientConn {
@@ -117,6 +129,7 @@ func (c *clientConn) Admit(in *rpc.Incoming) {
 		if era := eraOf(in.Method, in.Params); era != "" {
 			c.gateway.counts.addClient(era)
 			c.client = c.gateway.newClient(c.ctx, era, peerChannel{conn: c}, c.origin, c.serverName)
+			c.presence = c.gateway.arrive(c.client, &c.origin, era, infoOf(era, in.Params), c.serverName)
 		}
 	}
 	if c.client != nil && c.client.legacyHandshake() != nil && in.Method == mcp.MethodInitialize {
@@ -155,6 +168,7 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 	var result json.RawMessage
 	var err error
 	if client := c.current(); client != nil {
+		r.from = c.presence // is not changed any more
 		result, err = c.gateway.serve(ctx, c.serverName, client, r)
 	} else {
 		result, err = serveUndecided(r)
@@ -207,6 +221,7 @@ func (c *clientConn) leave() {
 	c.mu.Unlock()
 	if client != nil {
 		client.leave()
+		c.presence.leave()
 	}
 }
 

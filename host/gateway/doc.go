@@ -37,6 +37,7 @@
 //   - Several clients of one session: servercopy.go finds the client that a message of the server is
 //     for, copies.go decides which clients share, and tenant.go holds what each client keeps for itself.
 //   - A sign-in within a call: the client of the call shows the page, see [Person].
+//   - Who is there, and who is told when the rules about them change: presence.go.
 //   - Progress: what a side reports before it answers a request comes before the answer, with the token
 //     of the side that asked. What it reports later comes before the answer too, or not at all.
 //   - Log levels: logs.go. Other differences between the eras: translate.go.

@@ -22,6 +22,14 @@ func eraOf(method string, params []byte) mcp.Era {
 	return ""
 }
 
+// infoOf returns what a client of an era says of itself in a request, which is initialize in the legacy era.
+func infoOf(era mcp.Era, params []byte) json.RawMessage {
+	if era == mcp.Legacy {
+		return member(params, "clientInfo")
+	}
+	return member(params, "_meta", mcp.MetaClientInfo)
+}
+
 // serveUndecided answers a request that leaves the era of its client open: a ping with a result, any
 // other request with an error.
 func serveUndecided(r *request) (json.RawMessage, error) {

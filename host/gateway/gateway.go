@@ -76,6 +76,10 @@ type Config struct {
 	// who runs the program.
 	CallsPerMinute int
 
+	// OnClient, if not nil, is told of each client with its first request, and again when it has left. It
+	// must not wait, and must not call the gateway.
+	OnClient func(c Client, left bool)
+
 	// WellKnown answers requests to paths below /.well-known/ in place of the gateway, also those
 	// that Principal would refuse. With nil, these paths are like any that the gateway does not know.
 	WellKnown http.Handler
@@ -100,6 +104,11 @@ type Gateway struct {
 	counts   counts
 
 	parkTime time.Duration // how long a client may take to answer a question
+
+	presentMu sync.Mutex
+	present   map[*presence]struct{} // the clients that are there
+
+	changingAccess sync.Mutex // see ChangeAccess
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelCauseFunc
@@ -134,7 +143,7 @@ func New(h *host.Host, c Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Config.Info: %w", err)
 	}
-	g := &Gateway{host: h, config: c, info: info, sealer: seal, parkTime: parkTime}
+	g := &Gateway{host: h, config: c, info: info, sealer: seal, parkTime: parkTime, present: make(map[*presence]struct{})}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.copies.gateway, g.copies.idle = g, copyIdle
 	g.servers = newServerCache(g, false)

@@ -48,9 +48,10 @@ func hashCapabilities(capabilities []byte) [sha256.Size]byte {
 // httpModern is a modern client over HTTP.
 type httpModern struct {
 	keptClient
-	client client
-	ctx    context.Context // ends with the client
-	cancel context.CancelFunc
+	client   client
+	presence *presence
+	ctx      context.Context // ends with the client
+	cancel   context.CancelFunc
 
 	mu        sync.Mutex
 	responses []*outbox    // those of its requests, without those that listen
@@ -73,6 +74,7 @@ func (c *httpModern) close() {
 	c.mu.Unlock()
 	c.cancel()
 	c.client.leave()
+	c.presence.leave()
 }
 
 // postModern answers a request of a modern client, or takes a notification. A client that leaves
@@ -91,7 +93,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 		x.answer(http.StatusBadRequest, rpc.AppendReply(nil, in.ID(), nil, fault))
 		return
 	}
-	c, why := h.modern(modernKey{x.principal, x.serverName, hashCapabilities(m.capabilities)})
+	c, why := h.modern(x, m.info, hashCapabilities(m.capabilities))
 	if c == nil {
 		x.busy(why)
 		return
@@ -107,7 +109,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 	go func() {
 		defer close(answered)
 		result, err := h.gateway.serve(ctx, x.serverName, c.client, &request{
-			id: in.ID(), method: in.Method, params: in.Params, channel: box, peer: x.r.RemoteAddr,
+			id: in.ID(), method: in.Method, params: in.Params, channel: box, from: c.presence, peer: x.r.RemoteAddr,
 			retain: func() (release func()) { return h.retainClient(&c.keptClient) },
 			header: func(name string) (string, bool) {
 				values := x.r.Header.Values(name)
@@ -153,9 +155,11 @@ func statusOf(fault *rpc.Error) int {
 	return http.StatusOK
 }
 
-// modern returns the modern client for a key, and counts one more request that uses it. The caller
-// calls releaseClient. If there can be no client, modern returns nil and why.
-func (h *handler) modern(key modernKey) (c *httpModern, why string) {
+// modern returns the modern client with these capabilities that a request is of, and counts one more request
+// that uses it. info is what the sender says of itself. The caller calls releaseClient. If there can be no
+// client, modern returns nil and why.
+func (h *handler) modern(x *httpExchange, info json.RawMessage, capabilities [sha256.Size]byte) (c *httpModern, why string) {
+	key := modernKey{x.principal, x.serverName, capabilities}
 	h.mu.Lock()
 	for h.moderns[key] == nil { // another request may make the client while mu is free
 		idle, full := h.leastRecentlyUsed(key)
@@ -184,7 +188,10 @@ func (h *handler) modern(key modernKey) (c *httpModern, why string) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(h.gateway.ctx))
 	h.gateway.counts.addClient(mcp.Modern)
-	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, origin{principal: httpPrincipal(key.principal), kind: policy.Gateway, kept: &c.keptClient}, key.serverName)
+	o := origin{principal: httpPrincipal(key.principal), kind: policy.Gateway, kept: &c.keptClient}
+	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, o, key.serverName)
+	o.peer = x.r.RemoteAddr // of its first request; others may come from elsewhere
+	c.presence = h.gateway.arrive(c.client, &o, mcp.Modern, info, key.serverName)
 	stop := context.AfterFunc(h.gateway.ctx, func() { h.evict(&c.keptClient) })
 	c.closeClient = func() {
 		stop()

@@ -123,7 +123,7 @@ func TestSessionsOfAPrincipal(t *testing.T) {
 	if _, why := h.openSession(&httpExchange{principal: "me", serverName: "files"}); why != most {
 		t.Errorf("a legacy session: %q", why)
 	}
-	if _, why := h.modern(modernKey{principal: "me", serverName: "files"}); why != most {
+	if _, why := h.modern(&httpExchange{principal: "me", serverName: "files"}, nil, [32]byte{}); why != most {
 		t.Errorf("a modern client: %q", why)
 	}
 	if why := h.full("you"); why != "" {

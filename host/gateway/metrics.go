@@ -86,11 +86,16 @@ func (g *Gateway) serve(ctx context.Context, server string, to client, r *reques
 		ctx, end = o.Serve(ctx, observed(server, r))
 	}
 	c.inFlight.Add(1)
+	r.from.inFlight.Add(1)
 	result, err := to.serve(ctx, r)
+	r.from.inFlight.Add(-1)
 	c.inFlight.Add(-1)
 	c.bytesOut.Add(uint64(len(result)))
 	if err != nil {
 		c.addError(ctx, err)
+	}
+	if err == nil && server != "" && g.host.NeedsCaller() {
+		r.from.listed(r, result)
 	}
 	if end != nil {
 		end(outcome(ctx, result, err))

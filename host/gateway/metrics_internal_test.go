@@ -24,7 +24,7 @@ func TestCounts(t *testing.T) {
 	c := &g.counts
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := &request{params: json.RawMessage(`{"a":1}`)}
+	r := &request{from: new(presence), params: json.RawMessage(`{"a":1}`)}
 	g.serve(t.Context(), "", &answering{result: json.RawMessage(`{}`)}, r)
 	g.serve(t.Context(), "", &answering{err: invalidParams("no")}, r)
 	g.serve(t.Context(), "", &answering{err: internalError(errors.New("no"))}, r)
@@ -39,7 +39,7 @@ func TestCounts(t *testing.T) {
 // To count a request costs no allocation.
 func TestCountsCost(t *testing.T) {
 	g := &Gateway{host: new(host.Host)}
-	r := &request{params: json.RawMessage(`{}`)}
+	r := &request{from: new(presence), params: json.RawMessage(`{}`)}
 	well, ill := &answering{result: json.RawMessage(`{}`)}, &answering{err: invalidParams("no")}
 	if n := testing.AllocsPerRun(100, func() { g.serve(t.Context(), "", well, r); g.serve(t.Context(), "", ill, r) }); n > 1 { // that of errors.As
 		t.Errorf("%v allocations", n)
