@@ -82,7 +82,7 @@ var arrows = map[string][]string{
 	"host/gateway":                {"abi", "host", "host/cleantext", "host/config", "host/mcp", "host/policy", "host/signin", "host/status", "host/internal/ctxcond", "host/internal/ctxmutex", "host/internal/securedir", "host/internal/connect", "host/internal/rpc", "host/internal/strictjson", "host/catalogue", "internal/lazyregexp", "host/observe", rate},
 	"host/gateway/oauth":          {"host/gateway", "host/internal/ctxmutex", "host/internal/egress", jose + below, goSDKAuth, goSDKOAuth},
 	"host/localsocket":            {"host/internal/securedir", flock, xsys + below},
-	"host/control":                {"host", "host/cleantext", "host/config" + below, "host/mcp", "host/pluginstore", "host/policy", "host/signin", "host/status", "host/trace", "host/trust", "host/vault", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
+	"host/control":                {"host", "host/catalogue", "host/cleantext", "host/config" + below, "host/mcp", "host/pluginstore", "host/policy", "host/signin", "host/status", "host/trace", "host/trust", "host/vault", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/policy":                 {},
 	"host/observe":                {},

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
@@ -396,4 +398,69 @@ func evilServer(stream *testenv.Duplex, answers chan<- string) {
 			answers <- line
 		}
 	}
+}
+
+// Rules that change are told of where they make a list another one for an editor that is there, and nowhere
+// else. What needs a restart is told with the change.
+func TestAccessChanges(t *testing.T) {
+	var rules atomic.Pointer[policy.Rules]
+	set := func(deny ...string) {
+		made, err := policy.New([]policy.Table{{Name: "all", Match: []string{"control"}, Deny: deny}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules.Store(made)
+	}
+	set()
+	restart := []string{"audit"}
+	s := newConfigured(t, configured, func(c *Control, h *host.Config) {
+		h.Deciders = []policy.Decider{liveRules{&rules}}
+		read, at := c.config.Source.Read, 0
+		c.config.Source.Read = func() (*Configuration, error) {
+			denied := [][]string{{}, {"files/echo"}, {"files/ECHO"}, {"files/echo", "other"}, {"files/echo", "resource:files/*"}}
+			set(denied[at]...)
+			next, err := read()
+			next.Access, next.Restart = [][]policy.Table{{{Name: "all", Deny: denied[at]}}}, restart[:min(1, at)]
+			at++
+			return next, err
+		}
+	})
+	c := s.ready(all)
+	c.call("tools/list", `{"server":"files"}`)
+	c.call("resources/list", `{"server":"files"}`)
+	c.call("events/since", `{}`)
+	seen := s.control.events.position().Last
+	next := func(want ...string) {
+		t.Helper()
+		c.wantHas(c.call("config/reload", `{}`), `"restart":["audit"]`)
+		last := s.control.events.position().Last
+		var got []string
+		c.find("the last event", func(m *message) bool {
+			var e Event
+			if json.Unmarshal(m.Params, &e) == nil && e.Number > seen {
+				seen = e.Number
+				got = append(got, strings.Join(append([]string{string(e.Kind), e.Server}, e.Restart...), " "))
+			}
+			return seen == last
+		})
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	next("config.changed  audit", "tools.changed files")
+	c.wantHas(c.call("tools/list", `{"server":"files"}`), `"tools":[`)
+	next("config.changed  audit")
+	next("config.changed  audit")
+	next("config.changed  audit", "resources.changed files")
+}
+
+// liveRules are rules that are replaced.
+type liveRules struct{ now *atomic.Pointer[policy.Rules] }
+
+func (l liveRules) Scope(c *policy.Caller, server string) policy.Scope {
+	return l.now.Load().Scope(c, server)
+}
+
+func (l liveRules) Decide(ctx context.Context, c *policy.Call) policy.Decision {
+	return l.now.Load().Decide(ctx, c)
 }

@@ -92,11 +92,15 @@ func (c *Control) editorFor(ctx context.Context, can func(*Capabilities) bool) *
 	return nil
 }
 
-// ask sends a request to the editor that is to answer it, and reads the result. An editor that has not
-// answered in time is told that the answer is not wanted any more.
-func (c *Control) ask(ctx context.Context, can func(*Capabilities) bool, method string, params, result any) error {
+// ask sends a request about a server to the editor that is to answer it, and reads the result. An editor that
+// has not answered in time is told that the answer is not wanted any more. Where it is not certain which
+// editor that is, a warning that all may hear says why none is asked.
+func (c *Control) ask(ctx context.Context, server string, can func(*Capabilities) bool, method string, params, result any) error {
 	e := c.editorFor(ctx, can)
 	if e == nil {
+		if _, sure := host.CallerOf(ctx); !sure {
+			c.events.add(Event{Kind: Warning, Server: server, Text: "it asked something (" + method + ") while calls of several editors to it were open, and does not say for which of them: no editor was asked"})
+		}
 		return errNoEditor
 	}
 	defer e.asked.Add(-1)
@@ -153,13 +157,13 @@ func (c *Control) clientOf(hello *InitializeParams) host.Client {
 func (c *Control) elicit(ctx context.Context, server string, e mcp.Elicitation) (mcp.ElicitResult, error) {
 	if e.Mode == mcp.ElicitURL {
 		var r OpenURLResult
-		if err := c.ask(ctx, canOpenURL, methodOpenURL, OpenURLParams{Server: server, URL: e.URL, Message: e.Message}, &r); err != nil {
+		if err := c.ask(ctx, server, canOpenURL, methodOpenURL, OpenURLParams{Server: server, URL: e.URL, Message: e.Message}, &r); err != nil {
 			return unasked(err), nil
 		}
 		return mcp.ElicitResult{Action: r.Action.mcp()}, nil
 	}
 	var r ElicitResult
-	err := c.ask(ctx, func(can *Capabilities) bool { return can.Elicit }, methodElicit, ElicitParams{server, e.Message, e.RequestedSchema, fieldsOf(e.RequestedSchema)}, &r)
+	err := c.ask(ctx, server, func(can *Capabilities) bool { return can.Elicit }, methodElicit, ElicitParams{server, e.Message, e.RequestedSchema, fieldsOf(e.RequestedSchema)}, &r)
 	if err != nil {
 		return unasked(err), nil
 	}
@@ -174,7 +178,7 @@ func (c *Control) elicit(ctx context.Context, server string, e mcp.Elicitation) 
 func (c *Control) confirm(ctx context.Context, q policy.Question) (bool, error) {
 	form := ElicitParams{Server: q.Server, Message: cleantext.Line(q.String(), 4<<10), Schema: json.RawMessage(`{"type":"object","properties":{}}`), Fields: []string{}}
 	var r ElicitResult
-	err := c.ask(ctx, func(can *Capabilities) bool { return can.Elicit }, methodElicit, form, &r)
+	err := c.ask(ctx, q.Server, func(can *Capabilities) bool { return can.Elicit }, methodElicit, form, &r)
 	return r.Action == Accept && err == nil, err
 }
 
@@ -214,13 +218,13 @@ func (a Action) mcp() string {
 
 func (c *Control) sample(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error) {
 	var r json.RawMessage
-	err := c.ask(ctx, func(can *Capabilities) bool { return can.Sample }, methodSample, SampleParams{server, params}, &r)
+	err := c.ask(ctx, server, func(can *Capabilities) bool { return can.Sample }, methodSample, SampleParams{server, params}, &r)
 	return r, err
 }
 
 func (c *Control) roots(ctx context.Context, server string) ([]mcp.Root, error) {
 	var r RootsResult
-	err := c.ask(ctx, func(can *Capabilities) bool { return can.Roots }, methodRoots, ServerParams{server}, &r)
+	err := c.ask(ctx, server, func(can *Capabilities) bool { return can.Roots }, methodRoots, ServerParams{server}, &r)
 	return r.Roots, err
 }
 
@@ -253,7 +257,7 @@ func (c *Control) person(before signin.Person) *signin.Person {
 func (c *Control) openPage(ctx context.Context, p signin.Page) error {
 	var r OpenURLResult
 	message := p.Server + " wants you to sign in."
-	err := c.ask(ctx, canOpenURL, methodOpenURL, OpenURLParams{Server: p.Server, URL: p.URL, Message: message, SignIn: true}, &r)
+	err := c.ask(ctx, p.Server, canOpenURL, methodOpenURL, OpenURLParams{Server: p.Server, URL: p.URL, Message: message, SignIn: true}, &r)
 	switch {
 	case err != nil:
 		return err
@@ -268,7 +272,7 @@ func (c *Control) openPage(ctx context.Context, p signin.Page) error {
 // prompt asks the person for a text.
 func (c *Control) prompt(ctx context.Context, p PromptParams) (string, error) {
 	var r PromptResult
-	if err := c.ask(ctx, func(can *Capabilities) bool { return can.Prompt }, methodPrompt, p, &r); err != nil {
+	if err := c.ask(ctx, p.Server, func(can *Capabilities) bool { return can.Prompt }, methodPrompt, p, &r); err != nil {
 		return "", err
 	}
 	if r.Action != Accept {
@@ -284,7 +288,7 @@ func (c *Control) showCode(ctx context.Context, code signin.Code, before func(co
 	switch {
 	case c.editorFor(ctx, can) != nil:
 		c.running.Go(func() {
-			c.ask(ctx, can, methodShowCode, ShowCodeParams{code.Server, code.URL, code.Code, code.Complete}, &Empty{})
+			c.ask(ctx, code.Server, can, methodShowCode, ShowCodeParams{code.Server, code.URL, code.Code, code.Complete}, &Empty{})
 		})
 	case before != nil:
 		before(ctx, code)
@@ -310,7 +314,7 @@ func (c *Control) input(ctx context.Context, server string, q config.Input) (str
 // approve asks whether a server of a project may be used. What is no clear consent is a refusal for now.
 func (c *Control) approve(ctx context.Context, a trust.Approval) (trust.Decision, error) {
 	var r ApproveResult
-	err := c.ask(ctx, canApprove, methodApprove, ApproveParams{
+	err := c.ask(ctx, a.Server, canApprove, methodApprove, ApproveParams{
 		Server: a.Server, Project: a.Project, Hash: a.Hash, Changed: a.State == trust.Changed, Lines: a.Lines(),
 	}, &r)
 	switch r.Decision {
@@ -328,7 +332,7 @@ func (c *Control) approve(ctx context.Context, a trust.Approval) (trust.Decision
 func (c *Control) consents(ctx context.Context, change *amend.Change) error {
 	denied := ErrorData{Kind: KindDenied}
 	var r ApproveResult
-	err := c.ask(ctx, canApprove, methodApprove, ApproveParams{
+	err := c.ask(ctx, change.Name, canApprove, methodApprove, ApproveParams{
 		Server: change.Name, Hash: hashOf(change), Lines: change.Lines, Edit: true,
 	}, &r)
 	switch {

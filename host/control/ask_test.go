@@ -220,3 +220,17 @@ func TestNoEditorCanAnswer(t *testing.T) {
 		t.Error(string(text), err)
 	}
 }
+
+// Where it is not certain whose call a server asks for, no editor is asked, and all hear why.
+func TestUncertainQuestion(t *testing.T) {
+	s := newScene(t)
+	one, two := s.ready(all), s.ready(all)
+	two.call("events/since", `{}`)
+	first := one.begin("tools/call", `{"server":"files","name":"ask","arguments":{"message":"who?"}}`)
+	question := one.asked("elicit")
+	second := two.begin("tools/call", `{"server":"files","name":"ask","arguments":{"message":"who?"}}`)
+	two.wantHas(string(two.answer(second).Result), `declinemap[]`)
+	two.wantHas(two.event(Warning, `"server":"files"`).Text, "(elicit)", "several editors")
+	one.reply(question, `{"action":"accept","content":{"name":"Ada"}}`)
+	one.wantHas(string(one.answer(first).Result), `acceptmap[name:Ada]`)
+}

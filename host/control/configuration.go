@@ -110,6 +110,7 @@ func (c *Control) apply(next *Configuration) {
 func (c *Control) reload() error {
 	c.configuring.Lock()
 	defer c.configuring.Unlock()
+	seen := c.visible()
 	next, err := c.config.Source.Read()
 	if err == nil {
 		err = next.check()
@@ -139,6 +140,7 @@ func (c *Control) reload() error {
 		c.unread = ""
 		c.events.add(Event{Kind: ConfigChanged, Restart: next.Restart})
 	}
+	c.tellOfAccess(seen)
 	return nil
 }
 

@@ -29,6 +29,9 @@ type Config struct {
 
 	// Source is the configuration that editors may look at and change; nil lets them do neither.
 	Source *Source
+
+	// Gateways are those of the program; nil is none.
+	Gateways *Gateways
 }
 
 // Control serves editors, which share its servers. Make it with [New], call [Control.Install] before

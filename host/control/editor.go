@@ -127,7 +127,7 @@ func (e *editor) serve(ctx context.Context, in *rpc.Incoming) (any, error) {
 	}
 	e.enter()
 	if e.control.host.NeedsCaller() {
-		ctx = policy.WithCaller(ctx, &policy.Caller{Kind: policy.Control, Name: e.hello.Client.Name})
+		ctx = policy.WithCaller(ctx, e.caller())
 	}
 	return m.serve(host.WithOptions(ctx, host.RequestOptions{Caller: e.number}), e, in.Params)
 }

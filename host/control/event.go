@@ -21,6 +21,7 @@ const (
 	PluginWarning    EventKind = "plugin.warning"
 	SignInNeeded     EventKind = "signin.needed"
 	ConfigChanged    EventKind = "config.changed"
+	ClientOfGateway  EventKind = "gateway.client"
 	Gap              EventKind = "gap"
 )
 
@@ -34,6 +35,8 @@ type Event struct {
 	Log     json.RawMessage `json:"log,omitempty" jsonschema:"of log: the params of notifications/message of MCP"`
 	Plugin  string          `json:"plugin,omitempty" jsonschema:"of plugin.warning: the name of the plugin"`
 	Text    string          `json:"text,omitempty" jsonschema:"of warning and plugin.warning: a text for people; of stderr: a line; of config.changed: why the configuration cannot be used"`
+	Client  *GatewayClient  `json:"client,omitempty" jsonschema:"of gateway.client: a client that has come, or left"`
+	Left    bool            `json:"left,omitempty" jsonschema:"of gateway.client: it has left"`
 	URI     string          `json:"uri,omitempty" jsonschema:"of resource.updated: the resource, or a part of it"`
 	Restart []string        `json:"restart,omitempty" jsonschema:"of config.changed: as in the result of config/get"`
 	Missed  uint64          `json:"missed,omitempty" jsonschema:"of gap: how many events the editor has missed, where that is known"`

@@ -82,6 +82,9 @@ var methods = sync.OnceValue(func() map[string]method {
 		"tasks/result": onServer("tasks/result", taskResult),
 		"tasks/cancel": onServer("tasks/cancel", cancelTask),
 
+		"gateway/status":  of("gateway/status", gatewayStatus),
+		"gateway/clients": of("gateway/clients", gatewayClients),
+
 		"auth/login":   onServer("auth/login", login),
 		"auth/logout":  onServer("auth/logout", logout),
 		"auth/status":  of("auth/status", signedIn),

@@ -102,7 +102,7 @@ var allKinds = []Kind{
 	KindProtocol, KindTimeout, KindUnreachable, KindInternal,
 }
 
-var allEvents = []EventKind{ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, ResourceUpdated, Log, Stderr, Warning, PluginWarning, SignInNeeded, ConfigChanged, Gap}
+var allEvents = []EventKind{ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, ResourceUpdated, Log, Stderr, Warning, PluginWarning, SignInNeeded, ConfigChanged, ClientOfGateway, Gap}
 
 func examples[T ~string](values ...T) (list []any) {
 	for _, v := range values {
