@@ -63,7 +63,7 @@ docs/CONTROL.md explains the messages; --schema prints the JSON Schema of all of
 func (a *app) control(ctx context.Context) error {
 	ctx, end := untilOrphaned(ctx)
 	defer end()
-	c, h, err := a.openControl(ctx, false)
+	c, h, err := a.openControl(ctx, false, nil)
 	if err != nil {
 		return err
 	}

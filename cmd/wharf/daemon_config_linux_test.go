@@ -44,20 +44,80 @@ func (e *editing) call(method, params string) string {
 	return e.until(fmt.Sprintf(`"id":%d,`, e.id))
 }
 
+// edits connects an editor to the daemon, which tells it events.
+func (u *user) edits() *editing {
+	u.t.Helper()
+	conn, err := net.Dial("unix", strings.TrimSpace(u.must("control", "--socket")))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.t.Cleanup(func() { conn.Close() })
+	e := &editing{t: u.t, conn: conn, in: bufio.NewScanner(conn)}
+	e.in.Buffer(nil, 1<<20)
+	e.call("initialize", `{"protocol":[1,1],"client":{"name":"test"}}`)
+	e.call("events/since", `{}`)
+	return e
+}
+
+// Editors of a daemon see its other clients. These are told of lists that other rules have made others, and
+// the rules hold for them at once.
+func TestDaemonTellsOfClients(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	e := u.edits()
+	if got := e.call("gateway/clients", `{}`); !strings.Contains(got, `"clients":[]`) {
+		t.Error(got)
+	}
+	b := u.bridge("note", "bridge", "--shared", "ledger")
+	const shown = `"name":"editor","version":"1","kind":"bridge","era":`
+	e.until(`"kind":"gateway.client","client":{"id":`)
+	if got := e.call("gateway/clients", `{}`); strings.Count(got, `"id":"`) != 1 || !strings.Contains(got, shown) || !strings.Contains(got, `"all":false,"servers":["ledger"]`) {
+		t.Error(got)
+	}
+	if got := e.call("gateway/status", `{}`); !strings.Contains(got, `"gateways":1,"clients":1,`) {
+		t.Error(got)
+	}
+	hears := func(text string) string {
+		t.Helper()
+		for b.out.Scan() {
+			if line := b.out.Text(); strings.Contains(line, text) {
+				return line
+			}
+		}
+		t.Fatalf("the bridge has ended before %s", text)
+		return ""
+	}
+	list := func(id string) string {
+		b.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list"}`)
+		return hears(`"id":` + id)
+	}
+	if got := list("100"); !strings.Contains(got, `"name":"note"`) {
+		t.Error(got)
+	}
+	u.configure("\n[access.all]\nmatch = [\"client:editor\"]\ndeny = [\"ledger/note\"]\n")
+	hears("notifications/tools/list_changed")
+	if got := list("101"); strings.Contains(got, `"name":"note"`) {
+		t.Error(got)
+	}
+	b.call("x", false)
+	if got := b.answer(); !strings.Contains(got, "may not call") {
+		t.Error(got)
+	}
+	u.configure("")
+	hears("notifications/tools/list_changed")
+	if n := u.starts(); n != 1 {
+		t.Errorf("the server was started %d times", n)
+	}
+	b.in.Close()
+	e.until(`"left":true`)
+}
+
 // The daemon follows its configuration: editors hear of a change by hand, by a command and by an editor, and
 // reach the servers that there are then. A command in a terminal finds what an editor has written.
 func TestDaemonFollowsItsConfiguration(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	conn, err := net.Dial("unix", strings.TrimSpace(u.must("control", "--socket")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	e := &editing{t: t, conn: conn, in: bufio.NewScanner(conn)}
-	e.in.Buffer(nil, 1<<20)
-	e.call("initialize", `{"protocol":[1,1],"client":{"name":"test"}}`)
-	e.call("events/since", `{}`)
+	e := u.edits()
 	const call = `{"server":%q,"name":"note","arguments":{"text":"x"}}`
 	e.call("tools/call", fmt.Sprintf(call, "ledger"))
 

@@ -17,23 +17,28 @@ type prints struct {
 	servers map[string]string
 	errs    map[string]error // of servers that are not shared
 	all     string           // of all
+	fixed   string           // of all, without who may call what, which follows the configuration
 }
 
 // prints returns the fingerprints of servers. They cover what else the settings say: plugins, how to
 // connect, who may call what, and where calls are kept.
 func (a *app) prints(s *settings, folder string) prints {
 	p := prints{servers: make(map[string]string), errs: make(map[string]error)}
-	rest, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.access, s.narrowed(), s.audit, s.policies})
-	var every strings.Builder
+	fixed, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.audit, s.policies})
+	access, wrong := json.Marshal([]any{s.access, s.narrowed()})
+	err = errors.Join(err, wrong)
+	rest := string(fixed) + string(access)
+	var every, everyFixed strings.Builder
 	for _, server := range s.wanted() {
 		print, wrong := host.Fingerprint(server, folder)
 		if wrong = errors.Join(err, wrong); wrong != nil {
 			p.errs[server.Name] = wrong
 		}
-		p.servers[server.Name] = hashed(print + string(rest))
+		p.servers[server.Name] = hashed(print + rest)
 		every.WriteString(p.servers[server.Name])
+		everyFixed.WriteString(hashed(print + string(fixed)))
 	}
-	p.all = hashed(every.String())
+	p.all, p.fixed = hashed(every.String()), hashed(everyFixed.String())
 	return p
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/control"
+	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/localsocket"
 )
 
@@ -30,6 +31,7 @@ type daemonRun struct {
 
 	editors, programs atomic.Int64
 	worlds            worlds
+	told              atomic.Pointer[control.Control] // is control, for those that cannot wait for mu
 
 	mu       sync.Mutex
 	control  *control.Control // nil until the first editor comes
@@ -79,7 +81,8 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 	d := &daemonRun{app: a, place: place, since: time.Now()}
 	d.ctx, d.end = context.WithCancelCause(ctx)
 	defer d.end(nil)
-	d.worlds.app, d.worlds.ctx = a, d.ctx
+	d.worlds.app, d.worlds.ctx, d.worlds.onClient = a, d.ctx, d.tellClient
+	d.worlds.running.Go(d.worlds.follow)
 	d.present = daemon.Await(idle, func() { d.end(errUnused) })
 	defer d.present.Stop()
 	d.say("the daemon listens at %s", place.Socket())
@@ -88,6 +91,7 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 	}
 	a.endless = true
 	err = listener.Clients(d.ctx, l, daemonClients, daemonFull(), d.serve)
+	d.end(err)
 	d.say("the daemon ends: %v", err)
 	d.close()
 	if errors.Is(err, errUnused) || errors.Is(err, errStopped) {
@@ -198,11 +202,20 @@ func (d *daemonRun) forEditors() (*control.Control, error) {
 	if d.control != nil {
 		return d.control, nil
 	}
-	c, h, err := d.app.inFolder("").openControl(d.ctx, true) // editors in many folders share the servers, so these are of no project
+	gateways := &control.Gateways{Status: d.worlds.gatewayStatus, Clients: d.worlds.gatewayClients}
+	c, h, err := d.app.inFolder("").openControl(d.ctx, true, gateways) // editors in many folders share the servers, so these are of no project
 	if err == nil {
 		d.control, d.host = c, h
+		d.told.Store(c)
 	}
 	return c, err
+}
+
+// tellClient tells editors of a client that has come or left.
+func (d *daemonRun) tellClient(c gateway.Client, left bool) {
+	if editors := d.told.Load(); editors != nil {
+		editors.TellClient(clientForEditors(c), left)
+	}
 }
 
 // close ends what the clients have used.

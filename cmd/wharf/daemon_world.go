@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/control"
 	"github.com/wharf-mcp/wharf/host/gateway"
 )
 
@@ -22,27 +26,31 @@ const (
 
 // world is the servers as programs in one folder see them.
 type world struct {
+	folder  string
 	gateway *gateway.Gateway
 	prints  prints
+	rules   *liveRules
 	clients *daemon.Clients
 }
 
-// worlds are the worlds of a daemon, by folder.
+// worlds are the worlds of a daemon.
 type worlds struct {
-	app     *app            // of the daemon
-	ctx     context.Context // of its run
-	running sync.WaitGroup  // the goroutines of worlds
+	app      *app                              // of the daemon
+	ctx      context.Context                   // of its run
+	onClient func(c gateway.Client, left bool) // is told of the clients of all
+	running  sync.WaitGroup                    // the goroutines of worlds, and of follow
 
-	mu   sync.Mutex // held while a world is made
-	open map[string]*world
+	mu   sync.Mutex          // held while a world is made
+	open map[string]*world   // that clients get, by folder
+	all  map[*world]struct{} // also those that only clients of before use
 }
 
 // errOther says that a program would start another server than the daemon has.
 var errOther = errors.New("the configuration, a variable or the working folder is another one than the daemon has")
 
 // enter returns the world in which a request is carried out. The caller calls Leave of its clients. The
-// configuration is read anew, and if it has changed, the world is made anew: clients of the old world
-// stay there.
+// configuration is read anew, and if it has changed in more than who may call what, the world is made anew:
+// clients of the old world stay there.
 func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error) {
 	if !filepath.IsAbs(r.Folder) {
 		return nil, errors.New("expected the whole path of the working folder")
@@ -59,8 +67,8 @@ func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	w := all.open[r.Folder]
-	if w != nil && w.prints.all == now.all && w.clients.Enter() {
-		return w, nil
+	if w != nil && w.prints.fixed == now.fixed && w.clients.Enter() {
+		return w, w.rules.amend(s, w.gateway)
 	}
 	if w == nil && len(all.open) >= maxWorlds {
 		return nil, fmt.Errorf("it serves programs in %d folders, which is the most", maxWorlds)
@@ -69,23 +77,27 @@ func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error)
 		return nil, err
 	}
 	if all.open == nil {
-		all.open = make(map[string]*world)
+		all.open, all.all = make(map[string]*world), make(map[*world]struct{})
 	}
-	all.open[r.Folder] = w
+	all.open[r.Folder], all.all[w] = w, struct{}{}
 	w.clients.Enter()
 	return w, nil
 }
 
 // begin makes a world, which ends when no client has used it for a while. The caller holds mu.
 func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world, error) {
+	rules, err := newLiveRules(s)
+	if err != nil {
+		return nil, err
+	}
 	ctx, end := context.WithCancel(all.ctx)
-	w := &world{prints: now}
+	w := &world{folder: folder, prints: now, rules: rules}
 	w.clients = daemon.Await(worldIdle, end)
 	ready := make(chan error, 1)
 	all.running.Go(func() {
 		defer end()
 		defer w.clients.Stop()
-		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), gateway.Config{Linger: lingering}, func(g *gateway.Gateway, _ []host.Server) error {
+		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), gateway.Config{Linger: lingering, OnClient: all.onClient}, func(g *gateway.Gateway, _ []host.Server) error {
 			w.gateway = g
 			ready <- nil
 			<-ctx.Done()
@@ -94,10 +106,70 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 			if all.open[folder] == w {
 				delete(all.open, folder)
 			}
+			delete(all.all, w)
 			return nil
-		})
+		}, rules.decide)
 	})
 	return w, <-ready
+}
+
+// living returns the worlds that have clients, or had some lately.
+func (all *worlds) living() []*world {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return slices.Collect(maps.Keys(all.all))
+}
+
+// follow has who may call what be as the configuration says, in all worlds, until the daemon ends.
+func (all *worlds) follow() {
+	a := all.app.inFolder("")
+	a.settings = all.app.settings
+	w := a.watchConfig()
+	w.run(all.ctx, func() {
+		for _, one := range all.living() {
+			s, err := all.app.inFolder(one.folder).load()
+			if err == nil {
+				w.follow(s)
+				err = one.rules.amend(s, one.gateway)
+			}
+			if err != nil {
+				a.Warn("who may call what in %s is as before: %v", plain.Line(one.folder), err)
+			}
+		}
+	})
+}
+
+// gatewayClients returns the clients of all worlds for editors, the oldest first.
+func (all *worlds) gatewayClients() []control.GatewayClient {
+	list := []control.GatewayClient{}
+	for _, w := range all.living() {
+		for _, c := range w.gateway.Clients() {
+			list = append(list, clientForEditors(c))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b control.GatewayClient) int { return a.Since.Compare(b.Since) })
+	return list
+}
+
+func clientForEditors(c gateway.Client) control.GatewayClient {
+	return control.GatewayClient{
+		ID: c.ID, Name: c.Name, Version: c.Version, Kind: string(c.Kind), Era: c.Era, Principal: c.Principal, Peer: c.Peer,
+		Since: c.Since, InFlight: c.InFlight, All: c.Server == "", Servers: c.Servers,
+	}
+}
+
+// gatewayStatus returns the counts of all worlds for editors.
+func (all *worlds) gatewayStatus() (s control.GatewayStatus) {
+	for _, w := range all.living() {
+		m := w.gateway.Metrics()
+		s.Gateways++
+		s.Clients += len(w.gateway.Clients())
+		s.InFlight += m.InFlight
+		s.Served += m.LegacyClients + m.ModernClients
+		s.Requests += m.Requests
+		s.Failed += m.Failed + m.Invalid + m.Cancelled
+	}
+	return s
 }
 
 // inFolder has commands without a dir run in a folder. Those of a project run where it is.

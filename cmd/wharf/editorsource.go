@@ -10,7 +10,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 	"github.com/wharf-mcp/wharf/host/control"
-	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // editorSource is the configuration of editors. Those that share servers get none of a project.
@@ -19,17 +18,7 @@ type editorSource struct {
 	shared  bool
 	first   *settings                     // those with which the host was made
 	watcher atomic.Pointer[configWatcher] // nil while the files are not followed
-	rules   atomic.Pointer[policy.Rules]  // of the configuration that was read last
-}
-
-// Scope is that of the rules that hold now, for [policy.Decider].
-func (s *editorSource) Scope(c *policy.Caller, server string) policy.Scope {
-	return s.rules.Load().Scope(c, server)
-}
-
-// Decide is that of the rules that hold now, for [policy.Decider].
-func (s *editorSource) Decide(ctx context.Context, c *policy.Call) policy.Decision {
-	return s.rules.Load().Decide(ctx, c)
+	rules   liveRules                     // of the configuration that was read last
 }
 
 // read reads the configuration anew, and follows the files that it names now.
@@ -41,12 +30,12 @@ func (s *editorSource) read() (*control.Configuration, error) {
 		return nil, err
 	}
 	now.searched = s.shared
-	rules, err := now.rules()
+	rules, err := now.readRules()
 	if err != nil {
 		return nil, err
 	}
-	s.rules.Store(rules)
-	c := &control.Configuration{Plugins: now.plugins, Reconnect: now.reconnect, Access: append(now.narrowed(), now.access)}
+	s.rules.now.Store(rules)
+	c := &control.Configuration{Plugins: now.plugins, Reconnect: now.reconnect, Access: rules.tables}
 	for _, server := range now.shown() {
 		c.Servers = append(c.Servers, a.flags.withTimeout(server))
 	}

@@ -60,7 +60,8 @@ your configuration: TLS, the names of this machine, and how clients prove who th
 Each is a principal, which may call what a table [access.NAME] allows it.
 
 With an address it ends when it is interrupted, and with exit code 0 on SIGTERM, which managers
-of services send.
+of services send. Tables [access.NAME] that are changed meanwhile count at once, and clients
+hear of it if that changes what they are listed; all else is read at the start.
 
 Where the tools of all servers have more than about 10,000 tokens, three take their place
 that find, show and call tools; --search=off lists them all, for clients that search
@@ -163,18 +164,22 @@ func (m *searchMode) Set(text string) error {
 // are wanted.
 func (a *app) serveListening(ctx context.Context, servers []host.Server, c gateway.Config, at addresses, metrics bool) error {
 	var e entrance
+	s, err := a.load()
+	if err != nil {
+		return err
+	}
+	rules, err := newLiveRules(s)
+	if err != nil {
+		return err
+	}
 	if at.http != "" {
-		s, err := a.load()
-		if err != nil {
-			return err
-		}
 		if e, err = a.enter(at.http, s, &c); err != nil {
 			return err
 		}
 		defer e.close()
 	}
 	var g *gateway.Gateway // before a request can come
-	var options []func(*host.Config)
+	options := []func(*host.Config){rules.decide}
 	if metrics {
 		m := telemetry.NewMetrics(func() gateway.Metrics { return g.Metrics() })
 		c.Metrics, options = m.Handler(), append(options, countIn(m))
@@ -193,6 +198,7 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		ctx, end := context.WithCancelCause(ctx)
 		defer end(nil)
 		var running sync.WaitGroup
+		running.Go(func() { a.followRules(ctx, rules, g) })
 		if l.HTTP != nil {
 			running.Go(func() { end(listener.Serve(ctx, l.HTTP, e.tls, g.Handler(), func() { g.Close() })) })
 		}

@@ -97,6 +97,55 @@ func TestServeOnASocket(t *testing.T) {
 	}
 }
 
+// Rules that are changed while clients are served hold at once, and clients whose lists they change are told.
+func TestServeFollowsItsRules(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "sock") // of t.TempDir the path would be too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path, file := filepath.Join(dir, "wharf.sock"), filepath.Join(dir, "wharf.toml")
+	write := func(rules string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte("[servers.d]\ncommand = \"wharf\"\nargs = [\"demo-server\"]\n"+rules), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("")
+	p := start(t, (*exec.Cmd).StdoutPipe, "wharf", "--config", file, "serve", "--unix", path)
+	p.await(path)
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(nil, 1<<20)
+	hears := func(text string) string {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), text) {
+				return lines.Text()
+			}
+		}
+		t.Fatalf("the connection has ended before %s", text)
+		return ""
+	}
+	io.WriteString(conn, greeting("d__add")+`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`+"\n")
+	if got := hears(`"id":7`); !strings.Contains(got, `"d__add"`) {
+		t.Error(got)
+	}
+	write("[access.all]\nmatch = [\"*\"]\ndeny = [\"d/add\"]\n")
+	hears("notifications/tools/list_changed")
+	io.WriteString(conn, `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"d__add","arguments":{"a":1,"b":2}}}`+"\n")
+	if got := hears(`"id":8`); !strings.Contains(got, "may not call") {
+		t.Error(got)
+	}
+	p.signal(syscall.SIGTERM)
+	p.wantExit(exit.CodeOK)
+}
+
 // S2: at an address that other machines can reach, clients come over TLS with a certificate, and may
 // call what the rules allow their principal. The token of the user counts for nothing there.
 func TestS2ServeToOtherMachines(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/control"
 	"github.com/wharf-mcp/wharf/host/gateway"
-	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
@@ -54,8 +53,8 @@ func (a *app) servingHost(ctx context.Context, options ...func(*host.Config)) (*
 
 // openControl returns a control of the servers of the configuration, and its host. The caller closes both.
 // Editors that share servers get none of a project. Without a folder for the configuration and the plugins,
-// editors change nothing.
-func (a *app) openControl(ctx context.Context, shared bool) (*control.Control, *host.Host, error) {
+// editors change nothing. gateways are those of the program, or nil.
+func (a *app) openControl(ctx context.Context, shared bool, gateways *control.Gateways) (*control.Control, *host.Host, error) {
 	if _, err := a.load(); err != nil {
 		return nil, nil, err
 	}
@@ -65,12 +64,12 @@ func (a *app) openControl(ctx context.Context, shared bool) (*control.Control, *
 	if err != nil {
 		return nil, nil, err
 	}
-	config := control.Config{Wharf: control.Program{Name: "wharf", Version: release.Version()}}
+	config := control.Config{Wharf: control.Program{Name: "wharf", Version: release.Version()}, Gateways: gateways}
 	config.Source, _ = from.source()
 	c := control.New(config)
 	h, err := a.servingHost(ctx, func(hc *host.Config) {
 		hc.Person = &signin.Person{OpenURL: a.openUnasked}
-		hc.Deciders = []policy.Decider{from} // even without a rule: there may be one later
+		from.rules.decide(hc)
 		c.Install(hc)
 	})
 	if err == nil {
@@ -86,20 +85,9 @@ func (a *app) openControl(ctx context.Context, shared bool) (*control.Control, *
 // leaves out a server that the user has not approved, with a warning. The server of a bare gateway
 // must be approved.
 func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error, options ...func(*host.Config)) error {
-	s, err := a.load()
-	if err != nil {
-		return err
-	}
-	rules, err := s.rules()
-	if err != nil {
-		return err
-	}
 	h, err := a.servingHost(ctx, append(options, a.flags.roots.letRoots, func(hc *host.Config) {
 		hc.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
 		hc.Confirm = gateway.Confirm
-		if c.Principal != nil { // even without a rule: a principal that none names may call nothing
-			hc.Deciders = []policy.Decider{rules}
-		}
 	})...)
 	if err != nil {
 		return err
