@@ -108,6 +108,31 @@ func requestsKeepTheirShare(t *testing.T) {
 	}
 }
 
+// S9: a principal has so many requests and bytes at once, and takes none of those of another. A single request may
+// be as long as any.
+func TestS9RequestsOfAPrincipal(t *testing.T) {
+	h := &handler{usage: make(map[string]usage)}
+	var held []*admission
+	for range maxRequestsOf {
+		held = append(held, h.admit("me", 1))
+	}
+	if h.admit("me", 1) != nil || h.admit("you", 1) == nil {
+		t.Errorf("after %d requests of one: %+v", maxRequestsOf, h.usage)
+	}
+	held[0].hold() // a second one needs it
+	held[0].release()
+	if h.admit("me", 1) != nil {
+		t.Error("a request is admitted in place of one that is still served")
+	}
+	held[0].release()
+	if h.admit("me", 1) == nil {
+		t.Error("no request is admitted in place of one that has ended")
+	}
+	if h.admit("large", maxBytesOf+1) == nil || h.admit("large", 1) != nil || h.admit("two", 1) == nil || h.admit("two", maxBytesOf) != nil {
+		t.Errorf("%+v", h.usage)
+	}
+}
+
 // One principal cannot take all sessions, whatever paths it uses.
 func TestSessionsOfAPrincipal(t *testing.T) {
 	h := &handler{sessions: make(map[string]*httpSession), moderns: make(map[modernKey]*httpModern)}
