@@ -66,7 +66,7 @@ var rootKeys = keys{
 var accessKeys = keys{
 	{"match", "list of texts", "an error", "The callers that it is about: `client:NAME` is a client that calls itself so, `principal:NAME` one that has proven to be that principal, `local` every caller of the user who runs wharf, and `command`, `bridge`, `gateway` and `control` are the ways to call. `*` is all, and in a name any characters.", `match = ["client:claude*", "principal:ci-*"]`},
 	{"allow", "list of texts", "see above", "What they may call, and nothing else: `SERVER/TOOL`, `prompt:SERVER/NAME`, `resource:SERVER/URI`, or `SERVER` for all of it. An empty list is nothing.", `allow = ["files", "issues/list_*", "prompt:issues/*"]`},
-	{"deny", "list of texts", "none", "What they may not, whatever is allowed, in upper or lower case.", `deny = ["*/delete_*", "resource:files/file:///etc/*"]`},
+	{"deny", "list of texts", "none", "What they may not, whatever is allowed, in upper or lower case. A URI is compared in its normal form, so another spelling of it is denied too; one that a server may read in two ways, such as one with `%2F`, is denied where a `deny` is about resources of that server.", `deny = ["*/delete_*", "resource:files/file:///etc/*"]`},
 }
 
 var auditKeys = keys{

@@ -17,9 +17,12 @@
 // other principal nothing. [Rules] have a layer of tables for each file, and every layer has to agree: so
 // the file of a project can only narrow what the user's own file allows.
 //
-// A deny is compared without regard to case or to space around a name, and with a URI that is unescaped once as well, because
-// servers may read names so. A URI with a segment ".." fits no allow but that of all resources or of the
-// whole server.
+// A deny is compared without regard to case or to space around a name. URIs are compared in their normal form (RFC 3986, section 6;
+// for "file" that is the path of the file): an allow in that form alone, a deny also as they are written, and
+// as lenient servers read them, without a user and a fragment. A URI with a segment "..", or one that servers
+// may read in two ways (with an escaped slash or backslash, a backslash, a control character, or a ".." beyond
+// the root) fits no allow but that of all resources or of the whole server; one that may be read in two ways
+// is denied where a deny is about resources. The server gets the URI as it was written.
 //
 // # Where it is asked
 //

@@ -8,7 +8,7 @@ import (
 // index finds the first rule that a call fits, without a look at most of the others. The zero index has
 // no rules.
 type index struct {
-	folds   bool // names are compared without regard to case, and URIs also unescaped
+	folds   bool // it is of what is denied: see [spelling]
 	servers map[string]*ofServer
 	wild    []wildServer // rules about servers by a pattern
 }
@@ -27,6 +27,7 @@ type ofServer struct {
 // nameIndex has rules about names. A rule is found by all of the name, by its beginning, or by its end;
 // only rules whose pattern begins and ends with "*" are tried one by one.
 type nameIndex struct {
+	first    string // says the first of the rules; "" is that there is none
 	plain    map[string]string
 	begins   buckets
 	ends     buckets
@@ -49,11 +50,20 @@ func (x *index) add(r rule) {
 		}
 		return
 	}
-	name := r.name
-	if x.folds {
-		name = strings.ToLower(name)
+	names := &of.names[r.target]
+	switch {
+	case x.folds:
+		names.add(nameRule{strings.ToLower(r.name), r.says})
+		if r.target == Resource {
+			for _, form := range deniedForms(r.name) {
+				names.add(nameRule{strings.ToLower(form), r.says})
+			}
+		}
+	case r.target == Resource:
+		names.add(nameRule{allowedForm(r.name), r.says})
+	default:
+		names.add(nameRule{r.name, r.says})
 	}
-	of.names[r.target].add(nameRule{name, r.says})
 }
 
 // serverFor returns the rules about the servers of a pattern.
@@ -77,6 +87,9 @@ func (x *index) serverFor(pattern string) *ofServer {
 }
 
 func (n *nameIndex) add(r nameRule) {
+	if n.first == "" {
+		n.first = r.says
+	}
 	first, _, wild := strings.Cut(r.pattern, "*")
 	last := r.pattern[strings.LastIndex(r.pattern, "*")+1:]
 	switch {
@@ -133,33 +146,33 @@ func (x *index) whole(server string) (says string, found bool) {
 	return says, found
 }
 
-// find returns what a rule says that the call fits.
-func (x *index) find(c *Call) (says string, found bool) {
+// aboutResources returns what the first rule says that is about resources of a server, or "".
+func (x *index) aboutResources(server string) (says string) {
+	x.each(server, func(of *ofServer) bool {
+		says = of.names[Resource].first
+		return says != ""
+	})
+	return says
+}
+
+// find returns what a rule says that the call fits, whose name is spelled so.
+func (x *index) find(c *Call, name *spelling) (says string, found bool) {
 	if x.servers == nil && x.wild == nil {
 		return "", false
 	}
-	name, plain := c.Name, ""
-	if x.folds {
-		name = strings.ToLower(strings.TrimSpace(name))
-		if c.Target == Resource {
-			plain = strings.ToLower(unescaped(c.Name))
-		}
-	}
-	strict := !x.folds && c.Target == Resource && leaves(c.Name)
 	found = x.each(c.Server, func(of *ofServer) bool {
-		if says = of.all; says != "" {
-			return true
-		}
-		if c.Target == Other {
-			return false
-		}
-		names := &of.names[c.Target]
-		if strict {
-			says = names.all()
+		if says = of.all; says != "" || c.Target == Other {
 			return says != ""
 		}
-		if says = names.find(name); says == "" && plain != "" && plain != name {
-			says = names.find(plain)
+		switch names := &of.names[c.Target]; {
+		case !x.folds && name.strict:
+			says = names.all()
+		case !x.folds:
+			says = names.find(name.name)
+		default:
+			for i := 0; i < name.count && says == ""; i++ {
+				says = names.find(name.forms[i])
+			}
 		}
 		return says != ""
 	})

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -132,7 +131,10 @@ func (r *Rules) Empty() bool {
 }
 
 // verdicts are the rules about one caller, by layer.
-type verdicts struct{ layers []verdict }
+type verdicts struct {
+	layers []verdict
+	denies bool // one of them denies something
+}
 
 type verdict struct {
 	narrowed bool // only what is allowed may be called
@@ -178,6 +180,7 @@ func (r *Rules) collect(c *Caller) *verdicts {
 			}
 			for _, rule := range t.deny {
 				into.deny.add(rule)
+				v.denies = true
 			}
 		}
 		into.foreign = into.foreign && !into.narrowed
@@ -216,21 +219,27 @@ const (
 // Decide decides on a call. It does not look at arguments.
 func (r *Rules) Decide(_ context.Context, c *Call) Decision {
 	v := r.of(c.Caller)
+	name := spell(c, v.denies)
 	for i := range v.layers {
-		if says, found := v.layers[i].deny.find(c); found {
+		if says, found := v.layers[i].deny.find(c, &name); found {
 			return Decision{Rule: says}
+		}
+		if says := v.layers[i].deny.aboutResources(c.Server); says != "" && name.doubt != "" {
+			return Decision{Rule: says, Reason: twoWays(name.doubt)}
 		}
 	}
 	rule := ofLocal
 	for i := range v.layers {
 		l := &v.layers[i]
-		switch says, found := l.allow.find(c); {
+		switch says, found := l.allow.find(c, &name); {
 		case l.foreign:
 			return Decision{Rule: ofForeign}
 		case !l.narrowed:
 		case found:
 			rule = says
-		case c.Target == Resource && leaves(c.Name):
+		case name.doubt != "":
+			return Decision{Rule: ofNarrow, Reason: twoWays(name.doubt)}
+		case name.strict:
 			return Decision{Rule: ofNarrow, Reason: `its URI has a segment ".."`}
 		default:
 			return Decision{Rule: ofNarrow}
@@ -239,29 +248,6 @@ func (r *Rules) Decide(_ context.Context, c *Call) Decision {
 	return Decision{Allow: true, Rule: rule}
 }
 
-// leaves reports whether a URI has a segment "..", escaped or not, which a server may resolve after the
-// URI was compared.
-func leaves(uri string) bool {
-	for rest, more := unescaped(uri), true; more; {
-		at := strings.IndexAny(rest, `/\?#`)
-		if at < 0 {
-			at, more = len(rest), false
-		}
-		if rest[:at] == ".." {
-			return true
-		}
-		rest = rest[min(at+1, len(rest)):]
-	}
-	return false
-}
-
-// unescaped returns a URI without its escapes, as far as they are valid.
-func unescaped(uri string) string {
-	if !strings.Contains(uri, "%") {
-		return uri
-	}
-	if plain, err := url.PathUnescape(uri); err == nil {
-		return plain
-	}
-	return uri
+func twoWays(doubt string) string {
+	return "its URI has " + doubt + ", so servers may read it in two ways"
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -186,43 +187,54 @@ func FuzzIndex(f *testing.F) {
 	f.Add("files/read files/* */delete_* resource:*/file:///*x* *", "files", "delete_me", int(Tool), true)
 	f.Add("a*/b*c */* prompt:a/*z b", "ab", "bxc", int(Prompt), false)
 	f.Add("a/é* a/É", "a", "É", int(Tool), true)
-	f.Fuzz(func(t *testing.T, patterns, server, name string, target int, folds bool) {
+	f.Add("resource:a/file:///x/../etc/* resource:a/HTTP://h:80/*", "a", "file:////tmp/%2e%2E/%65tc/x", int(Resource), true)
+	f.Fuzz(func(t *testing.T, patterns, server, text string, target int, folds bool) {
 		if target < int(Other) || target > int(Resource) {
 			return
 		}
 		x := index{folds: folds}
-		call := Call{Server: server, Target: Target(target), Name: name}
-		want := false
-		for _, text := range strings.Fields(patterns) {
-			p, err := readPattern(text)
+		call := Call{Server: server, Target: Target(target), Name: text}
+		name, want := spell(&call, folds), false
+		for _, pattern := range strings.Fields(patterns) {
+			p, err := readPattern(pattern)
 			if err != nil {
 				continue
 			}
-			x.add(rule{p, text})
-			want = want || fitsSlowly(p, &call, folds)
+			x.add(rule{p, pattern})
+			want = want || fitsSlowly(p, &call, &name, folds)
 		}
-		if _, found := x.find(&call); found != want {
-			t.Errorf("%s of %s with %q: found is %v, want %v", name, server, patterns, found, want)
+		if _, found := x.find(&call, &name); found != want {
+			t.Errorf("%s of %s with %q: found is %v, want %v", text, server, patterns, found, want)
 		}
 	})
 }
 
-func fitsSlowly(p pattern, c *Call, folds bool) bool {
+func fitsSlowly(p pattern, c *Call, name *spelling, folds bool) bool {
 	if !Fits(p.server, c.Server) {
 		return false
+	}
+	forms, patterns := name.forms[:name.count], []string{p.name}
+	if !folds {
+		forms = []string{name.name}
 	}
 	switch {
 	case p.whole:
 		return true
 	case p.target != c.Target:
 		return false
-	case folds:
-		pattern := strings.ToLower(p.name)
-		return Fits(pattern, strings.ToLower(strings.TrimSpace(c.Name))) || c.Target == Resource && Fits(pattern, strings.ToLower(unescaped(c.Name)))
-	case c.Target == Resource && leaves(c.Name):
+	case folds && c.Target == Resource:
+		patterns = append(patterns, deniedForms(p.name)...)
+	case c.Target == Resource && name.strict:
 		return strings.Trim(p.name, "*") == ""
+	case c.Target == Resource:
+		patterns = []string{allowedForm(p.name)}
 	}
-	return Fits(p.name, c.Name)
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		if folds {
+			pattern = strings.ToLower(pattern)
+		}
+		return slices.ContainsFunc(forms, func(form string) bool { return Fits(pattern, form) })
+	})
 }
 
 // thousand are 1,000 rules of all forms.
@@ -250,6 +262,7 @@ func BenchmarkDecide(b *testing.B) {
 		{"allowed by the last", Call{Caller: &agent, Server: "server7", Target: Tool, Name: "read_the_file"}},
 		{"denied", Call{Caller: &agent, Server: "server7", Target: Tool, Name: "delete_190_it"}},
 		{"resource", Call{Caller: &agent, Server: "server7", Target: Resource, Name: "file:///57/some/where.txt"}},
+		{"resource in another spelling", Call{Caller: &agent, Server: "server7", Target: Resource, Name: "FILE://localhost//57/./%73ome/where.txt"}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
