@@ -236,6 +236,47 @@ func (s *Session) annotations(ctx context.Context, entry *Server, tool string) (
 	return nil, nil
 }
 
+// Foreseen is what a policy says of a call that is not made.
+type Foreseen struct {
+	Policy      string // names its table: "policy.notes (wharf.toml:12)"
+	ByArguments bool   // it decides by the arguments of each call, and was not asked
+	policy.Decision
+}
+
+// methodOf are the methods by which targets are called.
+var methodOf = map[policy.Target]string{policy.Tool: mcp.MethodCallTool, policy.Prompt: mcp.MethodGetPrompt, policy.Resource: mcp.MethodReadResource}
+
+// Foresee asks those of [Config.Policies] that decide on the server about a call of its caller, without its arguments. It starts
+// no server and asks no person: what the server says of a tool counts as far as it is known. [Decide] has what the rules say.
+func (s *Session) Foresee(ctx context.Context, c policy.Call) (all []Foreseen) {
+	s.loadSaved()
+	c.Method = methodOf[c.Target]
+	known := func(context.Context) (json.RawMessage, error) {
+		list := s.inner.Known().Tools
+		if i := slices.IndexFunc(list.Items, func(t mcp.Tool) bool { return t.Name == c.Name }); i >= 0 {
+			return ofTool(&list.Items[i]).annotations, nil
+		} else if list.At.IsZero() {
+			return nil, fmt.Errorf("the tools of %s were not listed yet", s.Name())
+		}
+		return nil, nil
+	}
+	if c.Target == policy.Tool {
+		c.Annotations = known
+	}
+	for _, decider := range s.host.deciders {
+		p, plugin := decider.(*policyplugin.Decider)
+		if !plugin || p.Scope(c.Caller, c.Server) == policy.Everything {
+			continue
+		}
+		said := Foreseen{Policy: p.String(), ByArguments: p.ByArguments(ctx, &c)}
+		if !said.ByArguments {
+			said.Decision = p.Decide(ctx, &c)
+		}
+		all = append(all, said)
+	}
+	return all
+}
+
 // confirm asks the person whether a call goes on, and returns what is decided.
 func (v *view) confirm(ctx context.Context, c *policy.Call, d policy.Decision) policy.Decision {
 	ask := v.host.config.Confirm

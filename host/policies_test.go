@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -257,5 +259,46 @@ func TestPolicyIsReplaced(t *testing.T) {
 	}
 	if _, err := s.ReadResource(t.Context(), noteURI); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), "not any more") {
 		t.Errorf("the file was replaced: %v", err)
+	}
+}
+
+// What policies say of a call can be foreseen, but for those that decide by its arguments. No server is started.
+func TestForesee(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Abs("../examples/policy-paths-c/paths.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, host.Config{
+		Files: map[string]config.Plugin{
+			"paths": {Name: "paths", File: paths}, "asks": {Name: "asks", File: speaking(t, speaker.Module{Reply: `{"id":0,"verdict":"ask","reason":"why"}`}, true)},
+			"traps": {Name: "traps", File: speaking(t, speaker.Module{Raw: []byte{0x00, 0x0b}}, false)},
+		},
+		Policies: []config.Policy{
+			{Name: "elsewhere", Plugin: "traps", Servers: []string{"other"}},
+			{Name: "notes", Plugin: "paths", Arguments: true, Settings: map[string]any{"folder": "/srv/notes"}},
+			{Name: "wrong", Plugin: "paths", Arguments: true},
+			{Name: "costs", Plugin: "asks"},
+			{Name: "traps", Plugin: "traps"},
+		},
+		Confirm: func(context.Context, policy.Question) (bool, error) { t.Error("a person is asked"); return true, nil },
+	})
+	s, err := h.Add(host.Server{Name: "files", Command: "/nowhere"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.Foresee(t.Context(), policy.Call{Caller: &policy.Caller{Kind: policy.Bridge}, Server: "files", Target: policy.Tool, Name: "read"})
+	var said []string
+	for _, f := range got {
+		said = append(said, fmt.Sprintf("%s: %v %v %v %s", f.Policy, f.ByArguments, f.Allow, f.Ask, f.Reason))
+	}
+	want := []string{
+		"policy.notes: true false false ",
+		"policy.wrong: false false false settings.folder is missing: the folder: a whole path",
+		"policy.costs: false false true why (its annotations are not known: the tools of files were not listed yet)",
+		"policy.traps: false false false the policy plugin traps gave no verdict: it gave up, or used up its budget for one call",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("foreseen:\n%s", strings.Join(said, "\n"))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
 
@@ -21,9 +21,9 @@ func newACL(a *app) *cobra.Command {
 		Use:   "acl",
 		Short: "Say who may call what",
 		Long: `Say who may call what, by the tables [access.NAME] of your configuration, by those of the
-project around the working folder, and by the tools that entries of servers enable or
-disable. They hold for every way to call: this command, wharf bridge, wharf serve, and
-editors.`,
+project around the working folder, by the tools that entries of servers enable or
+disable, and by policy plugins (the tables [policy.NAME]). They hold for every way to
+call: this command, wharf bridge, wharf serve, and editors.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: runGroup,
 	}
@@ -32,6 +32,11 @@ editors.`,
 		Short: "Say whether a client may call a tool, and which rule decides",
 		Long: `Say whether a client may call a tool, and which rule decides. It starts no server, and
 does not look whether the server has the tool. The exit code is 6 if it may not.
+
+Where the rules allow the call, the policy plugins for the server are asked, as far as the
+tools of the server are known. One that is shown the arguments of calls is not asked: its
+answer depends on them. If a policy wants a person to be asked, the client may not make the
+call by itself, and the exit code is 6.
 
 CLIENT is what a client calls itself, or principal:NAME, or command, bridge, gateway or
 control, the ways to call; a comma joins several of them. TOOL is SERVER/TOOL,
@@ -52,8 +57,18 @@ type access struct {
 	Kind      string `json:"kind"`                // the way to call: command, bridge, gateway or control
 	Call      string `json:"call"`                // what is called, as a rule names it
 	Allow     bool   `json:"allow"`
+	Ask       bool   `json:"ask,omitempty"`    // a person is asked whether it may
 	Rule      string `json:"rule"`             // what decides
 	Reason    string `json:"reason,omitempty"` // more about it
+
+	Policies []policySays `json:"policies,omitempty"` // the policy plugins that are asked about each call, if the rules allow it
+}
+
+// policySays is how the JSON output shows what a policy plugin says.
+type policySays struct {
+	Policy  string `json:"policy"`           // its table
+	Verdict string `json:"verdict"`          // allow, deny or ask; arguments if it depends on the arguments of each call
+	Reason  string `json:"reason,omitempty"` // why
 }
 
 // deniedCall is the error of a call that is not allowed.
@@ -86,10 +101,55 @@ func (a *app) checkAccess(ctx context.Context, client, target string) error {
 	}
 	call.Caller = &caller
 	d := host.Decide(ctx, &server, []policy.Decider{rules}, &call)
+	var foreseen []host.Foreseen
+	if d.Allow && len(s.policies) > 0 {
+		if foreseen, err = a.foresee(ctx, server, call); err != nil {
+			return err
+		}
+	}
+	for _, f := range foreseen {
+		if denies := !f.ByArguments && !f.Allow; denies && (d.Allow || d.Ask && !f.Ask) { // a denial comes before a question
+			d = f.Decision
+		}
+	}
+	return a.printAccess(&call, d, foreseen)
+}
+
+// foresee asks the policy plugins about a call.
+func (a *app) foresee(ctx context.Context, server host.Server, call policy.Call) ([]host.Foreseen, error) {
+	h, err := a.newHost(ctx, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	session, err := h.Add(server)
+	if err != nil {
+		return nil, err
+	}
+	return session.Foresee(ctx, call), nil
+}
+
+// printAccess prints what is decided on a call. Its error is that the call is denied.
+func (a *app) printAccess(call *policy.Call, d policy.Decision, foreseen []host.Foreseen) (err error) {
+	out := access{call.Caller.Name, call.Caller.Principal, string(call.Caller.Kind), call.String(), d.Allow, d.Ask, d.Rule, d.Reason, nil}
+	text := fmt.Sprintf("%s may call %s: %s\n", plain.Line(call.Caller.String()), plain.Line(call.String()), plain.Line(d.Rule))
+	for _, f := range foreseen {
+		says, verdict := "allows it", "allow"
+		switch {
+		case f.ByArguments:
+			says, verdict = "is asked about each call too; what it says depends on the arguments", "arguments"
+		case f.Ask:
+			verdict = "ask"
+		case !f.Allow:
+			verdict = "deny"
+		}
+		out.Policies = append(out.Policies, policySays{f.Policy, verdict, f.Reason})
+		text += plain.Line(f.Policy) + " " + says + "\n"
+	}
 	if !a.forPeople() {
-		err = a.PrintJSON(access{caller.Name, caller.Principal, string(caller.Kind), call.String(), d.Allow, d.Rule, d.Reason})
+		err = a.PrintJSON(out)
 	} else if d.Allow {
-		err = a.Print(fmt.Sprintf("%s may call %s: %s\n", plain.Line(caller.String()), plain.Line(call.String()), plain.Line(d.Rule)))
+		err = a.Print(text)
 	}
 	if err != nil || d.Allow {
 		return err
@@ -98,7 +158,11 @@ func (a *app) checkAccess(ctx context.Context, client, target string) error {
 	if d.Reason != "" {
 		why += "; " + d.Reason
 	}
-	return &deniedCall{fmt.Sprintf("%s may not call %s: %s", caller.String(), call.String(), why)}
+	unless := ""
+	if d.Ask {
+		unless = " unless a person says yes"
+	}
+	return &deniedCall{fmt.Sprintf("%s may not call %s%s: %s", call.Caller.String(), call.String(), unless, why)}
 }
 
 // readCaller reads CLIENT.
@@ -123,22 +187,4 @@ func readCaller(text string) (c policy.Caller, err error) {
 	}
 	c.Kind = cmp.Or(c.Kind, policy.Gateway)
 	return c, nil
-}
-
-// rules returns who may call what, by the configuration and the files of the project. A file that was named
-// is the only one that counts.
-func (s *settings) rules() (*policy.Rules, error) {
-	r, err := policy.New(s.access, s.narrowed()...)
-	if err != nil {
-		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
-	}
-	return r, nil
-}
-
-// narrowed returns the tables of the project around the working folder.
-func (s *settings) narrowed() [][]policy.Table {
-	if s.chosen {
-		return nil
-	}
-	return config.DiscoverAccess(cmp.Or(s.folder, "."))
 }

@@ -69,22 +69,32 @@ func (d *Decider) Scope(_ *policy.Caller, server string) policy.Scope {
 // Decide asks the plugin. Whatever goes wrong with it denies the call.
 func (d *Decider) Decide(ctx context.Context, c *policy.Call) policy.Decision {
 	if d.Scope(c.Caller, c.Server) == policy.Everything {
-		return policy.Decision{Allow: true, Rule: d.title()}
+		return policy.Decision{Allow: true, Rule: d.String()}
 	}
 	said, err := d.ask(ctx, c)
 	if err != nil {
 		return d.broken(ctx, c, err)
 	}
-	said.Rule = d.title()
+	said.Rule = d.String()
 	said.Hint = cmp.Or(said.Hint, fmt.Sprintf("the settings of [policy.%s] in your configuration say what it allows", d.config.Name))
 	return said
+}
+
+// ByArguments reports whether the plugin decides on a call by its arguments, so that it cannot be asked without
+// them. One that is not asked about that server does not, nor does one that cannot be used: it denies.
+func (d *Decider) ByArguments(ctx context.Context, c *policy.Call) bool {
+	if !d.config.Arguments || d.Scope(c.Caller, c.Server) == policy.Everything {
+		return false
+	}
+	p, err := d.config.Load(ctx)
+	return err == nil && d.fits(p.Manifest()) == nil
 }
 
 // broken returns the decision on a call about which the plugin has said nothing. A list would show nothing
 // without a reason, so there is a warning of it, once for each error.
 func (d *Decider) broken(ctx context.Context, c *policy.Call, err error) policy.Decision {
 	out := policy.Decision{
-		Rule: d.title(), Reason: fmt.Sprintf("the policy plugin %s gave no verdict: %v", d.config.Plugin, err),
+		Rule: d.String(), Reason: fmt.Sprintf("the policy plugin %s gave no verdict: %v", d.config.Plugin, err),
 		Hint: fmt.Sprintf("use another version of the plugin %s, or take [policy.%s] out of your configuration", d.config.Plugin, d.config.Name),
 	}
 	var wrong *tableError
@@ -104,8 +114,8 @@ type tableError struct{ err error }
 
 func (e *tableError) Error() string { return e.err.Error() }
 
-// title names the table in decisions.
-func (d *Decider) title() string {
+// String names the table, as decisions do.
+func (d *Decider) String() string {
 	if d.config.Place == "" {
 		return "policy." + d.config.Name
 	}
