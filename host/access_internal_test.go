@@ -23,6 +23,10 @@ func FuzzListedOrDenied(f *testing.F) {
 			f.Add("*/echo prompt:*/a* resource:*/file:///pub/*", "*/delete_* resource:*/*secret*", method, params)
 		}
 	}
+	for _, method := range []string{mcp.MethodCallTool, "Tools/Call", " tools/call"} { // the entry alone forbids it
+		f.Add("*", "", method, `{"name":"never_this"}`)
+		f.Add("*", "", method, `{"name":"echo","Name":"never_this"}`)
+	}
 	f.Fuzz(func(t *testing.T, allow, deny, method, params string) {
 		rules, err := policy.New([]policy.Table{{Match: []string{"*"}, Allow: strings.Fields(allow), Deny: strings.Fields(deny)}})
 		if err != nil {
@@ -31,7 +35,7 @@ func FuzzListedOrDenied(f *testing.F) {
 		caller := &policy.Caller{Kind: policy.Gateway, Principal: "ci"}
 		h := &Host{config: Config{Deciders: []policy.Decider{rules}}}
 		v := view{host: h, entry: &Server{Name: "files", DisabledTools: []string{"never*"}}, caller: caller, scope: h.Scope(caller, "files")}
-		if v.admitText(t.Context(), method, json.RawMessage(params)) != nil || v.scope == policy.Everything {
+		if v.admitText(t.Context(), method, json.RawMessage(params)) != nil {
 			return
 		}
 		for _, read := range readings(method, params) {

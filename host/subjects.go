@@ -12,10 +12,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/policy"
 )
 
-// reads reports whether the params of a request have to be read before it may be sent.
+// reads reports whether the params of a request have to be read before it may be sent. A server may take a method
+// for tools/call that is nearly that.
 func (v *view) reads(method string) bool {
-	return v.scope != policy.Everything || method == mcp.MethodCallTool && filters(v.entry)
+	return v.scope != policy.Everything || filters(v.entry) && lax(method) == mcp.MethodCallTool
 }
+
+// lax returns a method as a server may read it.
+func lax(method string) string { return strings.ToLower(strings.TrimSpace(method)) }
 
 // admitText returns an error if the caller may not make a request with these params. It also refuses
 // params that a server could read in two ways.
@@ -67,9 +71,8 @@ func (v *view) subjects(method string, params json.RawMessage) (about []subject,
 	if plain[method] {
 		return nil, nil
 	}
-	lax := strings.ToLower(strings.TrimSpace(method)) // as a server may read it
 	for known := range named {
-		if lax == strings.ToLower(known) {
+		if lax(method) == strings.ToLower(known) {
 			return nil, v.ambiguous(method, "the method is nearly "+known)
 		}
 	}
