@@ -77,26 +77,12 @@ func TestDaemonTellsOfClients(t *testing.T) {
 	if got := e.call("gateway/status", `{}`); !strings.Contains(got, `"gateways":1,"clients":1,`) {
 		t.Error(got)
 	}
-	hears := func(text string) string {
-		t.Helper()
-		for b.out.Scan() {
-			if line := b.out.Text(); strings.Contains(line, text) {
-				return line
-			}
-		}
-		t.Fatalf("the bridge has ended before %s", text)
-		return ""
-	}
-	list := func(id string) string {
-		b.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list"}`)
-		return hears(`"id":` + id)
-	}
-	if got := list("100"); !strings.Contains(got, `"name":"note"`) {
+	if got := b.list("100"); !strings.Contains(got, `"name":"note"`) {
 		t.Error(got)
 	}
 	u.configure("\n[access.all]\nmatch = [\"client:editor\"]\ndeny = [\"ledger/note\"]\n")
-	hears("notifications/tools/list_changed")
-	if got := list("101"); strings.Contains(got, `"name":"note"`) {
+	b.hears("notifications/tools/list_changed")
+	if got := b.list("101"); strings.Contains(got, `"name":"note"`) {
 		t.Error(got)
 	}
 	b.call("x", false)
@@ -104,12 +90,47 @@ func TestDaemonTellsOfClients(t *testing.T) {
 		t.Error(got)
 	}
 	u.configure("")
-	hears("notifications/tools/list_changed")
+	b.hears("notifications/tools/list_changed")
 	if n := u.starts(); n != 1 {
 		t.Errorf("the server was started %d times", n)
 	}
 	b.in.Close()
 	e.until(`"left":true`)
+}
+
+// hears returns the next line that has a text.
+func (b *bridged) hears(text string) string {
+	b.t.Helper()
+	for b.out.Scan() {
+		if line := b.out.Text(); strings.Contains(line, text) {
+			return line
+		}
+	}
+	b.t.Fatalf("the bridge has ended before %s", text)
+	return ""
+}
+
+// list asks for the tools.
+func (b *bridged) list(id string) string {
+	b.t.Helper()
+	b.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list"}`)
+	return b.hears(`"id":` + id)
+}
+
+// A bridge without a daemon follows the rules too.
+func TestBridgeFollowsItsRules(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	b := u.bridge("note", "bridge", "ledger")
+	if got := b.list("100"); !strings.Contains(got, `"name":"note"`) {
+		t.Error(got)
+	}
+	u.configure("\n[access.all]\nmatch = [\"bridge\"]\ndeny = [\"ledger/note\"]\n")
+	b.hears("notifications/tools/list_changed")
+	b.call("x", false)
+	if got := b.answer(); !strings.Contains(got, "may not call") {
+		t.Error(got)
+	}
 }
 
 // The daemon follows its configuration: editors hear of a change by hand, by a command and by an editor, and

@@ -60,8 +60,10 @@ your configuration: TLS, the names of this machine, and how clients prove who th
 Each is a principal, which may call what a table [access.NAME] allows it.
 
 With an address it ends when it is interrupted, and with exit code 0 on SIGTERM, which managers
-of services send. Tables [access.NAME] that are changed meanwhile count at once, and clients
-hear of it if that changes what they are listed; all else is read at the start.
+of services send.
+
+Tables [access.NAME] that are changed meanwhile count at once, and clients hear of it if that
+changes what they are listed; all else is read at the start.
 
 Where the tools of all servers have more than about 10,000 tokens, three take their place
 that find, show and call tools; --search=off lists them all, for clients that search

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
@@ -15,18 +16,38 @@ import (
 )
 
 // serveStarter serves the client on stdin and stdout, which reaches servers, until the client ends
-// its side or the program that started this one ends.
+// its side or the program that started this one ends. It follows the rules of the configuration, unless the
+// daemon does that.
 func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway.Config) error {
 	ctx, end := untilOrphaned(ctx)
 	defer end()
-	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, _ []host.Server) error {
+	serve := func(g *gateway.Gateway) error {
 		stream, err := standardStream()
 		if err != nil {
 			return err
 		}
 		a.endless = true
 		return g.ServeConn(ctx, stream)
-	})
+	}
+	if a.streams != nil {
+		return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, _ []host.Server) error { return serve(g) })
+	}
+	s, err := a.load()
+	if err != nil {
+		return err
+	}
+	rules, err := newLiveRules(s)
+	if err != nil {
+		return err
+	}
+	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, _ []host.Server) error {
+		following, stop := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		running.Go(func() { a.followRules(following, rules, g) })
+		defer running.Wait()
+		defer stop()
+		return serve(g)
+	}, rules.decide)
 }
 
 // untilOrphaned returns a context that ends when the program that started this one has ended.
