@@ -30,7 +30,7 @@ With --list the servers are listed that were found: where, whether they are new,
 what of them would not carry over. Otherwise the new ones are shown as they will be in
 your configuration, and are written if you say yes. Comments and order of the file
 stay. A value that is named like a secret goes to the vault, and so does what looks like
-one in arguments and urls; the entry has ${secret:NAME} in its place.
+one in arguments, variables and urls; the entry has ${secret:NAME} in its place.
 
 What a client forbids stays forbidden: servers and tools that its file disables. Where
 several clients have one server, the entry forbids what any of them does. What a client

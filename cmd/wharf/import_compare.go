@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -74,17 +75,6 @@ func asEntry(s, mine host.Server) (adopted host.Server, values map[string]string
 			}
 		}
 	}
-	keep := func(copied, before, own map[string]string) {
-		for name, value := range copied {
-			_, moved := secrets[strings.TrimSuffix(strings.TrimPrefix(value, "${secret:"), "}")]
-			if moved && (own[name] == before[name] || strings.Contains(own[name], "${secret:")) {
-				note(value, own[name])
-				copied[name] = own[name]
-			}
-		}
-	}
-	keep(adopted.Env, s.Env, mine.Env)
-	keep(adopted.Headers, lowered(s.Headers), lowered(mine.Headers))
 	same := func(value, before, own string) string {
 		if own != before && withoutServers(own) != withoutServers(value) {
 			return value
@@ -92,10 +82,41 @@ func asEntry(s, mine host.Server) (adopted host.Server, values map[string]string
 		note(value, own)
 		return own
 	}
+	keep := func(copied, before, own map[string]string) {
+		for name, value := range copied {
+			ref := secretRefs.FindStringSubmatch(value)
+			switch {
+			case ref == nil || secrets[ref[1]] == "":
+			case ref[0] == value && strings.Contains(own[name], "${secret:"):
+				note(value, own[name])
+				copied[name] = own[name]
+			default:
+				copied[name] = same(value, before[name], own[name])
+			}
+		}
+	}
+	keep(adopted.Env, s.Env, mine.Env)
+	keep(adopted.Headers, lowered(s.Headers), lowered(mine.Headers))
 	for i := range min(len(adopted.Args), len(mine.Args)) {
 		adopted.Args[i] = same(adopted.Args[i], s.Args[i], mine.Args[i])
 	}
 	adopted.URL = same(adopted.URL, s.URL, mine.URL)
+	for i := range min(len(adopted.Auth.Command), len(mine.Auth.Command)) {
+		adopted.Auth.Command[i] = same(adopted.Auth.Command[i], s.Auth.Command[i], mine.Auth.Command[i])
+	}
+	for key, setting := range adopted.Auth.Settings {
+		moved, isRef := setting.(config.Reference)
+		own, isOwn := mine.Auth.Settings[key].(config.Reference)
+		text, known := secrets[moved.Secret]
+		switch {
+		case !isRef || !known:
+		case isOwn && own.Secret != "":
+			values[own.Secret] = text
+			adopted.Auth.Settings[key] = own
+		case reflect.DeepEqual(s.Auth.Settings[key], mine.Auth.Settings[key]): // it was copied in the clear
+			adopted.Auth.Settings[key] = mine.Auth.Settings[key]
+		}
+	}
 	return adopted, values
 }
 

@@ -268,6 +268,8 @@ func checkURL(s string) error {
 	switch {
 	case !strings.Contains(s, ":/"):
 		return errors.New("has no scheme; write http:// or https:// before it")
+	case holdsUser(s):
+		return errUser
 	case err != nil:
 		if strings.TrimSpace(s) != s {
 			return errors.New("has blanks around it; leave them out")
@@ -279,10 +281,20 @@ func checkURL(s string) error {
 		return fmt.Errorf(`begins with %q; write "https://host/path"`, u.Scheme)
 	case u.Host == "":
 		return errors.New(`has no host; write "https://host/path"`)
-	case u.User != nil:
-		return errors.New("holds a password or a user; put credentials into headers")
 	}
 	return nil
+}
+
+// errUser is about a url for which holdsUser reports true.
+var errUser = errors.New(`holds a user or a password; leave them out of it, and give the server the header Authorization: Basic ${secret:NAME}, where the secret is USER:PASSWORD in base64`)
+
+// holdsUser reports whether the text of a url, which need not be a right one, names a user before its host.
+func holdsUser(s string) bool {
+	_, rest, _ := strings.Cut(s, "://")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.Contains(rest, "@")
 }
 
 // isWebSocket reports whether a url asks for an upgrade from HTTP.

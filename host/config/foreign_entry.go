@@ -160,6 +160,9 @@ func (e *entry) foreign(c *client, name string) Server {
 	if len(e.wrong) == 0 {
 		e.checkName(name)
 		e.checkTarget(&s)
+		if holdsUser(s.URL) { // import is not to write what can never work
+			e.fail(e.first(foreignKeys.url), "%v", errUser)
+		}
 		e.checkKeys(&s)
 		e.checkAuth(&s)
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // HideSecrets returns the arguments of a command with mark in the place of each part that looks like
@@ -29,42 +30,66 @@ func HideSecret(text, mark string) string {
 // PlainSecrets returns the places of an entry where something that looks like a secret stands in the
 // clear: env.API_TOKEN, args.api-key.
 func (s Server) PlainSecrets() (places []string) {
-	add := func(kind, name, value string) {
-		if place := kind + "." + name; !strings.Contains(value, "${") && !slices.Contains(places, place) {
+	parts := s.secretParts()
+	x := &expansion{server: &s, every: true, replace: func(field, value string) (string, []error) {
+		for _, p := range parts[field] {
+			place := field // of a table
+			if list, _, isList := strings.Cut(field, "["); isList || field == "url" {
+				place = list + "." + p.Name
+			} else if strings.Contains(value[p.Begin:p.End], "${") {
+				continue
+			}
 			places = append(places, place)
 		}
-	}
-	for _, kind := range []string{"env", "headers"} {
-		values := map[string]map[string]string{"env": s.Env, "headers": s.Headers}[kind]
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if secret.Flag(name) {
-				add(kind, name, values[name])
-			}
-		}
-	}
-	for field, parts := range s.secretParts() {
-		kind, _, _ := strings.Cut(field, "[")
-		for _, p := range parts {
-			add(kind, p.Name, "")
-		}
-	}
+		return value, nil
+	}}
+	x.all()
 	slices.Sort(places)
-	return places
+	return slices.Compact(places)
 }
 
-// secretParts returns the parts of url and args that look like secrets, by the field.
+// secretParts returns the parts of an entry's values that look like secrets, by the field. Of a variable,
+// a header or a setting whose name sounds like a secret that is the whole value.
 func (s Server) secretParts() map[string][]secret.Part {
 	fields := map[string][]secret.Part{"url": secret.Text(s.URL)}
-	for i, parts := range secret.Arguments(s.Args) {
-		fields[fmt.Sprintf("args[%d]", i)] = parts
+	list := func(name string, args []string) {
+		for i, parts := range secret.Arguments(args) {
+			fields[fmt.Sprintf("%s[%d]", name, i)] = parts
+		}
+	}
+	list("args", s.Args)
+	list("auth.command", s.Auth.Command)
+	text := func(table, name, value string, whole bool) {
+		parts := secret.Text(value)
+		if whole && value != "" {
+			parts = []secret.Part{{Begin: 0, End: len(value), Name: name}}
+		}
+		fields[table+"."+name] = parts
+	}
+	for name, value := range s.Env {
+		text("env", name, value, secret.Flag(name))
+	}
+	for name, value := range s.Headers {
+		text("headers", name, value, secret.Flag(name))
+	}
+	for name, value := range s.Settings {
+		text("settings", name, value, secret.Key(name))
+	}
+	for name, value := range s.Auth.Env {
+		text("auth.env", name, value, secret.Flag(name))
+	}
+	for name, setting := range s.Auth.Settings {
+		if value, ok := setting.(string); ok {
+			text("auth", name, value, secret.Key(name))
+		}
 	}
 	return fields
 }
 
 // Adopt returns an entry of another client as an entry of the user's own file, in which
-// ${secret:NAME} stands for each secret. Adopt adds to secrets the values of variables and
-// headers whose names sound like secrets, and the parts of args and url that look like secrets; the
-// vault must keep them under these names. It returns the questions whose answers the vault must
+// ${secret:NAME} stands for each secret, or { secret = "NAME" } where it is a setting of auth. Adopt adds to
+// secrets the values of variables, headers and settings whose names sound like secrets, and the parts of other
+// values that look like secrets; the vault must keep them under these names. It returns the questions whose answers the vault must
 // have. answers maps each [Input.Secret] to its new name, so that several servers of a file share
 // one answer. Adopt adds to it, so pass the same map for each of them.
 func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions []Input) {
@@ -92,10 +117,6 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 	}
 	parts := s.secretParts()
 	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
-		kind, name, _ := strings.Cut(field, ".")
-		if kind == "env" && secret.Flag(name) || kind == "headers" && (secret.Flag(name) || strings.EqualFold(name, "Authorization")) {
-			value = keep(name, value)
-		}
 		value = secret.Replace(value, parts[field], func(p secret.Part, text string) string { return keep(p.Name, text) })
 		for _, in := range inputs {
 			value = strings.ReplaceAll(value, "${input:"+in.ID+"}", "${secret:"+in.Secret+"}")
@@ -104,9 +125,17 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 	}}
 	x.every = true
 	x.all()
+	for key, setting := range s.Auth.Settings { // x has cloned the map
+		if value, ok := setting.(string); ok && onlySecret.MatchString(value) {
+			s.Auth.Settings[key] = Reference{Secret: onlySecret.FindStringSubmatch(value)[1]}
+		}
+	}
 	s.Inputs = nil
 	return s, inputs
 }
+
+// onlySecret matches a value that is a secret of the vault and nothing else.
+var onlySecret = lazyregexp.New(`^\$\{secret:([^{}]+)\}$`)
 
 // secretWord turns a word into a part of a secret's name.
 func secretWord(word string) string {

@@ -85,6 +85,10 @@ func (s Server) refuseWorkspace(e *entry) {
 		case "args", "env":
 			means = means || !bound && startsHere(assignedIn(value))
 		}
+		if argv := strings.Fields(value); means && field == "command" && len(argv) > 1 && filepath.Base(argv[0]) == argv[0] && !workspaceWords.MatchString(value) {
+			e.fail(field, "holds arguments too; write the command and its arguments apart: the command is %q", argv[0])
+			return value, nil
+		}
 		if means {
 			e.fail(field, "means a folder of a workspace, and this file is of none; write the whole path")
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,14 @@ func TestEntriesOfNoWorkspace(t *testing.T) {
 		"envpath":  `{"command": "x", "env": {"PYTHONPATH": "./lib:/x"}}`,
 		"pwd":      `{"command": "x", "args": ["${env:PWD}/x"]}`,
 		"header":   `{"url": "https://a.example", "headers": {"X": "${workspaceFolderBasename}"}}`,
+		"line":     `{"command": "python3 srv/x.py"}`,
+		"user":     `{"url": "https://u:p@a.example/mcp"}`,
+		"token":    `{"serverUrl": "https://${env:T}@a.example/mcp"}`,
+	}
+	says := map[string]string{ // where it is about no workspace
+		"line":  `command: holds arguments too; write the command and its arguments apart: the command is "python3"`,
+		"user":  "url: " + errUser.Error(),
+		"token": "serverUrl: " + errUser.Error(),
 	}
 	read := map[string]func() (*File, error){
 		"imported": func() (*File, error) {
@@ -65,7 +74,7 @@ func TestEntriesOfNoWorkspace(t *testing.T) {
 		for name, entry := range leaves {
 			write(t, path, `{"mcpServers": {"a": `+entry+`}}`)
 			f, err := do()
-			if err != nil || len(f.Servers) > 0 || len(f.Warnings) == 0 || !strings.Contains(f.Warnings[0], "means a folder of a workspace") || !strings.Contains(f.Warnings[0], "this server is left out") {
+			if err != nil || len(f.Servers) > 0 || len(f.Warnings) == 0 || !strings.Contains(f.Warnings[0], cmp.Or(says[name], "means a folder of a workspace")) || !strings.Contains(f.Warnings[0], "this server is left out") {
 				t.Errorf("%s, %s: %+v, %v", how, name, f, err)
 			}
 		}
