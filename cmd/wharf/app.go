@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
@@ -33,7 +34,6 @@ type app struct {
 	streams   streams         // to the daemon, if the command reaches its server through that
 	watched   *trace.Recorder // for `wharf doctor SERVER`, which reads it; nil for others
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
-	logged    atomic.Bool     // what servers log is printed
 	logs      bool            // the command follows a server and shows what that writes to stderr
 	refusal   string          // what the server wrote when it refused to be used without a sign-in
 	follows   bool            // the command keeps a server until it is ended
@@ -41,6 +41,8 @@ type app struct {
 	endless   bool            // the command ends only when it is interrupted: that is no error
 	shell     *kept           // the session of the shell that runs the command; nil = no shell does
 	late      error           // the error of the page that --help prints: cobra's help returns no error
+
+	logged atomic.Pointer[mcp.Level] // from which level up watch prints what servers log, "" being all; nil where it prints none
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }

@@ -219,7 +219,8 @@ type named struct {
 var (
 	aTool = named{"tool", "`wharf tools %s` lists the tools of the server",
 		"`wharf tools -- COMMAND…` lists the tools of the server", `"tools" lists the tools of the server`}
-	aPrompt = named{"prompt", "`wharf prompts %s` lists the prompts of the server",
+	aFollowed = named{"resource", "write `wharf watch %s URI`", "write `wharf watch URI… -- COMMAND…`", `write "watch URI"`}
+	aPrompt   = named{"prompt", "`wharf prompts %s` lists the prompts of the server",
 		"`wharf prompts -- COMMAND…` lists the prompts of the server", `"prompts" lists the prompts of the server`}
 	aResource = named{"resource", "`wharf resources %s` lists the resources of the server",
 		"`wharf resources -- COMMAND…` lists the resources of the server", `"resources" lists the resources of the server`}

@@ -185,3 +185,21 @@ func TestDaemonFollowsItsConfiguration(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A relative --config means the daemon of that file, whose rules and files it names by whole paths.
+func TestDaemonOfARelativeConfig(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.configure("\n[access.all]\nmatch = [\"*\"]\ndeny = [\"ledger/none\"]\n[audit]\n[plugins.x]\nfile = \"x.wasm\"\n")
+	relative, err := filepath.Rel(u.folder, u.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.must("control", "--socket", "--config", relative)
+	for range 2 {
+		u.must("call", "ledger", "note", "text=x", "--config", relative)
+	}
+	if n := u.starts(); n != 1 {
+		t.Errorf("two commands have started it %d times", n)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
@@ -40,7 +41,7 @@ func (a *app) throughDaemon(server host.Server) (*throughDaemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.load()
+	s, err := a.loadForDaemon()
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +60,21 @@ func (a *app) throughDaemon(server host.Server) (*throughDaemon, error) {
 		t.entry.Name = "wharf"
 	}
 	return t, nil
+}
+
+// loadForDaemon returns the settings as the daemon has them, which reads --config by its whole path: the
+// places of rules and files in them begin with that path.
+func (a *app) loadForDaemon() (*settings, error) {
+	if a.flags.config == "" || filepath.IsAbs(a.flags.config) {
+		return a.load()
+	}
+	path, err := filepath.Abs(a.flags.config)
+	if err != nil {
+		return nil, err
+	}
+	whole := a.inFolder(a.folder)
+	whole.flags.config, whole.outranked = path, a.outranked
+	return whole.load()
 }
 
 // askEra asks the daemon for the era of the server, which becomes that of the entry: what a server of

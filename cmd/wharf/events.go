@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,15 +34,23 @@ func (a *app) hear(e host.Event) {
 // watch, on stderr for call. It drops errors of stdout: the next change that is printed
 // reports them.
 func (a *app) hearLog(e host.Event) {
-	if e.Method != mcp.NotificationMessage || !a.logged.Load() && a.flags.level == "" {
+	from := a.logged.Load()
+	watches := from != nil
+	if !watches {
+		from = (*mcp.Level)(&a.flags.level)
+	}
+	if e.Method != mcp.NotificationMessage || !watches && *from == "" {
 		return
 	}
 	var m mcp.LogMessage
 	if json.Unmarshal(e.Params, &m) != nil {
 		return
 	}
+	if at := slices.Index(mcp.Levels, m.Level); at >= 0 && at < slices.Index(mcp.Levels, *from) {
+		return // the server was told the level, and does not keep to it
+	}
 	m.Level, m.Logger, m.Data = mcp.Level(a.redacted(string(m.Level))), a.redacted(m.Logger), a.redactedJSON(m.Data)
-	if !a.forPeople() && a.logged.Load() {
+	if !a.forPeople() && watches {
 		a.PrintJSON(struct {
 			Kind string `json:"kind"`
 			mcp.LogMessage
@@ -49,7 +58,7 @@ func (a *app) hearLog(e host.Event) {
 		return
 	}
 	line := a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+dataText(m.Data)), "; the JSON form has all of it")
-	if !a.logged.Load() {
+	if !watches {
 		fmt.Fprint(a.Err, line)
 		return
 	}

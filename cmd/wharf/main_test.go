@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 		"server-breaks":    serverBreaks,
 		"server-exits":     serverExits,
 		"server-large":     serverLarge,
+		"server-logs":      serverLogs,
 		"server-needs":     serverNeeds,
 		"server-talks":     serverTalks,
 		"server-writes":    serverWrites,

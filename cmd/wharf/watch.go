@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,12 +62,7 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		if err := checkLevel(w.level); err != nil {
 			return err
 		}
-		hears := a
-		if a.shell != nil {
-			hears = a.shell.app
-			defer hears.logged.Store(false)
-		}
-		hears.logged.Store(true)
+		defer a.hearFrom(mcp.Level(w.level))()
 		if err := c.session.SetLevel(ctx, mcp.Level(w.level)); err != nil {
 			return err
 		}
@@ -76,7 +72,7 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		return c.session.Subscribe(ctx, wanted)
 	})
 	if errors.Is(err, host.ErrUnsupported) {
-		return exit.WithHint(err, "it tells of no changes; "+aTool.lists(a)+" as they are now")
+		return a.watchLogAlone(ctx, c, len(uris) > 0, err)
 	}
 	if err != nil {
 		return err
@@ -102,6 +98,42 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		}
 	}
 	return nil
+}
+
+// hearFrom has what servers log printed from a level up, "" being all of it, until end is called.
+func (a *app) hearFrom(level mcp.Level) (end func()) {
+	hears := a
+	if a.shell != nil {
+		hears = a.shell.app
+	}
+	hears.logged.CompareAndSwap(nil, &level)
+	return func() { hears.logged.Store(nil) }
+}
+
+// watchLogAlone follows the log of a server that tells of no changes, which refused has the reason for. It
+// returns that error where URIs are wanted, or the server has no log to follow.
+func (a *app) watchLogAlone(ctx context.Context, c *client, named bool, refused error) error {
+	var declared struct {
+		Logging   map[string]any
+		Resources struct{ Subscribe bool }
+	}
+	info := c.session.Info()
+	json.Unmarshal(info.Capabilities, &declared)
+	switch {
+	case !named && info.Era == mcp.Legacy && declared.Logging != nil:
+	case !named && declared.Resources.Subscribe:
+		return exit.WithHint(refused, "it tells of changes of resources that are named: "+aFollowed.lists(a))
+	default:
+		return exit.WithHint(refused, "it tells of no changes; "+aTool.lists(a)+" as they are now")
+	}
+	defer a.hearFrom("")()
+	if a.ErrTTY && !a.Quiet {
+		fmt.Fprint(a.Err, a.Own("Following the log of %s, which tells of no changes; Ctrl-C ends it.", plain.Name(a.server, plain.NameColumns)))
+	}
+	defer c.followConfig(ctx)()
+	a.endless = true
+	<-ctx.Done()
+	return context.Cause(ctx)
 }
 
 // warnOfAbsent warns of resources that are not listed and cannot be read. The command follows them
