@@ -96,7 +96,7 @@ var clients = []client{
 		files:  []string{"~/.gemini/settings.json"},
 		ends:   []string{".gemini/settings.json"},
 		unit:   time.Millisecond,
-		syntax: shellSyntax, sse: true,
+		syntax: geminiSyntax, sse: true,
 	},
 	{
 		id: "copilot", name: "GitHub Copilot CLI",

@@ -74,6 +74,22 @@ func TestDashesOfYAML(t *testing.T) {
 	}
 }
 
+// Nothing escapes a dollar sign in a file of Gemini CLI.
+func TestGeminiDollars(t *testing.T) {
+	t.Setenv("x", "1")
+	for value, want := range map[string]string{
+		"$x": "1", "$$x": "$1", "$$$x": "$$1", "$${x}": "$1", "a$$": "a$$", "$": "$", "$5": "$5", "$$5": "$$5", "${x}$x$": "11$", "${x:-y}": "1",
+	} {
+		file, err := Parse(".gemini/settings.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"K": "`+value+`"}}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := file.Servers[0].Expand(os.LookupEnv); err != nil || s.Env["K"] != want {
+			t.Errorf("%s: %q, %v, want %q", value, s.Env["K"], err, want)
+		}
+	}
+}
+
 // A copy of a file under another name is read as the client does whose keys it has; where
 // that is not clear, a note names each value that only looks like a variable.
 func TestFilesByTheirMarks(t *testing.T) {

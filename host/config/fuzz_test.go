@@ -87,7 +87,7 @@ func FuzzSyntax(f *testing.F) {
 		if pieces, errs := split(literal(s), vars{}); len(errs) > 0 || joined(pieces) != s {
 			t.Errorf("%q becomes %q, %v", s, joined(pieces), errs)
 		}
-		for _, y := range []syntax{noSyntax, shellSyntax, crushSyntax, gooseSyntax, braceSyntax, mcporterSyntax, continueSyntax} {
+		for _, y := range []syntax{noSyntax, shellSyntax, geminiSyntax, crushSyntax, gooseSyntax, braceSyntax, mcporterSyntax, continueSyntax} {
 			_, _ = y("headers.A", s)
 		}
 	})

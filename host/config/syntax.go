@@ -20,6 +20,7 @@ func noSyntax(_, value string) (string, error) { return literal(value), nil }
 
 var (
 	shellVariable    = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+	dollars          = lazyregexp.New(`\$+(?:[A-Za-z_][A-Za-z0-9_]*|\{)?`)
 	echoed           = lazyregexp.New(`^\$\(echo((?: "?(?:[\w./:=@%+,]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})+"?)+)\)$`)
 	braced           = lazyregexp.New(`\{(env|file):([^{}]*)\}`)
 	prefixed         = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)`)
@@ -29,6 +30,22 @@ var (
 // shellSyntax knows $NAME beside ${NAME}.
 func shellSyntax(_, value string) (string, error) {
 	return shellVariable.ReplaceAllString(value, "$${$1}"), nil
+}
+
+// geminiSyntax knows $NAME and ${NAME}. A dollar sign before another one is itself: to Gemini, unlike to
+// Expand, nothing escapes one.
+func geminiSyntax(_, value string) (string, error) {
+	return dollars.ReplaceAllStringFunc(value, func(found string) string {
+		name := strings.TrimLeft(found, "$")
+		plain := len(found) - len(name)
+		switch {
+		case name == "{":
+			return strings.Repeat("$$", plain-1) + "${"
+		case name != "":
+			return strings.Repeat("$$", plain-1) + "${" + name + "}"
+		}
+		return strings.Repeat("$$", plain)
+	}), nil
 }
 
 // gooseSyntax is the syntax of a shell in headers, and replaces nothing elsewhere.
