@@ -75,6 +75,9 @@ func addServer(_ context.Context, e *editor, p *AddServerParams) (*AddServerResu
 	if err != nil {
 		return nil, err
 	}
+	if p.Entry == nil {
+		return nil, invalid(KindParams, hintSchema, "servers/add: entry is missing")
+	}
 	entry, err := amend.ReadEntry(f.Path, p.Entry)
 	if err != nil {
 		return nil, invalid(KindParams, "entry has a name, and the keys of [servers.NAME] in a configuration", "servers/add: %v", err)
@@ -188,6 +191,9 @@ func editConfig(ctx context.Context, e *editor, p *EditParams) (*EditResult, err
 	_, f, err := c.file("config/edit")
 	if err != nil {
 		return nil, err
+	}
+	if len(p.Edits) == 0 {
+		return nil, invalid(KindParams, hintSchema, "config/edit: edits is missing, or an empty list")
 	}
 	edits := make([]amend.Edit, len(p.Edits))
 	for i, one := range p.Edits {

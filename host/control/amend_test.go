@@ -281,6 +281,8 @@ func TestConfigurationIsEdited(t *testing.T) {
 	} {
 		c.refused(KindConfiguration, "config/edit", `{"edits":[`+edit+`]}`)
 	}
+	c.refused(KindParams, "config/edit", `{"edits":[]}`)
+	c.refused(KindParams, "config/edit", `{}`)
 }
 
 // A file that was changed by hand is followed. One that cannot be read changes nothing, and editors are told.
