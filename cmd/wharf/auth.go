@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config/inventory"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
@@ -116,6 +117,9 @@ line breaks around it are not part of it.`,
 			}
 			if args[0] == "" {
 				return exit.Usage(errors.New("the name is empty"), "")
+			}
+			if !(host.Server{Command: "${secret:" + args[0] + "}"}).MeansSecret(args[0]) {
+				return exit.Usage(fmt.Errorf("no entry can mean a secret that is called %q", args[0]), "write letters, digits, '_', '.', '@', '/' and '-'")
 			}
 			text, err := a.secret(cmd.Context(), args[0])
 			if errors.Is(err, signin.ErrDeclined) || err == nil && text == "" {

@@ -91,7 +91,7 @@ func (a *app) checkEdited(path string) error {
 		fmt.Fprint(a.Err, a.Own("Nothing was written."))
 		return nil
 	case err != nil:
-		return exit.Usage(fmt.Errorf("configuration: %w", err), "")
+		return exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}
 	s := &settings{warnings: f.Warnings, notes: f.Notes}
 	a.warnOf(s)

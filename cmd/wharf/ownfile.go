@@ -42,7 +42,7 @@ func (a *app) ownFile() (*tomledit.File, error) {
 	}
 	f, err := tomledit.Open(path)
 	if err != nil {
-		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
+		return nil, exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}
 	return f, nil
 }

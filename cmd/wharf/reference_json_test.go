@@ -76,7 +76,7 @@ var otherOutputs = []struct{ commands, what string }{
 	{"task status", "a task, as the server wrote it; so does `call --detach`"},
 	{"shell", "for each line what the command of that name prints"},
 	{"audit", "the lines of the log, as they are"},
-	{"trace show", "the lines of the file, as they are"},
+	{"trace show", "with `--json`: the lines of the file, as they are; piped, what a terminal shows"},
 	{"bridge, serve, control", "messages of the protocol; with `--print-config` lines for a file of the client, and `control --schema` a JSON Schema"},
 	{"generate go, generate sh, generate ts", "the program that they write, unless `--out` names a file"},
 	{"completion bash, completion fish, completion powershell, completion zsh, daemon logs, help", "text"},

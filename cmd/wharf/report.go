@@ -126,10 +126,10 @@ func (a *app) report(ctx context.Context, err error) int {
 		if foreign := errors.As(err, new(*host.RPCError)) || strings.Contains(message, "\n"); exit.IsUsage(err) && !foreign && len(message) <= mostOfMistake {
 			a.Say(term.Red, "error:", message)
 		} else {
-			a.Tell(term.Red, "error:", message, "; the JSON form has all of it")
+			a.Tell(term.Red, "error:", message, "; the JSON form has more of it")
 		}
 		if said := dataText(a.answerData(err)); said != "" && !strings.Contains(message, said) {
-			fmt.Fprint(a.Err, a.Quote("data: "+said, excerptOfData, "; the JSON form has all of it"))
+			fmt.Fprint(a.Err, a.Quote("data: "+said, excerptOfData, "; the JSON form has more of it"))
 		}
 	}
 	if hint != "" {

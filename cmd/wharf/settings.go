@@ -65,7 +65,7 @@ func settingsOf(path string) (*settings, error) {
 	case err != nil && isFolder(path):
 		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "%s", fileWithin(path))
 	case err != nil:
-		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
+		return nil, exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}
 	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, reconnect: file.Reconnect, maxTimeout: file.MaxTimeout, access: file.Access, policies: file.Policies, audit: file.Audit, serve: file.Serve, warnings: file.Warnings, leftOut: file.LeftOut, notes: file.Notes}, nil
 }
@@ -260,7 +260,7 @@ const serversHint = "`wharf servers` lists the servers"
 // unknownServer is the error for an unknown name, with the name that was probably meant, or else a hint.
 func (s *settings) unknownServer(name, hint string) error {
 	if wrong := s.leftOut[name]; wrong != nil {
-		return exit.Usage(fmt.Errorf("server %q was left out of %s: %w", name, s.path, wrong), "")
+		return exit.Configuration(fmt.Errorf("server %q was left out of %s: %w", name, s.path, wrong))
 	}
 	err := fmt.Errorf("unknown server %q", name)
 	if near := meant(name, s.names()); near != "" {

@@ -180,7 +180,7 @@ func (a *app) named(name string) (host.Server, error) {
 		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "%s", cmp.Or(server.Remedy(""), "enable it")+" there")
 	}
 	if _, err := server.Expand(os.LookupEnv); err != nil { // the host does it again, each time that it connects
-		return host.Server{}, exit.Usage(fmt.Errorf("configuration: %w", err), "")
+		return host.Server{}, exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}
 	return server, nil
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -53,12 +52,12 @@ func TestWatchesTheLogAlone(t *testing.T) {
 		words := append(strings.Fields(args), "--", "server-logs", `{"logging":{},"resources":{"subscribe":true}}`)
 		p := start(t, (*exec.Cmd).StdoutPipe, "wharf", words...)
 		p.await(want)
-		p.signal(syscall.SIGTERM)
+		p.interrupt()
 		for p.lines.Scan() {
 			if strings.Contains(p.lines.Text(), "debug") && want != `"level":"debug"` {
 				t.Errorf("%s: %s", args, p.lines.Text())
 			}
 		}
-		p.wantExit(exit.CodeOK)
+		p.wantExit(exit.CodeInterrupted)
 	}
 }

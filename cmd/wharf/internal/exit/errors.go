@@ -79,20 +79,29 @@ func KindOf(ctx context.Context, err error) Kind {
 // usageError is an error in the command line, or in files that the user wrote. The
 // hint may be empty.
 type usageError struct {
-	err  error
-	hint string
+	err           error
+	hint          string
+	configuration bool // it is in the configuration
 }
 
-func (e *usageError) Error() string  { return e.err.Error() }
-func (e *usageError) Unwrap() error  { return e.err }
-func (e *usageError) ExitKind() Kind { return Kind{CodeUsage, "usage"} }
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) ExitKind() Kind {
+	if e.configuration {
+		return Kind{CodeUsage, "configuration"}
+	}
+	return Kind{CodeUsage, "usage"}
+}
 
 // Usage marks err as an error in something that the user wrote, with a hint of what to do.
 func Usage(err error, hint string, args ...any) error {
-	return &usageError{err, fmt.Sprintf(hint, args...)}
+	return &usageError{err, fmt.Sprintf(hint, args...), false}
 }
 
-// IsUsage reports whether an error was marked by [Usage].
+// Configuration marks err as an error in what the configuration says.
+func Configuration(err error) error { return &usageError{err, "", true} }
+
+// IsUsage reports whether an error was marked by [Usage] or [Configuration].
 func IsUsage(err error) bool { return errors.As(err, new(*usageError)) }
 
 // hinted is an error with a hint that the command has found.
