@@ -175,12 +175,13 @@ func readCaller(text string) (c policy.Caller, err error) {
 			continue
 		}
 		switch {
-		case found && what == "principal" && name != "":
+		case word == "", found && name == "" && (what == "principal" || what == "client"):
+			return c, errors.New("a word or a name of CLIENT is empty")
+		case found && what == "principal":
 			c.Principal = name
-		case found && what == "client" && name != "":
+		case found && what == "client":
 			c.Name = name
-		case word == "":
-			return c, errors.New("a word of CLIENT is empty")
+		case word == "local": // the user, as every caller without a principal
 		default:
 			c.Name = word
 		}

@@ -61,12 +61,15 @@ func readPattern(text string) (p pattern, err error) {
 // ParseCall reads what is called from a text of the form of a pattern: "server/tool", "prompt:server/name" or
 // "resource:server/uri".
 func ParseCall(text string) (c Call, err error) {
+	if _, name, _ := strings.Cut(text, "/"); name == "" {
+		return c, fmt.Errorf("%q names nothing of the server", text)
+	}
 	p, err := readPattern(text)
 	switch {
 	case err != nil:
 		return c, err
-	case p.whole:
-		return c, fmt.Errorf("%q names nothing of the server", text)
+	case strings.Contains(p.server, "*") || p.target != Resource && strings.Contains(p.name, "*"):
+		return c, fmt.Errorf(`%q is a pattern; write what it stands for, without the "*"`, text)
 	}
 	return Call{Server: p.server, Target: p.target, Name: p.name}, nil
 }

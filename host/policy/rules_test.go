@@ -160,6 +160,20 @@ func TestBadTables(t *testing.T) {
 	}
 }
 
+// What is called is one thing, and no pattern.
+func TestParseCall(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "names nothing of the server", "files": "names nothing of the server", "files/": "names nothing of the server", "prompt:files": "names nothing of the server",
+		"prompt:files/": "names nothing of the server", "tool:files/x": `there is no "tool:"`, "files/*": "is a pattern", "*/read": "is a pattern", "prompt:f/a*": "is a pattern",
+		"resource:*/x:y": "is a pattern", "resource:f/x:{path*}": "", "files/read": "",
+	} {
+		_, err := ParseCall(text)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || want != "is a pattern" && strings.Contains(err.Error(), `/*"`)) {
+			t.Errorf("%q: %v; want %s", text, err, want)
+		}
+	}
+}
+
 // Clients choose their names, of any length and as many as they like.
 func TestCallersAreBounded(t *testing.T) {
 	r := rules(t, []Table{{Match: []string{"client:x*"}, Deny: []string{"files/*"}}})
