@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 				return fmt.Errorf("%s: %w", entry.Name, failed)
 			}
 			failed = explain(entry.Name, failed)
-			return &hosterr.Error{Kind: ErrAuthRequired, Err: &signInError{entry.Name, err, failed}, Hint: Hint(failed)}
+			return &hosterr.Error{Kind: ErrAuthRequired, Err: &signInError{entry.Name, err, failed}, Hint: cmp.Or(Hint(failed), "sign in with: wharf login "+entry.Name)}
 		}
 		signedIn = a
 	}

@@ -68,6 +68,12 @@ func faultOf(ctx context.Context, h *host.Host, err error) *rpc.Error {
 	var no *host.RPCError
 	p := problem(h, err)
 	data := ErrorData{Kind: p.Kind, Hint: p.Hint, MaybeSent: host.MaybeSent(err)}
+	if p.Kind == KindSignIn {
+		data.Hint = "call auth/login"
+		if p.Hint != "" {
+			data.Hint += ", or " + p.Hint
+		}
+	}
 	code := CodeFailed
 	switch {
 	case errors.As(err, &own):

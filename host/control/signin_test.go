@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,7 +37,11 @@ func TestSignIn(t *testing.T) {
 	c.call("events/since", `{}`)
 	id := c.begin("tools/list", `{"server":"guarded"}`)
 	c.reply(c.asked("prompt"), `{"action":"cancel"}`)
-	c.wantRefused(KindSignIn, c.answer(id))
+	refused := c.answer(id)
+	c.wantRefused(KindSignIn, refused)
+	if hint := refused.Error.Data.Hint; !strings.Contains(hint, "call auth/login, or sign in with: wharf login guarded") {
+		t.Errorf("the hint is %q", hint)
+	}
 	if e := c.event(SignInNeeded, ""); e.Server != "guarded" {
 		t.Errorf("%+v", e)
 	}
