@@ -41,6 +41,16 @@ func (h *Host) Scope(c *policy.Caller, server string) policy.Scope {
 	return scope
 }
 
+// nothingFor returns why a caller may call nothing of a server.
+func (h *Host) nothingFor(c *policy.Caller, server string) policy.Decision {
+	for _, d := range h.deciders {
+		if d.Scope(c, server) == policy.Nothing {
+			return d.Decide(context.Background(), &policy.Call{Caller: c, Server: server})
+		}
+	}
+	return policy.Decision{}
+}
+
 // NeedsCaller reports whether it matters who calls, see [policy.WithCaller]: there are [Config.Deciders] or
 // [Config.Policies], or there is a [Config.Audit].
 func (h *Host) NeedsCaller() bool { return len(h.deciders) > 0 || h.config.Audit != nil }
@@ -183,7 +193,8 @@ func (v *view) admit(ctx context.Context, method string, arguments json.RawMessa
 	case policy.Everything:
 		return nil
 	case policy.Nothing:
-		return v.refuse(method, "anything of it", policy.Decision{})
+		v.said = v.host.nothingFor(v.caller, v.entry.Name)
+		return v.refuse(method, "anything of it", v.said)
 	}
 	for i := range about {
 		if err := v.decide(ctx, method, arguments, about[i]); err != nil {

@@ -47,14 +47,17 @@ func (s *Session) keep(q *query, began time.Time, result any, err error) {
 	s.host.keep(&r, arguments)
 }
 
-// Denied writes the line of a request of a caller to the audit log that is denied before there is a session
-// for it. params are its params, or nil.
-func (h *Host) Denied(c *policy.Caller, server, method string, params json.RawMessage) {
+// Denied writes the line of a request to the audit log that is denied before there is a session for it,
+// since its caller may call nothing of the server. params are its params, or nil. It returns the rule that
+// decides.
+func (h *Host) Denied(c *policy.Caller, server, method string, params json.RawMessage) (rule string) {
+	rule = h.nothingFor(c, server).Rule
 	if h.config.Audit == nil || plain[method] {
-		return
+		return rule
 	}
-	r := audit.Record{At: time.Now(), Caller: *c, Server: server, Method: method}
+	r := audit.Record{At: time.Now(), Caller: *c, Server: server, Method: method, Rule: rule}
 	h.keep(&r, describe(&r, params))
+	return rule
 }
 
 // describe adds what the params of a request say, and returns the arguments in them, or nil if the params

@@ -70,7 +70,7 @@ func TestS12Audit(t *testing.T) {
 		{"pet", call, "echo", "allow", byDefault, "", true, false, false, len(`{"message":"secret"}`)},
 		{"pet", "x/y", "", "allow", byDefault, "", false, false, true, 0},
 		{"pet", mcp.MethodReadResource, "test:///a", "allow", byDefault, "", false, false, false, 0},
-		{"ci", call, "echo", "deny", "", "", false, false, false, 2},
+		{"ci", call, "echo", "deny", "default: a principal that no access names may call nothing", "", false, false, false, 2},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got")

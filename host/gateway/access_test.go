@@ -57,6 +57,7 @@ func TestS8AccessOfAClient(t *testing.T) {
 				}
 			}
 			c.contains("tools/call", `{"name":"files__delete_it"}`, `access.editors: deny \"files/delete_*\"`)
+			c.contains("tools/call", `{"name":"notes__read"}`, `may not call anything of notes: access.editors: deny \"notes\"`)
 			c.contains("tools/call", `{"name":"describe_tool","arguments":{"name":"files__delete_it"}}`, `"error":{`, "Unknown tool")
 			c.contains("tools/call", `{"name":"search_tools","arguments":{"query":"deletes a file","limit":20}}`, `"structuredContent":{"tools":[`)
 			c.lacks("delete_it", "notes__")

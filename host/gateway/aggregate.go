@@ -136,11 +136,12 @@ func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	if err := a.gateway.checkReach(r.caller, server, r); err != nil {
+	own := *r
+	own.params = params
+	if err := a.gateway.checkReach(r.caller, server, &own); err != nil {
 		return nil, err
 	}
-	own := *r
-	own.params, own.turn = params, a.turn(server, r.turn)
+	own.turn = a.turn(server, r.turn)
 	defer own.turn.pass()
 	r.turn.pass()
 	b, err := a.backend(a.withAsker(ctx, r), server, r.params)

@@ -19,8 +19,9 @@ func (g *Gateway) caller(o *origin, era mcp.Era, info json.RawMessage) *policy.C
 		return nil
 	}
 	c := o.caller()
-	c.Name = text(info, "name")
-	c.Peer, c.Era = o.peer, string(era)
+	if c.Kind != policy.Command { // else it is this program, as where no daemon is between
+		c.Name, c.Peer, c.Era = text(info, "name"), o.peer, string(era)
+	}
 	return &c
 }
 
@@ -52,9 +53,12 @@ func (g *Gateway) checkReach(c *policy.Caller, server string, r *request) error 
 	if g.reaches(c, server) {
 		return nil
 	}
-	g.host.Denied(c, server, r.method, r.params)
+	why := ""
+	if rule := g.host.Denied(c, server, r.method, r.params); rule != "" && c.Principal == "" {
+		why = ": " + rule
+	}
 	data, _ := json.Marshal(errorData{Kind: host.ErrorKind(host.ErrDenied)}) // of texts, which always succeeds
-	return &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("%s may not call anything of %s", c, server), Data: data}
+	return &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("%s may not call anything of %s%s", c, server, why), Data: data}
 }
 
 // reachable returns the servers that the sender of a request may reach.
