@@ -14,7 +14,7 @@ import (
 func (s *settings) rules() (*policy.Rules, error) {
 	r, err := policy.New(s.access, s.narrowed()...)
 	if err != nil {
-		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
+		return nil, exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}
 	return r, nil
 }

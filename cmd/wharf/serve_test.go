@@ -55,6 +55,30 @@ func TestServeOverHTTP(t *testing.T) {
 	p.wantExit(exit.CodeInterrupted)
 }
 
+// A server that cannot be reached is missing in the list of all servers, and the person is told why.
+func TestServeTellsOfTrouble(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "wharf.toml")
+	if err := os.WriteFile(file, []byte("[servers.gone]\ncommand = \"no-such-command\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var client io.WriteCloser
+	p := start(t, func(cmd *exec.Cmd) (stderr io.ReadCloser, err error) {
+		if client, err = cmd.StdinPipe(); err != nil {
+			return nil, err
+		}
+		return cmd.StderrPipe()
+	}, "wharf", "serve", "--config", file)
+	fmt.Fprintln(client, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	fmt.Fprintln(client, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	fmt.Fprintln(client, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	if line := p.await("gone"); !strings.HasPrefix(line, "warning: gone: ") || !strings.Contains(line, `"no-such-command" not found in PATH; install it`) {
+		t.Error(line)
+	}
+	client.Close()
+	p.wantExit(exit.CodeOK)
+}
+
 // A client on the socket reaches all servers as one, and another start at that socket is refused.
 func TestServeOnASocket(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/control"
@@ -130,6 +131,15 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 		return err
 	}
 	defer g.Close()
+	if !c.Bare { // a list of all servers does not say that the tools of one are missing
+		var told sync.WaitGroup
+		news := h.Watch()
+		told.Go(func() {
+			status.Trouble(ctx, news, func(server, text string) { a.Warn("%s: %s", plain.Line(server), a.redacted(text)) })
+		})
+		defer told.Wait()
+		defer news.Close()
+	}
 	return serve(g, c.Servers)
 }
 
