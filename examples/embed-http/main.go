@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -27,7 +28,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: embed-http ADDRESS COMMAND [ARG...]")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	listener, err := net.Listen("tcp", os.Args[1])
 	if err == nil {
