@@ -186,6 +186,30 @@ func TestDaemonFollowsItsConfiguration(t *testing.T) {
 	}
 }
 
+// Programs that share servers go on with another daemon, which has another configuration than the one before.
+func TestSharedAfterAnotherConfiguration(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	all, one := u.bridge("ledger__note", "serve", "--shared"), u.bridge("note", "bridge", "--shared", "ledger")
+	for _, b := range []*bridged{all, one} {
+		b.call("x", false)
+		if got := b.answer(); !strings.Contains(got, `"text":"x"`) {
+			t.Error(got)
+		}
+	}
+	u.configure("timeout = \"50s\"\n[servers.second]\ncommand = \"server-ledger\"\nargs = [\"" + u.ledger + "\"]\nenv = { LEDGER = \"two\" }\n")
+	u.must("daemon", "stop")
+	for _, b := range []*bridged{all, one} {
+		b.call("x", false)
+		if got := b.hears(fmt.Sprintf(`"id":%d`, b.calls)); !strings.Contains(got, `"text":"x"`) {
+			t.Error(got)
+		}
+	}
+	if got := all.list("100"); !strings.Contains(got, `"name":"second__note"`) {
+		t.Error(got)
+	}
+}
+
 // A relative --config means the daemon of that file, whose rules and files it names by whole paths.
 func TestDaemonOfARelativeConfig(t *testing.T) {
 	t.Parallel()

@@ -37,20 +37,15 @@ func (a *app) throughDaemon(server host.Server) (*throughDaemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
 	s, err := a.loadForDaemon()
 	if err != nil {
 		return nil, err
 	}
-	all := a.prints(s, folder)
-	print, err := all.of(server.Name)
+	join, err := a.joinOf(s, server.Name)
 	if err != nil {
 		return nil, err
 	}
-	t := &throughDaemon{place: place, join: daemon.Request{Want: daemon.Join, Server: server.Name, Folder: folder, Print: print}}
+	t := &throughDaemon{place: place, join: join}
 	t.entry = host.Server{
 		Name: server.Name, Transport: "stdio", Address: "memory:" + daemonStream, IdleStop: -1,
 		Timeout: server.Timeout, StartTimeout: server.StartTimeout, MaxTimeout: server.MaxTimeout, MessageCap: server.MessageCap,
@@ -60,6 +55,18 @@ func (a *app) throughDaemon(server host.Server) (*throughDaemon, error) {
 		t.entry.Name = "wharf"
 	}
 	return t, nil
+}
+
+// joinOf returns the request that has the daemon serve a client with a server, or with all for the name "",
+// as the settings have it.
+func (a *app) joinOf(s *settings, server string) (daemon.Request, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return daemon.Request{}, err
+	}
+	all := a.prints(s, folder)
+	print, err := all.of(server)
+	return daemon.Request{Want: daemon.Join, Server: server, Folder: folder, Print: print}, err
 }
 
 // loadForDaemon returns the settings as the daemon has them, which reads --config by its whole path: the
@@ -90,13 +97,8 @@ func (t *throughDaemon) askEra(ctx context.Context) error {
 	return err
 }
 
-// dial connects to the daemon, which ensure starts if it is not nil.
-func (t *throughDaemon) dial(ctx context.Context, ensure func(context.Context, daemon.Place) error) (io.ReadWriteCloser, error) {
-	if ensure != nil {
-		if err := ensure(ctx, t.place); err != nil {
-			return nil, err
-		}
-	}
+// dial connects to the daemon that runs.
+func (t *throughDaemon) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	conn, _, err := t.place.Open(ctx, t.join)
 	return conn, err
 }
@@ -130,7 +132,7 @@ func (a *app) joinable(ctx context.Context, server host.Server) *throughDaemon {
 		return nil
 	}
 	a.streams = streams{
-		daemonStream: func(ctx context.Context) (io.ReadWriteCloser, error) { return t.dial(ctx, nil) },
+		daemonStream: t.dial,
 	}
 	return t
 }

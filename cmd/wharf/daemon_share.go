@@ -34,22 +34,30 @@ func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool,
 		a.Warn("the servers of the daemon are not used: %v; once the daemon is stopped, this program starts one of its own kind", err)
 		return false, nil
 	}
-	var starts sync.Mutex // guards the next two
+	var starts sync.Mutex // guards the next two, and t
 	var why error
 	var failed time.Time // when a daemon did not start, for why
 	a.streams = streams{
 		daemonStream: func(ctx context.Context) (io.ReadWriteCloser, error) {
-			return t.dial(ctx, func(ctx context.Context, place daemon.Place) error {
-				starts.Lock()
-				defer starts.Unlock()
-				if time.Since(failed) < daemonPause {
-					return why
-				}
-				if why = a.ensureDaemon(ctx, place); why != nil {
-					failed = time.Now()
-				}
-				return why
-			})
+			starts.Lock()
+			defer starts.Unlock()
+			if time.Since(failed) < daemonPause {
+				return nil, why
+			}
+			if why = a.ensureDaemon(ctx, t.place); why != nil {
+				failed = time.Now()
+				return nil, why
+			}
+			now := a.inFolder(a.folder) // this daemon may have read another configuration than the one before
+			now.outranked = a.outranked
+			s, err := now.loadForDaemon()
+			if err == nil {
+				t.join, err = now.joinOf(s, server.Name)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return t.dial(ctx)
 		},
 	}
 	return true, a.serveStarter(ctx, []host.Server{t.entry}, gateway.Config{Bare: true})
