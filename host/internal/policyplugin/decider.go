@@ -103,7 +103,7 @@ func (d *Decider) broken(ctx context.Context, c *policy.Call, err error) policy.
 	}
 	if text := out.Rule + ": " + out.Reason; c.Listed && ctx.Err() == nil && d.config.Warn != nil {
 		if before := d.warned.Swap(&text); before == nil || *before != text {
-			d.config.Warn(text + "; so nothing is listed that it decides on")
+			d.config.Warn(text + "; so what it gives no verdict on is not listed")
 		}
 	}
 	return out
