@@ -84,7 +84,7 @@ var arrows = map[string][]string{
 	"host/localsocket":            {"host/internal/securedir", flock, xsys + below},
 	"host/control":                {"host", "host/catalogue", "host/cleantext", "host/config" + below, "host/mcp", "host/pluginstore", "host/policy", "host/signin", "host/status", "host/trace", "host/trust", "host/vault", "host/internal/connect", "host/internal/ctxcond", "host/internal/rpc", "host/internal/strictjson"},
 	"host/mcp":                    {"host/internal/strictjson"},
-	"host/policy":                 {},
+	"host/policy":                 {"host/cleantext"},
 	"host/observe":                {},
 	"host/telemetry":              {"host/gateway", "host/mcp", "host/observe", "host/internal/strictjson", otel + below, otlp + below, protobuf, prometheus + below},
 	"host/audit":                  {"host/policy", "host/internal/jsonl", flock},

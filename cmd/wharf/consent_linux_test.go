@@ -18,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -182,6 +183,12 @@ func TestStrangeTextsInQuestions(t *testing.T) {
 			shows(t, func(a *app) {
 				a.askText(context.Background(), signin.Question{Provider: "corp", Server: "files", Label: text + ".", Hint: text, Secret: true})
 			}, "Give it to corp: ", []string{"The auth provider corp wants a secret, which is not shown as you type it, to", "  sign in to files."}, "")
+			shows(t, func(a *app) {
+				a.askConsent(context.Background(), policy.Question{Rule: "policy.costs", Reason: text, Call: &policy.Call{
+					Caller: &policy.Caller{Kind: policy.Command}, Server: "files", Target: policy.Tool, Name: "pay", Arguments: encoded(t, object{"a": text}),
+				}})
+			}, "May it be called? yes, [n]o: ", []string{"the command wants to call files/pay (asked by policy.costs)."},
+				`policy\.costs says, in its own words behind the bars:|These are the arguments of the call:`)
 		})
 	}
 }

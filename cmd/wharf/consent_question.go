@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -19,10 +20,15 @@ func (a *app) askConsent(ctx context.Context, q policy.Question) (bool, error) {
 		return false, err
 	}
 	defer leave()
-	above := a.Own("%s", cleantext.Line(q.String(), factBytes))
-	if arguments := q.Arguments; arguments != nil {
-		above += a.Quote(cleantext.JSON(string(arguments)), ofSummary, "")
+	var above string
+	rule := cleantext.Line(q.Rule, factBytes)
+	if q.Reason != "" {
+		above = a.Own("%s says, in its own words behind the bars:", rule) + a.Quote(q.Reason, term.OfMessage, "")
 	}
+	if arguments := q.Arguments; arguments != nil {
+		above += a.Own("These are the arguments of the call:") + a.Quote(cleantext.JSON(string(arguments)), ofSummary, "")
+	}
+	above += a.Own("%s (asked by %s).", cleantext.Line(fmt.Sprintf("%s wants to call %s", q.Caller, q.Call), factBytes), rule)
 	text, err := a.Ask(ctx, term.Question{Above: above, Prompt: "May it be called? yes, [n]o: ", Consent: true})
 	switch {
 	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled), errors.Is(err, io.EOF):

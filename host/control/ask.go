@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -176,7 +175,7 @@ func (c *Control) elicit(ctx context.Context, server string, e mcp.Elicitation) 
 
 // confirm asks whether a call goes on, with a form without fields.
 func (c *Control) confirm(ctx context.Context, q policy.Question) (bool, error) {
-	form := ElicitParams{Server: q.Server, Message: cleantext.Line(q.String(), 4<<10), Schema: json.RawMessage(`{"type":"object","properties":{}}`), Fields: []string{}}
+	form := ElicitParams{Server: q.Server, Message: q.String(), Schema: json.RawMessage(`{"type":"object","properties":{}}`), Fields: []string{}}
 	var r ElicitResult
 	err := c.ask(ctx, q.Server, func(can *Capabilities) bool { return can.Elicit }, methodElicit, form, &r)
 	return r.Action == Accept && err == nil, err

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -62,16 +61,13 @@ func Confirm(ctx context.Context, q policy.Question) (bool, error) {
 		return false, errors.New("there is no client that could be asked")
 	}
 	answer, err := ask(ctx, mcp.MethodElicit, edit(nil,
-		change{"message", quote(cleantext.Line(q.String(), maxQuestion))}, change{"requestedSchema", json.RawMessage(`{"type":"object","properties":{}}`)}))
+		change{"message", quote(q.String())}, change{"requestedSchema", json.RawMessage(`{"type":"object","properties":{}}`)}))
 	var no *rpc.Error
 	if errors.As(err, &no) && (no.Code == mcp.CodeMethodNotFound || no.Code == mcp.CodeInvalidParams) {
 		return false, errors.New("the client shows no forms (elicitation)")
 	}
 	return err == nil && text(answer, "action") == mcp.ElicitAccept, err
 }
-
-// maxQuestion is how many bytes of a question a client is shown.
-const maxQuestion = 4 << 10
 
 // showPage asks the client of a call to show a page. It returns false and no error if there is no
 // client, or if the client cannot show pages. If the client leaves before it answers, showPage

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Kind is the way on which a call comes.
@@ -117,14 +120,30 @@ type Question struct {
 	Reason string // of that
 }
 
-// String returns the question for people.
+// String returns the question for a client that shows plain text. Each line begins with words of the
+// program, so that what a policy says, and what a call contains, cannot be taken for the question.
 func (q *Question) String() string {
-	text := fmt.Sprintf("%s wants to call %s.", q.Caller, q.Call)
+	lines := []string{cleantext.Line(fmt.Sprintf("%s wants to call %s", q.Caller, q.Call), maxPart) + "."}
+	rule := cleantext.Line(q.Rule, maxPart)
 	if q.Reason != "" {
-		text += " " + q.Reason + "."
+		lines = append(lines, rule+" says: "+cleantext.Line(q.Reason, maxPart))
 	}
-	return text + " May it? (asked by " + q.Rule + ")"
+	if q.Arguments != nil {
+		shown := cleantext.Cut(string(q.Arguments), maxArguments)
+		line := "Its arguments: " + cleantext.Mask(cleantext.JSON(shown))
+		if more := len(q.Arguments) - len(shown); more > 0 {
+			line += fmt.Sprintf("… (%d bytes more)", more)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(append(lines, "May it be called? (asked by "+rule+")"), "\n")
 }
+
+// Bounds of a question, in bytes.
+const (
+	maxPart      = 1 << 10 // of a line
+	maxArguments = 512     // of the arguments that are shown
+)
 
 // Scope is how much of a server a caller may call.
 type Scope int
