@@ -37,19 +37,23 @@ func meansBundle(s host.Server, name string) bool {
 	return slices.ContainsFunc(append([]string{s.Command}, s.Args...), func(word string) bool { return strings.Contains(word, name) })
 }
 
-// forgetBundles removes the bundles that the old entry ran and that no entry of the user's own
-// file runs now. It reports folders that it could not remove. With --config it removes nothing,
-// because the user's own file may have entries of the same bundles.
+// forgetBundles removes the bundles that the old entry ran and that no entry of the
+// file or of the user's own runs now. It reports folders that it could not remove. It removes
+// nothing if the user's own file cannot be read.
 func (a *app) forgetBundles(f *tomledit.File, was host.Server) {
 	dir, err := bundleDir()
-	if err != nil || !a.isOwn() {
+	if err != nil {
+		return
+	}
+	kept, err := a.keeping(f)
+	if err != nil {
 		return
 	}
 	folders, _ := os.ReadDir(dir)
 	for _, folder := range folders {
 		name := folder.Name()
 		runs := func(s host.Server) bool { return meansBundle(s, name) }
-		if len(name) != 64 || !runs(was) || slices.ContainsFunc(f.Read.Servers, runs) {
+		if len(name) != 64 || !runs(was) || slices.ContainsFunc(kept, runs) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {

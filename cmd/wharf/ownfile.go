@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -28,10 +29,18 @@ func (a *app) ownPath() (string, error) {
 	return path, nil
 }
 
-// isOwn reports whether that file is the user's own.
-func (a *app) isOwn() bool {
-	own, err := config.UserPath()
-	return a.flags.config == "" || err == nil && a.flags.config == own
+// keeping returns the entries for which secrets and bundles are kept when an entry of a file is removed or
+// replaced: those of that file and of the user's own, which may mean the same with --config.
+func (a *app) keeping(f *tomledit.File) ([]host.Server, error) {
+	path, err := config.UserPath()
+	if err != nil || path == f.Path { // without a folder for it there is no own file
+		return f.Read.Servers, nil
+	}
+	own, err := tomledit.Open(path)
+	if err != nil {
+		return nil, exit.Configuration(fmt.Errorf("configuration: %w", err))
+	}
+	return slices.Concat(f.Read.Servers, own.Read.Servers), nil
 }
 
 // ownFile opens the configuration that commands change.

@@ -115,24 +115,29 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 }
 
 // forgetSecrets removes from the vault the secrets that add has kept for an entry, unless
-// another entry uses them. With --config it removes nothing, because an entry of the user's own
-// file may have the same name.
+// another entry uses them.
 func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server) error {
 	var names []string
 	for _, ref := range s.Secrets() {
-		meant := slices.ContainsFunc(f.Read.Servers, func(other host.Server) bool { return other.MeansSecret(ref.Secret) })
-		if strings.HasPrefix(ref.Secret, s.Name+"/") && !meant {
+		if strings.HasPrefix(ref.Secret, s.Name+"/") {
 			names = append(names, ref.Secret)
 		}
 	}
-	if len(names) == 0 || !a.isOwn() {
+	if len(names) == 0 {
 		return nil
+	}
+	others, err := a.keeping(f)
+	if err != nil {
+		return err
 	}
 	v, err := a.vault()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
+		if slices.ContainsFunc(others, func(other host.Server) bool { return other.MeansSecret(name) }) {
+			continue
+		}
 		if err := v.ForgetSecret(ctx, name); err != nil {
 			return err
 		}
