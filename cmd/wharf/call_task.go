@@ -52,7 +52,7 @@ func (c *client) detach(ctx context.Context, tool string, arguments args.Object)
 		}
 		return rawResult(task), nil
 	}
-	if c.entry.Command != "" && c.app.shell == nil {
+	if c.entry.Command != "" && c.app.shell == nil && c.app.streams[daemonStream] == nil {
 		c.app.Warn("%s ends with this command, and may forget the task", plain.Line(c.session.Name()))
 	}
 	return nil, c.app.printTask(task)
