@@ -232,10 +232,11 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 	}
 	if fresh == nil {
 		_, err := choose(&v.latest.Server, "")
-		if err == nil {
-			err = fmt.Errorf("%s %s is not run as this entry runs it: %w", s.Registry.Name, plain.Line(v.latest.Server.Version), host.ErrUnsupported)
+		if err != nil { // nor could it be added anew
+			return s, nil, nil, err
 		}
-		return s, nil, nil, exit.WithHint(err, fmt.Sprintf("to add it anew: `wharf remove %s && wharf add %s`", s.Name, s.Registry.Name))
+		err = fmt.Errorf("%s %s is not run as this entry runs it: %w", s.Registry.Name, plain.Line(v.latest.Server.Version), host.ErrUnsupported)
+		return s, nil, nil, exit.WithHint(err, fmt.Sprintf("to add it anew, with its answers: `wharf remove %s && wharf add %s --name %s`", s.Name, s.Registry.Name, s.Name))
 	}
 	for {
 		next, kept, err = registry.Merge(old, fresh, s, n.answers)
