@@ -280,7 +280,7 @@ func followHint(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Fatalf("the hint does not name %s: %s", word, l.hint)
 			}
 		}
-		ts.Check(ts.Exec(l.command[0], append(l.command[1:], args...)...))
+		ts.Check(ts.Exec(l.command[0], withFlags(l.command[1:], args)...))
 		return
 	}
 	if _, lines, found := strings.Cut(l.hint, "write in your configuration:\n"); found {
@@ -304,7 +304,7 @@ func followHint(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	if _, flags, found := strings.Cut(l.hint, "add --"); found && !strings.Contains(l.hint, "`") {
-		ts.Check(ts.Exec(l.command[0], append(l.command[1:], strings.Fields("--"+flags)...)...))
+		ts.Check(ts.Exec(l.command[0], withFlags(l.command[1:], strings.Fields("--"+flags))...))
 		return
 	}
 	commands := regexp.MustCompile("`(wharf [^`]+)`|: (wharf .+)$").FindStringSubmatch(l.hint)
@@ -321,6 +321,15 @@ func followHint(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ts.Check(err)
 	}
+}
+
+// withFlags returns the arguments of a command with further flags, before a command of a server if there is one.
+func withFlags(args, flags []string) []string {
+	at := slices.Index(args, "--")
+	if at < 0 {
+		at = len(args)
+	}
+	return slices.Insert(slices.Clone(args), at, flags...)
 }
 
 // merged writes the keys of a table into the table of that name, if there is one.
