@@ -72,6 +72,7 @@ var (
 //	Message string
 //	Data    json.RawMessage // may be nil
 //	HTTP    int // the status of the response that it came in; 0 where it came otherwise
+//	Wait    time.Duration // that this response asks for with Retry-After; 0 if it does not
 //	Raw     json.RawMessage // the error as the server wrote it; nil for one that did not come from a server
 type RPCError = rpc.Error
 

@@ -118,7 +118,8 @@ line breaks around it are not part of it.`,
 			if args[0] == "" {
 				return exit.Usage(errors.New("the name is empty"), "")
 			}
-			if !(host.Server{Command: "${secret:" + args[0] + "}"}).MeansSecret(args[0]) {
+			ofRegistry := strings.HasPrefix(args[0], "registry:") // no entry means it
+			if !ofRegistry && !(host.Server{Command: "${secret:" + args[0] + "}"}).MeansSecret(args[0]) {
 				return exit.Usage(fmt.Errorf("no entry can mean a secret that is called %q", args[0]), "write letters, digits, '_', '.', '@', '/' and '-'")
 			}
 			text, err := a.secret(cmd.Context(), args[0])
