@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -61,7 +62,8 @@ func TestLogoutForgetsTheRegistration(t *testing.T) {
 		url  string
 		left int
 	}{{one, 1}, {two, 0}} {
-		if text, err := wharf("logout", step.url).CombinedOutput(); err != nil || string(text) != "Signed out of 127.0.0.1.\n" {
+		// A warning may precede it: on a busy machine the plugin takes long to load.
+		if text, err := wharf("logout", step.url).CombinedOutput(); err != nil || !strings.HasSuffix(string(text), "Signed out of 127.0.0.1.\n") {
 			t.Errorf("%v: %s", err, text)
 		}
 		saved, err := vault.Open(vault.Config{Dir: filepath.Join(dir, "wharf", "vault")}).Entries(t.Context())
