@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -53,7 +54,7 @@ type streams = map[string]func(context.Context) (io.ReadWriteCloser, error)
 // inFolder returns the app of a program that would be started in a folder with the flags of this one;
 // "" is the folder of this one.
 func (a *app) inFolder(folder string) *app {
-	return &app{Terminal: a.Terminal, flags: a.flags, argv: a.argv, tracing: a.tracing, folder: folder}
+	return &app{Terminal: a.Terminal, flags: a.flags, argv: a.argv, tracing: a.tracing, folder: folder, outranked: slices.Clone(a.outranked)}
 }
 
 // hurried returns the context for work that still goes on after an interrupt. A second interrupt

@@ -80,7 +80,7 @@ func (a *app) loadForDaemon() (*settings, error) {
 		return nil, err
 	}
 	whole := a.inFolder(a.folder)
-	whole.flags.config, whole.outranked = path, a.outranked
+	whole.flags.config = path
 	return whole.load()
 }
 

@@ -49,7 +49,6 @@ func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool,
 				return nil, why
 			}
 			now := a.inFolder(a.folder) // this daemon may have read another configuration than the one before
-			now.outranked = a.outranked
 			s, err := now.loadForDaemon()
 			if err == nil {
 				t.join, err = now.joinOf(s, server.Name)

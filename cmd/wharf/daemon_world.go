@@ -40,9 +40,9 @@ type worlds struct {
 	onClient func(c gateway.Client, left bool) // is told of the clients of all
 	running  sync.WaitGroup                    // the goroutines of worlds, and of follow
 
-	mu   sync.Mutex          // held while a world is made
-	open map[string]*world   // that clients get, by folder
-	all  map[*world]struct{} // also those that only clients of before use
+	mu    sync.Mutex          // held while a world is made
+	open  map[string]*world   // those that new clients get, by folder
+	alive map[*world]struct{} // those, and the older ones that still have clients
 }
 
 // errOther says that a program would start another server than the daemon has.
@@ -77,9 +77,9 @@ func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error)
 		return nil, err
 	}
 	if all.open == nil {
-		all.open, all.all = make(map[string]*world), make(map[*world]struct{})
+		all.open, all.alive = make(map[string]*world), make(map[*world]struct{})
 	}
-	all.open[r.Folder], all.all[w] = w, struct{}{}
+	all.open[r.Folder], all.alive[w] = w, struct{}{}
 	w.clients.Enter()
 	return w, nil
 }
@@ -106,7 +106,7 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 			if all.open[folder] == w {
 				delete(all.open, folder)
 			}
-			delete(all.all, w)
+			delete(all.alive, w)
 			return nil
 		}, rules.decide)
 	})
@@ -117,7 +117,7 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 func (all *worlds) living() []*world {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return slices.Collect(maps.Keys(all.all))
+	return slices.Collect(maps.Keys(all.alive))
 }
 
 // follow has who may call what be as the configuration says, in all worlds, until the daemon ends.

@@ -24,7 +24,6 @@ type editorSource struct {
 // read reads the configuration anew, and follows the files that it names now.
 func (s *editorSource) read() (*control.Configuration, error) {
 	a := s.app.inFolder(s.app.folder)
-	a.outranked = s.app.outranked
 	now, err := a.load()
 	if err != nil {
 		return nil, err

@@ -170,10 +170,6 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 	if err != nil {
 		return err
 	}
-	rules, err := newLiveRules(s)
-	if err != nil {
-		return err
-	}
 	if at.http != "" {
 		if e, err = a.enter(at.http, s, &c); err != nil {
 			return err
@@ -181,12 +177,12 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		defer e.close()
 	}
 	var g *gateway.Gateway // before a request can come
-	options := []func(*host.Config){rules.decide}
+	var options []func(*host.Config)
 	if metrics {
 		m := telemetry.NewMetrics(func() gateway.Metrics { return g.Metrics() })
 		c.Metrics, options = m.Handler(), append(options, countIn(m))
 	}
-	return a.serveClients(ctx, servers, c, func(opened *gateway.Gateway, served []host.Server) error {
+	return a.serveByRules(ctx, servers, c, func(opened *gateway.Gateway, served []host.Server) error {
 		g = opened
 		l, err := at.listen(ctx, e.address)
 		if err != nil {
@@ -200,7 +196,6 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		ctx, end := context.WithCancelCause(ctx)
 		defer end(nil)
 		var running sync.WaitGroup
-		running.Go(func() { a.followRules(ctx, rules, g) })
 		if l.HTTP != nil {
 			running.Go(func() { end(listener.Serve(ctx, l.HTTP, e.tls, g.Handler(), func() { g.Close() })) })
 		}

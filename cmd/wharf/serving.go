@@ -22,7 +22,7 @@ import (
 func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway.Config) error {
 	ctx, end := untilOrphaned(ctx)
 	defer end()
-	serve := func(g *gateway.Gateway) error {
+	serve := func(g *gateway.Gateway, _ []host.Server) error {
 		stream, err := standardStream()
 		if err != nil {
 			return err
@@ -31,8 +31,13 @@ func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway
 		return g.ServeConn(ctx, stream)
 	}
 	if a.streams != nil {
-		return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, _ []host.Server) error { return serve(g) })
+		return a.serveClients(ctx, servers, c, serve)
 	}
+	return a.serveByRules(ctx, servers, c, serve)
+}
+
+// serveByRules is serveClients with a gateway that follows the rules of the configuration until serve returns.
+func (a *app) serveByRules(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error, options ...func(*host.Config)) error {
 	s, err := a.load()
 	if err != nil {
 		return err
@@ -41,14 +46,14 @@ func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway
 	if err != nil {
 		return err
 	}
-	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, _ []host.Server) error {
+	return a.serveClients(ctx, servers, c, func(g *gateway.Gateway, served []host.Server) error {
 		following, stop := context.WithCancel(ctx)
 		var running sync.WaitGroup
 		running.Go(func() { a.followRules(following, rules, g) })
 		defer running.Wait()
 		defer stop()
-		return serve(g)
-	}, rules.decide)
+		return serve(g, served)
+	}, append(options, rules.decide)...)
 }
 
 // untilOrphaned returns a context that ends when the program that started this one has ended.
@@ -81,7 +86,7 @@ func (a *app) openControl(ctx context.Context, shared bool, gateways *control.Ga
 		return nil, nil, err
 	}
 	from := &editorSource{app: a.inFolder(a.folder), shared: shared, first: a.settings}
-	from.app.settings, from.app.outranked = a.settings, a.outranked
+	from.app.settings = a.settings
 	now, err := from.read()
 	if err != nil {
 		return nil, nil, err

@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// Editors look at the clients of gateways, and hear of those that come and leave. Where the program has no
-// gateway, there are none.
+// Editors look at the clients of gateways, and hear of those that come and leave. A program without a gateway
+// answers with an empty list.
 func TestClientsOfGateways(t *testing.T) {
 	c := newScene(t).ready(all)
 	c.wantHas(c.call("gateway/clients", `{}`), `{"clients":[]}`)

@@ -52,8 +52,8 @@ func (c *Control) visible() map[seenList][sha256.Size]byte {
 	return seen
 }
 
-// tellOfAccess tells editors of the lists that rules have made others for one of them since they were seen
-// like before. All editors hear the same events.
+// tellOfAccess tells editors which lists changed, for at least one editor, since visible returned before. All
+// editors hear the same events.
 func (c *Control) tellOfAccess(before map[seenList][sha256.Size]byte) {
 	type change struct {
 		server string

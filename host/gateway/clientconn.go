@@ -67,9 +67,6 @@ type client interface {
 	// leave ends the client's requests and subscriptions, and gives up its sessions.
 	leave()
 
-	// uses returns the servers that the client uses.
-	uses() []string
-
 	// sees returns how a caller, which is the client, sees a list now, and whether that is known.
 	sees(c *policy.Caller, l *listing) (m mark, known bool)
 

@@ -48,7 +48,10 @@ const maxClientName = 128 // bytes of a name and of a version that are kept
 
 // arrive notes a client whose first request describes it with info.
 func (g *Gateway) arrive(c client, o *origin, era mcp.Era, info json.RawMessage, server string) *presence {
-	p := &presence{gateway: g, client: c, about: Client{Caller: o.caller(), ID: rand.Text(), Since: time.Now(), Server: server}}
+	p := &presence{gateway: g, client: c, about: Client{Caller: o.caller(), ID: rand.Text(), Since: time.Now(), Server: server, Servers: []string{}}}
+	if server != "" {
+		p.about.Servers = []string{server}
+	}
 	p.about.Name, p.about.Version = cleantext.Line(text(info, "name"), maxClientName), cleantext.Line(text(info, "version"), maxClientName)
 	p.about.Peer, p.about.Era = o.peer, string(era)
 	g.presentMu.Lock()
@@ -69,19 +72,17 @@ func (p *presence) leave() {
 
 func (p *presence) tell(left bool) {
 	if f := p.gateway.config.OnClient; f != nil {
-		about := p.about
-		about.Servers = []string{}
-		if about.Server != "" {
-			about.Servers = []string{about.Server}
-		}
-		f(about, left)
+		f(p.about, left)
 	}
 }
 
 // now returns the client as it is.
 func (p *presence) now() Client {
 	about := p.about
-	about.InFlight, about.Servers = int(p.inFlight.Load()), p.client.uses()
+	about.InFlight = int(p.inFlight.Load())
+	if a, all := p.client.(*aggregate); all {
+		about.Servers = a.uses()
+	}
 	return about
 }
 
@@ -201,8 +202,6 @@ func (g *Gateway) seesAt(u *upstream, c *policy.Caller, l *listing) (m mark, kno
 	return m.with(l, g.host.Shown(c, u.server.Name, l.kind, list.Items)), known
 }
 
-func (c *legacyClient) uses() []string { return []string{c.serverName} }
-
 func (c *legacyClient) sees(caller *policy.Caller, l *listing) (mark, bool) {
 	c.mu.Lock()
 	u := c.server
@@ -215,8 +214,6 @@ func (c *legacyClient) tellChanged(l *listing) {
 		c.channel.notify(c.ctx, l.changed, nil)
 	}
 }
-
-func (c *modernClient) uses() []string { return []string{c.serverName} }
 
 func (c *modernClient) sees(caller *policy.Caller, l *listing) (mark, bool) {
 	c.mu.Lock()
@@ -237,6 +234,7 @@ func (c *modernClient) tellChanged(l *listing) {
 	}
 }
 
+// uses returns the servers that the client uses.
 func (a *aggregate) uses() []string {
 	names := []string{}
 	for _, b := range a.connectedBackends() {

@@ -33,7 +33,7 @@ func (s *sink) OfferInline(x hostio.InlineIO) bool {
 func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
 	b := heads.Get().(*[]byte)
 	*b = append(abi.AppendHead((*b)[:0], &abi.Head{Headers: headers}), body...)
-	it := item{kind: abi.EventHead, handle: s.handle, arg: uint32(status) & 0xffff, payload: *b, length: length, wait: hostio.RetryAfter(status, headers, time.Now())}
+	it := item{kind: abi.EventHead, handle: s.handle, arg: uint32(status) & 0xffff, payload: *b, length: length, wait: hostio.RetryAfter(status, headers, time.Now)}
 	if last {
 		it.arg |= abi.HeadLast
 		it.buffer = b

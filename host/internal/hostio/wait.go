@@ -12,13 +12,14 @@ import (
 // longestWait is the longest wait that an answer can ask for.
 const longestWait = 31 * 24 * time.Hour
 
-// dateLayouts are those of a date in a header (RFC 9110, 5.6.7).
+// dateLayouts are those of a date in a header (RFC 9110, 5.6.7). They are those of [net/http.ParseTime], which
+// this package must not import.
 var dateLayouts = []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC}
 
 // RetryAfter returns how long an HTTP response asks to wait with the next request, or 0 if it does not. headers
 // are those of a [Sink]. A time that is over, that is longer than a month, or that cannot be read asks for
 // nothing.
-func RetryAfter(status int, headers []abi.Pair, now time.Time) time.Duration {
+func RetryAfter(status int, headers []abi.Pair, now func() time.Time) time.Duration {
 	if status != 429 && status != 503 {
 		return 0
 	}
@@ -33,7 +34,7 @@ func RetryAfter(status int, headers []abi.Pair, now time.Time) time.Duration {
 		}
 		for _, layout := range dateLayouts {
 			if at, err := time.Parse(layout, text); err == nil {
-				wait = at.Sub(now)
+				wait = at.Sub(now())
 			}
 		}
 		if 0 < wait && wait <= longestWait {

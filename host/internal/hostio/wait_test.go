@@ -31,7 +31,7 @@ func TestRetryAfter(t *testing.T) {
 		{429, "Sat, 01 Aug 2026 12:00:00 GMT", ""}, {429, "Thu, 01 Jan 1970 00:00:00 GMT", ""}, {429, "Fri, 31 Dec 9999 23:59:59 GMT", ""},
 		{429, "2026-08-01T12:05:00Z", ""}, {429, "\u202e5", ""},
 	} {
-		wait := RetryAfter(c.status, []abi.Pair{{Key: "content-type", Value: "7"}, {Key: "retry-after", Value: c.value}}, now)
+		wait := RetryAfter(c.status, []abi.Pair{{Key: "content-type", Value: "7"}, {Key: "retry-after", Value: c.value}}, func() time.Time { return now })
 		text := AskedWait(wait)
 		if c.text == "" && (wait != 0 || text != "") || c.text != "" && text != "; the server asks to wait "+c.text {
 			t.Errorf("%d, %.40q: %v, %q", c.status, c.value, wait, text)
@@ -43,7 +43,7 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Add("3600")
 	f.Add("Sat, 01 Aug 2026 12:05:00 GMT")
 	f.Fuzz(func(t *testing.T, value string) {
-		wait := RetryAfter(503, []abi.Pair{{Key: "retry-after", Value: value}}, time.Now())
+		wait := RetryAfter(503, []abi.Pair{{Key: "retry-after", Value: value}}, time.Now)
 		if wait < 0 || wait > longestWait || len(AskedWait(wait)) > 60 {
 			t.Errorf("%q: %v", value, wait)
 		}

@@ -53,7 +53,8 @@ func arguments(c *policy.Call) (json.RawMessage, error) {
 	return Shown(given)
 }
 
-// Shown returns arguments as a policy is shown them, nil if there are none.
+// Shown rewrites the arguments of a call as a policy sees them: without white space and needless escapes. It
+// refuses arguments in which a name stands twice. It returns nil for a call without arguments.
 func Shown(given json.RawMessage) (json.RawMessage, error) {
 	if len(given) == 0 || string(given) == "null" {
 		return nil, nil
