@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -190,6 +191,14 @@ func TestNoPersonToAsk(t *testing.T) {
 	err := h.Login(context.Background(), host.Server{Name: "tool", Command: "true"})
 	if !errors.Is(err, host.ErrConfig) || host.Hint(err) != "the keys and tokens that it wants go into env in its entry" {
 		t.Errorf("login to a program: %v, hint: %s", err, host.Hint(err))
+	}
+	// A program can open a page, and not ask for the token that this server wants.
+	h = newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Person: &signin.Person{
+		OpenURL: func(context.Context, signin.Page) error { return nil },
+	}})
+	_, err = h.Connect(t.Context(), host.Server{Name: "guarded", URL: url})
+	if !errors.Is(err, host.ErrAuthRequired) || host.Hint(err) != "sign in with: wharf login guarded" {
+		t.Errorf("a person who can be shown pages alone: %v, hint: %s", err, host.Hint(err))
 	}
 }
 
