@@ -66,7 +66,8 @@ var onDemand = config.Reconnect{Backoff: []time.Duration{}, Failures: -1}
 // newHost returns a host that ends with the test. All of them share a cache, so
 // that a plugin is compiled once. Where the test says no more, servers come back
 // only on demand, and have all the time to start: under the race detector the
-// plugins of a site that wants a sign-in take most of a minute to compile.
+// plugins of a site that wants a sign-in take most of a minute to compile. That
+// a plugin takes long to compile is not told, since it depends on the machine.
 func newHost(t testing.TB, c host.Config) *host.Host {
 	t.Helper()
 	if c.Plugins == nil {
@@ -82,6 +83,13 @@ func newHost(t testing.TB, c host.Config) *host.Host {
 		c.CacheDir = testenv.CodeDir()
 	}
 	c.OneShot = true
+	if tell := c.Event; tell != nil {
+		c.Event = func(e host.Event) {
+			if !strings.HasSuffix(e.Warning, "is being compiled, which takes a while the first time") {
+				tell(e)
+			}
+		}
+	}
 	h, err := host.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
