@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,12 +218,26 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 		hint := fmt.Sprintf("if you have a token for it, keep it with `wharf auth secret %s`; no other host is given it", c.named)
 		return denied(hint, "the registry at %s wants a sign-in, or another one (HTTP %d)", c.base, got.Status)
 	default:
-		return c.failed(ctx, fmt.Errorf("HTTP %d", got.Status))
+		return c.failed(ctx, fmt.Errorf("HTTP %d%s", got.Status, c.reason(got.Body)))
 	}
 	if err := json.Unmarshal(got.Body, into); err != nil {
 		return protocolError("the answer of %s is not what a registry answers: %w", c.base, err)
 	}
 	return nil
+}
+
+// reason returns what the body of an answer that is no success gives as the reason (RFC 9457), or "".
+// It leaves out one that has the user's token in it.
+func (c *Client) reason(body []byte) string {
+	var problem struct{ Title, Detail string }
+	_ = json.Unmarshal(body, &problem) // anything else says nothing
+	text := cmp.Or(problem.Detail, problem.Title)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if text == "" || c.token != "" && strings.Contains(text, c.token) {
+		return ""
+	}
+	return ": " + cleantext.Line(text, 200)
 }
 
 // exchange makes one request, and repeats it with the user's token if the registry wants one. It

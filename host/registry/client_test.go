@@ -108,7 +108,7 @@ func TestLies(t *testing.T) {
 		"huge":     "longer than 8388608 bytes",
 		"cursor":   "does not end",
 		"html":     "is not what a registry answers",
-		"broken":   "HTTP 500",
+		"broken":   "HTTP 500: Failed to get server list",
 		"closed":   "wants a sign-in",
 		"redirect": "HTTP 302",
 		"deep":     "is not what a registry answers",

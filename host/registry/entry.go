@@ -55,8 +55,8 @@ func (o *Option) checkFilled(text string, f filler) error {
 		}
 		return nil
 	}
-	if host, registrys := f.host(); registrys && egress.CheckPublicHost(host) != nil {
-		return denied("", "the url %s leads to your own machine, or into your own network, by what the registry says", cleantext.Line(text, 200))
+	if host, registrys := f.host(); registrys && leadsTo(host) != "" {
+		return denied("", "by what the registry says, the url %s leads %s", cleantext.Line(text, 200), leadsTo(host))
 	}
 	u, err := url.Parse(text)
 	if err == nil && u.Scheme == "http" && egress.CheckPublicHost(u.Hostname()) == nil {

@@ -1,7 +1,7 @@
 package registry
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,42 +16,60 @@ import (
 //
 // A [*MissingError] asks for an input that the old version did not have.
 func Merge(old, fresh *Option, now config.Server, answers Answers) (s config.Server, kept []string, err error) {
+	why := "by your own change"
 	if old == nil {
-		old = &Option{}
+		old, why = &Option{}, "as it is not known what you changed"
 	}
 	m := old.match(now)
 	carried := maps.Clone(m.answers)
 	maps.Copy(carried, answers)
 	want, err := fresh.Entry(carried)
+	if fresh.program != "" && !m.args && errors.As(err, new(*MissingError)) { // the arguments stay, so what only they need is not asked for
+		want, err = fresh.withoutArgs().Entry(carried)
+	}
 	if err != nil {
 		return now, nil, err
 	}
-	keep := func(what string, args ...any) { kept = append(kept, fmt.Sprintf(what, args...)) }
+	keep := func(what string) { kept = append(kept, what+", "+why) }
 	s = now
 	switch {
 	case m.command:
 		s.Command = want.Command
 	case now.Command != want.Command:
-		keep("command is your own")
+		keep("command stays")
+	}
+	s.Args = want.Args
+	if !m.args {
+		s.Args = fresh.withVersion(now.Args, old)
 	}
 	switch {
-	case m.args:
-		s.Args = want.Args
+	case slices.Equal(s.Args, want.Args):
+	case slices.Equal(s.Args, now.Args):
+		keep("args stay")
 	default:
-		s.Args = fresh.withVersion(now.Args)
-		if !slices.Equal(s.Args, want.Args) {
-			keep("args are your own; only the version in them follows the registry")
-		}
+		keep("args stay, except for the package in them")
 	}
 	switch {
 	case m.url:
 		s.URL, s.Strategy = want.URL, want.Strategy
 	case now.URL != want.URL:
-		keep("url is your own")
+		keep("url stays")
 	}
-	s.Env = mergeTable(old.env, m.env, now.Env, want.Env, func(name string) { keep("env.%s is your own", name) })
-	s.Headers = mergeTable(old.headers, m.headers, now.Headers, want.Headers, func(name string) { keep("headers.%s is your own", name) })
+	s.Env = mergeTable(old.env, m.env, now.Env, want.Env, func(name string) { keep("env." + name + " stays") })
+	s.Headers = mergeTable(old.headers, m.headers, now.Headers, want.Headers, func(name string) { keep("headers." + name + " stays") })
 	return s, kept, nil
+}
+
+// withoutArgs returns a package without its arguments, and without the inputs that only they need.
+func (o *Option) withoutArgs() *Option {
+	rest := *o
+	rest.words = nil
+	rest.inputs = slices.DeleteFunc(o.Inputs(), func(in Input) bool {
+		return !slices.ContainsFunc(o.env, func(w word) bool {
+			return slices.ContainsFunc(w.texts[0], func(p part) bool { return p.input == in.ID })
+		})
+	})
+	return &rest
 }
 
 // mergeTable merges variables or headers. matched names the variables or headers whose value in now
@@ -85,16 +103,28 @@ func mergeTable(old []word, matched map[string]bool, now, want map[string]string
 	return merged
 }
 
-// withVersion returns the arguments, in which the package has the version of the option.
-func (o *Option) withVersion(args []string) []string {
+// withVersion returns the arguments, in which the package has the version of the option. The
+// package may have had another name in the old version.
+func (o *Option) withVersion(args []string, old *Option) []string {
 	out := slices.Clone(args)
 	name, version := splitVersion(o.Runs)
+	was, _ := splitVersion(old.Runs)
 	for i, arg := range out {
-		if other, its := splitVersion(arg); other == name && its != "" && version != "" {
+		if other, its := splitVersion(arg); (other == name || other == was) && its != "" && version != "" {
 			out[i] = o.Runs
 		}
 	}
 	return out
+}
+
+// IsIn reports whether an entry runs the package of the option, in whatever version. A remote, and a
+// package that is a program of its own, are not among the arguments: they are in every entry.
+func (o *Option) IsIn(s config.Server) bool {
+	name, _ := splitVersion(o.Runs)
+	return o.program == "" || o.Kind == "cargo" || slices.ContainsFunc(s.Args, func(arg string) bool {
+		its, _ := splitVersion(arg)
+		return its == name
+	})
 }
 
 // splitVersion splits id@version and image:tag into their two parts. An id may begin with an @.
@@ -295,10 +325,7 @@ func (o *Option) Successor(options []*Option, s config.Server) *Option {
 func Find(options []*Option, s config.Server) *Option {
 	for _, fits := range []func(o *Option) bool{
 		func(o *Option) bool { m := o.match(s); return m.args || m.url },
-		func(o *Option) bool {
-			name, _ := splitVersion(o.Runs)
-			return o.program != "" && slices.ContainsFunc(s.Args, func(arg string) bool { its, _ := splitVersion(arg); return its == name })
-		},
+		func(o *Option) bool { return o.program != "" && o.Kind != "cargo" && o.IsIn(s) },
 		func(o *Option) bool {
 			return o.program != "" && escaped(o.program) == s.Command || o.url != nil && s.URL != ""
 		},

@@ -102,19 +102,19 @@ func TestMerge(t *testing.T) {
 		}, config.Server{
 			Command: "/opt/npx", Dir: "/d", Args: []string{"-y", "b@2.0.0", "--new", "/c", "--level", "debug"},
 			Env: map[string]string{"KEY": "${OTHER}", "MODE": "two", "TOKEN": "t", "FRESH": "y", "OWN": "1"},
-		}, []string{"command is your own", "env.OWN is your own"}},
+		}, []string{"command stays, by your own change", "env.OWN stays, by your own change"}},
 		"arguments changed": {func(s *config.Server) { s.Args = []string{"-y", "b@1.0.0", "/a", "--mine"} }, config.Server{
 			Command: "npx", Args: []string{"-y", "b@2.0.0", "/a", "--mine"},
 			Env: map[string]string{"KEY": "k", "MODE": "two", "TOKEN": "t", "FRESH": "y"},
-		}, []string{"args are your own; only the version in them follows the registry"}},
+		}, []string{"args stay, except for the package in them, by your own change"}},
 		"an argument with a default taken out": {func(s *config.Server) { s.Args = []string{"-y", "b@1.0.0", "/a", "--old"} }, config.Server{
 			Command: "npx", Args: []string{"-y", "b@2.0.0", "/a", "--old"},
 			Env: map[string]string{"KEY": "k", "MODE": "two", "TOKEN": "t", "FRESH": "y"},
-		}, []string{"args are your own; only the version in them follows the registry"}},
+		}, []string{"args stay, except for the package in them, by your own change"}},
 		"variables changed and taken out": {func(s *config.Server) { s.Env = map[string]string{"KEY": "k", "GONE": "mine"} }, config.Server{
 			Command: "npx", Args: []string{"-y", "b@2.0.0", "--new", "/a", "/b", "--level", "warn", "--ro"},
 			Env: map[string]string{"KEY": "k", "GONE": "mine", "TOKEN": "t", "FRESH": "y"},
-		}, []string{"env.GONE is your own"}},
+		}, []string{"env.GONE stays, by your own change"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := added
@@ -126,6 +126,34 @@ func TestMerge(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a package of another name", func(t *testing.T) {
+		renamed := described(t, "packages", strings.Replace(laterVersion, `"b"`, `"c"`, 1))
+		now := added
+		now.Args = []string{"-y", "b@1.0.0", "/a", "--mine"}
+		got, kept, err := Merge(old, renamed, now, token)
+		if err != nil || !slices.Equal(got.Args, []string{"-y", "c@2.0.0", "/a", "--mine"}) {
+			t.Errorf("%q, %q, %v", got.Args, kept, err)
+		}
+		now.Args = []string{"-y", "fork@1.0.0", "/a"}
+		got, kept, err = Merge(old, renamed, now, token)
+		if err != nil || !slices.Equal(got.Args, now.Args) || !slices.Equal(kept, []string{"args stay, by your own change"}) {
+			t.Errorf("%q, %q, %v", got.Args, kept, err)
+		}
+		if renamed.IsIn(added) || !fresh.IsIn(added) {
+			t.Error("the package of an entry is not known")
+		}
+	})
+	t.Run("an unknown old version asks for nothing that only arguments need", func(t *testing.T) {
+		got, kept, err := Merge(nil, fresh, added, Answers{"TOKEN": {"t"}, "KEY": {"other"}})
+		want := []string{"-y", "b@2.0.0", "/a", "/b", "--old", "--level", "info", "--ro"}
+		if err != nil || !slices.Equal(got.Args, want) || !slices.Contains(kept, "args stay, except for the package in them, as it is not known what you changed") {
+			t.Errorf("%q, %q, %v", got.Args, kept, err)
+		}
+		var missing *MissingError
+		if _, _, err := Merge(nil, fresh, added, Answers{"KEY": {"k"}}); !errors.As(err, &missing) || missing.Input.ID != "TOKEN" {
+			t.Errorf("%v", err)
+		}
+	})
 	t.Run("an unknown old version", func(t *testing.T) {
 		got, _, err := Merge(nil, fresh, added, Answers{"TOKEN": {"t"}, "KEY": {"other"}, "dir": {"/"}})
 		want := []string{"-y", "b@2.0.0", "/a", "/b", "--old", "--level", "info", "--ro"}

@@ -113,8 +113,19 @@ func checkURL(text string) error {
 	case u.Scheme != "https":
 		return errors.New("its url is not https, so what you send to it could be read on the way")
 	}
-	if egress.CheckPublicHost(u.Hostname()) != nil {
-		return errors.New("its url leads to your own machine, or into your own network")
+	if where := leadsTo(u.Hostname()); where != "" {
+		return errors.New("its url leads " + where)
 	}
 	return nil
+}
+
+// leadsTo says where a host leads that is not one of the internet, or returns "".
+func leadsTo(host string) string {
+	switch {
+	case egress.CheckPublicHost(host) == nil:
+		return ""
+	case strings.HasSuffix(strings.ToLower(host), ".invalid"):
+		return "nowhere: no host has a name that ends with .invalid"
+	}
+	return "to your own machine, or into your own network"
 }

@@ -141,6 +141,7 @@ func TestUnusable(t *testing.T) {
 		`{"type": "streamable-http", "url": "https://169.254.169.254/mcp"}`:      "your own machine",
 		`{"type": "streamable-http", "url": "https://[fd00::1]/mcp"}`:            "your own machine",
 		`{"type": "streamable-http", "url": "https://db.internal/mcp"}`:          "your own machine",
+		`{"type": "streamable-http", "url": "https://mcp.example.invalid/mcp"}`:  "leads nowhere",
 		`{"type": "streamable-http", "url": "https://user:key@example.com/mcp"}`: "no address",
 		`{"type": "carrier-pigeon", "url": "https://example.com/mcp"}`:           "is not known here",
 	} {

@@ -180,9 +180,9 @@ func version(w http.ResponseWriter, r *http.Request, dir string) {
 }
 
 func fail(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	write(w, map[string]string{"error": text})
+	write(w, map[string]any{"title": http.StatusText(status), "status": status, "detail": text})
 }
 
 func write(w http.ResponseWriter, v any) {

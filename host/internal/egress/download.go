@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
@@ -16,8 +18,8 @@ import (
 const downloadTime = 2 * time.Minute
 
 // Download makes one GET whose answer is a file of at most limit bytes. A longer file is a
-// [*RuleError]; so is one that is shorter than announced. Other errors are those of Fetch. An
-// answer other than 200 has no body here.
+// [*RuleError]; so is one that is shorter than announced. Other errors are those of Fetch. Of an
+// answer other than 200 the body is here if it is JSON, up to 4 KiB.
 //
 // In contrast to Fetch it follows redirects to other origins that the [Policy] allows:
 // sites that publish releases redirect to where the files are. The request's header, which
@@ -38,12 +40,18 @@ func dropHeader(e *outgoing, to *url.URL) error {
 	return nil
 }
 
-// readFile reads the answer to a download and closes it. If the answer is no success, it
-// returns only the status: the body is a page for people.
+// maxProblem is how many bytes are read of the JSON of an answer that is no success.
+const maxProblem = 4 << 10
+
+// readFile reads the answer to a download and closes it.
 func readFile(e *outgoing, resp *http.Response, limit int64) (*FetchResponse, error) {
 	if resp.StatusCode != http.StatusOK {
+		got := &FetchResponse{Status: resp.StatusCode, URL: e.url.String()}
+		if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); strings.HasSuffix(kind, "json") { // other bodies are pages for people
+			got.Body, _ = io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+		}
 		httpclient.Discard(resp)
-		return &FetchResponse{Status: resp.StatusCode, URL: e.url.String()}, nil
+		return got, nil
 	}
 	defer resp.Body.Close()
 	var body []byte
@@ -53,11 +61,11 @@ func readFile(e *outgoing, resp *http.Response, limit int64) (*FetchResponse, er
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, ruleErrorf("the file breaks off after %d bytes", len(body))
+		return nil, ruleErrorf("it breaks off after %d bytes", len(body))
 	case err != nil:
 		return nil, err
 	case resp.ContentLength > limit || int64(len(body)) > limit:
-		return nil, ruleErrorf("the file is longer than %d bytes", limit)
+		return nil, ruleErrorf("it is longer than %d bytes", limit)
 	}
 	return &FetchResponse{Status: resp.StatusCode, URL: e.url.String(), Body: body}, nil
 }
