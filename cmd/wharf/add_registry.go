@@ -12,7 +12,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
@@ -39,7 +38,7 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 		return nil, err
 	}
 	if l.Status == registry.Deleted {
-		return nil, fmt.Errorf("%s was deleted from the registry: %w", name, host.ErrDenied)
+		return nil, exit.Usage(fmt.Errorf("%s was deleted from the registry", name), "")
 	}
 	entry := r.named(path.Base(name))
 	if err := r.free(f, entry); err != nil {
@@ -115,9 +114,9 @@ func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 	case second != nil:
 		return second, nil
 	case len(why) > 0:
-		return nil, fmt.Errorf("no way to run %s can be used (%s): %w", s.Name, cleantext.Visible(strings.Join(why, "; ")), host.ErrDenied)
+		return nil, exit.Usage(fmt.Errorf("no way to run %s can be used (%s)", s.Name, cleantext.Visible(strings.Join(why, "; "))), "")
 	case kinds == "":
-		return nil, fmt.Errorf("the registry does not say how %s is run: %w", s.Name, host.ErrUnsupported)
+		return nil, exit.Usage(fmt.Errorf("the registry does not say how %s is run", s.Name), "")
 	}
 	return nil, exit.Usage(fmt.Errorf("the registry does not have %s as %q", s.Name, prefer), "the registry has it as %s", plain.Line(kinds))
 }
@@ -180,7 +179,7 @@ func (a *app) aboutListing(l *registry.Listing, o *registry.Option) string {
 	}
 	for _, in := range o.Inputs() {
 		if !in.IsRequired {
-			facts = append(facts, term.Fact{Name: "takes", Text: in.Of + ": " + in.Description})
+			facts = append(facts, term.Fact{Name: "takes", Text: strings.TrimSuffix(in.Of+": "+in.Description, ": ")})
 		}
 	}
 	for i := range facts {

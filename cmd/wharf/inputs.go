@@ -195,5 +195,9 @@ func unknownInput(name string, wanted []registry.Input) error {
 	for _, in := range wanted {
 		known = append(known, in.ID)
 	}
-	return exit.Usage(fmt.Errorf("%s is not an input of this server", cleantext.Word(name)), "its inputs are %s", cleantext.Words(known))
+	err := fmt.Errorf("%s is not an input of this server", cleantext.Word(name))
+	if len(known) == 0 {
+		return exit.Usage(err, "as it would be run, it has no inputs")
+	}
+	return exit.Usage(err, "its inputs are %s", cleantext.Words(known))
 }

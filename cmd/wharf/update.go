@@ -160,7 +160,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	latest := v.latest
 	switch {
 	case latest.Status == registry.Deleted:
-		return done, fmt.Errorf("%s was deleted from the registry: %w", s.Registry.Name, host.ErrDenied)
+		return done, exit.Usage(fmt.Errorf("%s was deleted from the registry", s.Registry.Name), "")
 	case latest.Server.Version == s.Registry.Version && !v.changed:
 		for _, c := range statusCaution(latest) {
 			a.Warn("%s: %s", s.Name, c)
@@ -171,6 +171,9 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	n := newInputs(s.Name)
 	next, above, err := a.proposal(ctx, c, v, s, n, a.CanAsk() && !yes)
 	if err != nil {
+		for _, c := range v.underItsName(s) { // no question tells of it
+			a.Warn("%s: %s", s.Name, c)
+		}
 		return done, err
 	}
 	alone := len(v.unexpected(s, next)) == 0 // --yes is enough
@@ -212,7 +215,7 @@ func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s h
 		return s, "", err
 	}
 	for _, k := range kept {
-		above += a.Own("  %s, and stays", cleantext.Visible(k))
+		above += a.Own("  %s", cleantext.Visible(k))
 	}
 	for _, c := range slices.Concat(v.unexpected(s, next), v.cautions(s.Registry), statusCaution(v.latest), cautions) {
 		above += a.Own("! %s", c)
@@ -235,8 +238,11 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 		if err != nil { // nor could it be added anew
 			return s, nil, nil, err
 		}
-		err = fmt.Errorf("%s %s is not run as this entry runs it: %w", s.Registry.Name, plain.Line(v.latest.Server.Version), host.ErrUnsupported)
-		return s, nil, nil, exit.WithHint(err, fmt.Sprintf("to add it anew, with its answers: `wharf remove %s && wharf add %s --name %s`", s.Name, s.Registry.Name, s.Name))
+		err = fmt.Errorf("%s %s is not run as this entry runs it", s.Registry.Name, plain.Line(v.latest.Server.Version))
+		if v.changed {
+			return s, nil, nil, exit.Usage(err, "")
+		}
+		return s, nil, nil, exit.Usage(err, "to add it anew, with its answers: `wharf remove %s && wharf add %s --name %s`", s.Name, s.Registry.Name, s.Name)
 	}
 	for {
 		next, kept, err = registry.Merge(old, fresh, s, n.answers)
@@ -276,16 +282,17 @@ func (a *app) optionsOf(ctx context.Context, c *registry.Client, v *versions, s 
 		}
 		return old, fresh, err
 	}
-	return old, registry.Find(options, s), nil
+	if fresh = registry.Find(options, s); fresh != nil && !fresh.IsIn(s) {
+		fresh = nil // it may be another package, and nothing says that it follows this one
+	}
+	return nil, fresh, nil
 }
 
 // unexpected lists the changes from s to next that no update should make. --yes alone does not
 // agree to them.
 func (v *versions) unexpected(s, next host.Server) (list []string) {
+	list = v.underItsName(s)
 	had, latest := plain.Name(s.Registry.Version, plain.NameColumns), plain.Name(next.Registry.Version, plain.NameColumns)
-	if v.changed {
-		list = append(list, fmt.Sprintf("what the registry says of version %s is not what it said when you added it: a version that changes under its name may be an attack", had))
-	}
 	if order, ok := pluginstore.CompareVersions(next.Registry.Version, s.Registry.Version); ok && order < 0 {
 		list = append(list, fmt.Sprintf("version %s is lower than %s, which you have", latest, had))
 	}
@@ -293,6 +300,15 @@ func (v *versions) unexpected(s, next host.Server) (list []string) {
 		list = append(list, fmt.Sprintf("the url leads to %s and no longer to %s; your headers and the sign-in go there", plain.Name(after, plain.TargetColumns), plain.Name(before, plain.TargetColumns)))
 	}
 	return list
+}
+
+// underItsName says that the registry now describes the version of an entry in another way than when
+// the entry was made.
+func (v *versions) underItsName(s host.Server) []string {
+	if !v.changed {
+		return nil
+	}
+	return []string{fmt.Sprintf("what the registry says of version %s is not what it said when you added it: a version that changes under its name may be an attack", plain.Name(s.Registry.Version, plain.NameColumns))}
 }
 
 // urlHost is the host of a url as the configuration has it, with its port, and references
