@@ -20,7 +20,8 @@ import (
 )
 
 // Login lets the person sign in to a server, through the callbacks of the configuration. It ends
-// when they have signed in, when they decline, or when ctx ends. If they type a secret, Login
+// when they have signed in, when they decline, or when ctx ends. Without callbacks it signs in where
+// that needs no person, and else its error is [ErrLogin]. If they type a secret, Login
 // connects the server with it once, and does not store one that the server refuses
 // ([signin.ErrTypedRefused]).
 func (h *Host) Login(ctx context.Context, s Server) error {

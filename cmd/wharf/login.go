@@ -26,7 +26,8 @@ its address is printed, and the address that your browser ends at can be pasted.
 
 An API key or a token that you type is tried, and not kept if the server refuses it.
 
-Commands that need a sign-in ask for it by themselves on a terminal.`,
+Commands that need a sign-in ask for it by themselves on a terminal. A sign-in that
+needs no person (grant = "client_credentials") needs no terminal.`,
 		Example: `  wharf login tracker
   wharf login --no-browser https://mcp.example.com/mcp`,
 		Args:              exactly("SERVER"),
@@ -40,7 +41,6 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	program := server.Command != "" && server.Auth.Provider == "" // host.Login says that it needs no sign-in
 	anyone, err := a.answersAnyone(cmd.Context(), server)
 	if err == nil && anyone {
 		err = a.signInAnyway(cmd.Context(), server)
@@ -48,16 +48,20 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !program && !a.CanAsk() && !a.flags.mayAsk() {
-		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
-			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, which also reads an API key from stdin, or with --browser"))
+	var person []func(*host.Config)
+	if a.CanAsk() || a.flags.mayAsk() {
+		person = append(person, a.letSignIn)
 	}
-	h, err := a.newHost(cmd.Context(), nil, a.letSignIn)
+	h, err := a.newHost(cmd.Context(), nil, person...)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	err = h.Login(cmd.Context(), server)
+	if person == nil && errors.Is(err, host.ErrLogin) {
+		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
+			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, which also reads an API key from stdin, or with --browser"))
+	}
 	if errors.Is(err, signin.ErrTypedRefused) && a.CanAsk() { // it may be mistyped
 		fmt.Fprint(a.Err, a.Own("%s refuses it. Once more:", plain.Name(server.Name, plain.NameColumns)))
 		err = h.Login(cmd.Context(), server)

@@ -109,11 +109,9 @@ func (a *Account) finish(f *run, o *result, err error) {
 // Login asks the person to sign in, also if there are saved credentials. The provider learns what the
 // server wants from its last refusal of a request. No other method asks the person. Concurrent logins
 // share one flow, its error, and the values of the first caller's context. When the last of them stops
-// waiting, the question to the person ends.
+// waiting, the question to the person ends. Without a person, Login succeeds where the provider needs
+// none.
 func (a *Account) Login(ctx context.Context) error {
-	if a.config.Person == nil {
-		return &Error{Provider: a.config.Name, Class: step.FailLogin, Message: "there is no person to ask"}
-	}
 	for {
 		f, err := a.join(ctx, step.ReasonLogin)
 		if err != nil {
@@ -130,7 +128,9 @@ func (a *Account) Login(ctx context.Context) error {
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		} // else the flow was for a request, and did not ask the person
+		case f.reason == step.ReasonLogin:
+			return err
+		} // else the flow was for a request
 	}
 }
 
@@ -161,6 +161,8 @@ func (a *Account) join(ctx context.Context, reason string) (*run, error) {
 	f, login := a.run, reason == step.ReasonLogin
 	switch {
 	case f != nil:
+	case login && a.config.Person == nil:
+		f = a.begin(reason, a.unanswered, nil)
 	case login:
 		if a.unanswered != nil {
 			reason = reasonOf(&a.unanswered.Challenge)
