@@ -149,6 +149,7 @@ type view struct {
 	caller  *policy.Caller // nil if it does not matter
 	scope   policy.Scope
 	said    policy.Decision // the last that was made
+	person  string          // what a person said who had to be asked, as [audit.Record] has it
 }
 
 // view returns the server as the caller of a context may see it.
@@ -290,6 +291,7 @@ func (s *Session) Foresee(ctx context.Context, c policy.Call) (all []Foreseen) {
 
 // confirm asks the person whether a call goes on, and returns what is decided.
 func (v *view) confirm(ctx context.Context, c *policy.Call, d policy.Decision) policy.Decision {
+	v.person = "none"
 	ask := v.host.config.Confirm
 	if ask == nil || session.Unattended(ctx) {
 		d.Ask, d.Reason = false, withReason(d.Reason, "a person is to be asked, and none can be here")
@@ -301,7 +303,9 @@ func (v *view) confirm(ctx context.Context, c *policy.Call, d policy.Decision) p
 	case err != nil:
 		d.Reason = withReason(d.Reason, fmt.Sprintf("a person is to be asked, and was not: %v", err))
 	case !yes:
-		d.Reason = withReason(d.Reason, "the person who was asked said no")
+		v.person, d.Reason = "no", withReason(d.Reason, "the person who was asked said no")
+	default:
+		v.person = "yes"
 	}
 	return d
 }

@@ -27,7 +27,7 @@ const maxKeptArgs = 64 << 10
 func (s *Session) keep(q *query, began time.Time, result any, err error) {
 	r := audit.Record{
 		At: began, Caller: *q.caller, Server: q.entry.Name, Method: q.method, Name: q.about.name, Took: time.Since(began),
-		OK: err == nil, IsError: err == nil && saysError(result), Allowed: q.admitted, Rule: q.said.Rule,
+		OK: err == nil, IsError: err == nil && saysError(result), Allowed: q.admitted, Rule: q.said.Rule, Person: q.person,
 	}
 	var no *RPCError
 	if errors.As(err, &no) {

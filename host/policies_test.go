@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/audit"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/extism/speaker"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -82,20 +83,26 @@ func TestPoliciesThatAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		confirm func(context.Context, policy.Question) (bool, error)
-		want    string
+		confirm    func(context.Context, policy.Question) (bool, error)
+		want, kept string
 	}{
-		"no person is there": {nil, "a person is to be asked, and none can be here"},
-		"no":                 {func(context.Context, policy.Question) (bool, error) { return false, nil }, "the person who was asked said no"},
-		"an error":           {func(context.Context, policy.Question) (bool, error) { return true, errors.New("it left") }, "was not: it left"},
+		"no person is there": {nil, "a person is to be asked, and none can be here", "none"},
+		"no":                 {func(context.Context, policy.Question) (bool, error) { return false, nil }, "the person who was asked said no", "no"},
+		"an error":           {func(context.Context, policy.Question) (bool, error) { return true, errors.New("it left") }, "was not: it left", "none"},
 		"yes": {func(_ context.Context, q policy.Question) (bool, error) {
 			if q.Name != "log" || q.Reason != "it costs money" || !strings.Contains(q.String(), "surface/log") {
 				t.Errorf("asked %q", q.String())
 			}
 			return true, nil
-		}, ""},
+		}, "", "yes"},
 	} {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		log, err := audit.Open(path, audit.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		h := newHost(t, host.Config{
+			Audit:    log,
 			Files:    map[string]config.Plugin{"asks": {Name: "asks", File: file}},
 			Policies: []config.Policy{{Name: "costs", Plugin: "asks"}}, Confirm: tt.confirm,
 		})
@@ -106,6 +113,9 @@ func TestPoliciesThatAsk(t *testing.T) {
 		_, err = s.CallTool(t.Context(), "log", nil)
 		if denied := errors.Is(err, host.ErrDenied); denied != (tt.want != "") || denied && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+		if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `"rule":"policy.costs","person":"`+tt.kept+`"`) {
+			t.Errorf("%s: the audit log has %s, %v", name, text, err)
 		}
 	}
 }

@@ -41,8 +41,9 @@ log is at most two files, of which the older has .1 behind its name; both are sh
 With --json the lines are printed as they are in the log: at, kind (the way to call),
 client (what it calls itself), principal, peer, era (of the client), server, method, name,
 ms, ok (there was a result), isError (it says that the tool failed), code (of the server's
-error), decision (allow or deny), rule, trace (the traceparent of the request), argsBytes
-and argsSha256, and args where they are kept. What says nothing is absent.`,
+error), decision (allow or deny), rule, person (what a person who had to be asked said: yes
+or no, or none without an answer), trace (the traceparent of the request), argsBytes and
+argsSha256, and args where they are kept. What says nothing is absent.`,
 		Example: "  wharf audit --since 1h --errors\n  wharf audit --client claude --follow",
 		Args:    exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return show.run(cmd.Context()) },
@@ -82,6 +83,9 @@ func (s *auditShow) run(ctx context.Context) error {
 	}
 	if set.audit == nil {
 		return exit.Usage(errors.New("no audit log is kept"), "write [audit] into your configuration, %s", plain.Line(set.place()))
+	}
+	if s.server != "" && !set.has(s.server) { // the log may have calls to one that was removed
+		s.app.Warn("no entry has the name %s", plain.Word(s.server))
 	}
 	path := set.audit.File
 	if err := s.printHead(); err != nil {
@@ -229,6 +233,9 @@ func (s *auditShow) printLine(line *audit.Line) error {
 	}
 	if !line.Allowed {
 		what += " (" + cmp.Or(line.Rule, "denied") + ")"
+	}
+	if line.Person != "" {
+		what += " (asked: " + line.Person + ")"
 	}
 	return s.app.printLaidOut(fmt.Sprintf(auditColumns, at, plain.Clip(plain.Line(who), 16), plain.Clip(plain.Line(line.Server), 16),
 		auditResult(&line.Record), fmt.Sprintf("%.1f", float64(line.Took.Microseconds())/1000), plain.Line(what)))

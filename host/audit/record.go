@@ -36,6 +36,7 @@ type Record struct {
 	Code    int    // of the error that the server answered
 	Allowed bool   // otherwise it was denied
 	Rule    string // what has decided; "" if every call was allowed
+	Person  string // what a person who had to be asked said: "yes" or "no", or "none" without an answer; "" if none had to be
 	Trace   string // the traceparent of the request
 
 	ArgsBytes  int    // of the params, or of the arguments where those are known alone
@@ -73,6 +74,7 @@ func (r *Record) members(l *jsonl.Line) {
 	jsonl.Count(l, "code", &r.Code)
 	r.decision(l)
 	l.Text("rule", &r.Rule)
+	l.Text("person", &r.Person)
 	l.Text("trace", &r.Trace)
 	jsonl.Count(l, "argsBytes", &r.ArgsBytes)
 	l.Text("argsSha256", &r.ArgsSHA256)
