@@ -13,7 +13,7 @@ import (
 const maxArguments = 1 << 20
 
 // handler lists tools at GET /tools, and calls one at POST /tools/NAME, whose body is
-// its arguments. A call ends with its request: a client that leaves cancels it at the
+// its arguments, or empty for none. A call ends with its request: a client that leaves cancels it at the
 // MCP server.
 func handler(session *host.Session) http.Handler {
 	mux := http.NewServeMux()
@@ -23,6 +23,9 @@ func handler(session *host.Session) http.Handler {
 	})
 	mux.HandleFunc("POST /tools/{name}", func(w http.ResponseWriter, r *http.Request) {
 		arguments, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxArguments))
+		if len(arguments) == 0 {
+			arguments = []byte("{}")
+		}
 		if err != nil || !json.Valid(arguments) {
 			http.Error(w, "the body is not the JSON of the arguments", http.StatusBadRequest)
 			return

@@ -51,6 +51,7 @@ func TestService(t *testing.T) {
 		{"GET", "/tools", "", 200, `"name":"echo"`},
 		{"POST", "/tools/echo", `{"message":"ahoy"}`, 200, `"text":"ahoy"`},
 		{"POST", "/tools/fail", `{}`, 200, `"isError":true`},
+		{"POST", "/tools/fail", "", 200, `"isError":true`},
 		{"POST", "/tools/echo", `{"message":1}`, 400, "message"},
 		{"POST", "/tools/echo", `{`, 400, "not the JSON"},
 		{"POST", "/tools/exit", `{}`, 502, "status 3"},
