@@ -70,7 +70,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	err = h.Approve(ctx, server)
 	var session *host.Session
 	if err == nil && shared != nil {
-		session, _ = connectThrough(ctx, h, shared) // if that fails, the error is that of the server itself
+		session, _ = a.connectThrough(ctx, h, shared) // if that fails, the error is that of the server itself
 	}
 	if err == nil && session == nil {
 		a.streams = nil
@@ -145,13 +145,13 @@ func connect(ctx context.Context, h *host.Host, server host.Server) (*host.Sessi
 
 // connectThrough connects a server of the daemon. If its era was not known, it connects it once more, in
 // its era.
-func connectThrough(ctx context.Context, h *host.Host, t *throughDaemon) (*host.Session, error) {
+func (a *app) connectThrough(ctx context.Context, h *host.Host, t *throughDaemon) (*host.Session, error) {
 	session, err := connect(ctx, h, t.entry)
 	if err != nil || t.entry.Protocol != "" {
 		return session, err
 	}
 	session.Close()
-	if err := t.askEra(ctx); err != nil {
+	if err := a.askEra(ctx, t); err != nil {
 		return nil, err
 	}
 	return connect(ctx, h, t.entry)

@@ -98,6 +98,25 @@ func TestDaemonTellsOfClients(t *testing.T) {
 	e.until(`"left":true`)
 }
 
+// A program is told that the server which it starts is not the one that an editor has stopped.
+func TestStoppedByAnEditor(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	e := u.edits()
+	for _, step := range []struct {
+		method string
+		warned bool
+	}{{"servers/stop", true}, {"servers/start", false}} {
+		if got := e.call(step.method, `{"server":"ledger"}`); !strings.Contains(got, `"state"`) {
+			t.Fatal(got)
+		}
+		out, err := u.command("call", "ledger", "note", "text=x").CombinedOutput()
+		if warned := strings.Contains(string(out), "warning: an editor has stopped its ledger; programs have one of their own, which is started\n"); err != nil || warned != step.warned {
+			t.Errorf("after %s: %s, %v", step.method, out, err)
+		}
+	}
+}
+
 // hears returns the next line that has a text.
 func (b *bridged) hears(text string) string {
 	b.t.Helper()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 )
@@ -86,11 +87,15 @@ func (a *app) loadForDaemon() (*settings, error) {
 
 // askEra asks the daemon for the era of the server, which becomes that of the entry: what a server of
 // the older protocol answers is not to look like that of a newer one. Before the server was ever
-// connected it is not known, and any does.
-func (t *throughDaemon) askEra(ctx context.Context) error {
+// connected it is not known, and any does. It warns of a server that an editor has stopped: those of
+// programs are others.
+func (a *app) askEra(ctx context.Context, t *throughDaemon) error {
 	r := t.join
 	r.Want = daemon.Era
 	answer, err := t.place.Ask(ctx, r)
+	if err == nil && answer.Stopped {
+		a.Warn("an editor has stopped its %s; programs have one of their own, which is started", plain.Name(t.entry.Name, plain.NameColumns))
+	}
 	if err == nil {
 		t.entry.Protocol = map[string]string{"legacy": "legacy", "modern": "2026-07-28"}[answer.Era]
 	}
@@ -125,7 +130,7 @@ func (a *app) joinable(ctx context.Context, server host.Server) *throughDaemon {
 	t.join.InTurn = true
 	ctx, cancel := context.WithTimeout(ctx, joinWait)
 	defer cancel()
-	if err := t.askEra(ctx); err != nil {
+	if err := a.askEra(ctx, t); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			a.Warn("the daemon does not answer, so this command starts the server itself")
 		}

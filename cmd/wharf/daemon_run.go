@@ -161,7 +161,8 @@ func (d *daemonRun) answer(ctx context.Context, r *daemon.Request) daemon.Answer
 			return daemon.Answer{Refused: err.Error()}
 		}
 		defer w.clients.Leave()
-		return daemon.Answer{Era: string(w.gateway.Era(r.Server))}
+		editors := d.told.Load()
+		return daemon.Answer{Era: string(w.gateway.Era(r.Server)), Stopped: editors != nil && editors.Stopped(r.Server)}
 	}
 	return daemon.Answer{Refused: fmt.Sprintf("it knows no request %q", r.Want)}
 }

@@ -25,7 +25,7 @@ func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool,
 		err = a.ensureDaemon(ctx, t.place)
 	}
 	if err == nil {
-		err = t.askEra(ctx)
+		err = a.askEra(ctx, t)
 	}
 	if err != nil {
 		if ctx.Err() != nil {

@@ -153,6 +153,14 @@ func (c *Control) Close() error {
 	return errors.Join(append(errs, c.tracing.stop())...)
 }
 
+// Stopped reports whether an editor has stopped a server whose entry is turned on.
+func (c *Control) Stopped(server string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.servers[server]
+	return s != nil && s.session != nil && !s.entry.Disabled && s.session.Status().State == status.Disabled
+}
+
 // admit takes an editor that has said who it is.
 func (c *Control) admit(e *editor) {
 	c.mu.Lock()

@@ -36,6 +36,7 @@ const (
 type Answer struct {
 	Refused string `json:"refused,omitempty"` // why it does not do what was asked
 	Era     string `json:"era,omitempty"`     // of the server; "" is not known yet
+	Stopped bool   `json:"stopped,omitempty"` // with Era: an editor has stopped its own server of that name
 	Status  *State `json:"status,omitempty"`
 }
 
