@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
@@ -117,6 +118,8 @@ func assigned(words []string, between, form string) (map[string]string, error) {
 		switch {
 		case name == "" || !found && between != "=":
 			return nil, exit.Usage(fmt.Errorf("%q has the wrong form", w), "write %s", form)
+		case between == ":" && config.OfProtocol(name):
+			return nil, ofProtocol(name)
 		case !found:
 			value = "${" + name + "}"
 		case between != "=":

@@ -14,6 +14,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // target returns the server that a command line is about, and the remaining words for the
@@ -142,6 +144,9 @@ func (f *flags) equip(server *host.Server) error {
 			return exit.Usage(errors.New("-H: expected 'Name: value'"), "write -H 'Authorization: Bearer …', in quotes")
 		}
 		name = strings.TrimSpace(name)
+		if config.OfProtocol(name) {
+			return ofProtocol(name)
+		}
 		for before := range server.Headers {
 			if strings.EqualFold(before, name) {
 				return exit.Usage(fmt.Errorf("-H %s: it was given before", name), "several values of a header go into one, with commas between them")
@@ -153,6 +158,11 @@ func (f *flags) equip(server *host.Server) error {
 		server.Headers[name] = strings.TrimSpace(value)
 	}
 	return nil
+}
+
+// ofProtocol is the error of a header of -H that the protocol sets itself.
+func ofProtocol(header string) error {
+	return exit.Usage(fmt.Errorf("-H %s: the protocol has this header of its own, and it is not replaced", cleantext.Word(header)), "leave it out")
 }
 
 // adHoc returns the server that a command line starts. Its name is that of the program.

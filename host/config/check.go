@@ -67,7 +67,18 @@ func (e *entry) checkKeys(s *Server) {
 		if !token.MatchString(name) {
 			e.fail("headers", "%q is no name of a header", name)
 		}
+		if OfProtocol(name) {
+			e.note("headers."+name, "is not sent, since the protocol has one of its own")
+		}
 	}
+}
+
+// OfProtocol reports whether a header is one of those that each message of the protocol has, as its kind needs
+// them. An entry does not replace them.
+func OfProtocol(header string) bool {
+	header = strings.ToLower(header)
+	return strings.HasPrefix(header, "mcp-param-") || slices.Contains([]string{
+		"accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"}, header)
 }
 
 // token matches the name of an HTTP header (RFC 9110, 5.6.2).

@@ -60,7 +60,7 @@ func origin(s config.Server) (*httpclient.Origin, error) {
 		return nil, hosterr.Configf("%w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		if !isAuthorization(name) || hasCredentials(s.Headers[name]) {
+		if !config.OfProtocol(name) && (!isAuthorization(name) || hasCredentials(s.Headers[name])) {
 			o.Headers = append(o.Headers, abi.Pair{Key: name, Value: s.Headers[name]})
 			if secret.Flag(name) && s.Headers[name] != "" {
 				o.Keys = append(o.Keys, name)

@@ -23,7 +23,7 @@ func TestGrants(t *testing.T) {
 	}
 	for via, anyPath := range map[string]bool{"http": false, transportSSE: true} {
 		got, err := d.grants(config.Server{
-			URL: "https://a.example/mcp", Headers: map[string]string{"Y": "2", "X": "1", "authorization": "Bearer "},
+			URL: "https://a.example/mcp", Headers: map[string]string{"Y": "2", "X": "1", "authorization": "Bearer ", "content-type": "text/plain", "MCP-Session-Id": "x"},
 			Proxy: "http://proxy.example:1", TLS: config.TLS{Name: "b.example"},
 		}, via, nil)
 		if err != nil || len(got) != 1 {
