@@ -30,6 +30,14 @@ func (a *app) lasting(shared bool) (words []string, err error) {
 	if a.flags.timeout.given {
 		words = append(words, "--timeout", a.flags.timeout.limit.String())
 	}
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{{"--quiet", a.flags.quiet}, {"--browser", a.flags.browser}, {"--no-browser", a.flags.noBrowser}} {
+		if flag.given {
+			words = append(words, flag.name)
+		}
+	}
 	for _, file := range [][2]string{{"--trace", a.flags.trace}, {"--record", a.flags.record}} {
 		if file[1] == "" {
 			continue

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -35,7 +36,7 @@ do (see wharf daemon). It starts the server itself where the daemon would start 
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		server, left, err := a.target(cmd, words)
 		if err == nil {
-			err = exactly()(cmd, left)
+			err = cmp.Or(exactly()(cmd, left), checkServing(cmd))
 		}
 		switch {
 		case err != nil:

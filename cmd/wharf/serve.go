@@ -97,6 +97,7 @@ func newServe(a *app) *cobra.Command {
 			at.socket = words[0]
 		}
 		s, err := a.load()
+		err = cmp.Or(err, checkServing(cmd))
 		for _, flag := range []string{"http", "unix", "search"} {
 			err = cmp.Or(err, exclusive(cmd, "shared", flag))
 		}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/release"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
@@ -54,6 +57,17 @@ func (a *app) serveByRules(ctx context.Context, servers []host.Server, c gateway
 		defer stop()
 		return serve(g, served)
 	}, append(options, rules.decide)...)
+}
+
+// checkServing refuses flags that say what servers learn from the person at a command: a client has folders and a
+// model of its own. It refuses --alone beside --shared too.
+func checkServing(cmd *cobra.Command) error {
+	for _, flag := range [][2]string{{"root", "folders"}, {"sampler", "a model"}} {
+		if cmd.Flags().Changed(flag[0]) {
+			return exit.Usage(fmt.Errorf("--%s does nothing with %s: its client has %s of its own", flag[0], cmd.Name(), flag[1]), "leave it out")
+		}
+	}
+	return exclusive(cmd, "shared", "alone")
 }
 
 // untilOrphaned returns a context that ends when the program that started this one has ended.
@@ -112,7 +126,7 @@ func (a *app) openControl(ctx context.Context, shared bool, gateways *control.Ga
 // leaves out a server that the user has not approved, with a warning. The server of a bare gateway
 // must be approved.
 func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error, options ...func(*host.Config)) error {
-	h, err := a.servingHost(ctx, append(options, a.flags.roots.letRoots, func(hc *host.Config) {
+	h, err := a.servingHost(ctx, append(options, func(hc *host.Config) {
 		hc.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
 		hc.Confirm = gateway.Confirm
 	})...)
