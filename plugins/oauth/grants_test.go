@@ -41,6 +41,13 @@ func TestScopes(t *testing.T) {
 				c = refused("", `Bearer scope="`+strings.ReplaceAll(tt.challenge, `\`, `\\`)+`"`)
 			}
 			w.mustGive(w.run(step.ReasonChallenged, c), "token-1")
+			w.answers[mcp] = func(*step.HTTP) *step.Response {
+				return &step.Response{Status: 401, Headers: map[string]string{"www-authenticate": c.Authenticate[0]}}
+			}
+			w.mustGive(w.run(step.ReasonLogin, nil), "token-2")
+			if page := w.pages[1]; page.Get("scope") != tt.want {
+				t.Errorf("a login asks for %q, want %q", page.Get("scope"), tt.want)
+			}
 			page := w.pages[0]
 			if page.Get("scope") != tt.want || page.Has("scope") != (tt.want != "") {
 				t.Errorf("asks for %q, want %q", page.Get("scope"), tt.want)

@@ -96,6 +96,13 @@ func (l *login) answer() error {
 			return l.finish(t, err)
 		}
 	}
+	if l.Start().Reason == step.ReasonLogin && l.Start().Challenge == nil {
+		fields, err := auth.Once(l.Flow, l.provoke)
+		if err != nil {
+			return err
+		}
+		l.wants = readWants(parseChallenges(fields))
+	}
 	at, err := auth.Once(l.Flow, l.discover)
 	if err != nil {
 		return err
@@ -113,6 +120,18 @@ func (l *login) answer() error {
 	}
 	t, err := l.signIn(&at)
 	return l.finish(t, err)
+}
+
+// provoke returns the challenge of the server to a request without credentials, or nothing: a person
+// who asks to sign in may do so before any request was refused, and what the server asks for is the
+// same. The request is a ping, which begins no session at a server that answers everyone.
+func (l *login) provoke() ([]string, error) {
+	r, err := l.HTTP(auth.HTTP{Method: "POST", URL: l.Start().Server.URL, Body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		Headers: map[string]string{"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}})
+	if err != nil || r.Status != 401 {
+		return nil, nil // discover says what is wrong with a server that does not answer
+	}
+	return []string{r.Headers["www-authenticate"]}, nil
 }
 
 func (l *login) finish(t *token, err error) error {
