@@ -72,7 +72,7 @@ func (a *app) openPage(ctx context.Context, p signin.Page) error {
 	if a.flags.opensBrowser(a.ErrTTY) {
 		err := host.OpenBrowser(ctx, p.URL)
 		if err == nil {
-			fmt.Fprintln(a.Err, "It opens in your browser; this goes on when you are done there.")
+			fmt.Fprintln(a.Err, "It opens in your browser; this goes on when you are done there. If the page shows\nan error, end this with Ctrl-C and try again.")
 			return nil
 		}
 		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(err.Error())))
@@ -85,6 +85,7 @@ func (a *app) openPage(ctx context.Context, p signin.Page) error {
 func (a *app) takeAddress(ctx context.Context, p signin.Page) error {
 	site, _ := cleantext.Site(p.URL)
 	q := term.Question{Above: a.Own("That is a page of %s, where the auth provider %s has you sign in to %s.", site, plain.Name(p.Provider, plain.NameColumns), plain.Name(p.Server, plain.NameColumns)) +
+		a.Own("If the page shows an error, end this with Ctrl-C and try again.") +
 		a.Own("If your browser is on another machine, paste here the address that it ends at:")}
 	for {
 		address, err := a.Ask(ctx, q)
