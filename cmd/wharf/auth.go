@@ -64,6 +64,9 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
 	for _, l := range saved.Logins {
 		where := cmp.Or(l.Resource, l.Issuer, l.Client)
+		if l.Client != "" && where != l.Client {
+			where += " (" + l.Client + ")" // entries of one url may have a sign-in each
+		}
 		rows = append(rows, []string{plain.Line(l.Provider), plain.Line(l.Record), l.Stored.Local().Format(time.DateTime), plain.Line(where)})
 	}
 	for _, s := range saved.Secrets {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,12 +16,17 @@ import (
 )
 
 func newLogout(a *app) *cobra.Command {
-	return &cobra.Command{
+	all := false
+	cmd := &cobra.Command{
 		Use:   "logout SERVER",
 		Short: "Sign out of a server",
 		Long: `Sign out of a server: what is saved for it is revoked, where the server takes
 that, and forgotten. So is what an authorization server knows Wharf by, where no other
-sign-in is one of that server.`,
+sign-in is one of that server.
+
+Entries with the same url that sign in in different ways have a sign-in each. --all
+forgets those of the others too, and those of an entry's former settings, which nothing
+else reaches; only that of SERVER is revoked.`,
 		Args:              exactly("SERVER"),
 		ValidArgsFunction: a.completeServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,16 +39,24 @@ sign-in is one of that server.`,
 				return err
 			}
 			defer h.Close()
-			return a.logout(cmd.Context(), h, server)
+			return a.logout(cmd.Context(), h, server, all)
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "forget every sign-in to the url of SERVER")
+	return cmd
 }
 
-// logout signs out, and says whether anything was saved.
-func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) error {
+// logout signs out, and says whether anything was saved. With all, it forgets what is saved of other
+// sign-ins to the same url as well.
+func (a *app) logout(ctx context.Context, h *host.Host, server host.Server, all bool) error {
 	before, unknown := a.vaultEntries(ctx)
 	if err := h.Logout(ctx, server); err != nil {
 		return err
+	}
+	if all {
+		if err := a.forgetURL(ctx, server.URL); err != nil {
+			return err
+		}
 	}
 	if err := a.forgetRegistrations(ctx); err != nil {
 		return err
@@ -52,6 +67,32 @@ func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) erro
 		return nil
 	}
 	fmt.Fprintf(a.Err, "Signed out of %s.\n", plain.Name(server.Name, plain.NameColumns))
+	return nil
+}
+
+// forgetURL forgets all that auth providers have saved for a url.
+func (a *app) forgetURL(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil // only a sign-in to a url can have others beside it
+	}
+	v, err := a.vault()
+	if err != nil {
+		return err
+	}
+	saved, err := v.List(ctx)
+	if err != nil {
+		return err
+	}
+	resource := strings.TrimSuffix((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String(), "/")
+	for _, one := range saved {
+		if strings.TrimSuffix(one.Resource, "/") != resource {
+			continue
+		}
+		if err := v.Forget(ctx, one.Key, 0); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

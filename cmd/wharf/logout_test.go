@@ -32,31 +32,7 @@ func TestLogoutForgetsTheRegistration(t *testing.T) {
 		return cmd
 	}
 	for _, url := range []string{one, two} {
-		login := wharf("login", "--no-browser", url)
-		keyboard, err := login.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer keyboard.Close()
-		said, err := login.StderrPipe()
-		if err == nil {
-			err = login.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(said); lines.Scan(); {
-			if page := regexp.MustCompile(`http://\S+state=\S+`).FindString(lines.Text()); page != "" {
-				answer, err := http.Get(page)
-				if err != nil {
-					t.Fatal(err)
-				}
-				answer.Body.Close()
-			}
-		}
-		if err := login.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		visitPage(t, wharf("login", "--no-browser", url))
 	}
 	for _, step := range []struct {
 		url  string
@@ -72,4 +48,78 @@ func TestLogoutForgetsTheRegistration(t *testing.T) {
 			t.Errorf("after the logout from %s, %d registrations are expected: %v, %v", step.url, step.left, err, saved)
 		}
 	}
+}
+
+// visitPage runs a login, and visits the page that it prints.
+func visitPage(t *testing.T, login *exec.Cmd) {
+	t.Helper()
+	keyboard, err := login.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keyboard.Close()
+	said, err := login.StderrPipe()
+	if err == nil {
+		err = login.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		if page := regexp.MustCompile(`http://\S+state=\S+`).FindString(lines.Text()); page != "" {
+			answer, err := http.Get(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+		}
+	}
+	if err := login.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A person can have two accounts at one url. A sign-out of one leaves the other, the list tells them
+// apart, and --all ends what no entry leads to any more.
+func TestTwoAccounts(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	url := oauthtest.NewResource(t.Cleanup, oauthtest.New(t.Cleanup), handler).URL
+	dir := t.TempDir()
+	file := filepath.Join(dir, "wharf.toml")
+	entries := "[servers.home]\nurl = \"" + url + "\"\n[servers.work]\nurl = \"" + url + "\"\nauth = { account = \"work\" }\n"
+	if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wharf := func(args ...string) *exec.Cmd {
+		cmd := exec.Command("wharf", append(args, "--config", file)...)
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+		return cmd
+	}
+	says := func(want string, args ...string) string {
+		t.Helper()
+		text, err := wharf(args...).CombinedOutput()
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q: %v: %s", args, err, text)
+		}
+		return string(text)
+	}
+	visitPage(t, wharf("login", "--no-browser", "home"))
+	says("work wants a sign-in", "tools", "work")
+	visitPage(t, wharf("login", "--no-browser", "work"))
+	if text := says("", "tools", "home"); strings.Contains(text, "wants a sign-in") {
+		t.Errorf("home was signed out: %s", text)
+	}
+	if text := says(url+" (account=work)", "auth", "status", "-o", "text"); strings.Count(text, "sign-in ") != 2 {
+		t.Errorf("not two sign-ins: %s", text)
+	}
+	says("Signed out of home.\n", "logout", "home")
+	says("home wants a sign-in", "tools", "home")
+	if text := says("", "tools", "work"); strings.Contains(text, "wants a sign-in") {
+		t.Errorf("work was signed out: %s", text)
+	}
+	says("Signed out of home.\n", "logout", "home", "--all")
+	says("work wants a sign-in", "tools", "work")
+	says(`"logins":[]`, "auth", "status")
 }

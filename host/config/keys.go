@@ -28,8 +28,10 @@ func Tables() []Table {
 		{Name: "servers.NAME.tls", Meaning: "How a server over TLS is known, and what it is shown. Files hold PEM.", Keys: tlsKeys},
 		{Name: "servers.NAME.auth", Meaning: "How a server is signed in to. A text is the name of the provider. " +
 			"All other keys are settings of the provider; each may be `{ env = \"NAME\" }`, `{ file = \"PATH\" }` or `{ secret = \"NAME\" }`. " +
-			"With `oauth`, entries with the same `url` have one sign-in together, also where these settings differ: a login of one replaces it, and a logout ends it for all. " +
-			"A token that was issued before `dpop` was set is used until the next sign-in.", Keys: authKeys, Open: true},
+			"With `oauth`, entries with the same `url` have one sign-in together if they sign in in the same way. Each has its own where one of these differs: " +
+			"`account`, `client_id`, `client_metadata_url`, `grant`, `scopes`, `resource`, `authorization_server`, `metadata_url`, `authorize_params`, `dpop`, `idp_token_endpoint`, `idp_client_id`, or whom `jwt` or `id_token` is about. " +
+			"`account` is a name of your choice, for two accounts at one server. " +
+			"A sign-in of a version that had one for all such entries goes to the first entry that is used and that it fits.", Keys: authKeys, Open: true},
 		{Name: "servers.NAME.registry", Meaning: "Where an entry was made from. `wharf add` writes it, and `wharf update` goes by it.", Keys: registryKeys},
 		{Name: "[access.NAME]", Meaning: "Who may call what. A caller may not call what any of the tables denies that fit it. Where one of them has an `allow`, it may call what they allow and nothing else; where none has, the user who runs wharf may call everything, and another principal nothing. " +
 			"What may not be called is not listed. In the file of a project, tables only narrow what your own file allows. `wharf acl check` says which rule decides.", Keys: accessKeys},

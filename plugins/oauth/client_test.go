@@ -263,21 +263,6 @@ func TestTokenOfAnother(t *testing.T) {
 	}
 }
 
-// The next sign-in with other settings drops the token of the former ones, which nothing leads to any
-// more, and a logout leaves no token.
-func TestTokenOfFormerSettings(t *testing.T) {
-	w := signedIn(t)
-	w.settings["client_id"] = "mine"
-	w.run(step.ReasonChallenged, refused(""))
-	if keys := w.host.Vault.Keys("token"); len(keys) != 1 || keys[0].Client != "mine" {
-		t.Errorf("saved are %+v", keys)
-	}
-	w.alone(step.ReasonLogout, nil)
-	if n := w.savedTokens(); n != 0 {
-		t.Errorf("%d tokens are left", n)
-	}
-}
-
 // A person may type as many tokens as they like: each is another.
 func TestManyTypedTokens(t *testing.T) {
 	w := newWorld(t)
@@ -306,7 +291,7 @@ func TestPersonsToken(t *testing.T) {
 	w.mustFail(w.alone(step.ReasonChallenged, refused("ghp_1")), step.FailLogin, "a person has to")
 	typed = "ghp_2"
 	w.mustGive(w.run(step.ReasonChallenged, refused("ghp_1")), "ghp_2")
-	w.mustDo(w.alone(step.ReasonLogout, nil), "load binding\nload token\nload token, locked\nforget token\nforget binding\ndone")
+	w.mustDo(w.alone(step.ReasonLogout, nil), "load sign-in\nload token\nload token, locked\nforget token\nforget sign-in\ndone")
 	typed = "two words"
 	w.mustFail(w.run(step.ReasonLogin, nil), step.FailLogin, "no token")
 	w.host.Type = func(*step.Prompt) (string, bool) { return "", false }

@@ -13,13 +13,15 @@ import (
 // The flows of package step, line by line.
 func TestSignInByBrowser(t *testing.T) {
 	w := newWorld(t)
-	w.mustDo(w.alone(step.ReasonInitial, nil), "load binding\ndone")
-	w.mustDo(w.alone(step.ReasonChallenged, refused("")), `load binding
+	w.mustDo(w.alone(step.ReasonInitial, nil), "load sign-in\nload binding\ndone")
+	w.mustDo(w.alone(step.ReasonChallenged, refused("")), `load sign-in
+		load binding
 		http GET `+prmAt+`
 		http GET `+metaAt+`
 		fail login`)
 	out := w.run(step.ReasonChallenged, refused(""))
-	w.mustDo(out, `load binding
+	w.mustDo(out, `load sign-in
+		load binding
 		http GET `+prmAt+`
 		http GET `+metaAt+`
 		load registration
@@ -29,7 +31,7 @@ func TestSignInByBrowser(t *testing.T) {
 		open_browser `+as+`/authorize
 		http POST `+as+`/token authorization_code
 		store token
-		store binding
+		store sign-in
 		credentials Bearer
 		done`)
 	w.mustGive(out, "token-1")
@@ -57,12 +59,12 @@ func TestSavedLogin(t *testing.T) {
 	w := signedIn(t)
 	for _, reason := range []string{step.ReasonInitial, step.ReasonExpired} {
 		out := w.alone(reason, nil)
-		w.mustDo(out, "load binding\nload token\ncredentials Bearer\ndone")
+		w.mustDo(out, "load sign-in\nload token\ncredentials Bearer\ndone")
 		w.mustGive(out, "token-1")
 	}
 	w.host.Now += 3_600_000
 	out := w.alone(step.ReasonExpired, nil)
-	w.mustDo(out, `load binding
+	w.mustDo(out, `load sign-in
 		load token
 		load token, locked
 		http POST `+as+`/token refresh_token
@@ -88,7 +90,7 @@ func TestRefreshAdopts(t *testing.T) {
 		w.host.Vault.Put(key, newer)
 	}
 	out := w.alone(step.ReasonExpired, nil)
-	w.mustDo(out, "load binding\nload token\nload token, locked\ncredentials Bearer\ndone")
+	w.mustDo(out, "load sign-in\nload token\nload token, locked\ncredentials Bearer\ndone")
 	w.mustGive(out, "theirs")
 }
 
@@ -114,7 +116,7 @@ func TestRefreshThatFails(t *testing.T) {
 			w.host.Now += 3_600_000
 			w.grants = func(url.Values) (int, object) { return tt.status, tt.body }
 			out := w.alone(step.ReasonExpired, nil)
-			w.mustDo(out, "load binding\nload token\nload token, locked\nhttp POST "+as+"/token refresh_token\n"+tt.lines)
+			w.mustDo(out, "load sign-in\nload token\nload token, locked\nhttp POST "+as+"/token refresh_token\n"+tt.lines)
 			if n := w.savedTokens(); n != tt.kept {
 				t.Errorf("%d tokens are kept, want %d", n, tt.kept)
 			}
@@ -158,7 +160,7 @@ func TestRefusedToken(t *testing.T) {
 	w := signedIn(t)
 	w.host.Now += triesReset
 	out := w.alone(step.ReasonChallenged, refused("token-1"))
-	w.mustDo(out, `load binding
+	w.mustDo(out, `load sign-in
 		load token
 		http GET `+prmAt+`
 		http GET `+metaAt+`
@@ -176,7 +178,7 @@ func TestRefusedToken(t *testing.T) {
 		t.Errorf("the person was asked %d times", len(w.pages))
 	}
 	// One that is not the one of the vault says nothing against it.
-	w.mustDo(w.alone(step.ReasonChallenged, refused("an-old-one")), "load binding\nload token\ncredentials Bearer\ndone")
+	w.mustDo(w.alone(step.ReasonChallenged, refused("an-old-one")), "load sign-in\nload token\ncredentials Bearer\ndone")
 }
 
 func TestAlwaysRefused(t *testing.T) {
@@ -198,7 +200,7 @@ func TestAlwaysRefused(t *testing.T) {
 func TestKeysOfRecords(t *testing.T) {
 	w := signedIn(t)
 	for _, want := range []step.RecordKey{
-		{Name: "token", Issuer: as, Resource: mcp, Client: "registered"}, {Name: "binding", Resource: mcp}, {Name: "registration", Issuer: as},
+		{Name: "token", Issuer: as, Resource: mcp, Client: "registered"}, {Name: "sign-in", Resource: mcp}, {Name: "registration", Issuer: as},
 	} {
 		if got := w.host.Vault.Keys(want.Name); len(got) != 1 || got[0] != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -209,19 +211,19 @@ func TestKeysOfRecords(t *testing.T) {
 func TestLogout(t *testing.T) {
 	w := signedIn(t)
 	out := w.alone(step.ReasonLogout, nil)
-	w.mustDo(out, `load binding
+	w.mustDo(out, `load sign-in
 		load token
 		load token, locked
 		http POST `+as+`/revoke
 		http POST `+as+`/revoke
 		forget token
-		forget binding
+		forget sign-in
 		done`)
 	if !strings.Contains(w.sent[0].Body, "token=refresh-1") || !strings.Contains(w.sent[1].Body, "token=token-1") {
 		t.Errorf("revoked %s, %s", w.sent[0].Body, w.sent[1].Body)
 	}
-	w.mustDo(w.alone(step.ReasonLogout, nil), "load binding\ndone")
-	w.mustDo(w.alone(step.ReasonInitial, nil), "load binding\ndone")
+	w.mustDo(w.alone(step.ReasonLogout, nil), "load sign-in\nload binding\ndone")
+	w.mustDo(w.alone(step.ReasonInitial, nil), "load sign-in\nload binding\ndone")
 }
 
 // A person who signs in gets a new token, whatever is saved.

@@ -140,13 +140,14 @@ func TestClientCredentials(t *testing.T) {
 	w.meta["token_endpoint_auth_methods_supported"] = []string{methodBasic}
 	delete(w.meta, "code_challenge_methods_supported") // no page is opened
 	out := w.alone(step.ReasonChallenged, refused(""))
-	w.mustDo(out, `load binding
+	w.mustDo(out, `load sign-in
+		load binding
 		http GET `+prmAt+`
 		http GET `+metaAt+`
 		load token, locked
 		http POST `+as+`/token client_credentials
 		store token
-		store binding
+		store sign-in
 		credentials Bearer
 		done`)
 	form := w.forms[0]
@@ -162,7 +163,7 @@ func TestClientCredentials(t *testing.T) {
 	saved.Refresh = ""
 	w.host.Vault.Put(key, saved)
 	w.host.Now += 3_600_000
-	w.mustDo(w.alone(step.ReasonExpired, nil), `load binding
+	w.mustDo(w.alone(step.ReasonExpired, nil), `load sign-in
 		load token
 		load token, locked
 		http POST `+as+`/token client_credentials
@@ -319,9 +320,9 @@ func TestProofOfSavedToken(t *testing.T) {
 		return status, body
 	}
 	w.mustGive(w.run(step.ReasonLogin, nil), "token-1")
-	w.mustDo(w.alone(step.ReasonInitial, nil), "load binding\nload token\nkey open dpop ES256\ncredentials DPoP\ndone")
+	w.mustDo(w.alone(step.ReasonInitial, nil), "load sign-in\nload token\nkey open dpop ES256\ncredentials DPoP\ndone")
 	w.host.Now += 3_600_000
-	w.mustDo(w.alone(step.ReasonExpired, nil), `load binding
+	w.mustDo(w.alone(step.ReasonExpired, nil), `load sign-in
 		load token
 		load token, locked
 		key open dpop ES256
@@ -357,7 +358,8 @@ func withDevice(t *testing.T, rounds ...string) *world {
 func TestDeviceCode(t *testing.T) {
 	w := withDevice(t, "authorization_pending", "slow_down", "network")
 	out := w.run(step.ReasonChallenged, refused(""))
-	w.mustDo(out, `load binding
+	w.mustDo(out, `load sign-in
+		load binding
 		http GET `+prmAt+`
 		http GET `+metaAt+`
 		load registration
@@ -374,7 +376,7 @@ func TestDeviceCode(t *testing.T) {
 		wait 15000
 		http POST `+as+`/token `+deviceGrant+`
 		store token
-		store binding
+		store sign-in
 		credentials Bearer
 		done`)
 }

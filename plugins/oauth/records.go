@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/wharf-mcp/wharf/abi/step"
@@ -9,7 +8,7 @@ import (
 )
 
 // binding is the record of the last sign-in to a server. It leads to the token, and says what to
-// ask for next time. Its key is the resource alone.
+// ask for next time. Its key is the resource, with what tells the entry from others of that resource.
 type binding struct {
 	Issuer string   `json:"issuer"`
 	Client string   `json:"client"`
@@ -43,48 +42,37 @@ type source struct {
 }
 
 func (l *login) bindingKey() auth.RecordKey {
-	return auth.RecordKey{Name: "binding", Resource: l.Start().Server.Resource}
+	return auth.RecordKey{Name: "sign-in", Resource: l.Start().Server.Resource, Client: l.settings.variant()}
 }
 
 // tokenKey is different for tokens that must not be mixed up: a token of another authorization
-// server, client or resource has another record.
+// server, client, resource or variant has another record.
 func (l *login) tokenKey(issuer, client string) auth.RecordKey {
+	if v := l.settings.variant(); v != "" {
+		client += ", " + v
+	}
 	return auth.RecordKey{Name: "token", Issuer: issuer, Resource: l.Start().Server.Resource, Client: client}
 }
 
 func (t *token) key(l *login) auth.RecordKey { return l.tokenKey(t.Source.Issuer, t.Source.Client.ID) }
 
-// recall loads the binding and the token that it leads to. A binding that no longer fits the
-// settings counts as missing, except for a logout, and its token is kept as l.former.
+// recall loads the binding and the token that it leads to.
 func (l *login) recall() error {
 	var b binding
 	found, err := l.Load(l.bindingKey(), &b)
+	if err == nil && !found {
+		b, found, err = l.adopt()
+	}
 	if err != nil || !found {
 		return err
 	}
+	l.before = b
 	var t token
 	found, err = l.Load(l.tokenKey(b.Issuer, b.Client), &t)
-	switch fits := l.fits(b) || l.Start().Reason == step.ReasonLogout; {
-	case fits && found:
-		l.before, l.token = b, &t
-	case fits:
-		l.before = b
-	case found:
-		l.former = &t
+	if found {
+		l.token = &t
 	}
 	return err
-}
-
-// fits reports whether the settings would still lead to this binding.
-func (l *login) fits(b binding) bool {
-	s := &l.settings
-	switch {
-	case b.Kind == kindPerson:
-		return s.Grant == grantCode && s.ClientID == ""
-	case b.Grant != s.Grant, s.ClientID != b.Client && (s.ClientID != "" || b.Kind == kindGiven):
-		return false
-	}
-	return s.AuthorizationServer == "" || s.AuthorizationServer == b.Issuer
 }
 
 // save stores a token and then its binding, in this order: a binding never leads to nothing. If the
@@ -101,7 +89,7 @@ func (l *login) save(t *token, at *place) error {
 	if err := l.Store(l.bindingKey(), b); err != nil {
 		return err
 	}
-	if old := cmp.Or(l.token, l.former); old != nil && old.key(l) != t.key(l) {
+	if old := l.token; old != nil && old.key(l) != t.key(l) {
 		return l.Forget(old.key(l))
 	}
 	return nil

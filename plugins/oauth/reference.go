@@ -2,6 +2,7 @@
 //
 // These are the keys of the auth table of a server entry. None has to be there.
 //
+//	account              a name of your choice, for entries with the same url and different accounts
 //	client_id            of a client that you have registered with the authorization server
 //	client_secret        of that client, if it has one; { env = … }, { file = … } or { secret = … }
 //	client_metadata_url  https URL of a client id metadata document, for servers that read them

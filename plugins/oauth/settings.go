@@ -29,6 +29,7 @@ const (
 )
 
 var manifestSettings = []auth.Setting{
+	{Key: "account", About: "a name of your choice, for entries with the same url and different accounts"},
 	{Key: "client_id", About: "of a client that you have registered with the authorization server"},
 	{Key: "client_secret", About: "of that client, if it has one", Secret: true},
 	{Key: "client_metadata_url", About: "https URL of a client id metadata document, for servers that read them"},
@@ -55,6 +56,7 @@ var manifestSettings = []auth.Setting{
 // settings are the keys of the auth table. A resource that is "" differs from one that is left
 // out.
 type settings struct {
+	Account             string            `json:"account"`
 	ClientID            string            `json:"client_id"`
 	ClientSecret        string            `json:"client_secret"`
 	ClientMetadataURL   string            `json:"client_metadata_url"`

@@ -19,7 +19,6 @@ type login struct {
 	upscope  bool    // the token was good, and not enough
 	before   binding // how the last sign-in went; zero if there was none
 	token    *token  // that is saved, or nil
-	former   *token  // that is saved, and that the settings no longer lead to; or nil
 	proving  bool    // the key of proofs is open
 }
 
