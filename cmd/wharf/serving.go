@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -134,8 +136,14 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 		return err
 	}
 	defer h.Close()
+	lacking := make(map[string]string)
 	for _, server := range servers {
-		switch err := h.Approve(ctx, server); {
+		_, wrong := server.Expand(os.LookupEnv)
+		err := h.Approve(ctx, server)
+		if broken := cmp.Or(err, wrong); broken != nil {
+			lacking[server.Name] = a.redacted(broken.Error())
+		}
+		switch {
 		case err != nil && c.Bare:
 			return err
 		case err != nil:
@@ -144,17 +152,32 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 			c.Servers = append(c.Servers, a.flags.withTimeout(server))
 		}
 	}
+	if s, err := a.load(); err == nil && !c.Bare {
+		for name, broken := range s.leftOut {
+			if name != demoName { // of which the program has one
+				lacking[name] = a.redacted(broken.Error())
+			}
+		}
+	}
 	c.Info = ownInfo()
 	g, err := gateway.New(h, c)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
+	for name, why := range lacking {
+		g.Lack(name, why)
+	}
 	if !c.Bare { // a list of all servers does not say that the tools of one are missing
 		var told sync.WaitGroup
 		news := h.Watch()
 		told.Go(func() {
-			status.Trouble(ctx, news, func(server, text string) { a.Warn("%s: %s", plain.Line(server), a.redacted(text)) })
+			status.Trouble(ctx, news, func(server, text string) {
+				text = a.redacted(text)
+				if g.Lack(server, text); text != "" {
+					a.Warn("%s: %s", plain.Line(server), text)
+				}
+			})
 		})
 		defer told.Wait()
 		defer news.Close()

@@ -74,9 +74,13 @@ func (a *aggregate) capabilities(r *request) json.RawMessage {
 }
 
 // instructions joins the instructions of the servers. Each has as its title the name that the
-// server's tools begin with. It returns nil if no server has instructions.
+// server's tools begin with. Before them is a line about servers that cannot be reached. It returns nil if there is
+// nothing to say.
 func (a *aggregate) instructions(r *request) json.RawMessage {
 	var all strings.Builder
+	if line := a.gateway.lacking.line(a, r); line != "" {
+		all.WriteString(line + "\n\n")
+	}
 	for _, s := range a.reachable(r) {
 		own := strings.TrimSpace(a.servers.snapshot(s.Name).Info.Instructions)
 		if own == "" {

@@ -99,6 +99,7 @@ type Gateway struct {
 	sealer  *stateSealer
 	servers *serverCache // for the clients of the user who runs the program
 	copies  copies
+	lacking lacking
 
 	lastCall atomic.Uint64 // numbers the calls that can be parked, of all clients: a requestState names one
 	counts   counts
