@@ -144,6 +144,15 @@ func (h *Host) sessionConfig(s *Session, client *Client) session.Config {
 	return c
 }
 
+// Represent has the session speak for another client from its next connection on. Event, Caller and Private of the
+// session stay as they are.
+func (s *Session) Represent(c Client) error {
+	c.name()
+	as := session.Config{Name: s.Name()}
+	c.offer(&as)
+	return s.inner.Represent(as)
+}
+
 // Name returns the name of the server entry.
 func (s *Session) Name() string { return s.entry.Load().Name }
 

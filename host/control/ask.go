@@ -127,10 +127,17 @@ func (c *Control) ask(ctx context.Context, server string, can func(*Capabilities
 	return nil
 }
 
-// clientOf returns the client that servers are told of: it offers what an editor can answer.
-func (c *Control) clientOf(hello *InitializeParams) host.Client {
-	can := &hello.Capabilities
-	out := host.Client{Info: mcp.Implementation{Name: hello.Client.Name, Version: hello.Client.Version}}
+// clientOf returns the client that servers are told of: it has the name of the last of these editors, and offers
+// what any of them can answer.
+func (c *Control) clientOf(editors ...*editor) host.Client {
+	var out host.Client
+	var can Capabilities
+	for _, e := range editors {
+		its := &e.hello.Capabilities
+		out.Info = mcp.Implementation{Name: e.hello.Client.Name, Version: e.hello.Client.Version}
+		can.Elicit, can.OpenURL = can.Elicit || its.Elicit, can.OpenURL || its.OpenURL
+		can.Sample, can.Roots = can.Sample || its.Sample, can.Roots || its.Roots
+	}
 	if can.Elicit || can.OpenURL {
 		modes := make(map[string]struct{})
 		if can.Elicit {

@@ -74,6 +74,20 @@ func TestEditorCannotAnswer(t *testing.T) {
 	}
 }
 
+// A server that is restarted is told what the editors that are there then can answer.
+func TestRestartForOtherEditors(t *testing.T) {
+	s := newScene(t)
+	first, able := s.ready(`{}`), s.ready(`{"elicit":true}`)
+	const ask = `{"server":"files","name":"ask","arguments":{"message":"who?"}}`
+	able.wantHas(able.call("tools/call", ask), `error: `)
+	first.stream.Close()
+	<-first.ended
+	able.call("servers/restart", `{"server":"files"}`)
+	id := able.begin("tools/call", ask)
+	able.reply(able.asked("elicit"), `{"action":"accept","content":{"name":"ann"}}`)
+	able.wantHas(string(able.answer(id).Result), `accept`)
+}
+
 // An editor that never answers is told that the answer is not wanted any more, and the call goes on.
 func TestEditorNeverAnswers(t *testing.T) {
 	s := newScene(t, func(c *Control, _ *host.Config) { c.patience = time.Millisecond })

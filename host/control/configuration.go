@@ -63,7 +63,7 @@ func (c *Configuration) check() error {
 }
 
 // begin makes the sessions of the servers, for the first editor. What it can answer decides what servers
-// are told of the client. Of later editors, one that cannot answer declines.
+// are told of the client, until they are restarted. Of later editors, one that cannot answer declines.
 func (c *Control) begin(e *editor) {
 	c.configuring.Lock()
 	defer c.configuring.Unlock()
@@ -73,7 +73,7 @@ func (c *Control) begin(e *editor) {
 	if begun {
 		return
 	}
-	c.client = c.clientOf(&e.hello)
+	c.client = c.clientOf(e)
 	c.apply(now)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,6 +81,19 @@ func (c *Control) begin(e *editor) {
 		watch := c.host.Watch()
 		c.running.Go(func() { c.follow(watch) })
 	}
+}
+
+// represent has a server be told, from its next connection on, what the editors that are there now can answer.
+func (c *Control) represent(s *host.Session) error {
+	c.configuring.Lock()
+	defer c.configuring.Unlock()
+	c.mu.Lock()
+	editors := slices.Clone(c.editors)
+	c.mu.Unlock()
+	if len(editors) > 0 {
+		c.client = c.clientOf(editors...)
+	}
+	return s.Represent(c.client)
 }
 
 // apply gives the host a configuration. Servers whose entries are as before keep their connections. The

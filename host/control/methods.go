@@ -183,12 +183,16 @@ func stopServer(_ context.Context, e *editor, s *server, _ *ServerParams) (*Serv
 	return &state, nil
 }
 
-// restartServer connects a server anew, also one that was stopped. Calls in flight have ten seconds to
-// end.
+// restartServer connects a server anew, also one that was stopped, for the editors that are there now. Calls in flight
+// have ten seconds to end.
 func restartServer(ctx context.Context, e *editor, s *server, p *ServerParams) (*Server, error) {
 	entry := s.entry
 	entry.Disabled = false
-	if err := s.session.Reload(entry); err != nil {
+	err := e.control.represent(s.session)
+	if err == nil {
+		err = s.session.Reload(entry)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return startServer(ctx, e, s, p)

@@ -168,7 +168,7 @@ func (s *Session) try(ctx context.Context, l *agreedConn, q *request) ([]byte, d
 	case mcp.CodeUnsupportedVersion:
 		supported, _ := refusedVersion(err)
 		if version := common(supported); version != "" {
-			d = s.handshakeParams.modern(version, d.paramHeaders)
+			d = s.represents.Load().modern(version, d.paramHeaders)
 			text, err = s.send(ctx, l, d, q)
 			s.adopt(l, d, err)
 		}

@@ -63,7 +63,7 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 	defer b.session.trackers.hold()()
 	id, sure := in.Caller()
 	ctx = context.WithValue(ctx, callerKey{}, caller{id, sure})
-	answer, err := b.session.cfg.respond(ctx, in.Method, in.Params)
+	answer, err := b.session.represents.Load().respond(ctx, in.Method, in.Params)
 	var fault *rpc.Error
 	switch {
 	case err == nil:

@@ -21,7 +21,7 @@ func (h *handshake) initialize(ctx context.Context) <-chan reply {
 	return h.ask(ctx, rpc.Call{
 		Method:  mcp.MethodInitialize,
 		Timeout: -1,
-		Params:  written(fmt.Appendf(nil, `{%s,"protocolVersion":%q}`, h.session.handshakeParams.client, offer)),
+		Params:  written(fmt.Appendf(nil, `{%s,"protocolVersion":%q}`, h.session.represents.Load().client, offer)),
 	})
 }
 
@@ -31,7 +31,7 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 		Method:  mcp.MethodDiscover,
 		Version: version,
 		Timeout: -1,
-		Params:  (&request{}).params(h.session.handshakeParams.modern(version, false)),
+		Params:  (&request{}).params(h.session.represents.Load().modern(version, false)),
 	}
 	if h.conn.http() {
 		call.Headers = standardHeaders(&request{method: call.Method})
@@ -143,7 +143,7 @@ func (h *handshake) discovered(got reply) *agreedConn {
 		return nil
 	}
 	h.conn.Peer.Agree(terms(h.conn, h.epoch, version))
-	return &agreedConn{dialect: h.session.handshakeParams.modern(version, h.conn.http()), info: status.Info{
+	return &agreedConn{dialect: h.session.represents.Load().modern(version, h.conn.http()), info: status.Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
 		Instructions: r.Instructions, Capabilities: r.Capabilities, Raw: got.result,
 	}}

@@ -57,7 +57,7 @@ func (s *Session) gatherInput(ctx context.Context, w inputRequired) ([]byte, err
 
 // appendAnswer appends the answer to one request of the server.
 func (s *Session) appendAnswer(ctx context.Context, dst []byte, a inputRequest) ([]byte, error) {
-	write, err := s.cfg.respond(ctx, a.method, a.params)
+	write, err := s.represents.Load().respond(ctx, a.method, a.params)
 	if err == nil {
 		dst, err = write(dst)
 	}

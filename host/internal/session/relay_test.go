@@ -150,7 +150,7 @@ func TestRelayedMeta(t *testing.T) {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			d := launcher(able(era, everything).with("x", answer(`{}`)))
 			s := d.open()
-			own := string(s.handshakeParams.meta[mcp.Version20260728])
+			own := string(s.represents.Load().meta[mcp.Version20260728])
 			for _, test := range []struct{ params, legacy, modern string }{
 				{``, ``, `{` + own + `}`},
 				{`{"a": [1e400 ,2] }`, `{"a": [1e400 ,2] }`, `{"a": [1e400 ,2],` + own + `}`},

@@ -13,7 +13,7 @@ import (
 // it does nothing.
 func (s *Session) RootsChanged(ctx context.Context) error {
 	l := s.current()
-	if s.cfg.Roots == nil || !l.alive() || l.dialect.era == mcp.Modern {
+	if s.represents.Load().Roots == nil || !l.alive() || l.dialect.era == mcp.Modern {
 		return nil
 	}
 	err := l.Peer.Notify(ctx, mcp.NotificationRootsListChanged, nil)

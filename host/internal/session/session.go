@@ -84,20 +84,20 @@ const (
 
 // Session is a logical connection to one server. Close must be called.
 type Session struct {
-	cfg             Config
-	handshakeParams handshakeParams
-	toolCache       toolCache // of tools
-	resources       listCache[mcp.Resource]
-	templates       listCache[mcp.ResourceTemplate]
-	prompts         listCache[mcp.Prompt]
-	reads           reads
-	renewing        ctxmutex.Mutex            // held by Renew
-	level           atomic.Pointer[mcp.Level] // the lowest level that the server logs; nil if not set
-	trackers        trackers
-	subscribers     subscribers
-	pages           webPages
-	taskWaits       taskWaits
-	taskStreams     chan struct{} // has a token for each stream that tells of a task
+	cfg         Config // without its client, which is that of represents
+	represents  atomic.Pointer[represented]
+	toolCache   toolCache // of tools
+	resources   listCache[mcp.Resource]
+	templates   listCache[mcp.ResourceTemplate]
+	prompts     listCache[mcp.Prompt]
+	reads       reads
+	renewing    ctxmutex.Mutex            // held by Renew
+	level       atomic.Pointer[mcp.Level] // the lowest level that the server logs; nil if not set
+	trackers    trackers
+	subscribers subscribers
+	pages       webPages
+	taskWaits   taskWaits
+	taskStreams chan struct{} // has a token for each stream that tells of a task
 
 	ctx    context.Context // ends with Close, and ends a Connect under way
 	cancel context.CancelFunc
@@ -127,14 +127,30 @@ func New(cfg Config) (*Session, error) {
 	if cfg.Notify == nil {
 		cfg.Notify = func(string, json.RawMessage, uint64) {}
 	}
-	handshakeParams, err := newHandshakeParams(&cfg)
-	if err != nil {
+	s := &Session{cfg: cfg, gone: make(chan struct{}), telling: make(chan struct{}, 1), taskStreams: make(chan struct{}, maxTaskStreams)}
+	s.toolCache.listing, s.renewing, s.subscribers.turn = ctxmutex.New(), ctxmutex.New(), ctxmutex.New()
+	if err := s.Represent(cfg); err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, handshakeParams: handshakeParams, gone: make(chan struct{}), telling: make(chan struct{}, 1), taskStreams: make(chan struct{}, maxTaskStreams)}
-	s.toolCache.listing, s.renewing, s.subscribers.turn = ctxmutex.New(), ctxmutex.New(), ctxmutex.New()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
+}
+
+// represented is the client that a session speaks for: what it declares, and its callbacks.
+type represented struct {
+	Config
+	handshakeParams
+}
+
+// Represent has the session speak for another client from its next connection on. Of c, what it declares, and the
+// callbacks for requests of servers, count.
+func (s *Session) Represent(c Config) error {
+	params, err := newHandshakeParams(&c)
+	if err != nil {
+		return err
+	}
+	s.represents.Store(&represented{c, params})
+	return nil
 }
 
 // Info returns what the newest handshake told about the server. It is zero before the first.

@@ -44,7 +44,7 @@ type urlElicitation struct {
 // elicitURLs goes on with a request that a legacy server refused, if the error lists pages and
 // there is a callback that shows pages to a person.
 func (s *Session) elicitURLs(ctx context.Context, l *agreedConn, q *request, refusal error) ([]byte, error) {
-	if codeOf(refusal) != mcp.CodeURLElicitationRequired || !s.cfg.elicits(mcp.ElicitURL) {
+	if codeOf(refusal) != mcp.CodeURLElicitationRequired || !s.represents.Load().elicits(mcp.ElicitURL) {
 		return nil, refusal
 	}
 	if s.cfg.MaxTimeout > 0 {
@@ -150,7 +150,7 @@ func (s *Session) show(e pageRequest) *webPage {
 		s.pages.open[e.ElicitationID] = p
 		go func() {
 			defer close(p.answered)
-			write, err := s.cfg.respond(ctx, mcp.MethodElicit, e.written)
+			write, err := s.represents.Load().respond(ctx, mcp.MethodElicit, e.written)
 			var result []byte
 			if err == nil {
 				result, err = write(nil)
