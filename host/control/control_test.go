@@ -105,7 +105,7 @@ func TestBadRequests(t *testing.T) {
 		{"initialize", hello, CodeInvalidRequest, KindAlreadyInitialized},
 		{"servers/sing", `{}`, CodeUnknownMethod, KindUnknownMethod},
 		{"tools/list", `{"server":"none"}`, CodeInvalidParams, KindUnknownServer},
-		{"tools/list", `{}`, CodeInvalidParams, KindUnknownServer},
+		{"tools/list", `{}`, CodeInvalidParams, KindParams},
 		{"tools/list", `{"server":7}`, CodeInvalidParams, KindParams},
 		{"tools/call", `{"server":"files","name":"echo","progress":{}}`, CodeInvalidParams, KindParams},
 		{"tools/call", `{"server":"files","name":"none"}`, CodeFailed, KindServer},

@@ -114,6 +114,9 @@ func onServer[P any, N interface {
 	server() string
 }, R any](name string, f func(context.Context, *editor, *server, *P) (R, error)) method {
 	return of(name, func(ctx context.Context, e *editor, p *P) (result R, err error) {
+		if N(p).server() == "" {
+			return result, invalid(KindParams, hintSchema, "%s: expected the member server", name)
+		}
 		s, err := e.control.server(N(p).server())
 		if err != nil {
 			return result, err
