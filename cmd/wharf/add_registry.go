@@ -24,6 +24,9 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 	if !pinned {
 		version = "latest"
 	}
+	if strings.Contains(word, "://") {
+		return nil, exit.Usage(fmt.Errorf("%q is no address of a server", plain.Line(word)), "an address begins with http:// or https://")
+	}
 	if !registry.IsName(name) || version == "" {
 		return nil, exit.Usage(fmt.Errorf("%q is not the name of a server in a registry, a url, or a command after --", word),
 			"names are like io.github.user/weather; `wharf search %s` lists them", plain.Line(name))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
@@ -58,7 +59,14 @@ func (r *addRequest) url(address string) (*addition, error) {
 	if len(r.env)+len(r.set) > 0 {
 		return nil, exit.Usage(errors.New("a url takes neither -e nor --set"), "-H 'NAME: VALUE' gives it a header")
 	}
-	var err error
+	u, err := url.Parse(address)
+	switch {
+	case strings.Contains(address, "${"): // it is complete when the server is reached
+	case err != nil || u.Hostname() == "" && u.Scheme != "unix":
+		return nil, exit.Usage(errors.New("the url has no host, or is none"), "write https://host/path") // without the url, which may have a password
+	case u.User != nil:
+		return nil, exit.Usage(errors.New("the url holds a password or a user"), "write it without them; -H 'Authorization: …' gives it credentials")
+	}
 	s.Headers, err = assigned(r.headers, ":", "-H 'NAME: VALUE'")
 	return &addition{server: s, inputs: newInputs(s.Name)}, err
 }
