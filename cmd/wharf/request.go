@@ -41,6 +41,9 @@ var methods = []string{
 }
 
 func (a *app) request(ctx context.Context, c *client, words []string) error {
+	if words[0] == "" {
+		return exit.Usage(errors.New("the method is empty"), "write one, such as tools/list")
+	}
 	typed, err := args.Read(ctx, a.stdin(ctx), a.flags.args, words[1:])
 	if err != nil {
 		return err
