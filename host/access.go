@@ -84,7 +84,7 @@ func decide(ctx context.Context, deciders []policy.Decider, c *policy.Call) poli
 	return d
 }
 
-// query is a request of a caller, on its way through [Session.repeat].
+// query is a request of a caller, on its way through answer.
 type query struct {
 	view
 	method string
@@ -95,16 +95,18 @@ type query struct {
 
 	arguments any  // of a call, unless params are given
 	harmless  bool // it may be made once more
+	quiet     bool // it is not watched
 	admitted  bool // its caller may make it
+
+	sentTo *Server // the entry when it was admitted
 }
 
-// ask returns a request of the caller of a context, about something that the server calls name.
-func (s *Session) ask(ctx context.Context, method, name string) query {
-	about := subject{name: name}
+// ask makes q a request of the caller of a context, about something that the server calls name.
+func (s *Session) ask(ctx context.Context, q *query, method, name string) {
+	q.view, q.method, q.about.name = s.view(ctx), method, name
 	if n, found := named[method]; found {
-		about.target, about.task = n.target, n.task
+		q.about.target, q.about.task = n.target, n.task
 	}
-	return query{view: s.view(ctx), method: method, about: about}
 }
 
 // admit returns an error if the caller may not make the request.

@@ -55,7 +55,8 @@ type Relay = session.Relay
 // lost connection has the same outcome. Before Relay returns, it waits until Event has returned
 // from the notifications that came before the answer, so Event must not wait for Relay.
 func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
-	q := s.ask(ctx, r.Method, "")
+	var q query
+	s.ask(ctx, &q, r.Method, "")
 	q.raw, q.params = true, r.Params
 	result, err := answer(ctx, s, &q, func(ctx context.Context) (json.RawMessage, error) { return s.inner.Relay(ctx, &r) })
 	s.usage.answered(result)

@@ -16,42 +16,58 @@ import (
 // request was not sent. [Session.Call] sends any request.
 var ErrUnsupported = session.ErrUnsupported
 
-// answer makes a request and returns its result. The observer sees it.
+// answer makes a request and returns its result: every request of a session goes through here. If the
+// connection is lost before the answer, answer makes the request once more in two cases: the method is a
+// read, or the tool is harmless and the entry is still the same. A request that succeeds allocates nothing
+// here. The frames of callers that wait are small, since each garbage collection goes through them.
 func answer[T any](ctx context.Context, s *Session, q *query, request func(context.Context) (T, error)) (result T, err error) {
-	if s.host.config.Observer == nil {
-		return perform(ctx, s, q, request)
+	if !q.quiet && (s.host.config.Observer != nil || s.keeps(q)) {
+		return watched(ctx, s, q, request)
 	}
-	ctx, end := s.observe(ctx, q)
-	result, err = perform(ctx, s, q, request)
-	end(any(result), err)
-	return result, err
+	if err := q.admit(ctx); err != nil {
+		return result, err
+	}
+	q.admitted, q.sentTo = true, s.entry.Load()
+	if s.usage.begin() {
+		defer s.usage.end(q.method)
+	}
+	if result, err = request(ctx); err != nil {
+		return mend(ctx, s, q, request, err)
+	}
+	s.note(q.method, nil)
+	return result, nil
 }
 
-// perform makes a request and returns its result. Like [Session.repeat], it makes a request once
-// more where that is safe. It writes the line of the request in the audit log.
-func perform[T any](ctx context.Context, s *Session, q *query, request func(context.Context) (T, error)) (result T, err error) {
-	kept := s.keeps(q)
-	var began time.Time
-	if kept {
-		began = time.Now()
+// watched is answer for a request that the observer sees, or that has a line in the audit log.
+func watched[T any](ctx context.Context, s *Session, q *query, request func(context.Context) (T, error)) (result T, err error) {
+	q.quiet = true
+	if s.host.config.Observer != nil {
+		var end func(result any, err error)
+		ctx, end = s.observe(ctx, q)
+		defer func() { end(any(result), err) }()
+	}
+	if s.keeps(q) {
+		began := time.Now()
 		if err := s.host.config.Audit.Ready(); err != nil {
 			return result, &hosterr.Error{Kind: ErrDenied, Err: err, Hint: "make room for the audit log, or write required = false into [audit]"}
 		}
+		defer func() { s.keep(q, began, any(result), err) }()
 	}
-	err = s.repeat(ctx, q, func() (err error) {
-		result, err = request(ctx)
-		return err
-	})
-	if kept {
-		s.keep(q, began, any(result), err)
-	}
-	return result, err
+	return answer(ctx, s, q, request)
+}
+
+// repeat is answer for a request that only fails or not, and is not watched.
+func (s *Session) repeat(ctx context.Context, q *query, request func() error) error {
+	q.quiet = true
+	_, err := answer(ctx, s, q, func(context.Context) (struct{}, error) { return struct{}{}, request() })
+	return err
 }
 
 // ListTools returns the tools of the server that its entry permits and [Config.Deciders] allow, with their
 // schemas as the server wrote them. An entry that names no tools permits all.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
-	q := s.ask(ctx, mcp.MethodListTools, "")
+	var q query
+	s.ask(ctx, &q, mcp.MethodListTools, "")
 	tools, err := answer(ctx, s, &q, s.inner.ListTools)
 	if err == nil {
 		s.learn(q.entry, tools)
@@ -67,7 +83,8 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 // permit, or that [Config.Deciders] do not allow, is [ErrDenied], and nothing is sent; that goes for all
 // that a session may be asked for.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
-	q := s.ask(ctx, mcp.MethodCallTool, name)
+	var q query
+	s.ask(ctx, &q, mcp.MethodCallTool, name)
 	q.arguments, q.harmless = args, s.mayRepeat(name)
 	if err := q.showArguments(); err != nil {
 		return nil, err
@@ -86,7 +103,8 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 // to an object, or nil; Call adds the members of _meta that the protocol wants. It neither lists
 // nor calls what the entry does not permit or [Config.Deciders] do not allow.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
-	q := s.ask(ctx, method, "")
+	var q query
+	s.ask(ctx, &q, method, "")
 	if q.raw = q.reads(method) || s.keeps(&q); q.raw && params != nil {
 		var err error
 		if q.params, err = json.Marshal(params); err != nil {
@@ -128,7 +146,8 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 // wrote about each. It does not ask again for a list that is fresh, as the server said, and has
 // not changed since.
 func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
-	q := s.ask(ctx, mcp.MethodListResources, "")
+	var q query
+	s.ask(ctx, &q, mcp.MethodListResources, "")
 	resources, err := answer(ctx, s, &q, s.inner.ListResources)
 	return shown(ctx, &q.view, q.method, resources, ofResource), err
 }
@@ -136,7 +155,8 @@ func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
 // ListResourceTemplates returns the server's templates, which stand for resources that it does
 // not list one by one.
 func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
-	q := s.ask(ctx, mcp.MethodListTemplates, "")
+	var q query
+	s.ask(ctx, &q, mcp.MethodListTemplates, "")
 	templates, err := answer(ctx, s, &q, s.inner.ListResourceTemplates)
 	return shown(ctx, &q.view, q.method, templates, ofTemplate), err
 }
@@ -144,7 +164,8 @@ func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemp
 // ReadResource returns the contents of a resource. It does not ask again for a result that is
 // fresh, as the server said, unless the server reports a change.
 func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	q := s.ask(ctx, mcp.MethodReadResource, uri)
+	var q query
+	s.ask(ctx, &q, mcp.MethodReadResource, uri)
 	return answer(ctx, s, &q, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return s.inner.ReadResource(ctx, uri)
 	})
@@ -152,14 +173,16 @@ func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResour
 
 // ListPrompts returns all prompts of the server; see [Session.ListResources].
 func (s *Session) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
-	q := s.ask(ctx, mcp.MethodListPrompts, "")
+	var q query
+	s.ask(ctx, &q, mcp.MethodListPrompts, "")
 	prompts, err := answer(ctx, s, &q, s.inner.ListPrompts)
 	return shown(ctx, &q.view, q.method, prompts, ofPrompt), err
 }
 
 // GetPrompt returns the messages of a prompt, with these arguments filled in.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) (*mcp.GetPromptResult, error) {
-	q := s.ask(ctx, mcp.MethodGetPrompt, name)
+	var q query
+	s.ask(ctx, &q, mcp.MethodGetPrompt, name)
 	q.arguments = args
 	if err := q.showArguments(); err != nil {
 		return nil, err
@@ -172,7 +195,8 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 // Complete asks the server how to complete an argument of a prompt, or a variable of a
 // resource template.
 func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Completion, error) {
-	q := s.ask(ctx, mcp.MethodComplete, p.Ref.Name)
+	var q query
+	s.ask(ctx, &q, mcp.MethodComplete, p.Ref.Name)
 	if q.about.target = policy.Prompt; p.Ref.Name == "" {
 		q.about = subject{target: policy.Resource, name: p.Ref.URI}
 	}
@@ -191,7 +215,8 @@ func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Comp
 // legacy server is told now, and again on each new connection. A modern one is told with every
 // request from now on, and logs about those requests only.
 func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
-	q := s.ask(ctx, mcp.MethodSetLevel, "")
+	var q query
+	s.ask(ctx, &q, mcp.MethodSetLevel, "")
 	return s.repeat(ctx, &q, func() error { return s.inner.SetLevel(ctx, level) })
 }
 
@@ -200,7 +225,8 @@ func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 func (s *Session) Ping(ctx context.Context) error {
 	connected := s.driver.Status().State == status.Connected // else the latency would be that of a start
 	began := time.Now()
-	q := s.ask(ctx, mcp.MethodPing, "")
+	var q query
+	s.ask(ctx, &q, mcp.MethodPing, "")
 	err := s.repeat(ctx, &q, func() error { return s.inner.Ping(ctx) })
 	if latency := time.Since(began); err == nil && connected {
 		s.driver.Report(func(st *status.Status) { st.Latency = latency })
@@ -220,7 +246,8 @@ func (h *Host) RootsChanged(ctx context.Context) error {
 // is left out.
 func Page[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate | mcp.Task](ctx context.Context, s *Session, cursor *string) (items []T, next *string, err error) {
 	method, of := pageOf[T]()
-	q := s.ask(ctx, method, "")
+	var q query
+	s.ask(ctx, &q, method, "")
 	err = s.repeat(ctx, &q, func() (err error) {
 		items, next, err = session.Page[T](ctx, s.inner, cursor)
 		return err

@@ -36,45 +36,26 @@ var reads = map[string]bool{
 	mcp.MethodGetTask:       true,
 }
 
-// repeat makes a request, if its caller may make it: every request of a session goes through here. If
-// the connection is lost before the answer, repeat makes it once more in two cases: the method is a read,
-// or the tool is harmless and the entry is still the same. A call that succeeds allocates nothing here.
-func (s *Session) repeat(ctx context.Context, q *query, request func() error) error {
-	if err := q.admit(ctx); err != nil {
-		return err
-	}
-	q.admitted = true
-	entry, method, harmless := s.entry.Load(), q.method, q.harmless
-	if s.usage.begin() {
-		defer s.usage.end(method)
-	}
-	err := request()
-	if err == nil {
-		s.note(method, nil)
-		return nil
-	}
-	again := func() bool { return reads[method] || harmless && s.entry.Load() == entry }
-	return s.mend(ctx, method, again, request, err)
-}
-
 // mend handles a request that failed with err: it lets the person sign in, or makes the request
-// once more if again says so. If the second attempt was not sent, the error is still that of the
+// once more where that is safe, see answer. If the second attempt was not sent, the error is still that of the
 // first, which may have reached the server.
-func (s *Session) mend(ctx context.Context, method string, again func() bool, request func() error, err error) error {
-	return s.signingIn(ctx, method, func() error {
+func mend[T any](ctx context.Context, s *Session, q *query, request func(context.Context) (T, error), err error) (result T, _ error) {
+	err = s.signingIn(ctx, q.method, func() error {
 		failed := err
 		if err = nil; failed == nil {
-			failed = request()
+			result, failed = request(ctx)
 		}
-		if failed == nil || !lostInFlight(ctx, failed) || !again() {
+		if failed == nil || !lostInFlight(ctx, failed) || !reads[q.method] && (!q.harmless || s.entry.Load() != q.sentTo) {
 			return explain(s.Name(), failed)
 		}
-		second := request()
+		var second error
+		result, second = request(ctx)
 		if errors.Is(second, ErrNotSent) {
 			second = fmt.Errorf("%w; and when it was sent again: %v", failed, second)
 		}
 		return explain(s.Name(), second)
 	})
+	return result, err
 }
 
 // lostInFlight reports whether the connection was lost between a request and its answer. It is

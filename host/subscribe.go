@@ -19,7 +19,8 @@ type Subscription struct {
 // the server does not agree within the timeout of a request, or within 30 s if requests have no
 // timeout.
 func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
-	q := s.ask(ctx, mcp.MethodSubscribe, "")
+	var q query
+	s.ask(ctx, &q, mcp.MethodSubscribe, "")
 	q.filter = &f
 	return answer(ctx, s, &q, func(ctx context.Context) (*Subscription, error) {
 		inner, err := s.inner.Subscribe(ctx, f)

@@ -18,7 +18,8 @@ import (
 // is completed, and has the result. Arguments and permissions are as for CallTool. BeginTask
 // never repeats a call whose answer was lost, since the first task may still run.
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
-	q := s.ask(ctx, mcp.MethodCallTool, name)
+	var q query
+	s.ask(ctx, &q, mcp.MethodCallTool, name)
 	q.arguments = args
 	if err := q.showArguments(); err != nil {
 		return nil, err
@@ -33,27 +34,31 @@ func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time
 // ListTasks returns the tasks that a server of the revision 2025-11-25 keeps for
 // this client. Modern servers have no list of them.
 func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
-	q := s.ask(ctx, mcp.MethodListTasks, "")
+	var q query
+	s.ask(ctx, &q, mcp.MethodListTasks, "")
 	tasks, err := answer(ctx, s, &q, s.inner.ListTasks)
 	return shown(ctx, &q.view, q.method, tasks, ofTask), err
 }
 
 // Task returns the state of a task.
 func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
-	q := s.ask(ctx, mcp.MethodGetTask, id)
+	var q query
+	s.ask(ctx, &q, mcp.MethodGetTask, id)
 	return answer(ctx, s, &q, func(ctx context.Context) (*mcp.Task, error) { return s.inner.Task(ctx, id) })
 }
 
 // FinishTask waits until a task has ended, and returns the result of its call.
 // When ctx ends, the task is cancelled, unless [RequestOptions] keep it.
 func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
-	q := s.ask(ctx, mcp.MethodTaskResult, id)
+	var q query
+	s.ask(ctx, &q, mcp.MethodTaskResult, id)
 	return answer(ctx, s, &q, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.FinishTask(ctx, id) })
 }
 
 // CancelTask asks the server to end a task. A modern server may go on with it.
 func (s *Session) CancelTask(ctx context.Context, id string) error {
-	q := s.ask(ctx, mcp.MethodCancelTask, id)
+	var q query
+	s.ask(ctx, &q, mcp.MethodCancelTask, id)
 	_, err := answer(ctx, s, &q, func(ctx context.Context) (struct{}, error) { return struct{}{}, s.inner.CancelTask(ctx, id) })
 	return err
 }

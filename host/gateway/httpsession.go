@@ -212,7 +212,8 @@ const maxBatch = 100
 // allows. All answers are events of the response.
 func (s *httpSession) postBatch(x *httpExchange, st *eventStream, box *outbox, body []byte) {
 	var messages [][]byte
-	w := strictjson.Open(body, strictjson.DefaultDepth+1)
+	var w strictjson.Walk
+	w.Open(body, strictjson.DefaultDepth+1)
 	for _, message := range w.Parts() {
 		messages = append(messages, message)
 	}

@@ -233,7 +233,7 @@ func TestQueueWithoutOne(t *testing.T) {
 		for n := range uint32(6) {
 			q.push(item{arg: n})
 		}
-		q.pop()
+		q.pop(new(item))
 		if _, ok := q.remove(0); ok {
 			t.Error("one that was taken is still there")
 		}
@@ -241,7 +241,7 @@ func TestQueueWithoutOne(t *testing.T) {
 			t.Errorf("took out %d, %v", it.arg, ok)
 		}
 		var rest strings.Builder
-		for it, ok := q.pop(); ok; it, ok = q.pop() {
+		for it := new(item); q.pop(it); {
 			fmt.Fprint(&rest, it.arg)
 		}
 		if want := strings.ReplaceAll("12345", fmt.Sprint(out+1), ""); rest.String() != want || !q.empty() {

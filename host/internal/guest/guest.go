@@ -72,9 +72,9 @@ func (i *Instance) Open(s *abi.Settings, saved []byte, h hostio.Host, r Receiver
 	i.mu.Lock()
 	i.begun = true
 	i.mu.Unlock()
-	i.post(item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, s)})
+	i.post(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, s)})
 	if saved != nil {
-		i.post(item{kind: abi.EventResume, payload: saved})
+		i.post(&item{kind: abi.EventResume, payload: saved})
 	}
 }
 
@@ -157,7 +157,7 @@ func (i *Instance) lostRemote(err error) {
 }
 
 // fire posts the event of a timer.
-func (i *Instance) fire(id uint32) { i.post(item{kind: abi.EventTimer, handle: id}) }
+func (i *Instance) fire(id uint32) { i.post(&item{kind: abi.EventTimer, handle: id}) }
 
 // Environ returns the environment of every guest.
 func Environ() []string { return slices.Clone(guestEnv) }

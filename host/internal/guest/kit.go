@@ -9,7 +9,7 @@ import "github.com/wharf-mcp/wharf/abi"
 // this version defines, or that the host uses internally.
 func (i *Instance) SendUnknown(kind abi.Kind, handle, arg uint32, payload []byte) {
 	if kind > abi.EventClose && kind < eventDrained {
-		i.post(item{kind: kind, handle: handle, arg: arg, payload: payload})
+		i.post(&item{kind: kind, handle: handle, arg: arg, payload: payload})
 	}
 }
 

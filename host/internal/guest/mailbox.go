@@ -10,14 +10,14 @@ import (
 )
 
 // post puts an event in the urgent lane, and has the guest handle it now if it is free.
-func (i *Instance) post(it item) error {
+func (i *Instance) post(it *item) error {
 	i.mu.Lock()
 	if i.finished {
 		i.mu.Unlock()
 		it.drop()
 		return &UnsentError{Cause: i.failure} // which stays as it is
 	}
-	i.urgent.push(it)
+	i.urgent.push(*it)
 	i.ownAndDrain()
 	return nil
 }
@@ -30,7 +30,7 @@ func (i *Instance) SendClose() {
 	i.closing = true
 	i.mu.Unlock()
 	if !again {
-		i.post(item{kind: abi.EventClose})
+		i.post(&item{kind: abi.EventClose})
 	}
 }
 
@@ -58,24 +58,25 @@ func (i *Instance) handleOrPost(it item, seen *chan struct{}) {
 	}
 	i.mu.Unlock()
 	if seen == nil {
-		i.post(it)
+		i.post(&it)
 		return
 	}
 	if *seen == nil {
 		*seen = make(chan struct{}, 1)
 	}
 	it.seen = *seen
-	i.post(it)
+	i.post(&it)
 	<-it.seen
 }
 
 // Send gives m to the guest and takes ownership of it. It waits only while the mailbox is full,
 // until ctx is done. An error means that m was certainly not sent.
 func (i *Instance) Send(ctx context.Context, m Message) error {
+	var it item
 	payload, start := m.Payload()
-	it := item{kind: abi.EventMessage, handle: uint32(start), arg: m.Exchange(), payload: payload, msg: m}
+	it.kind, it.handle, it.arg, it.payload, it.msg = abi.EventMessage, uint32(start), m.Exchange(), payload, m
 	if m.Urgent() {
-		return i.post(it)
+		return i.post(&it)
 	}
 	i.mu.Lock()
 	if i.canRunLocked() && i.normal.empty() && i.passableLocked() {
@@ -83,6 +84,11 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 		i.ownAndHandle(&it)
 		return nil
 	}
+	return i.queueLocked(ctx, &it)
+}
+
+// queueLocked is Send for a guest that has to handle other events first. It unlocks mu.
+func (i *Instance) queueLocked(ctx context.Context, it *item) error {
 	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.config.Limits.Mailbox {
 		if err := i.room.Await(ctx, &i.mu); err != nil {
 			i.mu.Unlock()
@@ -95,8 +101,8 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 		it.drop()
 		return &UnsentError{Cause: i.failure} // which stays as it is
 	}
-	m.Placed()
-	i.normal.push(it)
+	it.msg.Placed()
+	i.normal.push(*it)
 	i.waiting += len(it.payload)
 	i.ownAndDrain()
 	return nil
@@ -144,40 +150,29 @@ func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 	if unsent {
 		it.msg.Free()
 	} else {
-		i.post(item{kind: abi.EventCancel, arg: exchange})
+		i.post(&item{kind: abi.EventCancel, arg: exchange})
 	}
 	return unsent
 }
 
-// nextLocked takes the next event, the n-th of the present owner. Urgent events go first, except
-// that every flushEvery-th event is a message: otherwise a server that sends without end could hold
-// messages up for ever.
-func (i *Instance) nextLocked(n int) (it item, ok bool) {
+// nextLocked takes the next event, the n-th of the present owner, and reports whether there is one. Urgent
+// events go first, except that every flushEvery-th event is a message: otherwise a server that sends without
+// end could hold messages up for ever.
+func (i *Instance) nextLocked(n int, it *item) bool {
 	if i.stopped {
-		return item{kind: eventStop, cause: i.lostCause}, true
+		*it = item{kind: eventStop, cause: i.lostCause}
+		return true
 	}
-	if n%flushEvery == 0 {
-		it, ok = i.messageLocked()
-	}
-	if !ok {
-		it, ok = i.urgent.pop()
-	}
-	if !ok {
-		it, ok = i.messageLocked()
-	}
-	return it, ok
+	return n%flushEvery == 0 && i.messageLocked(it) || i.urgent.pop(it) || i.messageLocked(it)
 }
 
-// messageLocked takes the next message, if the guest may get one.
-func (i *Instance) messageLocked() (item, bool) {
-	if !i.passableLocked() {
-		return item{}, false
+// messageLocked takes the next message, if there is one and the guest may get it.
+func (i *Instance) messageLocked(it *item) bool {
+	if !i.passableLocked() || !i.normal.pop(it) {
+		return false
 	}
-	it, ok := i.normal.pop()
-	if ok {
-		i.tookLocked(len(it.payload))
-	}
-	return it, ok
+	i.tookLocked(len(it.payload))
+	return true
 }
 
 // passableLocked reports whether the guest may get a message now.
@@ -229,8 +224,9 @@ func (i *Instance) ownAndHandle(it *item) {
 // ended. After a while another goroutine goes on. The owner calls it with mu held, and returns
 // without it.
 func (i *Instance) drainMailbox() {
+	var it item
 	for n := 1; ; n++ {
-		it, ok := i.nextLocked(n)
+		ok := i.nextLocked(n, &it)
 		if !ok && !i.unsent && len(i.batch) == 0 {
 			i.owned = false
 			i.watchIdleLocked()

@@ -51,7 +51,7 @@ func TestMessagesHaveTheirTurn(t *testing.T) {
 	goOn := r.busy()
 	const flood = 200
 	for n := range uint32(flood) {
-		r.post(item{kind: abi.EventCancel, arg: 1000 + n})
+		r.post(&item{kind: abi.EventCancel, arg: 1000 + n})
 	}
 	r.send(t, 1, "{}")
 	j.drain()
@@ -73,7 +73,7 @@ func TestTheEndComesFirst(t *testing.T) {
 	r := open(t, hostilePackage, Config{Trace: j.trace})
 	goOn := r.busy()
 	for n := range uint32(100) {
-		r.post(item{kind: abi.EventCancel, arg: 1000 + n})
+		r.post(&item{kind: abi.EventCancel, arg: 1000 + n})
 	}
 	r.stop()
 	j.drain()

@@ -74,16 +74,16 @@ func (q *queue) push(it item) {
 	q.items = append(q.items, it)
 }
 
-func (q *queue) pop() (item, bool) {
+// pop moves the first item to it, and reports whether there was one.
+func (q *queue) pop(it *item) bool {
 	if q.head == len(q.items) {
-		return item{}, false
+		return false
 	}
-	it := q.items[q.head]
-	q.items[q.head] = item{}
+	*it, q.items[q.head] = q.items[q.head], item{}
 	if q.head++; q.head == len(q.items) {
 		q.items, q.head = q.items[:0], 0
 	}
-	return it, true
+	return true
 }
 
 // remove removes and returns the MESSAGE of an exchange.

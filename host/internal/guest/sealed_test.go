@@ -135,7 +135,7 @@ func TestMemoryIsSearched(t *testing.T) {
 	w := openSealed(t, "pry")
 	const seen = "a mode that does not exist"
 	set := abi.AppendSettings(nil, &abi.Settings{Values: []abi.Pair{{Key: "mode", Value: seen}}})
-	w.post(item{kind: abi.EventOpen, payload: set})
+	w.post(&item{kind: abi.EventOpen, payload: set})
 	if !w.remembers(t, seen) {
 		t.Error("it is not found")
 	}

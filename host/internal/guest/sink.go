@@ -14,11 +14,11 @@ type sink struct {
 	seen   chan struct{} // nil until another goroutine runs an event of this handle
 }
 
-func (s *sink) Opened() { s.inst.post(item{kind: abi.EventOpened, handle: s.handle}) }
+func (s *sink) Opened() { s.inst.post(&item{kind: abi.EventOpened, handle: s.handle}) }
 
 // Sealed implements [hostio.Sink].
 func (s *sink) Sealed(blob []byte) {
-	s.inst.post(item{kind: abi.EventOpened, handle: s.handle, arg: abi.Sealed, payload: blob})
+	s.inst.post(&item{kind: abi.EventOpened, handle: s.handle, arg: abi.Sealed, payload: blob})
 }
 
 // OfferInline implements [hostio.InlineSink]. It is called within a flush, and so by the owner.
@@ -55,7 +55,7 @@ func (s *sink) Data(p []byte, last bool) {
 	}
 }
 
-func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }
+func (s *sink) End() { s.inst.post(&item{kind: abi.EventEnd, handle: s.handle}) }
 
 func (s *sink) Exit(code int, detail string, unread bool) {
 	it := item{kind: abi.EventExit, handle: s.handle, arg: uint32(int32(code)), cause: &ExitError{Code: code, Detail: detail, Unread: unread}}
@@ -63,11 +63,11 @@ func (s *sink) Exit(code int, detail string, unread bool) {
 		said := k.Stderr()
 		it.payload = said[max(0, len(said)-abi.LastWords):]
 	}
-	s.inst.post(it)
+	s.inst.post(&it)
 }
 
 func (s *sink) Error(status abi.Status, err error) {
-	s.inst.post(item{kind: abi.EventError, handle: s.handle, arg: uint32(int32(status)), payload: []byte(status.String()), cause: err})
+	s.inst.post(&item{kind: abi.EventError, handle: s.handle, arg: uint32(int32(status)), payload: []byte(status.String()), cause: err})
 }
 
-func (s *sink) Drained() { s.inst.post(item{kind: eventDrained, handle: s.handle}) }
+func (s *sink) Drained() { s.inst.post(&item{kind: eventDrained, handle: s.handle}) }

@@ -166,7 +166,7 @@ func TestUnknownEventsAreIgnored(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
 	r.host.stream(0).sink.Opened()
 	for _, kind := range []abi.Kind{abi.EventClose + 1, 99, 1 << 20} {
-		r.post(item{kind: kind, handle: 1, arg: 2, payload: []byte("grease")})
+		r.post(&item{kind: kind, handle: 1, arg: 2, payload: []byte("grease")})
 	}
 	r.send(t, 1, "{}")
 	<-r.host.stream(0).took

@@ -49,8 +49,8 @@ const (
 //
 // If the caller leaves first, the peer tells the server, unless the message had not left yet. Call
 // does not wait for that.
-func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
-	c := p.newCall(ctx, &r)
+func (p *Peer) Call(ctx context.Context, r *Call) ([]byte, error) {
+	c := p.newCall(ctx, r)
 	defer p.recycle(c)
 	if err := contextError(ctx); err != nil {
 		return nil, &CallError{c.method, NotSent, err}
@@ -61,7 +61,7 @@ func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 	if r.Begun != nil {
 		r.Begun()
 	}
-	if err := p.send(c, &r); err != nil {
+	if err := p.send(c, r); err != nil {
 		return nil, p.unsent(c, err)
 	}
 	if p.config.ReadFor != nil && !c.background {
@@ -90,8 +90,8 @@ func (p *Peer) recycle(c *pendingCall) {
 }
 
 func (p *Peer) send(c *pendingCall, r *Call) error {
-	f := c.terms.facts(r.Method)
-	f.Name, f.Headers = r.Name, r.Headers
+	var f abi.Facts
+	f.Method, f.Name, f.Headers, f.Version, f.Epoch = r.Method, r.Name, r.Headers, c.terms.Version, c.terms.Epoch
 	switch {
 	case r.Version != "":
 		f.Version = r.Version

@@ -109,7 +109,7 @@ func TestCalls(t *testing.T) {
 				ctx, cancel := context.WithCancel(s.t.Context())
 				cancel()
 				s.calls["ping"] = &actor{}
-				s.calls["ping"].end(s.peer.Call(ctx, Call{Method: "ping"}))
+				s.calls["ping"].end(s.peer.Call(ctx, &Call{Method: "ping"}))
 			}),
 			fails("ping", NotSent, context.Canceled), sends(), leaves(),
 		}},
@@ -231,7 +231,7 @@ func TestRefusedAfterItsAnswer(t *testing.T) {
 		return c
 	}
 	for range 100 {
-		if _, err := p.Call(t.Context(), Call{}); !errors.Is(err, errBroken) || !errors.Is(err, ErrNotSent) {
+		if _, err := p.Call(t.Context(), &Call{}); !errors.Is(err, errBroken) || !errors.Is(err, ErrNotSent) {
 			t.Fatal(err)
 		}
 		for _, c := range made {
@@ -256,7 +256,7 @@ func TestLateLookAtTheContext(t *testing.T) {
 			return ctx.Err()
 		})})
 		defer p.Close(nil)
-		if _, err := p.Call(t.Context(), Call{}); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrNotSent) {
+		if _, err := p.Call(t.Context(), &Call{}); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrNotSent) {
 			t.Error(err)
 		}
 	})
@@ -294,7 +294,7 @@ func TestToldOfWhatWasGivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("enough")
 		time.AfterFunc(time.Second, func() { cancel(cause) })
-		if _, err := p.Call(ctx, Call{Method: "tools/call"}); !errors.Is(err, cause) {
+		if _, err := p.Call(ctx, &Call{Method: "tools/call"}); !errors.Is(err, cause) {
 			t.Errorf("call: %v", err)
 		}
 		if err := p.Flush(ctx); err != cause {
@@ -392,7 +392,7 @@ func TestAllocations(t *testing.T) {
 	defer cancel()
 	l.buffer = make([]byte, 0, 512)
 	n := testing.AllocsPerRun(1000, func() {
-		if _, err := p.Call(ctx, Call{Method: "tools/call", Name: "echo", Params: hello}); err != nil {
+		if _, err := p.Call(ctx, &Call{Method: "tools/call", Name: "echo", Params: hello}); err != nil {
 			t.Fatal(err)
 		}
 	})

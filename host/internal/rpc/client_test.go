@@ -390,7 +390,8 @@ func FuzzClient(f *testing.F) {
 		}
 		for len(answers) > 0 {
 			answer := <-answers
-			e, err := parse([]byte(answer))
+			var e envelope
+			err := e.parse([]byte(answer))
 			if err != nil || e.id == nil || e.fault == nil || strings.ContainsAny(answer, "\r\n") {
 				t.Errorf("answer %q: %v", answer, err)
 			}

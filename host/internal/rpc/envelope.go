@@ -23,57 +23,58 @@ const (
 
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// parse checks a message and splits it into its members, in one pass. Every error is an
+// parse checks a message and splits it into its members, in one pass. e is empty before. Every error is an
 // ErrMalformed.
-func parse(msg []byte) (envelope, error) {
-	var e envelope
-	w := strictjson.Open(msg, strictjson.DefaultDepth)
+func (e *envelope) parse(msg []byte) error {
+	var w strictjson.Walk
+	w.Open(msg, strictjson.DefaultDepth)
 	if w.Kind() != '{' {
 		if bytes.HasPrefix(msg, byteOrderMark) {
-			return e, malformed("it begins with a byte order mark")
+			return malformed("it begins with a byte order mark")
 		}
-		return e, malformed("not a JSON object")
+		return malformed("not a JSON object")
 	}
-	var extras [maxExtras][]byte
-	known := 0
+	var extras [][]byte // few messages have any
 	for key, value := range w.Parts() {
 		if bytes.IndexByte(key, '\\') >= 0 {
 			key = strictjson.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 		}
 		if slot := e.slot(key); slot != nil {
 			if *slot != nil {
-				return e, malformed("%.40q twice", key)
+				return malformed("%.40q twice", key)
 			}
 			*slot = value
 			continue
 		}
 		if string(key) == "jsonrpc" {
 			if e.version {
-				return e, malformed(`"jsonrpc" twice`)
+				return malformed(`"jsonrpc" twice`)
 			}
 			if value[0] != '"' || string(strictjson.Unquote(value)) != "2.0" {
-				return e, malformed(`"jsonrpc" is %.20s, want "2.0"`, value)
+				return malformed(`"jsonrpc" is %.20s, want "2.0"`, value)
 			}
 			e.version = true
 			continue
 		}
-		for _, extra := range extras[:known] {
+		for _, extra := range extras {
 			if bytes.Equal(extra, key) {
-				return e, malformed("%.40q twice", key)
+				return malformed("%.40q twice", key)
 			}
 		}
-		if known == maxExtras {
-			return e, malformed("more than %d members that JSON-RPC does not have", maxExtras)
+		if len(extras) == maxExtras {
+			return malformed("more than %d members that JSON-RPC does not have", maxExtras)
 		}
-		extras[known] = key
-		known++
+		extras = append(extras, key)
 	}
 	if err := w.Err(); err != nil {
-		return e, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return malformed("%w", err)
 	}
-	return e, e.check()
+	return e.check()
 }
 
+// malformed is not inlined, so that its arguments take no room in the frame of parse.
+//
+//go:noinline
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
 }

@@ -75,8 +75,8 @@ func TestTermsOfANumber(t *testing.T) {
 	}
 	p.Agree(Terms{Version: "new", Epoch: 2})
 	p.send(c, &Call{Method: "a"})
-	p.Call(t.Context(), Call{Method: "b"})
-	p.Call(t.Context(), Call{Method: "initialize"})
+	p.Call(t.Context(), &Call{Method: "b"})
+	p.Call(t.Context(), &Call{Method: "initialize"})
 	p.Close(nil)
 	want := []string{"a  old 1", "b  new 2", "initialize   2"}
 	for i, facts := range l.facts {

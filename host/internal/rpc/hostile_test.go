@@ -299,7 +299,8 @@ func TestOwnedResult(t *testing.T) {
 	whole := func(result string) []byte { return []byte(`{"jsonrpc":"2.0","id":1,"result":` + result + `}`) }
 	large, small := whole(`"`+strings.Repeat("x", 1000)+`"`), whole(`1`)
 	for _, msg := range [][]byte{large, small} {
-		e, err := parse(msg)
+		var e envelope
+		err := e.parse(msg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,8 +46,8 @@ func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 }
 
 func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
-	e, err := parse(msg)
-	if err != nil {
+	var e envelope
+	if err := e.parse(msg); err != nil {
 		return p.malformed(exchange, msg, err)
 	}
 	if p.streak.Load() != 0 {
@@ -171,7 +171,8 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	}
 	const none = abi.VerdictTooBig // worse than the verdict of any element
 	best := none
-	w := strictjson.Open(msg, strictjson.DefaultDepth+1)
+	var w strictjson.Walk
+	w.Open(msg, strictjson.DefaultDepth+1)
 	n := 0
 	for _, element := range w.Parts() {
 		if n++; n > maxBatch && p.config.Serving {

@@ -128,7 +128,7 @@ func requests(name string, r Call) step {
 		a := &actor{cancel: cancel}
 		s.calls[name] = a
 		go func() {
-			a.end(s.peer.Call(ctx, r))
+			a.end(s.peer.Call(ctx, &r))
 		}()
 	}
 }

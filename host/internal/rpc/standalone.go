@@ -13,7 +13,8 @@ var ErrAnswer = errors.New("the message is an answer, and nothing was asked")
 // clients that need no peer, because each of their messages stands by itself. What it returns aliases
 // msg. Its error is ErrAnswer or an ErrMalformed.
 func ReadIncoming(msg []byte) (*Incoming, error) {
-	e, err := parse(msg)
+	var e envelope
+	err := e.parse(msg)
 	switch {
 	case err != nil:
 		return nil, err

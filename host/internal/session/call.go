@@ -48,7 +48,7 @@ func (e *aboutError) Error() string {
 func (e *aboutError) Unwrap() error { return e.err }
 
 // requestResult makes a request and follows its results up to the final one.
-func (s *Session) requestResult(ctx context.Context, q *request) ([]byte, dialect, error) {
+func (s *Session) requestResult(ctx context.Context, q *request) ([]byte, *dialect, error) {
 	ctx, over := s.track(ctx, optionsOf(ctx).Progress, nil)
 	defer over()
 	text, d, err := s.do(ctx, q)
@@ -84,7 +84,7 @@ func (s *Session) requestInto(ctx context.Context, q *request, result any) error
 
 // followResult follows a result of q up to the final one. The result may ask for input, see
 // multiround.go, or be a task.
-func (s *Session) followResult(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
+func (s *Session) followResult(ctx context.Context, q *request, d *dialect, text []byte) ([]byte, error) {
 	for {
 		switch t := readType(text); {
 		case q.task && q.begun:
@@ -124,7 +124,7 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 		if err != nil {
 			return s.about(method, "", s.unsent(method, err))
 		}
-		err = l.Peer.Notify(ctx, method, q.params(dialect{}))
+		err = l.Peer.Notify(ctx, method, q.params(&dialect{}, nil))
 		switch {
 		case err == nil:
 			return nil
@@ -136,11 +136,11 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 
 // do sends one request on the present connection or, if there is none, on a new one. It returns the
 // result and its dialect. The result belongs to the caller.
-func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
+func (s *Session) do(ctx context.Context, q *request) ([]byte, *dialect, error) {
 	for again := false; ; again = true {
 		l, err := s.acquire(ctx)
 		if err != nil {
-			return nil, dialect{}, s.unsent(q.method, err)
+			return nil, nil, s.unsent(q.method, err)
 		}
 		text, d, err := s.try(ctx, l, q)
 		q.over = l.Conn
@@ -150,27 +150,31 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 	}
 }
 
-// try sends a request on l. If a modern server refuses the request and says what to change, try
-// sends the changed request once.
-func (s *Session) try(ctx context.Context, l *agreedConn, q *request) ([]byte, dialect, error) {
-	d := l.dialect
-	text, err := s.send(ctx, l, d, q)
+// try sends a request on l. If the server refuses the request and says what to change, try sends the
+// changed request once.
+func (s *Session) try(ctx context.Context, l *agreedConn, q *request) ([]byte, *dialect, error) {
+	text, err := s.send(ctx, l, &l.dialect, q)
 	switch {
 	case err == nil:
-		return text, d, nil
-	case d.era == mcp.Legacy:
-		if q.ours() {
-			text, err = s.elicitURLs(ctx, l, q, err)
-		}
-		return text, d, err
+	case l.dialect.era == mcp.Modern:
+		return s.tryChanged(ctx, l, q, err)
+	case q.ours():
+		text, err = s.elicitURLs(ctx, l, q, err)
 	}
+	return text, &l.dialect, err
+}
+
+// tryChanged is try for a request that failed with err in the modern era.
+func (s *Session) tryChanged(ctx context.Context, l *agreedConn, q *request, err error) (text []byte, d *dialect, _ error) {
+	d = &l.dialect
 	switch codeOf(err) {
 	case mcp.CodeUnsupportedVersion:
 		supported, _ := refusedVersion(err)
 		if version := common(supported); version != "" {
-			d = s.represents.Load().modern(version, d.paramHeaders)
+			changed := s.represents.Load().modern(version, d.paramHeaders)
+			d = &changed
 			text, err = s.send(ctx, l, d, q)
-			s.adopt(l, d, err)
+			s.adopt(l, changed, err)
 		}
 	case mcp.CodeHeaderMismatch:
 		if q.method == mcp.MethodCallTool && d.paramHeaders && s.relist(ctx, q.listing) == nil {
@@ -186,19 +190,35 @@ func (s *Session) try(ctx context.Context, l *agreedConn, q *request) ([]byte, d
 	return text, d, err
 }
 
-func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request) ([]byte, error) {
+// send sends a request on l in dialect d and waits for its answer. Its frame is small, because many callers
+// may wait in it.
+func (s *Session) send(ctx context.Context, l *agreedConn, d *dialect, q *request) ([]byte, error) {
 	if err := l.lacks(q.needs); err != nil {
 		return nil, err
 	}
 	t, _ := ctx.Value(trackerKey{}).(*tracker)
-	own, options := d, optionsOf(ctx)
-	var err error
-	if own.meta, err = s.meta(d, options, t, q.relay); err != nil {
+	var call rpc.Call
+	meta, err := s.prepare(ctx, l, d, q, t, &call)
+	if err != nil {
 		return nil, &rpc.CallError{Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
-	call := rpc.Call{
+	call.Params = q.params(d, meta)
+	if t != nil {
+		return t.run(ctx, l, &call)
+	}
+	return l.Peer.Call(ctx, &call)
+}
+
+// prepare fills in the call of a request, but for its params, and returns the _meta member of these. An error says
+// why the request is not sent.
+func (s *Session) prepare(ctx context.Context, l *agreedConn, d *dialect, q *request, t *tracker, call *rpc.Call) (meta []byte, err error) {
+	options := optionsOf(ctx)
+	if meta, err = s.meta(d, options, t, q.relay); err != nil {
+		return nil, err
+	}
+	*call = rpc.Call{
 		Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, options.Timeout, l.timeout),
-		Params: q.params(own), Solicited: q.solicited, Background: q.method == mcp.MethodListen, Caller: options.Caller,
+		Solicited: q.solicited, Background: q.method == mcp.MethodListen, Caller: options.Caller,
 	}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
@@ -225,13 +245,7 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d dialect, q *request
 	if err == nil && q.method == mcp.MethodCallTool && q.relay == nil {
 		err = s.checkArguments(q, l)
 	}
-	if err != nil {
-		return nil, &rpc.CallError{Method: q.method, Sent: rpc.NotSent, Err: err}
-	}
-	if t != nil {
-		return t.run(ctx, l, call)
-	}
-	return l.Peer.Call(ctx, call)
+	return meta, err
 }
 
 // adopt stores the revision that a server has asked for, unless the server refused the request in

@@ -173,7 +173,7 @@ func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 	call.Background, call.Begun = true, func() { close(begun) }
 	replies := make(chan reply, 1)
 	go func() {
-		result, err := h.conn.Peer.Call(ctx, call)
+		result, err := h.conn.Peer.Call(ctx, &call)
 		replies <- reply{result, err}
 	}()
 	select {

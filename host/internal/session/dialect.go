@@ -32,7 +32,7 @@ type dialect struct {
 
 // admit returns an error for a result that the caller cannot use. In the legacy era a result has no
 // type, and a member of that name is the server's own.
-func (d dialect) admit(t mcp.ResultType) error {
+func (d *dialect) admit(t mcp.ResultType) error {
 	if d.era == mcp.Legacy || t == "" || t == mcp.ResultComplete {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (d dialect) admit(t mcp.ResultType) error {
 
 // others reports whether name is a member of _meta that the session writes itself. A relayed
 // request may have this member from its client's own connection, and must not keep it.
-func (d dialect) others(name []byte) bool {
+func (d *dialect) others(name []byte) bool {
 	switch string(name) {
 	case mcp.MetaProgressToken:
 		return true

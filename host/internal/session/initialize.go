@@ -27,11 +27,12 @@ func (h *handshake) initialize(ctx context.Context) <-chan reply {
 
 // discover sends the first request of the modern era.
 func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
+	d := h.session.represents.Load().modern(version, false)
 	call := rpc.Call{
 		Method:  mcp.MethodDiscover,
 		Version: version,
 		Timeout: -1,
-		Params:  (&request{}).params(h.session.represents.Load().modern(version, false)),
+		Params:  (&request{}).params(&d, d.meta),
 	}
 	if h.conn.http() {
 		call.Headers = standardHeaders(&request{method: call.Method})

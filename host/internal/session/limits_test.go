@@ -279,7 +279,7 @@ func TestSchemasOfResults(t *testing.T) {
 	c := &toolSchemas{output: newToolSchema([]byte(`{"type":"object","required":["a"]}`))}
 	q := &request{name: "x", method: mcp.MethodCallTool, toolSchemas: c}
 	for revision, want := range map[string]bool{mcp.Version20250326: true, mcp.Version20250618: false} {
-		if err := s.checkResult(q, dialect{revision: revision}, &mcp.CallToolResult{StructuredContent: json.RawMessage(`{}`)}); (err == nil) != want {
+		if err := s.checkResult(q, &dialect{revision: revision}, &mcp.CallToolResult{StructuredContent: json.RawMessage(`{}`)}); (err == nil) != want {
 			t.Errorf("%s: %v", revision, err)
 		}
 	}

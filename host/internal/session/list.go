@@ -74,7 +74,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 		} else if l.over != q.over { // another version of the server may have answered, whose pages do not fit the first
 			l.over = nil
 		}
-		more, err = l.add(text, d)
+		more, err = l.add(text, *d)
 	}
 	if err != nil {
 		return false, fmt.Errorf("list %ss on %s: %w", l.kind.thing, s.cfg.Name, err)
@@ -83,7 +83,7 @@ func fetchPage[T any](ctx context.Context, s *Session, l *list[T], prompted bool
 }
 
 // doOn sends a request on one connection, or, if on is nil, on any connection as do does.
-func (s *Session) doOn(ctx context.Context, on *agreedConn, q *request) ([]byte, dialect, error) {
+func (s *Session) doOn(ctx context.Context, on *agreedConn, q *request) ([]byte, *dialect, error) {
 	if on == nil {
 		return s.do(ctx, q)
 	}

@@ -115,7 +115,7 @@ func CallerOf(ctx context.Context) (id uint64, sure bool) {
 
 // meta returns the _meta member of a request's params in dialect d, with the members that the
 // session, the caller and the call add to it. relay may be nil.
-func (s *Session) meta(d dialect, o *RequestOptions, t *tracker, relay *Relay) ([]byte, error) {
+func (s *Session) meta(d *dialect, o *RequestOptions, t *tracker, relay *Relay) ([]byte, error) {
 	meta, err := d.meta, error(nil)
 	if relay != nil {
 		if meta, err = relay.meta(d); err != nil {

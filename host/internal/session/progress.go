@@ -221,7 +221,7 @@ func (t *tracker) finish(left bool) {
 
 // run makes one request of the call. It gives the request a timeout of its own, because the peer's
 // timeout cannot begin anew.
-func (t *tracker) run(ctx context.Context, l *agreedConn, call rpc.Call) ([]byte, error) {
+func (t *tracker) run(ctx context.Context, l *agreedConn, call *rpc.Call) ([]byte, error) {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	rest := cmp.Or(call.Timeout, rpc.DefaultTimeout)

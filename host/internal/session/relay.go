@@ -78,7 +78,7 @@ func (s *Session) relayed(ctx context.Context, q *request) ([]byte, error) {
 }
 
 // meta returns the _meta member for requests of a dialect, with the client of r.
-func (r *Relay) meta(d dialect) ([]byte, error) {
+func (r *Relay) meta(d *dialect) ([]byte, error) {
 	if d.era == mcp.Legacy || r.ClientInfo == nil && r.ClientCapabilities == nil {
 		return d.meta, nil
 	}

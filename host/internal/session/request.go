@@ -40,25 +40,25 @@ func (q *request) ours() bool { return q.relay == nil || q.relay.Fulfil }
 // paramsWriter appends the params of a request. meta, a whole member, becomes one of them.
 type paramsWriter func(dst, meta []byte) ([]byte, error)
 
-// params returns the writer of the params in dialect d, or nil for a message without params.
-func (q *request) params(d dialect) rpc.Appender {
-	if q.given == nil && !q.tool && q.page == nil && d.meta == nil {
+// params returns the writer of the params in dialect d with a _meta member, or nil for a message without params.
+func (q *request) params(d *dialect, meta []byte) rpc.Appender {
+	if q.given == nil && !q.tool && q.page == nil && meta == nil {
 		return nil
 	}
-	return func(dst []byte) ([]byte, error) { return q.append(dst, d) }
+	return func(dst []byte) ([]byte, error) { return q.append(dst, d, meta) }
 }
 
-func (q *request) append(dst []byte, d dialect) (out []byte, err error) {
+func (q *request) append(dst []byte, d *dialect, meta []byte) (out []byte, err error) {
 	start := len(dst)
 	switch {
 	case q.page != nil:
-		out, err = q.page(dst, d.meta)
+		out, err = q.page(dst, meta)
 	case q.tool:
-		out, err = appendCall(dst, q.name, q.given, d.meta)
+		out, err = appendCall(dst, q.name, q.given, meta)
 	case q.relay != nil:
-		out, err = appendParams(dst, q.given, d.meta, d.others)
+		out, err = appendParams(dst, q.given, meta, d.others)
 	default:
-		out, err = appendParams(dst, q.given, d.meta, nil)
+		out, err = appendParams(dst, q.given, meta, nil)
 	}
 	switch {
 	case err != nil:

@@ -73,10 +73,10 @@ func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResour
 	var err error
 	if !ok {
 		q := request{method: mcp.MethodReadResource, name: uri, given: map[string]any{"uri": uri}, needs: hasResources}
-		var d dialect
+		var d *dialect
 		if text, d, err = s.requestResult(ctx, &q); err == nil && q.rounds == 0 {
 			ttl := number(strictjson.Read(member(text, "ttlMs")))
-			s.reads.store(uri, text, freshUntil(ttl, d), changesAtAsk)
+			s.reads.store(uri, text, freshUntil(ttl, *d), changesAtAsk)
 		}
 	}
 	result := &mcp.ReadResourceResult{}

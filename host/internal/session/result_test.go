@@ -146,7 +146,7 @@ func FuzzParams(f *testing.F) {
 			m = nil
 		}
 		if relay {
-			drop = dialect{era: mcp.Modern}.others
+			drop = (&dialect{era: mcp.Modern}).others
 		}
 		out, err := appendParams([]byte("head"), json.RawMessage(text), m, drop)
 		if err != nil {

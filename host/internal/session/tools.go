@@ -95,7 +95,8 @@ func newToolDef(tool *mcp.Tool, overHTTP, validate bool) toolDef {
 // If the newest list of tools has this tool, both sides are checked. An [ArgumentError] says that
 // nothing was sent; a [ResultError] holds the result.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
-	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true}
+	var q request
+	q.method, q.name, q.given, q.tool = mcp.MethodCallTool, name, args, true
 	ctx, over := s.track(ctx, optionsOf(ctx).Progress, nil)
 	defer over()
 	text, d, err := s.do(ctx, &q)

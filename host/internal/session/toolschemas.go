@@ -195,7 +195,7 @@ func (s *Session) checkArguments(q *request, l *agreedConn) error {
 // (2026-07-28/server/tools#output-schema). A mismatch is an error and not a warning, because a
 // caller that reads results by the schema must not get one that does not fit. The error holds the
 // result.
-func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult) error {
+func (s *Session) checkResult(q *request, d *dialect, result *mcp.CallToolResult) error {
 	c := q.toolSchemas
 	if c == nil || c.output.text == "" || result.IsError || d.revision < mcp.Version20250618 {
 		return nil

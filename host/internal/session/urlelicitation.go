@@ -74,7 +74,7 @@ func (s *Session) elicitURLs(ctx context.Context, l *agreedConn, q *request, ref
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", err, refusal)
 		}
-		text, err := s.send(ctx, l, l.dialect, q)
+		text, err := s.send(ctx, l, &l.dialect, q)
 		if codeOf(err) != mcp.CodeURLElicitationRequired {
 			return text, err
 		}

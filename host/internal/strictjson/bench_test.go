@@ -36,7 +36,8 @@ func BenchmarkWalk(b *testing.B) {
 			b.SetBytes(int64(len(s.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				w := Open(s.text, 0)
+				var w Walk
+				w.Open(s.text, 0)
 				for range w.Parts() {
 				}
 				if w.Err() != nil {

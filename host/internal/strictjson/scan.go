@@ -9,7 +9,7 @@ const DefaultDepth = 128
 // no deeper than maxDepth ([DefaultDepth] if that is not positive). Otherwise it returns an
 // [*Error].
 func Valid(text []byte, maxDepth int) error {
-	s := newScanner(text, maxDepth)
+	s := scanner{src: text, limit: depthLimit(maxDepth)}
 	end := s.value(s.blank(0), 0)
 	if end >= 0 {
 		end = s.end(end)
@@ -40,11 +40,12 @@ type scanner struct {
 	why   Reason
 }
 
-func newScanner(text []byte, maxDepth int) scanner {
+// depthLimit returns the depth that is meant by a parameter.
+func depthLimit(maxDepth int) int {
 	if maxDepth <= 0 {
-		maxDepth = DefaultDepth
+		return DefaultDepth
 	}
-	return scanner{src: text, limit: maxDepth}
+	return maxDepth
 }
 
 func (s *scanner) fail(at int, why Reason) int {

@@ -4,7 +4,8 @@ import "iter"
 
 // Walk checks a text and returns the parts of its outermost array or object in the same pass:
 //
-//	w := strictjson.Open(text, depth)
+//	var w strictjson.Walk
+//	w.Open(text, depth)
 //	for key, value := range w.Parts() {
 //		// They alias text.
 //	}
@@ -18,11 +19,10 @@ type Walk struct {
 }
 
 // Open begins a walk over text, nested no deeper than maxDepth
-// ([DefaultDepth] if that is not positive).
-func Open(text []byte, maxDepth int) Walk {
-	w := Walk{scan: newScanner(text, maxDepth)}
+// ([DefaultDepth] if that is not positive). w is new.
+func (w *Walk) Open(text []byte, maxDepth int) {
+	w.scan.src, w.scan.limit = text, depthLimit(maxDepth)
 	w.start = w.scan.blank(0)
-	return w
 }
 
 // Kind returns the first byte of the text that is not white space, or 0 for a blank text: '{' for

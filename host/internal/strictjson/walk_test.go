@@ -35,7 +35,8 @@ func TestWalk(t *testing.T) {
 // walked lists the parts of text and how the walk ended.
 func walked(text string) string {
 	var parts []string
-	w := Open([]byte(text), 0)
+	var w Walk
+	w.Open([]byte(text), 0)
 	for key, value := range w.Parts() {
 		if key != nil {
 			parts = append(parts, fmt.Sprintf("%s=%s", key, value))
@@ -50,13 +51,15 @@ func walked(text string) string {
 }
 
 func TestWalkLimitsDepth(t *testing.T) {
-	w := Open([]byte(`{"a":[[1]]}`), 3)
+	var w Walk
+	w.Open([]byte(`{"a":[[1]]}`), 3)
 	for range w.Parts() {
 	}
 	if w.Err() != nil {
 		t.Error(w.Err())
 	}
-	w = Open([]byte(`{"a":[[1]]}`), 2)
+	w = Walk{}
+	w.Open([]byte(`{"a":[[1]]}`), 2)
 	for range w.Parts() {
 	}
 	if w.Err() == nil {
@@ -69,7 +72,8 @@ func TestWalkLimitsDepth(t *testing.T) {
 func FuzzWalk(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		w := Open(text, 0)
+		var w Walk
+		w.Open(text, 0)
 		for _, value := range w.Parts() {
 			var fault *Error
 			if err := Valid(value, 0); err != nil && !(errors.As(err, &fault) && fault.Reason == UTF8) {
