@@ -63,6 +63,22 @@ func TestMessagesWaitUntilUp(t *testing.T) {
 	}
 }
 
+// Large messages that waited together leave as soon as they fill a pipe.
+func TestLargeMessagesLeaveInParts(t *testing.T) {
+	r := open(t, stdioPackage, Config{})
+	s := r.host.stream(0)
+	for n := uint32(1); n <= 20; n++ {
+		r.send(t, n, strings.Repeat("x", 10_000))
+	}
+	s.sink.Opened()
+	for range 3 { // 7, 7 and 6 of them
+		<-s.took
+	}
+	if got := len(s.text()); s.flushes != 3 || got != 20*10_001 {
+		t.Errorf("%d writes of %d bytes", s.flushes, got)
+	}
+}
+
 // While the server takes nothing, messages stay in the mailbox, the mailbox
 // fills, and then a sender waits until its context ends.
 func TestBackpressure(t *testing.T) {

@@ -50,7 +50,8 @@ type Instance struct {
 	callerBytes int             // the part of queued that belongs to messages of callers
 	forwarded   int             // bytes of the current message that were forwarded and belong to its caller
 	answered    int             // callers that got an answer since the last yield and may send soon
-	unsent      bool            // some handle has bytes written since the last flush
+	unsent      bool            // some handle has something written since the last flush
+	unsentBytes int             // of what was written since the last flush
 	inbound     partials
 	fuel        fuelBucket
 	closeHeard  bool  // the guest has got CLOSE

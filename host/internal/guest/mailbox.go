@@ -189,6 +189,7 @@ func (i *Instance) canRunLocked() bool { return !i.owned && !i.finished && i.urg
 const (
 	ownerTurn  = 64
 	flushEvery = 64
+	flushBytes = 64 << 10 // and when so many are written: a pipe takes no more, and they are still in the cache
 )
 
 // spareHandles is how many handles messages must leave free. A guest may need one for itself: to
@@ -241,7 +242,7 @@ func (i *Instance) drainMailbox() {
 		default:
 			i.flush()
 		}
-		if n%flushEvery == 0 {
+		if n%flushEvery == 0 || i.unsentBytes >= flushBytes {
 			i.flush()
 		}
 		if i.failure != nil {

@@ -110,7 +110,7 @@ func (i *Instance) finishEvent(it *item) {
 // owner calls it without mu.
 func (i *Instance) flush() {
 	if i.unsent {
-		i.unsent = false
+		i.unsent, i.unsentBytes = false, 0
 		for n := range i.handles {
 			i.flushHandle(&i.handles[n])
 		}

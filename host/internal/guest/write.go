@@ -62,6 +62,7 @@ func (i *Instance) chargeCaller(h *handle, n int) {
 // wrote counts n bytes that were written to h.
 func (i *Instance) wrote(h *handle, n int) {
 	h.unsent, i.unsent = true, true
+	i.unsentBytes += n
 	h.queued += n
 	i.queued += n
 	if i.space() < 0 {
