@@ -25,7 +25,8 @@ type auditShow struct {
 	errors, follow bool
 	since          sinceFlag
 
-	broken int // lines
+	broken int    // lines
+	day    string // of the line that was shown last
 }
 
 func newAudit(a *app) *cobra.Command {
@@ -208,8 +209,8 @@ func (s *auditShow) wants(r *audit.Record) bool {
 	return !s.errors || !r.OK || r.IsError
 }
 
-// columns of a line for people, of which the last is as wide as it is.
-const auditColumns = "%-19s  %-16s  %-16s  %-14s  %9s  %s\n"
+// columns of a line for people, of which no text is cut. The usual ones leave 26 of 80 for the call.
+const auditColumns = "%-8s  %-10s  %-10s  %-11s  %7s  %s\n"
 
 func (s *auditShow) printHead() error {
 	if !s.app.forPeople() {
@@ -222,23 +223,32 @@ func (s *auditShow) printLine(line *audit.Line) error {
 	if !s.app.forPeople() {
 		return s.app.Print(string(line.Raw) + "\n")
 	}
-	at := line.At.Local().Format(time.DateTime)
+	day, at, _ := strings.Cut(line.At.Local().Format(time.DateTime), " ")
+	text := ""
+	if day != s.day {
+		s.day, text = day, day+"\n"
+	}
 	if line.Missing > 0 {
-		return s.app.printLaidOut(fmt.Sprintf("%-19s  %d lines are missing, which could not be written\n", at, line.Missing))
+		return s.app.printLaidOut(text + fmt.Sprintf("%-8s  %d lines are missing, which could not be written\n", at, line.Missing))
 	}
 	who := cmp.Or(line.Caller.Principal, line.Caller.Name, string(line.Caller.Kind))
 	what := line.Method
 	if line.Name != "" {
 		what += " " + line.Name
 	}
-	if !line.Allowed {
-		what += " (" + cmp.Or(line.Rule, "denied") + ")"
+	text += fmt.Sprintf(auditColumns, at, plain.Line(who), plain.Line(line.Server),
+		auditResult(&line.Record), fmt.Sprintf("%.1f", float64(line.Took.Microseconds())/1000), plain.Line(what))
+	if !line.Allowed && line.Rule != "" {
+		text += "          by " + plain.Line(line.Rule) + "\n"
 	}
-	if line.Person != "" {
-		what += " (asked: " + line.Person + ")"
+	switch line.Person {
+	case "":
+	case "none":
+		text += "          a person was asked, and did not answer\n"
+	default:
+		text += "          a person was asked, and said " + plain.Line(line.Person) + "\n"
 	}
-	return s.app.printLaidOut(fmt.Sprintf(auditColumns, at, plain.Clip(plain.Line(who), 16), plain.Clip(plain.Line(line.Server), 16),
-		auditResult(&line.Record), fmt.Sprintf("%.1f", float64(line.Took.Microseconds())/1000), plain.Line(what)))
+	return s.app.printLaidOut(text)
 }
 
 // auditResult says how a call ended.
