@@ -106,6 +106,11 @@ func (e *entry) checkProvider(name string) {
 	}
 }
 
+// ProviderMeant returns the provider of Wharf's own that a name was probably meant to be, or "".
+func ProviderMeant(name string) string {
+	return closest(name, []string{"oauth", "bearer", "helper", AuthNone})
+}
+
 // setting reads a value that a provider may ask for: a text, a list, a table, true or false.
 func (e *entry) setting(key string) any {
 	switch v := e.values[key].(type) {

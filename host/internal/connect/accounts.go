@@ -148,6 +148,9 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 	file := as.config.Modules.Files()[name]
 	fromFile := file.File != ""
 	switch {
+	case !fromFile && config.ProviderMeant(name) != "" && !as.config.Modules.Builtin(name):
+		return nil, hosterr.Errorf(hosterr.ErrConfig, fmt.Sprintf("did you mean provider = %q?", config.ProviderMeant(name)),
+			"no auth provider is called %q", name)
 	case !fromFile && !as.config.Modules.Builtin(name):
 		return nil, hosterr.Errorf(hosterr.ErrConfig, fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
 			"no auth provider is called %q", name)
