@@ -48,6 +48,7 @@ func (l *login) bindingKey() auth.RecordKey {
 // tokenKey is different for tokens that must not be mixed up: a token of another authorization
 // server, client, resource or variant has another record.
 func (l *login) tokenKey(issuer, client string) auth.RecordKey {
+	client = inList(client)
 	if v := l.settings.variant(); v != "" {
 		client += ", " + v
 	}

@@ -26,7 +26,7 @@ func (s *settings) variant() string {
 		{"scopes", list(slices.Sorted(slices.Values(union(nil, s.Scopes)))), ""}, {"more", s.more(), ""},
 	} {
 		if part.value != part.usual {
-			parts = append(parts, part.key+"="+part.value)
+			parts = append(parts, part.key+"="+inList(part.value))
 		}
 	}
 	text := strings.Join(parts, ", ")
@@ -35,6 +35,9 @@ func (s *settings) variant() string {
 	}
 	return text
 }
+
+// inList returns a text for a list with commas between its members, in which it is told apart from several.
+func inList(text string) string { return strings.ReplaceAll(text, ",", ",,") }
 
 // more is a hash of the settings that variant does not write out, or "" if there are none.
 func (s *settings) more() string {

@@ -23,6 +23,8 @@ func TestEntriesOfOneURL(t *testing.T) {
 		{},
 		{"account": "work"},
 		{"account": "home"},
+		{"account": "home", "dpop": "on"},
+		{"account": "home, dpop=on"},
 		{"client_id": "mine"},
 		{"client_id": "mine", "scopes": []string{"read"}},
 		{"scopes": []string{"read"}},
