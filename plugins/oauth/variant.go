@@ -107,14 +107,13 @@ func (l *login) adopt() (b binding, found bool, err error) {
 	if found, err = l.LoadLocked(old, &t); err != nil { // waits for an earlier version that renews it
 		return b, false, err
 	}
-	moves := found && old != t.key(l)
-	if moves {
+	if found {
 		err = l.Store(t.key(l), t)
 	}
 	if err == nil {
 		err = l.Store(l.bindingKey(), b)
 	}
-	if err == nil && moves {
+	if err == nil && !(found && old == t.key(l)) { // one that is gone too, to unlock it
 		err = l.Forget(old)
 	}
 	if err == nil {
@@ -124,15 +123,17 @@ func (l *login) adopt() (b binding, found bool, err error) {
 }
 
 // isOurs reports whether the settings would lead to a sign-in of an earlier version, and to its token,
-// if there is one.
+// if there is one. Its record does not say whose account it is.
 func (l *login) isOurs(b binding, t token, there bool) bool {
 	s := &l.settings
 	switch {
-	case s.Account != "":
+	case s.Account != "", subject(s.JWT) != "", subject(s.IDToken) != "":
 		return false
 	case b.Kind == kindPerson:
 		return s.Grant == grantCode && s.ClientID == ""
 	case b.Grant != s.Grant, s.ClientID != b.Client && (s.ClientID != "" || b.Kind == kindGiven):
+		return false
+	case b.Kind == kindDocument && s.ClientMetadataURL != b.Client:
 		return false
 	case s.AuthorizationServer != "" && s.AuthorizationServer != b.Issuer, !contains(b.Scope, s.Scopes):
 		return false

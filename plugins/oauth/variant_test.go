@@ -99,6 +99,7 @@ func TestEntriesThatShare(t *testing.T) {
 func TestSignInOfAnEarlierVersion(t *testing.T) {
 	registered := client{Kind: kindRegistered, ID: "registered", Method: methodNone}
 	given := client{Kind: kindGiven, ID: "mine", Method: methodNone}
+	document := client{Kind: kindDocument, ID: "https://client.example/wharf", Method: methodNone}
 	for _, tt := range []struct {
 		name     string
 		settings object
@@ -115,6 +116,9 @@ func TestSignInOfAnEarlierVersion(t *testing.T) {
 		{"a client, and another's", object{"client_id": "other"}, given, grantCode, "", false},
 		{"its client and scopes", object{"client_id": "mine", "scopes": []string{"a"}}, given, grantCode, "", true},
 		{"other scopes", object{"scopes": []string{"a", "c"}}, registered, grantCode, "", false},
+		{"another's document", object{}, document, grantCode, "", false},
+		{"its document", object{"client_metadata_url": document.ID}, document, grantCode, "", true},
+		{"whom its assertion is about", object{"grant": "jwt_bearer", "jwt": ada}, client{Kind: kindGiven, Method: methodNone}, grantWorkload, "", false},
 		{"a token that is not bound", object{"dpop": "on"}, registered, grantCode, "", false},
 		{"a token that is bound", object{"dpop": "on"}, registered, grantCode, "ES256", true},
 		{"a token that shall not be bound", object{"dpop": "off"}, registered, grantCode, "ES256", false},
@@ -176,4 +180,25 @@ func TestTakenOverMeanwhile(t *testing.T) {
 		w.host.Vault.Put(step.RecordKey{Name: "sign-in", Resource: mcp}, binding{Issuer: as, Client: "registered", Kind: kindRegistered, Grant: grantCode})
 	}
 	w.mustDo(w.alone(step.ReasonInitial, nil), "load sign-in\nload binding\nload token\nload binding, locked\nload sign-in\nload token\ndone")
+}
+
+// Each record that is locked to take over a sign-in is stored or forgotten, which unlocks it: the flow may
+// go on with a person, who takes minutes.
+func TestTakenOverIsUnlocked(t *testing.T) {
+	w := newWorld(t)
+	w.host.Vault.Put(step.RecordKey{Name: "binding", Resource: mcp}, binding{Issuer: as, Client: "registered", Kind: kindRegistered, Grant: grantCode})
+	w.host.Vault.Put(step.RecordKey{Name: "token", Issuer: as, Resource: mcp, Client: "registered"}, token{
+		Access: "kept", Scheme: "Bearer", Source: source{Issuer: as, Client: client{Kind: kindRegistered, ID: "registered"}},
+	})
+	w.mustDo(w.alone(step.ReasonInitial, nil), `load sign-in
+		load binding
+		load token
+		load binding, locked
+		load token, locked
+		store token
+		store sign-in
+		forget binding
+		load token
+		credentials Bearer
+		done`)
 }
