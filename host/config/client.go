@@ -27,6 +27,8 @@ type client struct {
 	unit   time.Duration // of a number in timeout; 0 is not known: seconds below 1000, else milliseconds
 	syntax syntax        // how its values hold variables
 	sse    bool          // its url is of the transport HTTP+SSE, unless it has a type
+
+	noDefaults bool // its syntax of variables has no default
 }
 
 // The keys under which servers are kept.
@@ -126,7 +128,7 @@ var clients = []client{
 		ends:   []string{"opencode.json", "opencode.jsonc"},
 		roots:  [][]string{rootNested, rootFlat},
 		unit:   time.Millisecond,
-		syntax: braceSyntax,
+		syntax: braceSyntax, noDefaults: true,
 	},
 	{
 		id: "crush", name: "Crush",
@@ -159,7 +161,7 @@ var clients = []client{
 		id: "continue", name: "Continue",
 		files:  []string{"~/.continue/config.yaml"},
 		ends:   []string{".continue/config.yaml"},
-		syntax: continueSyntax,
+		syntax: continueSyntax, noDefaults: true,
 	},
 	{
 		id: "mcporter", name: "mcporter",

@@ -148,6 +148,8 @@ type Server struct {
 	// the key that has it. There is no place for a default.
 	named map[string]string
 
+	noDefaults bool // the file's own syntax of variables has no default
+
 	remedies map[string]string // see Remedy
 }
 

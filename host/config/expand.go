@@ -49,7 +49,7 @@ func (s Server) Literal() Server {
 func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 	secrets := make(map[string][]piece)
 	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
-		pieces, errs := split(value, vars{lookup, s.Inputs})
+		pieces, errs := split(value, vars{lookup, s.Inputs, s.noDefaults})
 		if slices.ContainsFunc(pieces, piece.isSecret) {
 			secrets[field] = pieces
 		}
@@ -88,7 +88,7 @@ func (s Server) Secrets() []Reference {
 // pieces calls see with the parts of each value that may hold a variable.
 func (s Server) pieces(see func([]piece)) {
 	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
-		pieces, _ := split(value, vars{unset, s.Inputs})
+		pieces, _ := split(value, vars{lookup: unset, inputs: s.Inputs})
 		see(pieces)
 		return value, nil
 	}}
@@ -136,7 +136,7 @@ func (s Server) Variables() []string {
 		return "", true
 	}
 	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
-		_, errs := split(value, vars{note, s.Inputs})
+		_, errs := split(value, vars{lookup: note, inputs: s.Inputs})
 		return "", errs
 	}}
 	x.all()
@@ -326,6 +326,8 @@ func joined(pieces []piece) string {
 type vars struct {
 	lookup func(string) (string, bool)
 	inputs []Input
+
+	noDefaults bool // no default can be written
 }
 
 // split replaces the variables of one value. errs holds all mistakes in it.
@@ -395,6 +397,8 @@ func (v vars) substitute(inner string) (piece, error) {
 	switch {
 	case hasFallback && text == "":
 		return piece{text: fallback}, nil
+	case !set && v.noDefaults:
+		return piece{}, fmt.Errorf("the variable %s is not set; set it", name)
 	case !set:
 		return piece{}, fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
 	}

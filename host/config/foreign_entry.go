@@ -143,7 +143,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		lines:   e.lines(),
 		envFile: e.first(foreignKeys.envFile),
 	}
-	s.named = e.named
+	s.named, s.noDefaults = e.named, c.noDefaults
 	s.Command, s.Args = e.foreignCommand(c)
 	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
 	if _, given := e.values["enabled"]; given && !e.flag("enabled") {

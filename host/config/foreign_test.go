@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,6 +48,38 @@ func TestClients(t *testing.T) {
 				t.Errorf("%d files, %v", files, err)
 			}
 		})
+	}
+}
+
+// TestHintsAtDefaults follows the hint about a variable that is not set: where it tells of a default, one
+// that is written as told is used, and it tells of none where the client's syntax has none.
+func TestHintsAtDefaults(t *testing.T) {
+	for path, entry := range map[string]string{
+		"opencode.json":         `{"mcp": {"a": {"type": "local", "command": ["x"], "environment": {"K": %q}}}}`,
+		".continue/config.yaml": "name: c\nmcpServers:\n  - name: a\n    command: x\n    env:\n      K: %q\n",
+		"crush.json":            `{"mcp": {"a": {"type": "stdio", "command": "x", "env": {"K": %q}}}}`,
+		".gemini/settings.json": `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
+		"mcporter.json":         `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
+		".cursor/mcp.json":      `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
+	} {
+		expand := func(value string) (Server, error) {
+			file, err := Parse(path, fmt.Appendf(nil, entry, value))
+			if err != nil || len(file.Servers) != 1 {
+				t.Fatalf("%s: %v, %v", path, file, err)
+			}
+			return file.Servers[0].Expand(func(string) (string, bool) { return "", false })
+		}
+		spelled := map[string]string{"opencode.json": "{env:UNSET}", ".continue/config.yaml": "${{ secrets.UNSET }}", "mcporter.json": "$env:UNSET"}
+		_, wrong := expand(cmp.Or(spelled[path], "${UNSET}"))
+		if wrong == nil || !strings.Contains(wrong.Error(), "UNSET is not set; set it") {
+			t.Errorf("%s: %v", path, wrong)
+			continue
+		}
+		if _, told, found := strings.Cut(wrong.Error(), "or write "); found {
+			if s, err := expand(told); err != nil || s.Env["K"] != "default" {
+				t.Errorf("%s: %s gives %q, %v", path, told, s.Env["K"], err)
+			}
+		}
 	}
 }
 
