@@ -56,10 +56,11 @@ type Info struct {
 	Protocol  string        `json:"protocol,omitempty"` // the revision
 	Server    string        `json:"server,omitempty"`   // what it calls itself
 	Version   string        `json:"version,omitempty"`
-	Millis    float64       `json:"ms,omitempty"`      // of the newest ping
-	Tools     *int          `json:"tools,omitempty"`   // how many; nil while that is not known
-	Stale     bool          `json:"stale,omitempty"`   // that number is from an earlier connection
-	Divided   string        `json:"divided,omitempty"` // why each client of bridge or serve has a copy of it; "" while they may share one
+	Millis    float64       `json:"ms,omitempty"`        // of the newest ping
+	Tools     *int          `json:"tools,omitempty"`     // how many; nil while that is not known
+	Permitted *int          `json:"permitted,omitempty"` // how many of them the entry permits; nil is all, or not known
+	Stale     bool          `json:"stale,omitempty"`     // that number is from an earlier connection
+	Divided   string        `json:"divided,omitempty"`   // why each client of bridge or serve has a copy of it; "" while they may share one
 	Attempt   int           `json:"attempt,omitempty"`
 	Next      time.Time     `json:"next,omitzero"` // when it is tried again
 	Error     string        `json:"error,omitempty"`
@@ -74,7 +75,7 @@ type row struct {
 	session *host.Session // nil: its entry cannot be used
 	entry   *host.Server  // as it is used; nil = it never could be
 
-	listed *int // how many tools it had at its last check; nil = it is not known
+	listed *int // how many tools it had at its last check; nil = it is not known, or the check failed
 	usable int  // how many of them its entry permits
 
 	checkedSince time.Time // the beginning of the connection that was checked last
@@ -94,6 +95,7 @@ func (r *row) set(s status.Status) {
 	if s.Tools > 0 || r.Tools != nil { // 0 may also say that the list was not asked for
 		r.Tools = &s.Tools
 	}
+	r.count()
 	r.Attempt, r.Next, r.Error, r.brief = s.Attempt, s.Next, "", ""
 	if s.Err != nil && s.State != status.Connected {
 		r.because(s.Err)
@@ -119,13 +121,25 @@ func (r *row) checked(tools int, err error) {
 	r.listed, r.usable = r.Tools, tools
 	r.checking, r.final, r.checkError = false, true, err
 	if err != nil {
+		r.listed = nil
 		r.because(err)
+	}
+	r.count()
+}
+
+// count says how many tools the entry permits, if the server has those of its last check.
+func (r *row) count() {
+	r.Permitted = nil
+	if r.listed != nil && r.Tools != nil && *r.listed == *r.Tools && r.usable < *r.Tools {
+		usable := r.usable
+		r.Permitted = &usable
 	}
 }
 
 // fail says that the entry of the server cannot be used.
 func (r *row) fail(reason status.Reason, err error) {
 	r.State, r.Reason, r.final, r.Tools = stateOf(status.Failed, err), reason, true, nil
+	r.count()
 	r.because(err)
 }
 
@@ -160,8 +174,8 @@ func (r *row) cells() []string {
 	}
 	if r.Tools != nil {
 		tools = fmt.Sprint(*r.Tools)
-		if r.listed != nil && *r.listed == *r.Tools && r.usable < *r.Tools && r.brief == "" {
-			tools = fmt.Sprintf("%d of %d", r.usable, *r.Tools) // its entry permits those
+		if r.Permitted != nil {
+			tools = fmt.Sprintf("%d of %d", *r.Permitted, *r.Tools)
 		}
 	}
 	if r.Stale {

@@ -24,10 +24,10 @@ var updateGolden = flag.Bool("update", false, "write the golden files anew")
 // What programs read of a server is stable: a golden file holds it.
 func TestServerJSON(t *testing.T) {
 	at := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
-	tools := 7
+	tools, permitted := 7, 4
 	all := []Info{
 		{Name: "files", Enabled: true, State: stateOf(status.Connected, nil), Reason: status.Ready, Since: at, Transport: "stdio", Target: "mcp-files",
-			Era: "modern", Protocol: "2026-07-28", Server: "files", Version: "1.2", Millis: 1.25, Tools: &tools, Divided: "it asks for the roots of its client", Attempt: 1},
+			Era: "modern", Protocol: "2026-07-28", Server: "files", Version: "1.2", Millis: 1.25, Tools: &tools, Permitted: &permitted, Divided: "it asks for the roots of its client", Attempt: 1},
 		{Name: "tracker", Enabled: true, State: stateOf(status.Reconnecting, nil), Reason: status.Lost, Since: at, Transport: "http", Target: "https://tracker.example/mcp",
 			Era: "legacy", Protocol: "2025-11-25", Tools: &tools, Stale: true, Attempt: 2, Next: at.Add(time.Second), Error: "the connection was lost"},
 		{Name: "off", State: stateOf(status.Disabled, nil), Reason: status.TurnedOff, Since: at, Transport: "stdio", Target: "x", Gone: true},
