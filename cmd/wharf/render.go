@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -144,18 +146,19 @@ func (r *renderer) bytes(uri, name, kind, data string) string {
 		return note(uri, kind, "no data")
 	}
 	if r.folder == nil {
-		about := size(data)
-		if r.app.OutTTY {
+		about, ok := size(data)
+		if ok && r.app.OutTTY {
 			about += "; --save DIR writes it to a file"
 		}
 		return note(uri, kind, about)
 	}
+	about, _ := size(data)
 	path, err := r.folder.Save(name, kind, data)
 	if err != nil {
 		if r.err == nil {
 			r.err = err
 		}
-		return note(uri, kind, size(data), "not saved")
+		return note(uri, kind, about, "not saved")
 	}
 	switch {
 	case r.app.flags.output == formatMarkdown && strings.HasPrefix(kind, "image/"):
@@ -163,9 +166,9 @@ func (r *renderer) bytes(uri, name, kind, data string) string {
 	case r.app.flags.output == formatMarkdown:
 		return fmt.Sprintf("[%s](<%s>)", plain.MarkdownLabel(kind), path)
 	case !r.app.forPeople():
-		fmt.Fprintf(r.app.Err, "saved %s (%s)\n", path, factList(kind, size(data)))
+		fmt.Fprintf(r.app.Err, "saved %s (%s)\n", path, factList(kind, about))
 	}
-	return note(uri, kind, size(data), "saved as "+path)
+	return note(uri, kind, about, "saved as "+path)
 }
 
 func endLine(text string) string {
@@ -190,11 +193,14 @@ func factList(facts ...string) string {
 	return strings.Join(known, ", ")
 }
 
-// size returns the size of data in base64, as it is after decoding.
-func size(data string) string {
-	bytes := len(strings.TrimRight(data, "=")) * 3 / 4
-	if bytes == 1 {
-		return "1 byte"
+// size returns the size of data in base64, as it is after decoding. It returns false for what cannot be decoded.
+func size(data string) (about string, ok bool) {
+	bytes, err := io.Copy(io.Discard, base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
+	switch {
+	case err != nil:
+		return "data that are no base64", false
+	case bytes == 1:
+		return "1 byte", true
 	}
-	return fmt.Sprintf("%d bytes", bytes)
+	return fmt.Sprintf("%d bytes", bytes), true
 }

@@ -21,6 +21,7 @@ func TestResultForPeople(t *testing.T) {
 		{"two blocks", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "a\nb\n"},
 		{"image", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}]}`, "[image/png, 5 bytes; --save DIR writes it to a file]\n"},
 		{"audio", `{"content":[{"type":"audio","data":"aA==","mimeType":"audio/wav"}]}`, "[audio/wav, 1 byte; --save DIR writes it to a file]\n"},
+		{"no base64", `{"content":[{"type":"image","data":"aGV","mimeType":"image/png"}]}`, "[image/png, data that are no base64]\n"},
 		{"link", `{"content":[{"type":"resource_link","uri":"file:///a","name":"a"}]}`, "[file:///a, a]\n"},
 		{"resource text", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}]}`, "inside\n"},
 		{"resource bytes", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"a/b","blob":"aGVsbG8="}}]}`, "[file:///a, a/b, 5 bytes; --save DIR writes it to a file]\n"},
