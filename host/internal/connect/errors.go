@@ -19,7 +19,7 @@ import (
 // unreachable returns the error for a server that could not be connected over any of its
 // transports. errs has the error of each transport, in their order.
 func unreachable(entry config.Server, errs []error) error {
-	last := answerOf(errs[len(errs)-1])
+	first, last := answerOf(errs[0]), answerOf(errs[len(errs)-1])
 	var fault *rpc.Error
 	switch {
 	case !slices.ContainsFunc(errs, func(err error) bool { return !isNotMCP(err) }):
@@ -36,6 +36,13 @@ func unreachable(entry config.Server, errs []error) error {
 		return unreachableWith(text, hint, slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.As(err, new(*rpc.Error)) }))
 	case len(errs) > 1 && last != nil && errors.As(errs[0], &fault) && fault.HTTP >= 400: // its words say more than that it has no SSE
 		return &textError{"the server refused initialize: " + fault.Error(), errs}
+	case len(errs) > 1 && first != nil && first.HTTP == 400 && last != nil && (last.Text == first.Text || isNotMCP(errs[1])): // it says why, and has no SSE
+		hint := ""
+		said := strings.ToLower(first.Text)
+		if slices.ContainsFunc([]string{"key", "token", "auth", "header", "credential"}, func(word string) bool { return strings.Contains(said, word) }) {
+			hint = "if it wants a key in a header, write headers in its entry"
+		}
+		return unreachableWith("the server refused initialize: "+withoutPage(first.Text), hint, errs)
 	case last != nil && last.HTTP >= 500 && last.Wait > 0: // it says itself what to do
 		return unreachableWith("the server failed: "+withoutPage(last.Text)+hostio.AskedWait(last.Wait), "", errs)
 	case last != nil && last.HTTP >= 502 && last.HTTP <= 504:

@@ -57,8 +57,13 @@ func TestFailed(t *testing.T) {
 		"a proxy":         {"http://h/", []error{answer(abi.ProtocolFailed, 502, "HTTP 502"+page)}, "the server failed: HTTP 502, a page: Bad Gateway", proxy},
 		"no title":        {"http://h/", []error{answer(abi.Refused, 503, "HTTP 503: <HTML>…")}, "the server failed: HTTP 503, a page", proxy},
 		"a fault":         {"http://h/", []error{answer(abi.ProtocolFailed, 500, "HTTP 500: boom")}, "the server failed: HTTP 500: boom", "its own log says why"},
-		"a refusal":       {"http://h/", []error{answer(abi.Refused, 400, "HTTP 400: no"), &laterTransportError{"sse", answer(abi.Refused, 404, "HTTP 404")}}, "HTTP 400: no; and over sse: HTTP 404", ""},
-		"no answer":       {"http://h/", []error{plain}, "connection refused", ""},
+		"a refusal":       {"http://h/", []error{answer(abi.Refused, 400, "HTTP 400: no"), &laterTransportError{"sse", answer(abi.Refused, 404, "HTTP 404")}}, "the server refused initialize: HTTP 400: no", ""},
+		"a refusal in words": {"http://h/", []error{
+			fmt.Errorf("initialize: %w: %w", answer(abi.Refused, 400, `HTTP 400: {"error":"missing X-Api-Key"}`), session.ErrOtherTransport),
+			&laterTransportError{"sse", answer(abi.Refused, 400, `HTTP 400: {"error":"missing X-Api-Key"}`)},
+		}, `the server refused initialize: HTTP 400: {"error":"missing X-Api-Key"}`, "if it wants a key in a header, write headers in its entry"},
+		"a refusal, and a sign-in": {"http://h/", []error{answer(abi.Refused, 400, "HTTP 400: no"), &laterTransportError{"sse", errors.New("sign in first")}}, "HTTP 400: no; and over sse: sign in first", ""},
+		"no answer":                {"http://h/", []error{plain}, "connection refused", ""},
 	} {
 		err := unreachable(config.Server{URL: c.url}, c.errs)
 		if err.Error() != c.want || hosterr.Hint(err) != c.hint {
