@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -191,7 +190,7 @@ func denied(server string, err error) (hint string, kind error) {
 		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", hosterr.TOMLKey(server), denial.Line()), ErrDenied
 	case errors.As(err, new(*auth.SettingsError)):
 		return "look at auth in the entry of " + server, ErrConfig
-	case errors.As(err, &refusal) && basic(refusal):
+	case errors.As(err, &refusal) && refusal.Basic():
 		return "it wants Basic, a name and a password: write auth, or headers with Authorization, in the entry of " + server, ErrAuthRequired
 	case errors.As(err, &refusal) && len(refusal.Keys) > 0:
 		hint = fmt.Sprintf("the server refuses what the headers of %s give for %s; if it wants a sign-in in its place: wharf login %[1]s", server, strings.Join(refusal.Keys, ", "))
@@ -209,22 +208,6 @@ func denied(server string, err error) (hint string, kind error) {
 		return "look at the entry of " + server + ", and at its settings", ErrConfig
 	}
 	return "", nil
-}
-
-// basic reports whether a server was sent no credentials and accepts only Basic (RFC 7617). No
-// sign-in of a person gives the name and the password that Basic takes.
-func basic(r *httpclient.Refusal) bool {
-	if r.Err == nil && (r.Signed || r.Configured) {
-		return false // the server refused credentials, perhaps a name and a password
-	}
-	var failed *auth.Error
-	if errors.As(r.Err, &failed) && failed.Class != step.FailLogin {
-		return false // the provider's error says more
-	}
-	return len(r.Challenges) > 0 && !slices.ContainsFunc(r.Challenges, func(c string) bool {
-		scheme, _, _ := strings.Cut(c, " ")
-		return !strings.EqualFold(scheme, "Basic")
-	})
 }
 
 // unmet returns the hint and the kind of a refusal to which no provider had an answer. A 403

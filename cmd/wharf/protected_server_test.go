@@ -20,7 +20,7 @@ const (
 
 // guarded starts an MCP server that wants a token, together with two that give
 // one out: a company's own at /sso, and OAuth's. At /open it wants none, and at /keyed an
-// X-API-Key, of which it says nothing. It writes their address over ADDRESS in the named files, and into $ADDRESS: guarded wharf.toml
+// X-API-Key, of which it says nothing. What is below /refused/ is refused: there are a basic, a 403 and a 400. It writes their address over ADDRESS in the named files, and into $ADDRESS: guarded wharf.toml
 func guarded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: guarded FILE…")
@@ -49,10 +49,18 @@ func protectedServer(cleanup func(func())) *oauthtest.Resource {
 		}
 		oauthtest.Reply(w, 200, map[string]any{"access_token": protectedToken, "token_type": "Bearer", "expires_in": 3600})
 	})
+	mux.HandleFunc("/refused/basic", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+		oauthtest.Reply(w, 401, map[string]any{"error": "no name"})
+	})
+	mux.HandleFunc("/refused/403", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "forbidden", 403) })
+	mux.HandleFunc("/refused/400", func(w http.ResponseWriter, r *http.Request) {
+		oauthtest.Reply(w, 400, map[string]any{"error": "missing X-Api-Key"})
+	})
 	as := oauthtest.New(cleanup)
 	p := oauthtest.NewResource(cleanup, as, mux)
 	p.Refuse = func(token string, r *http.Request) (status int, why string) {
-		if r.URL.Path == "/sso" || r.URL.Path == "/open" || r.URL.Path == "/keyed" || token == protectedToken || as.Admits(token) {
+		if r.URL.Path == "/sso" || r.URL.Path == "/open" || r.URL.Path == "/keyed" || strings.HasPrefix(r.URL.Path, "/refused/") || token == protectedToken || as.Admits(token) {
 			return 0, ""
 		}
 		return http.StatusUnauthorized, "Bearer"

@@ -20,14 +20,20 @@ import (
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
-// withAddress replaces the name of the server in a hint by its address, if the server has no
-// entry. The host knows such a server by its machine name, which `wharf login` does not take.
+// withAddress replaces the name of the server in a hint by its address, and its entry by the flag -H, if
+// the server has no entry. The host knows such a server by its machine name, which `wharf login` does not take.
 func (a *app) withAddress(hint string) string {
 	if a.address == "" {
 		return hint
 	}
-	hint = strings.ReplaceAll(hint, "what the headers of "+a.server+" give for", "what -H gave for")
-	return strings.ReplaceAll(hint, "wharf login "+a.server, "wharf login "+a.address)
+	return strings.NewReplacer(
+		"what the headers of "+a.server+" give for", "what -H gave for",
+		"write auth, or headers with Authorization, in the entry of "+a.server, "give -H 'Authorization: Basic …', where … is NAME:PASSWORD in base64",
+		"write auth or headers in its entry", "give -H 'Authorization: …'",
+		"write headers in its entry", "give -H 'X-API-Key: …'",
+		"look at auth in the entry of "+a.server+", or ", "",
+		"wharf login "+a.server, "wharf login "+a.address,
+	).Replace(hint)
 }
 
 // withFlags replaces a hint at variables of an entry by a hint to give them with -e, if the server

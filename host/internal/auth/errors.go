@@ -32,6 +32,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// NeedsLogin reports whether only a sign-in of a person gives credentials.
+func (e *Error) NeedsLogin() bool { return e.Class == step.FailLogin }
+
 // SettingsError says that a server entry does not fit its provider. errors.As finds it in an
 // [Error]. It holds no value of the entry.
 type SettingsError struct{ Err error }

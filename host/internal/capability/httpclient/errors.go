@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -105,10 +106,26 @@ func (e *Refusal) Error() string {
 	if e.AuthServer != "" {
 		fmt.Fprintf(&b, "; Mcp-Auth-Server: %s", e.AuthServer)
 	}
-	if e.Err != nil && len(e.Keys) == 0 {
+	if e.Err != nil && len(e.Keys) == 0 && !e.Basic() {
 		fmt.Fprintf(&b, "; sign in: %v", e.Err)
 	}
 	return b.String()
+}
+
+// Basic reports whether a server was sent no credentials and accepts only Basic (RFC 7617). No
+// sign-in of a person gives the name and the password that Basic takes.
+func (e *Refusal) Basic() bool {
+	if e.Err == nil && (e.Signed || e.Configured) {
+		return false // the server refused credentials, perhaps a name and a password
+	}
+	var failed interface{ NeedsLogin() bool }
+	if errors.As(e.Err, &failed) && !failed.NeedsLogin() {
+		return false // the provider's error says more
+	}
+	return len(e.Challenges) > 0 && !slices.ContainsFunc(e.Challenges, func(c string) bool {
+		scheme, _, _ := strings.Cut(c, " ")
+		return !strings.EqualFold(scheme, "Basic")
+	})
 }
 
 // Said returns the server's text if it is for people. It is "" for an HTML page, which is for
