@@ -34,6 +34,11 @@ do (see wharf daemon). It starts the server itself where the daemon would start 
 		ValidArgsFunction: a.completeServers,
 	}
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+		if cmd.Flags().Changed("print-config") { // first of all: without the CLIENT, SERVER is taken for it
+			if _, err := pasteClient(printFor); err != nil {
+				return err
+			}
+		}
 		server, left, err := a.target(cmd, words)
 		if err == nil {
 			err = cmp.Or(exactly()(cmd, left), checkServing(cmd))

@@ -26,18 +26,26 @@ func pasteClients() (ids []string) {
 	return ids
 }
 
+// pasteClient returns the client that --print-config names.
+func pasteClient(id string) (*paste.Client, error) {
+	at := slices.Index(pasteClients(), id)
+	if at < 0 {
+		return nil, exit.Usage(fmt.Errorf("--print-config %q: wharf knows no such client", id), "the clients are %s", strings.Join(pasteClients(), ", "))
+	}
+	return &paste.Clients[at], nil
+}
+
 // printConfig prints the lines for a client's configuration that make the client start this program
 // with words as a server of that name. It warns of lacks, which the words do not have.
 func (a *app) printConfig(id, name string, words, lacks []string) error {
-	at := slices.Index(pasteClients(), id)
-	if at < 0 {
-		return exit.Usage(fmt.Errorf("--print-config %q: wharf knows no such client", id), "the clients are %s", strings.Join(pasteClients(), ", "))
+	client, err := pasteClient(id)
+	if err != nil {
+		return err
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("where this program is: %w", err)
 	}
-	client := &paste.Clients[at]
 	text, err := client.Text(paste.Server{Name: name, Command: program, Args: words})
 	if err != nil {
 		return err
