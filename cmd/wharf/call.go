@@ -294,6 +294,9 @@ func (c *client) call(ctx context.Context, tool string, arguments args.Object) (
 	default:
 		err = c.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: arguments}, &result)
 	}
+	if (c.app.flags.detach || c.app.flags.task) && errors.Is(err, host.ErrUnsupported) {
+		err = exit.WithHint(err, "it can be called as any tool: leave --task and --detach out")
+	}
 	if host.MaybeSent(err) {
 		err = exit.WithHint(err, mayHaveActed(exit.HintOf(err)))
 	}

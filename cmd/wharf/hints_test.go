@@ -77,6 +77,7 @@ var apart = map[string]string{
 	"%s looks like a secret and is in the file as it is; `wharf auth secret NAME` keeps it in the vault, and \"${secret:NAME}\" means it": "add.txtar",
 	"describes a server for a registry, and is no configuration; `wharf add NAME` adds one that a registry has":                           "TestTerminalAsksForInputs",
 	"%s is %s; `wharf tools %[1]s` lists what it can do.":                                                                                 "add.txtar",
+	"it can be called as any tool: leave --task and --detach out":                                                                         "task.txtar",
 	"--print-config %q: wharf knows no such client":                                                                                       "an error",
 	"`wharf shell %s` is for people; `wharf bridge --print-config=CLIENT %[1]s` prints what an editor starts it with":                     "TestBridgeWantsAProgram",
 	"%s wants a sign-in, and its page cannot be shown; run: wharf login %[1]s":                                                            "bridge.txtar",

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// serverTasks is a server of either era whose tool "dig" can be run as a task, and which
+// serverTasks is a server of either era whose tool "dig" can be run as a task and "look" cannot, and which
 // keeps the task in the folder from one start to the next. While there is a file "hold" the
 // task goes on. It logs each call.
 func serverTasks() {
@@ -81,7 +81,7 @@ func taskAnswer(method string, modern bool, wish json.RawMessage) string {
 			return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"logging":{}}}`
 		}
 	case "tools/list":
-		return `{"tools":[{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`
+		return `{"tools":[{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},{"name":"look","inputSchema":{"type":"object"}}]}`
 	case "tools/call":
 		switch {
 		case modern:

@@ -240,7 +240,11 @@ func (s *Session) prepare(ctx context.Context, l *agreedConn, d *dialect, q *req
 		}
 	}
 	if err == nil && q.begun && !q.task && d.era == mcp.Legacy {
-		err = &unsupportedError{"to run " + clip(q.name) + " as a task", namesOf(l.info.Capabilities)}
+		refusal := &unsupportedError{want: "to run " + clip(q.name) + " as a task", have: namesOf(l.info.Capabilities)}
+		if l.tasks {
+			refusal.why = "the tool does not declare execution.taskSupport"
+		}
+		err = refusal
 	}
 	if err == nil && q.method == mcp.MethodCallTool && q.relay == nil {
 		err = s.checkArguments(q, l)

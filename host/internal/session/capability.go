@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,7 +40,7 @@ func (l *agreedConn) lacks(a *capability) error {
 	if a == nil || l.info.Capabilities == nil || l.dialect.revision < a.since || l.declares(a.path...) {
 		return nil
 	}
-	return &unsupportedError{a.name, namesOf(l.info.Capabilities)}
+	return &unsupportedError{want: a.name, have: namesOf(l.info.Capabilities)}
 }
 
 // declares reports whether the capabilities have a value at path other than null and false.
@@ -73,6 +74,7 @@ func namesOf(object []byte) (names []string) {
 type unsupportedError struct {
 	want string
 	have []string
+	why  string // if not "", the reason, in place of what the server declares
 }
 
 func (e *unsupportedError) Error() string {
@@ -80,7 +82,7 @@ func (e *unsupportedError) Error() string {
 	if len(e.have) > 0 {
 		have = "it declares " + strings.Join(e.have, ", ")
 	}
-	return fmt.Sprintf("the server does not offer %s: %s", e.want, have)
+	return fmt.Sprintf("the server does not offer %s: %s", e.want, cmp.Or(e.why, have))
 }
 
 // Is reports true for [ErrUnsupported], and for [rpc.ErrNotSent] because nothing was sent.

@@ -312,7 +312,7 @@ func (u *Subscription) holdLegacy(l *agreedConn, opened func()) error {
 		honoured.Tasks = u.filter.Tasks
 	}
 	if honoured.Empty() {
-		return &unsupportedError{"any of the changes asked for", namesOf(l.info.Capabilities)}
+		return &unsupportedError{want: "any of the changes asked for", have: namesOf(l.info.Capabilities)}
 	}
 	s := u.session
 	again := u.agree(honoured)
