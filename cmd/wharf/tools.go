@@ -115,7 +115,7 @@ func (c *client) showTool(ctx context.Context, name string) error {
 	}
 	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == name })
 	if at < 0 {
-		return c.explain(ctx, name, tools, &unlistedError{c.session.Name(), aTool.what, name})
+		return c.unlisted(ctx, name, tools)
 	}
 	if !c.app.forPeople() {
 		return c.app.PrintJSON(tools[at])
