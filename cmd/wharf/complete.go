@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,13 +87,17 @@ func (c *client) doubtCompletion(ctx context.Context, name, key string) {
 	c.doubt("argument", key, keys)
 }
 
-// keyOf adds a hint to the error of a word that lacks a key: the word with the first key of the
-// prompt or template of that name. Without such a key it returns err.
+// keyOf adds a hint to the error of a word that lacks a key: the word as a key, if the prompt or template
+// of that name has it, or else the word with the first key. Without any key it returns err.
 func (c *client) keyOf(ctx context.Context, name, word string, err error) error {
 	var known candidates
 	known.prompts, _ = c.session.ListPrompts(ctx)
 	known.templates, _ = c.session.ListResourceTemplates(ctx)
-	if keys := known.values([]string{name}, ""); len(keys) > 0 {
+	keys := known.values([]string{name}, "")
+	switch {
+	case slices.Contains(keys, word+"="): // the argument itself, with no beginning
+		return exit.Usage(err, "write %s", plain.ShellWord(word+"="))
+	case len(keys) > 0:
 		return exit.Usage(err, "write %s", plain.ShellWord(keys[0]+word))
 	}
 	return err
