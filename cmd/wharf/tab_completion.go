@@ -36,6 +36,8 @@ func (a *app) replaceCompletion(root *cobra.Command) {
 		for _, shell := range cmd.Commands() {
 			switch shell.Name() {
 			case "bash":
+				_, usage, _ := strings.Cut(shell.Long, "package manager.\n\n") // the package is not needed, see bashWords
+				shell.Long = shell.Short + ".\n\n" + usage
 				shell.RunE = func(cmd *cobra.Command, _ []string) error {
 					plain, _ := cmd.Flags().GetBool("no-descriptions")
 					return a.printScript(func(to io.Writer) error { return root.GenBashCompletionV2(to, !plain) }, bashChanges, bashWords)

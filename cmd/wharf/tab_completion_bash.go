@@ -32,6 +32,19 @@ __wharf_init_completion()
     prev=${words[cword-1]}
 }
 
+# The package has this function too: it completes the path of a folder, with -d, or of a file, of
+# which the ends may be given.
+declare -F _filedir >/dev/null 2>&1 || _filedir()
+{
+    local path
+    compopt -o filenames 2>/dev/null
+    while IFS= read -r path; do
+        if [[ -d $path || -z $1 || $1 != -d && $path == *.@(${1%|}) ]]; then
+            COMPREPLY+=("$path")
+        fi
+    done < <(compgen -f -- "$cur")
+}
+
 # A word that ends within quotes is given to the program closed.
 __wharf_close_quotes()
 {

@@ -24,6 +24,9 @@ func TestCompletionInShells(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(rc, "a-file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(filepath.Join(rc, "a-folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	config := knowCities(t)
 	for name, c := range map[string]struct {
 		argv  []string
@@ -61,6 +64,12 @@ func TestCompletionInShells(t *testing.T) {
 			s.await("it is a$home \\\"b\\\" `touch run`; c\\\\n, here")
 			s.answer("ready> ", "wharf call cities city name=e\t--outp\ttext\n") // nor when a Tab evaluates the line
 			s.await("it is e$(touch run) (touch run), here")
+			if c.argv[0] == "bash" {
+				s.answer("ready> ", "wharf call demo echo Fol --save a-fo\t| tr a-z A-Z\n")
+				if shown := s.await(`"FOL"`); strings.Contains(shown, "filedir") || !strings.Contains(shown, "a-folder/") {
+					t.Errorf("the shell shows %q", shown)
+				}
+			}
 			for _, open := range []string{"name=\"New Y", "name='New Y", "\"name=New Y", "'name=New Y"} {
 				s.answer("ready> ", "wharf call cities city "+open+"\t| tr A-Z a-z\n")
 				s.await("it is new york, here")
