@@ -61,7 +61,11 @@ func readPattern(text string) (p pattern, err error) {
 // ParseCall reads what is called from a text of the form of a pattern: "server/tool", "prompt:server/name" or
 // "resource:server/uri".
 func ParseCall(text string) (c Call, err error) {
-	if _, name, _ := strings.Cut(text, "/"); name == "" {
+	_, name, sliced := strings.Cut(text, "/")
+	switch {
+	case !sliced:
+		return c, fmt.Errorf("%q has no / between a server and what of it is called", text)
+	case name == "":
 		return c, fmt.Errorf("%q names nothing of the server", text)
 	}
 	p, err := readPattern(text)

@@ -163,7 +163,7 @@ func TestBadTables(t *testing.T) {
 // What is called is one thing, and no pattern.
 func TestParseCall(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "names nothing of the server", "files": "names nothing of the server", "files/": "names nothing of the server", "prompt:files": "names nothing of the server",
+		"": "has no /", "files": "has no / between a server and what of it is called", "files/": "names nothing of the server", "prompt:files": "has no /",
 		"prompt:files/": "names nothing of the server", "tool:files/x": `there is no "tool:"`, "files/*": "is a pattern", "*/read": "is a pattern", "prompt:f/a*": "is a pattern",
 		"resource:*/x:y": "is a pattern", "resource:f/x:{path*}": "", "files/read": "",
 	} {
