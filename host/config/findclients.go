@@ -43,6 +43,9 @@ func FindClients(cwd string, ids ...string) (all []Found, err error) {
 					near = append(near, known)
 				}
 			}
+			if meant := closest(id, ClientIDs()); len(near) == 0 && meant != "" {
+				return nil, fmt.Errorf("no client %q is known; did you mean %q?", id, meant)
+			}
 			if len(near) == 0 {
 				near = ClientIDs()
 			}

@@ -44,8 +44,10 @@ func TestFindClients(t *testing.T) {
 	if some, err := FindClients(cwd, "zed", "codex"); err != nil || len(some) != 3 {
 		t.Errorf("of two clients: %d files, %v", len(some), err)
 	}
-	if _, err := FindClients(cwd, "zet"); err == nil || !strings.Contains(err.Error(), `no client "zet" is known; there are amazonq, amp,`) {
-		t.Errorf("of an unknown client: %v", err)
+	for id, want := range map[string]string{"emacs": "there are amazonq, amp,", "zet": `did you mean "zed"?`, "cursr": `did you mean "cursor"?`} {
+		if _, err := FindClients(cwd, id); err == nil || !strings.Contains(err.Error(), "no client \""+id+"\" is known; "+want) {
+			t.Errorf("of an unknown client: %v", err)
+		}
 	}
 }
 
