@@ -98,6 +98,12 @@ func (a *app) explainDial(server host.Server, err error) error {
 		before := a.argv[:max(0, slices.Index(a.argv, "--"))]
 		err = exit.WithHint(err, lineHint(append([]string{"wharf"}, before...), "it is a file of this folder", append([]string{"--"}, line...)))
 	}
+	if dash := slices.Index(a.argv, "--"); a.adHoc && dash > 2 && a.shell == nil {
+		s, _ := a.load()
+		if _, missing := host.Locate(server); missing != nil && s != nil && s.has(a.argv[1]) {
+			err = exit.WithHint(err, lineHint([]string{"wharf"}, "after -- comes a command that starts a server; "+plain.Word(a.argv[1])+" is a server already", slices.Delete(slices.Clone(a.argv), dash, dash+1)))
+		}
+	}
 	if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
 		err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
 	}
