@@ -93,6 +93,22 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 	})
 }
 
+// LogoutAll is [Host.Logout], and then forgets all that any provider has saved for the address of the
+// server: for other entries with that address, and for other settings. It does not revoke that.
+func (h *Host) LogoutAll(ctx context.Context, s Server) error {
+	if err := h.Logout(ctx, s); err != nil {
+		return err
+	}
+	admitted, err := h.admit(ctx, s)
+	if err == nil {
+		err = h.dialer.Accounts.ForgetSaved(ctx, admitted)
+	}
+	if err != nil {
+		return explain(s.Name, fmt.Errorf("sign out of %s: %w", s.Name, err))
+	}
+	return nil
+}
+
 // onAccount calls do with the account of a server, or with nil if it needs none. The person is
 // present, so they are asked to approve a server of a project first. what is a verb for errors.
 func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(context.Context, *connect.SharedAccount) error) error {

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,13 +48,12 @@ else reaches; only that of SERVER is revoked.`,
 // sign-ins to the same url as well.
 func (a *app) logout(ctx context.Context, h *host.Host, server host.Server, all bool) error {
 	before, unknown := a.vaultEntries(ctx)
-	if err := h.Logout(ctx, server); err != nil {
-		return err
-	}
+	signOut := h.Logout
 	if all {
-		if err := a.forgetURL(ctx, server.URL); err != nil {
-			return err
-		}
+		signOut = h.LogoutAll
+	}
+	if err := signOut(ctx, server); err != nil {
+		return err
 	}
 	if err := a.forgetRegistrations(ctx); err != nil {
 		return err
@@ -67,32 +64,6 @@ func (a *app) logout(ctx context.Context, h *host.Host, server host.Server, all 
 		return nil
 	}
 	fmt.Fprintf(a.Err, "Signed out of %s.\n", plain.Name(server.Name, plain.NameColumns))
-	return nil
-}
-
-// forgetURL forgets all that auth providers have saved for a url.
-func (a *app) forgetURL(ctx context.Context, address string) error {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return nil // only a sign-in to a url can have others beside it
-	}
-	v, err := a.vault()
-	if err != nil {
-		return err
-	}
-	saved, err := v.List(ctx)
-	if err != nil {
-		return err
-	}
-	resource := strings.TrimSuffix((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String(), "/")
-	for _, one := range saved {
-		if strings.TrimSuffix(one.Resource, "/") != resource {
-			continue
-		}
-		if err := v.Forget(ctx, one.Key, 0); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -88,13 +88,13 @@ func TestTwoAccounts(t *testing.T) {
 	url := oauthtest.NewResource(t.Cleanup, oauthtest.New(t.Cleanup), handler).URL
 	dir := t.TempDir()
 	file := filepath.Join(dir, "wharf.toml")
-	entries := "[servers.home]\nurl = \"" + url + "\"\n[servers.work]\nurl = \"" + url + "\"\nauth = { account = \"work\" }\n"
+	entries := "[servers.home]\nurl = \"${GUARDED}\"\n[servers.work]\nurl = \"" + url + "\"\nauth = { account = \"work\" }\n"
 	if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	wharf := func(args ...string) *exec.Cmd {
 		cmd := exec.Command("wharf", append(args, "--config", file)...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir, "GUARDED="+url)
 		return cmd
 	}
 	says := func(want string, args ...string) string {

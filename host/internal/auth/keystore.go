@@ -62,14 +62,6 @@ func (f *flow) savedKey(ctx context.Context, k *step.Key) (*key, error) {
 	return made, nil
 }
 
-// keyHolder returns the resource under which the vault keeps the private keys of a server.
-func keyHolder(s *step.Server) string {
-	if sameOrigin(s.Resource, s.URL) {
-		return s.Resource
-	}
-	return boundTo(s)
-}
-
 // loadKey returns a saved key. It returns nil if there is none, or none that can be read.
 func (f *flow) loadKey(ctx context.Context, name vault.Key, alg string) (*key, error) {
 	r, found, err := f.config.Vault.Load(ctx, name)

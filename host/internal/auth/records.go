@@ -86,6 +86,20 @@ func boundTo(s *step.Server) string {
 	return "entry " + s.Name
 }
 
+// keyHolder returns the resource under which the vault keeps the private keys of a server.
+func keyHolder(s *step.Server) string {
+	if sameOrigin(s.Resource, s.URL) {
+		return s.Resource
+	}
+	return boundTo(s)
+}
+
+// IsOf reports whether the key of a vault is that of a record of the server, of whatever provider.
+func IsOf(key vault.Key, server *step.Server) bool {
+	bound := boundTo(server)
+	return key.Resource == keyHolder(server) || strings.HasPrefix(key.Resource+" ", bound+" ")
+}
+
 // load loads a record, and locks it if the provider asks for that.
 func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Load.Key)

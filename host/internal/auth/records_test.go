@@ -39,6 +39,11 @@ func TestRecordsAreOfOneServer(t *testing.T) {
 				t.Errorf("%s: %+v: %v, and %q has it", server.Name, k, err, before)
 			}
 			seen[key] = server.Name
+			for _, other := range places {
+				if IsOf(key, &other) != (key.Resource != "" && other.Name == server.Name) {
+					t.Errorf("%+v of %s is one of %s", key, server.Name, other.Name)
+				}
+			}
 		}
 		if holder := keyHolder(&server); seen[vault.Key{Name: holder}] != "" {
 			t.Errorf("%s has the keys of %s", server.Name, seen[vault.Key{Name: holder}])

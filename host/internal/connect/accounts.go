@@ -275,6 +275,34 @@ func (as *Accounts) close() {
 	}
 }
 
+// ForgetSaved forgets what any provider has saved for a server, and revokes nothing.
+func (as *Accounts) ForgetSaved(ctx context.Context, s config.Server) error {
+	if as.config.Vault == nil {
+		return nil
+	}
+	server := step.Server{Name: s.Name}
+	if s.URL != "" {
+		o, err := origin(s)
+		if err != nil {
+			return err
+		}
+		server.URL, server.Resource = httpclient.HTTPURL(s.URL), o.Resource()
+	}
+	saved, err := as.config.Vault.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range saved {
+		if !auth.IsOf(one.Key, &server) {
+			continue
+		}
+		if err := as.config.Vault.Forget(ctx, one.Key, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Dismiss takes accounts out of use if their provider is in changed. Their flows go on, and later
 // accounts find what they have saved. When the last connection and sign-in with such an account is
 // over, the account is closed.
