@@ -108,6 +108,19 @@ func TestSettingsOfAProvider(t *testing.T) {
 	}
 }
 
+// No provider is suggested that the program does not have.
+func TestProviderThatIsNotThere(t *testing.T) {
+	_, url := newGuarded(t, "x")
+	few := plugins.Builtin()
+	delete(few, "oauth")
+	h := newHost(t, host.Config{Plugins: few})
+	for name, want := range map[string]string{"oauth": "[plugins.oauth]", "oath": "[plugins.oath]", "bearre": `provider = "bearer"`} {
+		if _, err := h.Connect(t.Context(), signed(url, name, nil)); !strings.Contains(host.Hint(err), want) {
+			t.Errorf("%v, with the hint %q, want one of %q", err, host.Hint(err), want)
+		}
+	}
+}
+
 // The helper is run again when the server refuses what it printed, once for all
 // who are refused.
 func TestHelper(t *testing.T) {

@@ -148,12 +148,12 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 	file := as.config.Modules.Files()[name]
 	fromFile := file.File != ""
 	switch {
-	case !fromFile && config.ProviderMeant(name) != "" && !as.config.Modules.Builtin(name):
-		return nil, hosterr.Errorf(hosterr.ErrConfig, fmt.Sprintf("did you mean provider = %q?", config.ProviderMeant(name)),
-			"no auth provider is called %q", name)
 	case !fromFile && !as.config.Modules.Builtin(name):
-		return nil, hosterr.Errorf(hosterr.ErrConfig, fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
-			"no auth provider is called %q", name)
+		hint := fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name)
+		if meant := config.ProviderMeant(name); meant == config.AuthNone || as.config.Modules.Builtin(meant) {
+			hint = fmt.Sprintf("did you mean provider = %q?", meant)
+		}
+		return nil, hosterr.Errorf(hosterr.ErrConfig, hint, "no auth provider is called %q", name)
 	case file.Isolation == config.IsolationProcess:
 		return nil, hosterr.Configf("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}
