@@ -113,7 +113,7 @@ func (c *Control) ask(ctx context.Context, server string, can func(*Capabilities
 	c.counts.asked.Add(1)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.patience, errUnanswered)
 	defer cancel()
-	answer, err := e.peer.Call(ctx, &rpc.Call{Method: method, Params: rpc.Raw(text), Timeout: -1})
+	answer, err := e.peer.Call(ctx, &rpc.Call{Method: method, Timeout: -1}, rpc.Raw(text))
 	if errors.Is(context.Cause(ctx), errUnanswered) && err != nil {
 		c.counts.unanswered.Add(1)
 		return errUnanswered

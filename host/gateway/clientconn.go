@@ -230,7 +230,7 @@ type peerChannel struct {
 }
 
 func (c peerChannel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	answer, err := c.conn.peer.Call(ctx, &rpc.Call{Method: method, Params: appender(params), Timeout: -1, About: c.exchange})
+	answer, err := c.conn.peer.Call(ctx, &rpc.Call{Method: method, Timeout: -1, About: c.exchange}, appender(params))
 	if meta(params, mcp.MetaProgressToken) != nil {
 		c.conn.peer.AwaitHeard(ctx) // so that the progress before the answer reaches the server first
 	}

@@ -183,7 +183,7 @@ func TestAcceptAnswersAfterTheEnd(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"slow"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"slow"}`)
 	c.conn.CloseWrite()
 	<-c.accepted.InputEnded()
-	if _, err := c.accepted.Peer.Call(t.Context(), &rpc.Call{Method: "ask"}); !errors.Is(err, rpc.ErrNotSent) {
+	if _, err := c.accepted.Peer.Call(t.Context(), &rpc.Call{Method: "ask"}, nil); !errors.Is(err, rpc.ErrNotSent) {
 		t.Errorf("a call to a client that has ended its side: %v", err)
 	}
 	close(release)
@@ -210,7 +210,7 @@ func TestAcceptAsksTheClient(t *testing.T) {
 				return nil, err
 			}
 		}
-		answer, err := c.accepted.Peer.Call(ctx, &rpc.Call{Method: "ask"})
+		answer, err := c.accepted.Peer.Call(ctx, &rpc.Call{Method: "ask"}, nil)
 		return raw(string(answer)), err
 	}}})
 	close(ready)

@@ -25,7 +25,7 @@ func BenchmarkCall(b *testing.B) {
 		return func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Call(ctx, &Call{Method: "tools/call", Name: "echo", Params: hello}); err != nil {
+				if _, err := p.Call(ctx, &Call{Method: "tools/call", Name: "echo"}, hello); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -44,7 +44,7 @@ func BenchmarkCall64(b *testing.B) {
 	b.SetParallelism(32)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := p.Call(context.Background(), &Call{Method: "tools/call", Params: hello}); err != nil {
+			if _, err := p.Call(context.Background(), &Call{Method: "tools/call"}, hello); err != nil {
 				b.Error(err)
 			}
 		}
@@ -117,7 +117,7 @@ func BenchmarkPipelined(b *testing.B) {
 	b.SetParallelism(32)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := p.Call(context.Background(), &Call{Method: "tools/call", Params: hello}); err != nil {
+			if _, err := p.Call(context.Background(), &Call{Method: "tools/call"}, hello); err != nil {
 				b.Error(err)
 			}
 		}

@@ -10,10 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// Call is one request to the server.
+// Call is one request to the server, without its params.
 type Call struct {
 	Method     string
-	Params     Appender      // nil = none
 	Name       string        // params.name or params.uri, for transports that copy it into a header
 	Headers    []abi.Pair    // further headers for such transports
 	Version    string        // overrides the version of the peer's terms
@@ -43,13 +42,14 @@ const (
 	methodInitialize = "initialize"
 )
 
-// Call sends a request and waits for its answer, until ctx is done or the timeout is over. The
+// Call sends a request and waits for its answer, until ctx is done or the timeout is over. params may be
+// nil. They are no member of r, a part of which outlives Call: the caller would have to allocate them. The
 // result is raw JSON as the server sent it. It has been checked and belongs to the caller. If the
 // server answers with an error, Call returns an [*Error]. Every other failure is a [*CallError].
 //
 // If the caller leaves first, the peer tells the server, unless the message had not left yet. Call
 // does not wait for that.
-func (p *Peer) Call(ctx context.Context, r *Call) ([]byte, error) {
+func (p *Peer) Call(ctx context.Context, r *Call, params Appender) ([]byte, error) {
 	c := p.newCall(ctx, r)
 	defer p.recycle(c)
 	if err := contextError(ctx); err != nil {
@@ -61,7 +61,7 @@ func (p *Peer) Call(ctx context.Context, r *Call) ([]byte, error) {
 	if r.Begun != nil {
 		r.Begun()
 	}
-	if err := p.send(c, r); err != nil {
+	if err := p.send(c, r, params); err != nil {
 		return nil, p.unsent(c, err)
 	}
 	if p.config.ReadFor != nil && !c.background {
@@ -89,7 +89,7 @@ func (p *Peer) recycle(c *pendingCall) {
 	p.calls.Put(c)
 }
 
-func (p *Peer) send(c *pendingCall, r *Call) error {
+func (p *Peer) send(c *pendingCall, r *Call, params Appender) error {
 	var f abi.Facts
 	f.Method, f.Name, f.Headers, f.Version, f.Epoch = r.Method, r.Name, r.Headers, c.terms.Version, c.terms.Epoch
 	switch {
@@ -101,7 +101,7 @@ func (p *Peer) send(c *pendingCall, r *Call) error {
 	if err := p.sender.flush((*sendContext)(c)); err != nil { // what a caller said by leaving comes before what the next one asks
 		return err
 	}
-	m, err := newRequest(c.id, &f, r.Params)
+	m, err := newRequest(c.id, &f, params)
 	if err != nil {
 		return err
 	}

@@ -33,9 +33,9 @@ func TestCalls(t *testing.T) {
 			counts(Counters{Answers: 1}), leaves(),
 		}},
 		{"params and a name", limit, []step{
-			requests("a", Call{Method: "tools/call", Name: "x", Params: func(dst []byte) ([]byte, error) {
+			requests("a", Call{Method: "tools/call", Name: "x"}, func(dst []byte) ([]byte, error) {
 				return strictjson.AppendValue(dst, map[string]any{"name": "x", "arguments": map[string]any{"text": "a\nb"}})
-			}}),
+			}),
 			sends(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"text":"a\nb"},"name":"x"}}`),
 			answers(1, `null`), gets("a", `null`),
 		}},
@@ -64,9 +64,9 @@ func TestCalls(t *testing.T) {
 			sends(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"timed out after 1s"}}`),
 		}},
 		{"a timeout of a call's own", limit, []step{
-			requests("short", Call{Method: "ping", Timeout: time.Millisecond}),
-			requests("long", Call{Method: "ping", Timeout: time.Minute}),
-			requests("none", Call{Method: "ping", Timeout: -1}),
+			requests("short", Call{Method: "ping", Timeout: time.Millisecond}, nil),
+			requests("long", Call{Method: "ping", Timeout: time.Minute}, nil),
+			requests("none", Call{Method: "ping", Timeout: -1}, nil),
 			asks("usual"),
 			passes(time.Millisecond), fails("short", MaybeSent, ErrTimeout),
 			passes(time.Second), fails("usual", MaybeSent, ErrTimeout), waits("long"),
@@ -109,7 +109,7 @@ func TestCalls(t *testing.T) {
 				ctx, cancel := context.WithCancel(s.t.Context())
 				cancel()
 				s.calls["ping"] = &actor{}
-				s.calls["ping"].end(s.peer.Call(ctx, &Call{Method: "ping"}))
+				s.calls["ping"].end(s.peer.Call(ctx, &Call{Method: "ping"}, nil))
 			}),
 			fails("ping", NotSent, context.Canceled), sends(), leaves(),
 		}},
@@ -136,13 +136,13 @@ func TestCalls(t *testing.T) {
 			delivers(0, `{"jsonrpc":"2.0","id":1,"result":1}`, abi.VerdictLate),
 		}},
 		{"params that cannot be sent", limit, []step{
-			requests("error", Call{Method: "ping", Params: func(dst []byte) ([]byte, error) { return nil, errBroken }}),
+			requests("error", Call{Method: "ping"}, func(dst []byte) ([]byte, error) { return nil, errBroken }),
 			fails("error", NotSent, ErrParams), fails("error", NotSent, errBroken),
-			requests("lf", Call{Method: "ping", Params: raw("{\n}")}), fails("lf", NotSent, ErrParams),
-			requests("cr", Call{Method: "ping", Params: raw("{\r}")}), fails("cr", NotSent, ErrParams),
-			requests("lf first", Call{Method: "ping", Params: raw("\n{}")}), fails("lf first", NotSent, ErrParams),
-			requests("cr first", Call{Method: "ping", Params: raw("\r{}")}), fails("cr first", NotSent, ErrParams),
-			requests("none", Call{Method: "ping", Params: raw("")}), fails("none", NotSent, ErrParams),
+			requests("lf", Call{Method: "ping"}, raw("{\n}")), fails("lf", NotSent, ErrParams),
+			requests("cr", Call{Method: "ping"}, raw("{\r}")), fails("cr", NotSent, ErrParams),
+			requests("lf first", Call{Method: "ping"}, raw("\n{}")), fails("lf first", NotSent, ErrParams),
+			requests("cr first", Call{Method: "ping"}, raw("\r{}")), fails("cr first", NotSent, ErrParams),
+			requests("none", Call{Method: "ping"}, raw("")), fails("none", NotSent, ErrParams),
 			sends(), leaves(),
 		}},
 		{"the connection ends", limit, []step{
@@ -231,7 +231,7 @@ func TestRefusedAfterItsAnswer(t *testing.T) {
 		return c
 	}
 	for range 100 {
-		if _, err := p.Call(t.Context(), &Call{}); !errors.Is(err, errBroken) || !errors.Is(err, ErrNotSent) {
+		if _, err := p.Call(t.Context(), &Call{}, nil); !errors.Is(err, errBroken) || !errors.Is(err, ErrNotSent) {
 			t.Fatal(err)
 		}
 		for _, c := range made {
@@ -256,7 +256,7 @@ func TestLateLookAtTheContext(t *testing.T) {
 			return ctx.Err()
 		})})
 		defer p.Close(nil)
-		if _, err := p.Call(t.Context(), &Call{}); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrNotSent) {
+		if _, err := p.Call(t.Context(), &Call{}, nil); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrNotSent) {
 			t.Error(err)
 		}
 	})
@@ -294,7 +294,7 @@ func TestToldOfWhatWasGivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("enough")
 		time.AfterFunc(time.Second, func() { cancel(cause) })
-		if _, err := p.Call(ctx, &Call{Method: "tools/call"}); !errors.Is(err, cause) {
+		if _, err := p.Call(ctx, &Call{Method: "tools/call"}, nil); !errors.Is(err, cause) {
 			t.Errorf("call: %v", err)
 		}
 		if err := p.Flush(ctx); err != cause {
@@ -392,7 +392,7 @@ func TestAllocations(t *testing.T) {
 	defer cancel()
 	l.buffer = make([]byte, 0, 512)
 	n := testing.AllocsPerRun(1000, func() {
-		if _, err := p.Call(ctx, &Call{Method: "tools/call", Name: "echo", Params: hello}); err != nil {
+		if _, err := p.Call(ctx, &Call{Method: "tools/call", Name: "echo"}, hello); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -413,8 +413,8 @@ func TestBegun(t *testing.T) {
 	}}
 	play(t, Config{},
 		does(func(s *scene) { p = s.peer }),
-		requests("a", call), does(func(s *scene) { s.peer.Close(nil) }),
-		fails("a", MaybeSent, ErrClosed), requests("late", call), fails("late", NotSent, ErrClosed))
+		requests("a", call, nil), does(func(s *scene) { s.peer.Close(nil) }),
+		fails("a", MaybeSent, ErrClosed), requests("late", call, nil), fails("late", NotSent, ErrClosed))
 	if begun != 1 {
 		t.Errorf("told %d times", begun)
 	}
@@ -455,7 +455,7 @@ func TestDrain(t *testing.T) {
 			}
 		})
 	play(t, Config{},
-		requests("background", Call{Method: "background", Background: true}), asks("first"), answers(2, `2`),
+		requests("background", Call{Method: "background", Background: true}, nil), asks("first"), answers(2, `2`),
 		func(s *scene) {
 			if err := s.peer.Drain(s.t.Context()); err != nil {
 				s.t.Error(err)
@@ -473,7 +473,7 @@ func TestDrain(t *testing.T) {
 		},
 		waits("first"))
 	play(t, Config{},
-		requests("background", Call{Method: "background", Background: true}), answers(1, `1`), asks("first"), asks("second"),
+		requests("background", Call{Method: "background", Background: true}, nil), answers(1, `1`), asks("first"), asks("second"),
 		func(s *scene) {
 			ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
 			defer cancel()

@@ -18,7 +18,7 @@ func callerIs(exchange uint32, want uint64, certain bool) step {
 }
 
 func callsFor(name string, caller uint64) step {
-	return requests(name, Call{Method: name, Caller: caller})
+	return requests(name, Call{Method: name, Caller: caller}, nil)
 }
 
 // TestCallers follows whose calls a message may belong to.

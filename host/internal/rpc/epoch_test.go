@@ -74,9 +74,9 @@ func TestTermsOfANumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Agree(Terms{Version: "new", Epoch: 2})
-	p.send(c, &Call{Method: "a"})
-	p.Call(t.Context(), &Call{Method: "b"})
-	p.Call(t.Context(), &Call{Method: "initialize"})
+	p.send(c, &Call{Method: "a"}, nil)
+	p.Call(t.Context(), &Call{Method: "b"}, nil)
+	p.Call(t.Context(), &Call{Method: "initialize"}, nil)
 	p.Close(nil)
 	want := []string{"a  old 1", "b  new 2", "initialize   2"}
 	for i, facts := range l.facts {

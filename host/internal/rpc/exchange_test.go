@@ -42,7 +42,7 @@ func TestExchangesOfAClient(t *testing.T) {
 		deliver(10, `{"jsonrpc":"2.0","id":null,"method":"ping"}`, abi.VerdictMalformed)
 		p.NotifyAbout(t.Context(), 8, "notifications/x", nil)
 		p.Notify(t.Context(), "notifications/y", nil)
-		go p.Call(t.Context(), &Call{Method: "roots/list", About: 8})
+		go p.Call(t.Context(), &Call{Method: "roots/list", About: 8}, nil)
 		synctest.Wait()
 		deliver(11, `{"jsonrpc":"2.0","id":5,"result":{}}`, abi.VerdictAnswer)
 		want := []string{

@@ -120,7 +120,7 @@ func hammerOnce(t *testing.T, p *Peer, tag string) {
 	if rand.IntN(4) == 0 {
 		go cancel()
 	}
-	result, err := p.Call(ctx, &Call{Method: "call", Params: raw(tag)})
+	result, err := p.Call(ctx, &Call{Method: "call"}, raw(tag))
 	var failure *CallError
 	var answer *Error
 	switch {

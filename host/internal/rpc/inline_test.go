@@ -97,7 +97,7 @@ func TestACallerCarriesItsErrand(t *testing.T) {
 		defer l.peer.Close(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		if result, err := l.peer.Call(ctx, &Call{}); string(result) != "1" || err != nil {
+		if result, err := l.peer.Call(ctx, &Call{}, nil); string(result) != "1" || err != nil {
 			t.Errorf("%s, %v", result, err)
 		}
 		l.inline.want(t, 1, 0)
@@ -120,7 +120,7 @@ func TestErrandsFollowEachOther(t *testing.T) {
 				t.Error("no caller takes a second one")
 			}
 		}()
-		if result, err := l.peer.Call(t.Context(), &Call{}); string(result) != "1" || err != nil {
+		if result, err := l.peer.Call(t.Context(), &Call{}, nil); string(result) != "1" || err != nil {
 			t.Errorf("%s, %v", result, err)
 		}
 		l.inline.want(t, 1, 0)
@@ -152,7 +152,7 @@ func TestACallerLeavesItsInlineIO(t *testing.T) {
 					time.AfterFunc(2*time.Second, func() { tt.end(l.peer, cancel) })
 				}
 				start := time.Now()
-				if _, err := l.peer.Call(ctx, &Call{}); !errors.Is(err, tt.want) {
+				if _, err := l.peer.Call(ctx, &Call{}, nil); !errors.Is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
 				if took := time.Since(start); took != 2*time.Second {
@@ -180,7 +180,7 @@ func TestAnErrandIsNeverLost(t *testing.T) {
 				l := newCarries(Config{Timeout: time.Second}, nil)
 				defer l.peer.Close(nil)
 				l.then = func(context.Context) error { return then(l) }
-				if _, err := l.peer.Call(t.Context(), &Call{}); err == nil {
+				if _, err := l.peer.Call(t.Context(), &Call{}, nil); err == nil {
 					t.Error("the call has an answer")
 				}
 				if l.inline.runs.Load() != 1 || l.inline.stops.Load() == 0 {
@@ -198,7 +198,7 @@ func TestACallerThatHasGone(t *testing.T) {
 		defer l.peer.Close(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		l.then = func(context.Context) error { cancel(); return nil }
-		if _, err := l.peer.Call(ctx, &Call{}); !errors.Is(err, context.Canceled) {
+		if _, err := l.peer.Call(ctx, &Call{}, nil); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		l.inline.want(t, 1, 1)
@@ -224,7 +224,7 @@ func TestHammerErrands(t *testing.T) {
 			go l.peer.Failed(1, errBroken)
 			l.answer()
 		}
-		result, err := l.peer.Call(ctx, &Call{})
+		result, err := l.peer.Call(ctx, &Call{}, nil)
 		if (string(result) == "1") == (err != nil) {
 			t.Fatalf("%s, %v", result, err)
 		}

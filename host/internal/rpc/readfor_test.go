@@ -41,7 +41,7 @@ func TestACallerThatIsAloneReads(t *testing.T) {
 		}
 		first := <-l.sent
 		go func() {
-			_, err := l.peer.Call(t.Context(), &Call{Method: "another"})
+			_, err := l.peer.Call(t.Context(), &Call{Method: "another"}, nil)
 			over <- err
 		}()
 		another := <-l.sent
@@ -55,7 +55,7 @@ func TestACallerThatIsAloneReads(t *testing.T) {
 			t.Error("no call waits any more")
 		}
 	}})
-	if _, err := l.peer.Call(t.Context(), &Call{Method: "one"}); err != nil {
+	if _, err := l.peer.Call(t.Context(), &Call{Method: "one"}, nil); err != nil {
 		t.Error(err)
 	}
 	if err := <-over; err != nil {
@@ -74,8 +74,8 @@ func TestWhoReads(t *testing.T) {
 			t.Error("it gave up, and is not over")
 		}
 	}})
-	l.peer.Call(ctx, &Call{Method: "given up"})
-	l.peer.Call(ctx, &Call{Method: "background", Background: true})
+	l.peer.Call(ctx, &Call{Method: "given up"}, nil)
+	l.peer.Call(ctx, &Call{Method: "background", Background: true}, nil)
 	if reads != 1 {
 		t.Errorf("%d callers have read", reads)
 	}

@@ -122,19 +122,19 @@ func play(t *testing.T, c Config, steps ...step) {
 	})
 }
 
-func requests(name string, r Call) step {
+func requests(name string, r Call, params Appender) step {
 	return func(s *scene) {
 		ctx, cancel := context.WithCancelCause(s.t.Context())
 		a := &actor{cancel: cancel}
 		s.calls[name] = a
 		go func() {
-			a.end(s.peer.Call(ctx, &r))
+			a.end(s.peer.Call(ctx, &r, params))
 		}()
 	}
 }
 
 // asks is requests for a method without params.
-func asks(name string) step { return requests(name, Call{Method: name}) }
+func asks(name string) step { return requests(name, Call{Method: name}, nil) }
 
 func cancels(name string) step { return func(s *scene) { s.calls[name].cancel(nil) } }
 

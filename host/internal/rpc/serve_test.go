@@ -294,13 +294,13 @@ func TestMessageFacts(t *testing.T) {
 	p := NewPeer(Config{Link: l, Timeout: DefaultTimeout})
 	p.Agree(Terms{Version: "2025-11-25", Epoch: 3})
 	headers := []abi.Pair{{Key: "mcp-param-x", Value: "1"}}
-	if _, err := p.Call(t.Context(), &Call{Method: "tools/call", Name: "add", Headers: headers}); !errors.Is(err, errBroken) {
+	if _, err := p.Call(t.Context(), &Call{Method: "tools/call", Name: "add", Headers: headers}, nil); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
 	if err := p.Notify(t.Context(), "notifications/initialized", nil); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
-	if _, err := p.Call(t.Context(), &Call{Method: "server/discover", Version: "2026-07-28", Timeout: -1}); !errors.Is(err, errBroken) {
+	if _, err := p.Call(t.Context(), &Call{Method: "server/discover", Version: "2026-07-28", Timeout: -1}, nil); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
 	p.Close(nil)

@@ -110,7 +110,7 @@ func BenchmarkPeer(b *testing.B) {
 			b.SetBytes(int64(len(size.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := peer.Call(b.Context(), &rpc.Call{Method: mcp.MethodCallTool, Name: "echo", Params: params}); err != nil {
+				if _, err := peer.Call(b.Context(), &rpc.Call{Method: mcp.MethodCallTool, Name: "echo"}, params); err != nil {
 					b.Fatal(err)
 				}
 			}

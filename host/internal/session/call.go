@@ -202,11 +202,11 @@ func (s *Session) send(ctx context.Context, l *agreedConn, d *dialect, q *reques
 	if err != nil {
 		return nil, &rpc.CallError{Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
-	call.Params = q.params(d, meta)
+	params := q.params(d, meta)
 	if t != nil {
-		return t.run(ctx, l, &call)
+		return t.run(ctx, l, &call, params)
 	}
-	return l.Peer.Call(ctx, &call)
+	return l.Peer.Call(ctx, &call, params)
 }
 
 // prepare fills in the call of a request, but for its params, and returns the _meta member of these. An error says

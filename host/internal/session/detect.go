@@ -165,7 +165,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*agree
 // request stays pending until it is answered or the connection ends, even if no caller waits for it
 // any more: its cancellation would be a message to the server. Over HTTP the end of ctx ends the
 // request and its stream, and sends no message.
-func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
+func (h *handshake) ask(ctx context.Context, call rpc.Call, params rpc.Appender) <-chan reply {
 	if !h.conn.http() {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -173,7 +173,7 @@ func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 	call.Background, call.Begun = true, func() { close(begun) }
 	replies := make(chan reply, 1)
 	go func() {
-		result, err := h.conn.Peer.Call(ctx, &call)
+		result, err := h.conn.Peer.Call(ctx, &call, params)
 		replies <- reply{result, err}
 	}()
 	select {

@@ -201,7 +201,7 @@ func TestAskIsPending(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		s := launcher(oldServer().with("ping", silent)).open()
 		h := &handshake{conn: s.current().Dialed}
-		if h.ask(t.Context(), rpc.Call{Method: "ping"}); h.conn.Peer.Quiet() {
+		if h.ask(t.Context(), rpc.Call{Method: "ping"}, nil); h.conn.Peer.Quiet() {
 			t.Error("nothing is pending")
 		}
 	})

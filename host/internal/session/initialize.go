@@ -21,8 +21,7 @@ func (h *handshake) initialize(ctx context.Context) <-chan reply {
 	return h.ask(ctx, rpc.Call{
 		Method:  mcp.MethodInitialize,
 		Timeout: -1,
-		Params:  written(fmt.Appendf(nil, `{%s,"protocolVersion":%q}`, h.session.represents.Load().client, offer)),
-	})
+	}, written(fmt.Appendf(nil, `{%s,"protocolVersion":%q}`, h.session.represents.Load().client, offer)))
 }
 
 // discover sends the first request of the modern era.
@@ -32,13 +31,12 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 		Method:  mcp.MethodDiscover,
 		Version: version,
 		Timeout: -1,
-		Params:  (&request{}).params(&d, d.meta),
 	}
 	if h.conn.http() {
 		call.Headers = standardHeaders(&request{method: call.Method})
 		h.conn.Peer.Agree(rpc.Terms{StreamCancel: true, Epoch: h.epoch - 1}) // if the probe is given up, the server gets no cancellation
 	}
-	return h.ask(ctx, call)
+	return h.ask(ctx, call, (&request{}).params(&d, d.meta))
 }
 
 // greet opens a legacy session: it sends initialize and reads the answer.

@@ -44,7 +44,7 @@ func (s *Session) restoreLevel(ctx context.Context, l *agreedConn) {
 		return
 	}
 	q := setLevel(*level)
-	_, err := l.Peer.Call(ctx, &rpc.Call{Method: q.method, Timeout: l.timeout, Params: q.params(&l.dialect, l.dialect.meta)})
+	_, err := l.Peer.Call(ctx, &rpc.Call{Method: q.method, Timeout: l.timeout}, q.params(&l.dialect, l.dialect.meta))
 	if err != nil {
 		s.cfg.Warn(fmt.Sprintf("the server no longer logs as it was told: %v", err))
 	}

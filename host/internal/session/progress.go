@@ -221,7 +221,7 @@ func (t *tracker) finish(left bool) {
 
 // run makes one request of the call. It gives the request a timeout of its own, because the peer's
 // timeout cannot begin anew.
-func (t *tracker) run(ctx context.Context, l *agreedConn, call *rpc.Call) ([]byte, error) {
+func (t *tracker) run(ctx context.Context, l *agreedConn, call *rpc.Call, params rpc.Appender) ([]byte, error) {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	rest := cmp.Or(call.Timeout, rpc.DefaultTimeout)
@@ -232,7 +232,7 @@ func (t *tracker) run(ctx context.Context, l *agreedConn, call *rpc.Call) ([]byt
 	if longest := l.maxTimeout; longest > 0 {
 		defer time.AfterFunc(longest, func() { cancel(fmt.Errorf("%w after %v, progress or not", ErrLongest, longest)) }).Stop()
 	}
-	text, err := l.Peer.Call(within, call)
+	text, err := l.Peer.Call(within, call, params)
 	if failure, ok := err.(*rpc.CallError); ok && ctx.Err() == nil && within.Err() != nil {
 		failure.Err = context.Cause(within)
 	}

@@ -45,7 +45,7 @@ func (s *Session) resume(ctx context.Context, w *ConnectOptions, in *inbox, old 
 	if w.Timeout > 0 {
 		call.Timeout = min(w.Timeout, pingTimeout)
 	}
-	_, err = d.Peer.Call(ctx, &call)
+	_, err = d.Peer.Call(ctx, &call, nil)
 	if err == nil || answered(err) && statusOf(err) < 300 {
 		return &l // any answer to the request itself is a sign of life
 	}
