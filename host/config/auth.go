@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // The values of the key auth that this package treats in a way of its own.
@@ -193,23 +196,33 @@ func (x *expansion) auth(a Auth) Auth {
 }
 
 // foreignAuth reads how other clients say how to sign in: the oauth table of many, the auth of
-// Cursor, the headersHelper of Claude Code, the variable of Codex.
+// Cursor, the headersHelper of Claude Code, the variable of Codex, the token of mcporter.
 func (e *entry) foreignAuth() Auth {
 	if variable := e.text(e.first(foreignKeys.bearer)); variable != "" {
 		return Auth{Provider: "bearer", Settings: map[string]any{"token": Reference{Env: variable}}}
+	}
+	remote := e.values[e.first(foreignKeys.url)] != nil
+	key := e.first(foreignKeys.token)
+	switch token := e.text(key); {
+	case token != "" && !remote:
+		e.note(key, "does nothing without a url")
+	case token != "":
+		return Auth{Provider: "bearer", Settings: map[string]any{"token": token}}
 	}
 	if helper := e.text("headersHelper"); helper != "" {
 		return Auth{Provider: "helper", Command: []string{"/bin/sh", "-c", helper}}
 	}
 	a := e.foreignProvider()
 	for _, key := range slices.Sorted(maps.Keys(foreignOAuthKeys)) {
-		if _, given := e.values[key]; given && (a.IsZero() || a.Provider == oauth) {
+		if _, given := e.values[key]; given && !remote {
+			e.note(key, "does nothing without a url")
+		} else if given && (a.IsZero() || a.Provider == oauth) {
 			a.Provider = oauth
-			a.setForeign(foreignOAuthKeys[key], e.setting(key))
+			e.setForeign(&a, key, foreignOAuthKeys[key])
 		}
 	}
 	if _, given := e.values["scopes"]; given && a.Provider == oauth { // of Codex
-		a.setForeign("scopes", e.setting("scopes"))
+		e.setForeign(&a, "scopes", "scopes")
 	}
 	return a
 }
@@ -236,13 +249,17 @@ func (e *entry) foreignProvider() Auth {
 
 // oneCredential keeps one of the credentials of an entry that has an Authorization among its
 // headers and another way to sign in. As in Claude Code, the output of a helper takes precedence
-// over the header, and the header over OAuth.
+// over the header, and the header over OAuth. As in Codex and mcporter, a bearer token of its own key
+// takes precedence over the header.
 func (e *entry) oneCredential(s *Server) {
 	for name := range s.Headers {
 		switch {
 		case !strings.EqualFold(name, "Authorization"):
 		case s.Auth.Provider == "helper":
 			e.note("headers."+name, "is not used, because headersHelper gives another")
+			delete(s.Headers, name)
+		case s.Auth.Provider == "bearer" && s.Auth.Settings["token"] != nil:
+			e.note("headers."+name, "is not used, because the entry has a bearer token of its own")
 			delete(s.Headers, name)
 		case s.Auth.Provider == oauth:
 			e.note("headers."+name, "is used, and so no sign-in by OAuth")
@@ -251,11 +268,19 @@ func (e *entry) oneCredential(s *Server) {
 	}
 }
 
+// What some keys of other clients mean, which the provider oauth has no setting for: an address in one
+// piece, and the name of a variable in place of a secret.
+const (
+	keyRedirect       = "redirect URI"
+	keySecretVariable = "variable of client_secret"
+)
+
 // foreignOAuthKeys are keys of an entry itself that are settings of OAuth.
 var foreignOAuthKeys = map[string]string{
 	"oauthClientId": "client_id", "oauth_client_id": "client_id", "oauthClientSecret": "client_secret", "oauth_client_secret": "client_secret",
+	"oauthClientSecretEnv": keySecretVariable, "oauth_client_secret_env": keySecretVariable,
 	"oauthScope": "scopes", "oauth_scope": "scopes", "oauthScopes": "scopes", "oauth_scopes": "scopes",
-	"oauthRedirectUrl": "redirect_uri", "oauth_redirect_url": "redirect_uri",
+	"oauthRedirectUrl": keyRedirect, "oauth_redirect_url": keyRedirect,
 }
 
 // foreignSettings maps the keys of other clients to the names that the provider oauth has for
@@ -264,7 +289,7 @@ var foreignSettings = map[string]string{
 	"clientId": "client_id", "client_id": "client_id", "CLIENT_ID": "client_id", "oauthClientId": "client_id",
 	"clientSecret": "client_secret", "client_secret": "client_secret", "CLIENT_SECRET": "client_secret",
 	"scopes": "scopes", "scope": "scopes", "callbackPort": "callback_port", "callback_port": "callback_port",
-	"authServerMetadataUrl": "metadata_url", "redirectUri": "redirect_uri",
+	"authServerMetadataUrl": "metadata_url", "redirectUri": keyRedirect,
 }
 
 func (e *entry) foreignOAuth() Auth {
@@ -274,15 +299,50 @@ func (e *entry) foreignOAuth() Auth {
 		if !known {
 			continue
 		}
-		a.setForeign(ours, e.setting(name))
+		e.setForeign(&a, name, ours)
 	}
 	return a
 }
 
-// setForeign sets a setting. The value of scopes may be one text, with a word for each scope.
-func (a *Auth) setForeign(key string, value any) {
-	if text, ok := value.(string); ok && key == "scopes" {
-		value = strings.Fields(text)
+// setForeign sets the settings that a key of another client stands for. The value of scopes may be one
+// text, with a word for each scope.
+func (e *entry) setForeign(a *Auth, key, ours string) {
+	value := e.setting(key)
+	text, isText := value.(string)
+	switch {
+	case isText && text == "": // as good as absent
+	case ours == keyRedirect:
+		e.setCallback(a, key, text)
+	case ours == keySecretVariable:
+		a.set("client_secret", Reference{Env: text})
+	case isText && ours == "scopes":
+		a.set(ours, strings.Fields(text))
+	default:
+		a.set(ours, value)
 	}
-	a.set(key, value)
+}
+
+// callbackURL matches a redirect URI that a sign-in of Wharf can end at.
+var callbackURL = lazyregexp.New(`^http://(localhost|127\.0\.0\.1)(?::([0-9]+))?(/[\w.~/-]*)?$`)
+
+// setCallback sets the parts of a redirect URI. A part that the URI leaves open stays open. To mcporter,
+// whose key is one of the entry itself, the path "/" is such a part.
+func (e *entry) setCallback(a *Auth, key, uri string) {
+	m := callbackURL.FindStringSubmatch(uri)
+	if m == nil || len(m[2]) > 0 && !isPort(m[2]) {
+		e.note(key, "%q is not taken: a sign-in of wharf ends at http://127.0.0.1 or http://localhost; register such an address, and set callback_host, callback_port and callback_path in auth", uri)
+		return
+	}
+	a.set("callback_host", m[1])
+	if m[2] != "" {
+		a.set("callback_port", m[2])
+	}
+	if _, ofEntry := foreignOAuthKeys[key]; m[3] != "" && (m[3] != "/" || !ofEntry) {
+		a.set("callback_path", m[3])
+	}
+}
+
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
 }

@@ -219,7 +219,6 @@ func TestProjectGrantsNothing(t *testing.T) {
 		`{"command": "x", "resend": true}`:                                      "resend",
 		`{"url": "https://x", "headersHelper": "cat ~/.ssh/id_rsa"}`:            "auth.command",
 		`{"url": "https://x", "oauth": {"authServerMetadataUrl": "https://y"}}`: "auth.metadata_url",
-		`{"url": "https://x", "oauth": {"redirectUri": "https://y"}}`:           "auth.redirect_uri",
 		`{"url": "https://x", "auth": "corp-sso"}`:                              "auth.provider",
 		`{"url": "https://x", "auth": "helper"}`:                                "auth.provider",
 		`{"url": "https://x", "oauth": {"clientSecret": {"file": "/etc/x"}}}`:   "auth.client_secret",

@@ -117,7 +117,10 @@ func nameless(doc *document, path []string) *Error {
 func (e *entry) within(key string, values map[string]any, read func(inner *entry)) {
 	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), key), subject: e.subject, values: values}
 	read(inner)
-	e.noted = append(e.noted, inner.noted...)
+	for _, n := range inner.noted {
+		n.Field = key + "." + n.Field
+		e.noted = append(e.noted, n)
+	}
 	for _, w := range inner.wrong {
 		w.Field = strings.TrimSuffix(key+"."+w.Field, ".")
 		e.wrong = append(e.wrong, w)

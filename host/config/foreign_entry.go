@@ -18,10 +18,10 @@ import (
 // clients. If an entry has several of them, the first in the list counts.
 var foreignKeys = struct {
 	transport, command, dir, url, env, headers, cap, start, timeout, protocol, settings []string
-	enabledTools, disabledTools, envFile, bearer, variables, headerVariables            []string
+	enabledTools, disabledTools, envFile, bearer, token, variables, headerVariables     []string
 }{
 	transport:       []string{"type", "transport"},
-	command:         []string{"command", "cmd"},
+	command:         []string{"command", "cmd", "executable"},
 	dir:             []string{"cwd", "dir"},
 	url:             []string{"httpUrl", "url", "serverUrl", "baseUrl", "uri", "http_url", "server_url", "base_url"},
 	env:             []string{"env", "environment", "envs"},
@@ -35,6 +35,7 @@ var foreignKeys = struct {
 	disabledTools:   []string{"disabled_tools", "disabledTools", "excludeTools", "blockedTools", "blocked_tools"},
 	envFile:         []string{"env_file", "envFile"},
 	bearer:          []string{"bearer_token_env_var", "bearerTokenEnvVar", "bearerTokenEnv", "bearer_token_env"},
+	token:           []string{"bearerToken", "bearer_token"},
 	variables:       []string{"env_vars", "env_keys"},
 	headerVariables: []string{"env_http_headers", "envHttpHeaders"},
 }
@@ -43,7 +44,7 @@ var foreignKeys = struct {
 var foreignUsed = slices.Concat(
 	foreignKeys.transport, foreignKeys.command, foreignKeys.dir, foreignKeys.url, foreignKeys.env, foreignKeys.headers,
 	foreignKeys.cap, foreignKeys.start, foreignKeys.timeout, foreignKeys.protocol, foreignKeys.settings,
-	foreignKeys.enabledTools, foreignKeys.disabledTools, foreignKeys.envFile, foreignKeys.bearer, foreignKeys.variables, foreignKeys.headerVariables,
+	foreignKeys.enabledTools, foreignKeys.disabledTools, foreignKeys.envFile, foreignKeys.bearer, foreignKeys.token, foreignKeys.variables, foreignKeys.headerVariables,
 	slices.Collect(maps.Keys(foreignOAuthKeys)),
 	[]string{"args", "address", "framing", "strategy", "resend", "disabled", "enabled", "oauth", "auth", "headersHelper", "scopes"})
 

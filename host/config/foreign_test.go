@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -252,6 +253,64 @@ func TestWrongJSON(t *testing.T) {
 		_, err := Parse("a.json", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %s", text, err, says)
+		}
+	}
+}
+
+// TestForeignRedirect turns redirect URIs into settings that the provider oauth has, in files of projects
+// too, and tells of those that Wharf cannot listen at.
+func TestForeignRedirect(t *testing.T) {
+	for uri, want := range map[string]map[string]any{
+		"http://localhost:7777/cb":      {"callback_host": "localhost", "callback_port": "7777", "callback_path": "/cb"},
+		"http://127.0.0.1:7777":         {"callback_host": "127.0.0.1", "callback_port": "7777"},
+		"http://127.0.0.1":              {"callback_host": "127.0.0.1"},
+		"http://localhost/":             {"callback_host": "localhost", "callback_path": "/"},
+		"https://localhost:7777/cb":     nil,
+		"http://localhost.evil/cb":      nil,
+		"http://127.0.0.1@evil.example": nil,
+		"http://localhost:70000/cb":     nil,
+		"http://localhost:${PORT}/cb":   nil,
+		"http://localhost:1/cb?a=b":     nil,
+		"evil://callback":               nil,
+	} {
+		entry := fmt.Sprintf(`{"mcpServers": {"s": {"url": "https://x", "oauth": {"redirectUri": %q}}}}`, uri)
+		d := Discover(project(t, map[string]string{".mcp.json": entry}))
+		if len(d.Servers) != 1 || len(d.Warnings) > 0 {
+			t.Errorf("%s: servers %s, warnings %q", uri, listed(d.Servers), d.Warnings)
+			continue
+		}
+		file, err := Parse(".mcp.json", []byte(entry))
+		if err != nil || len(file.Servers) != 1 {
+			t.Fatalf("%s: %v, %v", uri, file, err)
+		}
+		if got := file.Servers[0].Auth; got.Provider != oauth || !maps.Equal(got.Settings, want) {
+			t.Errorf("%s: %v", uri, got)
+		}
+		if told := strings.Contains(strings.Join(file.Notes, "\n"), "oauth.redirectUri: "); told != (want == nil) {
+			t.Errorf("%s: notes %q", uri, file.Notes)
+		}
+	}
+}
+
+// TestForeignToken adopts a token of mcporter's file as a secret of the vault. An entry with a command
+// is kept without what only a url has use for.
+func TestForeignToken(t *testing.T) {
+	for key, setting := range map[string]string{"bearerToken": "token", "bearer_token": "token", "oauthClientSecret": "client_secret"} {
+		const value = "abc-token-12345"
+		file, err := Parse("mcporter.json", fmt.Appendf(nil, `{"mcpServers": {"m": {"url": "https://x", %q: %q}, "p": {"command": "x", %[1]q: %[2]q}}}`, key, value))
+		if err != nil || len(file.Servers) != 2 || len(file.Warnings) > 0 {
+			t.Fatalf("%s: %v, %v", key, file, err)
+		}
+		if got := file.Servers[0].Auth.Settings[setting]; got != value {
+			t.Errorf("%s: %v", key, got)
+		}
+		secrets := make(map[string]string)
+		out, _ := file.Servers[0].Adopt(secrets, make(map[string]string))
+		if want := (Reference{Secret: "m/" + setting}); out.Auth.Settings[setting] != want || secrets[want.Secret] != value {
+			t.Errorf("%s: %v, secrets %v", key, out.Auth, secrets)
+		}
+		if told := strings.Contains(strings.Join(file.Notes, "\n"), key+": does nothing without a url"); !file.Servers[1].Auth.IsZero() || !told {
+			t.Errorf("%s: %v, notes %q", key, file.Servers[1].Auth, file.Notes)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (s Server) secretOfUser() (what string) {
 var projectAuth = map[string][]string{
 	"":       nil,
 	AuthNone: nil,
-	oauth:    {"client_id", "client_secret", "scopes", "callback_port"},
+	oauth:    {"client_id", "client_secret", "scopes", "callback_host", "callback_port", "callback_path"},
 	"bearer": {"token"},
 }
 
