@@ -28,16 +28,34 @@ func ReadCall(word string) (Call, error) {
 		return Call{Tool: word}, nil
 	}
 	if !closed {
-		return Call{Tool: tool}, exit.Usage(fmt.Errorf("%q: the closing parenthesis is missing", plain.Clip(word, 60)), "write %s", plain.ShellWord(plain.Clip(strings.TrimRight(word, ", "), 80)+")"))
+		return Call{Tool: tool}, unclosed(word, tool, rest)
 	}
 	call := Call{Tool: strings.TrimRight(tool, " ")}
 	if err := call.read(inside); err != nil {
 		if wrong := (*wrongPair)(nil); errors.As(err, &wrong) && wrong.write != "" {
 			return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), "%s", wrong.write)
 		}
-		return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), `write %s("text", 1) or %s(key: "text", other: 1), in quotes of the shell`, tool, tool)
+		return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), asCall, tool, tool)
 	}
 	return call, nil
+}
+
+const asCall = `write %s("text", 1) or %s(key: "text", other: 1), in quotes of the shell`
+
+// unclosed returns the error of a call that does not end with its closing parenthesis. rest is what
+// stands behind the opening one. The server that a person may have written before the tool is not
+// known here: the hint says what to append, and not what to write in place of all.
+func unclosed(word, tool, rest string) error {
+	at, trial := strings.LastIndexByte(rest, ')'), Call{}
+	if at >= 0 && trial.read(rest[:at]) == nil {
+		return exit.Usage(fmt.Errorf("%q: %q stands behind the closing parenthesis", plain.Clip(word, 60), plain.Clip(strings.TrimSpace(rest[at+1:]), 40)),
+			"leave it out, or write it as an argument within the parentheses")
+	}
+	err := fmt.Errorf("%q: the closing parenthesis is missing", plain.Clip(word, 60))
+	if trial.read(rest) != nil {
+		return exit.Usage(err, asCall, tool, tool)
+	}
+	return exit.Usage(err, "write it with a ) at its end, in quotes of the shell")
 }
 
 // read reads what stands in the parentheses: JSON and key: JSON, separated by commas. A key

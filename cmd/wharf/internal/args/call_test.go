@@ -28,6 +28,8 @@ func TestReadCall(t *testing.T) {
 		"add({1})":                  {err: `expected a JSON value, or key: value, got "{1}"`},
 		"echo(":                     {err: `"echo(": the closing parenthesis is missing`},
 		"add(2, 3":                  {err: `"add(2, 3": the closing parenthesis is missing`},
+		`echo("x") extra`:           {err: `"echo(\"x\") extra": "extra" stands behind the closing parenthesis`},
+		`echo("a)" b`:               {err: "the closing parenthesis is missing"},
 		"2(x":                       {tool: "2(x"},
 		"(a: 1)":                    {tool: "(a: 1)"},
 		"add(a: 1 b: 2)":            {err: `expected a comma, got "b: 2"`},
@@ -58,7 +60,9 @@ func TestHintsOfCalls(t *testing.T) {
 		"opt(q: 'hello')":    `write a text in double quotes: q: "hello"`,
 		"opt(a b, 1)":        `write a text in double quotes: "a b"`,
 		"opt(q: [1)":         `write opt("text", 1) or opt(key: "text", other: 1), in quotes of the shell`,
-		"opt(limit: 5":       "write 'opt(limit: 5)'",
+		"opt(limit: 5":       "write it with a ) at its end, in quotes of the shell",
+		"opt(q: [1":          `write opt("text", 1) or opt(key: "text", other: 1), in quotes of the shell`,
+		`opt("x") extra`:     "leave it out, or write it as an argument within the parentheses",
 	} {
 		if _, err := ReadCall(word); err == nil || exit.HintOf(err) != want {
 			t.Errorf("%s: %v, %s; want %s", word, err, exit.HintOf(err), want)
