@@ -61,8 +61,8 @@ func newDaemon(a *app) *cobra.Command {
 			return a.daemonStatus(cmd.Context())
 		}},
 		stop,
-		&cobra.Command{Use: "logs", Short: "Print what the daemon has logged, up to 2 MiB of it", Args: exactly(), RunE: func(*cobra.Command, []string) error {
-			return a.daemonLogs()
+		&cobra.Command{Use: "logs", Short: "Print what the daemon has logged, up to 2 MiB of it", Args: exactly(), RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.daemonLogs(cmd.Context())
 		}},
 		run,
 	)
@@ -154,11 +154,14 @@ func (a *app) stopDaemon(ctx context.Context, place daemon.Place) error {
 	return ctx.Err()
 }
 
-// daemonLogs prints the log of the daemon.
-func (a *app) daemonLogs() error {
+// daemonLogs prints the log of the daemon. Of one that has none, an older log would tell nothing.
+func (a *app) daemonLogs(ctx context.Context) error {
 	place, err := a.daemonPlace()
 	if err != nil {
 		return err
+	}
+	if s, err := stateOf(ctx, place); err == nil && s != nil && s.Log == "" { // the log of one that does not answer is printed
+		return exit.Usage(fmt.Errorf("the daemon (process %d) logs to its own stderr", s.PID), "look where `wharf daemon run` was started")
 	}
 	found := false
 	for _, path := range []string{daemon.Older(place.Log()), place.Log()} {

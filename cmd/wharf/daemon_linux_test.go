@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -327,6 +329,33 @@ func TestDaemonInAnOpenFolder(t *testing.T) {
 	u.must("call", "ledger", "note", "text=x")
 	if n := u.starts(); n != 2 {
 		t.Errorf("%d starts", n)
+	}
+}
+
+// A daemon that was run by hand logs to its own stderr, and says of no file that it is its log.
+func TestDaemonByHandNamesNoLog(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	run := u.command("daemon", "run", "--idle", "0")
+	out, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if all := u.daemons(); len(all) != 1 || all[0].Log != "" {
+		t.Errorf("%+v", all)
+	}
+	if out, err := u.run("daemon", "logs"); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("error: the daemon (process %d) logs to its own stderr\nhint: look where `wharf daemon run` was started", run.Process.Pid)) {
+		t.Error(out, err)
+	}
+	u.must("daemon", "stop")
+	if err := run.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

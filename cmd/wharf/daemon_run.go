@@ -26,6 +26,7 @@ type daemonRun struct {
 	ctx     context.Context // ends with the run
 	end     context.CancelCauseFunc
 	place   daemon.Place
+	log     string // the file that it logs to; "" is the stderr with which it was run
 	since   time.Time
 	present *daemon.Clients // editors and programs
 
@@ -70,15 +71,17 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 		return exit.Usage(err, "`wharf daemon status` lists the daemons that run")
 	}
 	defer l.Close()
+	logFile := ""
 	if detached {
-		log, err := daemon.OpenLog(place.Log())
+		logFile = place.Log()
+		log, err := daemon.OpenLog(logFile)
 		if err != nil {
 			return err
 		}
 		defer log.Close()
 		a.Err = log
 	}
-	d := &daemonRun{app: a, place: place, since: time.Now()}
+	d := &daemonRun{app: a, place: place, log: logFile, since: time.Now()}
 	d.ctx, d.end = context.WithCancelCause(ctx)
 	defer d.end(nil)
 	d.worlds.app, d.worlds.ctx, d.worlds.onClient = a, d.ctx, d.tellClient
@@ -152,7 +155,7 @@ func (d *daemonRun) answer(ctx context.Context, r *daemon.Request) daemon.Answer
 		return daemon.Answer{}
 	case daemon.Status:
 		return daemon.Answer{Status: &daemon.State{
-			PID: os.Getpid(), Version: release.Version(), Config: d.app.flags.config, Socket: d.place.Socket(), Log: d.place.Log(),
+			PID: os.Getpid(), Version: release.Version(), Config: d.app.flags.config, Socket: d.place.Socket(), Log: d.log,
 			Since: d.since, Editors: int(d.editors.Load()), Clients: int(d.programs.Load()),
 		}}
 	case daemon.Era:

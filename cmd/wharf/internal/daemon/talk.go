@@ -46,10 +46,10 @@ type State struct {
 	Version string    `json:"version"`
 	Config  string    `json:"config,omitempty"` // its configuration file; absent if there is none
 	Socket  string    `json:"socket"`
-	Log     string    `json:"log"`
-	Since   time.Time `json:"since"`   // when it was started
-	Editors int       `json:"editors"` // that speak the control protocol
-	Clients int       `json:"clients"` // all others
+	Log     string    `json:"log,omitempty"` // absent if it logs to its own stderr
+	Since   time.Time `json:"since"`         // when it was started
+	Editors int       `json:"editors"`       // that speak the control protocol
+	Clients int       `json:"clients"`       // all others
 }
 
 // RefusedError is the error of a request that the daemon does not grant.
