@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -259,6 +260,11 @@ func (w *prober) cost(p place, name string, f filling, parts int) int {
 // knows reports whether something is made of the member of that name at a place.
 func (w *prober) knows(p place, name string, f filling) bool {
 	const least = (manyParts - fewParts) * elementBytes
+	// A collection would empty the pools, and a list of an earlier session would be compressed meanwhile:
+	// on a busy machine that hid what is made of a member.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	packing.Lock()
+	defer packing.Unlock()
 	strange := "?" + name[1:]    // as long
 	w.cost(p, name, f, fewParts) // what is allocated the first time is not of interest
 	for range 3 {                // nor is what others allocate meanwhile
