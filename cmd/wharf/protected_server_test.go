@@ -53,7 +53,7 @@ func protectedServer(cleanup func(func())) *oauthtest.Resource {
 		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
 		oauthtest.Reply(w, 401, map[string]any{"error": "no name"})
 	})
-	mux.HandleFunc("/refused/403", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "forbidden", 403) })
+	mux.HandleFunc("/refused/403", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "forbidden", http.StatusForbidden) })
 	mux.HandleFunc("/refused/400", func(w http.ResponseWriter, r *http.Request) {
 		oauthtest.Reply(w, 400, map[string]any{"error": "missing X-Api-Key"})
 	})
