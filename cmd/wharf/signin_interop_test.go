@@ -45,7 +45,6 @@ func TestInteropSignIn(t *testing.T) {
 		{"a tool wants more", (*signIn).stepsUp},
 		{"the person signs out", (*signIn).signsOut},
 		{"the browser is elsewhere", (*signIn).signsInElsewhere},
-		{"the client is forgotten", (*signIn).signsInAnew},
 		{"nothing shows a token", (*signIn).showsNoToken},
 	} {
 		if !t.Run(scene.name, func(t *testing.T) { scene.play(s, t) }) {
@@ -92,12 +91,11 @@ func (s *signIn) saysNo(t *testing.T) {
 }
 
 // The profile of the browser remembers the person, so from here on there is one
-// page: for consent. The client is registered already, and a code that is not one shows that it is
-// still known.
+// page: for consent. The client is registered already.
 func (s *signIn) signsIn(t *testing.T) {
 	s.works(t, "login")
 	s.sees(t, "consent")
-	s.did(t, "grant.error", "consent", "authorization_code")
+	s.did(t, "consent", "authorization_code")
 	s.works(t, "tools", `"name":"publish"`)
 	s.works(t, "whoami", "ada may notes:read")
 	if got := s.wharf(t, "whoami", "WHARF_TRACE=abi"); !strings.Contains(got.stderr, "-->") {
@@ -135,7 +133,7 @@ func (s *signIn) stepsUp(t *testing.T) {
 	s.did(t)
 	s.works(t, "publish, asking", "published for ada")
 	s.sees(t, "consent")
-	s.did(t, "grant.error", "consent", "authorization_code")
+	s.did(t, "consent", "authorization_code")
 	s.works(t, "publish", "published for ada")
 	s.works(t, "whoami", "ada may notes:read and notes:write")
 	s.order(t, `{"ahead": 3700}`)
@@ -188,16 +186,6 @@ func (s *signIn) signsInElsewhere(t *testing.T) {
 	}
 	s.works(t, "whoami", "ada may notes:read")
 	s.did(t, "register", "consent", "authorization_code") // signing out has forgotten the registration
-}
-
-// An authorization server that has forgotten the client shows a page that leads nowhere. The person
-// does not get to see it.
-func (s *signIn) signsInAnew(t *testing.T) {
-	s.order(t, `{"forget": true}`)
-	s.works(t, "login")
-	s.sees(t, "consent")
-	s.did(t, "grant.error", "register", "consent", "authorization_code")
-	s.works(t, "whoami", "ada may notes:read")
 }
 
 // Tokens are in no output and no trace, and in no file as they are.

@@ -25,9 +25,6 @@ export async function authorizationServer(load, issuer, policy, introspector, jo
     },
   });
   record(provider, journal);
-  const registered = [];
-  provider.on('registration_create.success', (_, client) => registered.push(client.clientId));
-  policy.forget = () => Promise.all(registered.map((id) => provider.Client.adapter.destroy(id)));
   return provider.callback();
 }
 

@@ -9,7 +9,6 @@
 //
 //	{"ahead": 3600}     the clock of both servers goes forward, by seconds
 //	{"lifetime": 60}    how long access tokens live from now on
-//	{"forget": true}    the authorization server forgets the clients that have registered
 //
 //	{"did": {"register": 1, "refresh_token": 2}, "tokens": ["every one so far"]}
 //
@@ -51,7 +50,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line);
   ahead += order.ahead ?? 0;
   policy.lifetime = order.lifetime ?? policy.lifetime;
-  if (order.forget) await policy.forget();
   console.log(JSON.stringify(journal.report()));
 }
 process.exit();
