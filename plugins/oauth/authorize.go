@@ -49,15 +49,6 @@ func (l *login) authorize(at *place) (*token, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.reused {
-		gone, err := auth.Once(l.Flow, func() (bool, error) { return l.isGone(src), nil })
-		switch {
-		case err != nil:
-			return nil, err
-		case gone:
-			return nil, errClientGone
-		}
-	}
 	verifier := base64.RawURLEncoding.EncodeToString(l.Random(32))
 	page, err := l.page(at, src, verifier)
 	if err != nil {
@@ -72,18 +63,6 @@ func (l *login) authorize(at *place) (*token, error) {
 		return l.redeemCode(src, code, verifier)
 	}
 	return nil, l.explainGrant(src, err)
-}
-
-// isGone reports whether the authorization server no longer knows the client. Its page would say so to
-// the person alone, who would have to come back and tell. So isGone asks its token endpoint, with a
-// code that no page has given: a server says what is wrong with the client first (RFC 6749, section
-// 5.2), and any other answer leaves the client as it is.
-func (l *login) isGone(src *source) bool {
-	code := base64.RawURLEncoding.EncodeToString(l.Random(32))
-	_, err := l.redeem(src, url.Values{
-		"grant_type": {grantCode}, "code": {code}, "redirect_uri": {src.Client.Redirect}, "code_verifier": {code},
-	})
-	return saysNo(err, "invalid_client")
 }
 
 // sourceOf returns the source of a token for the place.

@@ -133,27 +133,6 @@ func TestRegisterAgain(t *testing.T) {
 	}
 }
 
-// A registered client that the authorization server has lost is found out before the page opens,
-// where the person alone would read of it. One that it knows, and one that is new, are not registered
-// again.
-func TestLostClientIsNotShownToThePerson(t *testing.T) {
-	w := signedIn(t)
-	w.mustGive(w.run(step.ReasonLogin, nil), "token-1")
-	if len(w.tried) != 1 || w.called(as+"/register") != 0 {
-		t.Fatalf("asked %d times, %d registrations", len(w.tried), w.called(as+"/register"))
-	}
-	if form := w.tried[0]; form.Get("code") == "" || form.Get("code_verifier") == w.forms[0].Get("code_verifier") {
-		t.Errorf("asks with %v", form)
-	}
-	w.lost = "registered"
-	w.answers[as+"/register"] = func(*step.HTTP) *step.Response { return reply(201, object{"client_id": "again"}) }
-	w.forget()
-	w.mustGive(w.run(step.ReasonLogin, nil), "token-1")
-	if len(w.tried) != 1 || len(w.pages) != 1 || w.pages[0].Get("client_id") != "again" {
-		t.Errorf("asked %d times, and the person saw %v", len(w.tried), w.pages)
-	}
-}
-
 func TestClientAuthentication(t *testing.T) {
 	const secret = "a b:c+d/é"
 	for _, tt := range []struct {
