@@ -43,8 +43,8 @@ const (
 )
 
 // Call sends a request and waits for its answer, until ctx is done or the timeout is over. params may be
-// nil. They are no member of r, a part of which outlives Call: the caller would have to allocate them. The
-// result is raw JSON as the server sent it. It has been checked and belongs to the caller. If the
+// nil. They are no member of r: the message keeps a part of r, so the compiler puts all that r refers to on
+// the heap. The result is raw JSON as the server sent it. It has been checked and belongs to the caller. If the
 // server answers with an error, Call returns an [*Error]. Every other failure is a [*CallError].
 //
 // If the caller leaves first, the peer tells the server, unless the message had not left yet. Call
@@ -91,7 +91,8 @@ func (p *Peer) recycle(c *pendingCall) {
 
 func (p *Peer) send(c *pendingCall, r *Call, params Appender) error {
 	var f abi.Facts
-	f.Method, f.Name, f.Headers, f.Version, f.Epoch = r.Method, r.Name, r.Headers, c.terms.Version, c.terms.Epoch
+	c.terms.facts(&f, r.Method)
+	f.Name, f.Headers = r.Name, r.Headers
 	switch {
 	case r.Version != "":
 		f.Version = r.Version
@@ -231,7 +232,8 @@ func (p *Peer) Announce(ctx context.Context, method string, params Appender) err
 	if err := p.flight.open(c); err != nil {
 		return &CallError{c.method, NotSent, err}
 	}
-	f := c.terms.facts(c.method)
+	var f abi.Facts
+	c.terms.facts(&f, c.method)
 	m, err := newNotification(c.exchange(), &f, params)
 	if err == nil {
 		err = p.transmit((*sendContext)(c), m)
@@ -251,6 +253,7 @@ func (p *Peer) notification(method string, params Appender) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := terms.facts(method)
+	var f abi.Facts
+	terms.facts(&f, method)
 	return newNotification(exchange, &f, params)
 }

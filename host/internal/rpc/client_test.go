@@ -237,7 +237,8 @@ func TestRepliesWaitInLine(t *testing.T) {
 		does(func(s *scene) { close(room) }), sends(result(`1`), result(`1`)),
 		serverAsks(`1`, "ping"), sends(result(`1`)),
 		does(func(s *scene) {
-			f := s.peer.flight.terms.Load().facts("")
+			var f abi.Facts
+			s.peer.flight.terms.Load().facts(&f, "")
 			m := newReply(1, []byte(`1`), &f, raw(`{}`), nil)
 			urgent = append(urgent, m.Urgent())
 			m.Free()

@@ -100,9 +100,9 @@ func (m *Message) Free() {
 	messages.Put(m)
 }
 
-// facts returns what a transport is told of a message of that method under these terms.
-func (t *Terms) facts(method string) abi.Facts {
-	return abi.Facts{Method: method, Version: t.Version, Epoch: t.Epoch}
+// facts writes to f what a transport is told of a message of that method under these terms.
+func (t *Terms) facts(f *abi.Facts, method string) {
+	f.Method, f.Version, f.Epoch = method, t.Version, t.Epoch
 }
 
 // newRequest encodes a request. After an error there is nothing to free.

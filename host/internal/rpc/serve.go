@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
@@ -298,7 +299,8 @@ func (p *Peer) reply(to *Incoming, result Appender, fault *Error) *Message {
 	if err != nil {
 		return nil
 	}
-	f := terms.facts("")
+	var f abi.Facts
+	terms.facts(&f, "")
 	m := newReply(exchange, to.id, &f, result, fault)
 	m.about = to.exchange
 	m.urgent = !p.config.Serving
