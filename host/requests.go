@@ -41,19 +41,21 @@ func answer[T any](ctx context.Context, s *Session, q *query, request func(conte
 // watched is answer for a request that the observer sees, or that has a line in the audit log.
 func watched[T any](ctx context.Context, s *Session, q *query, request func(context.Context) (T, error)) (result T, err error) {
 	q.quiet = true
+	ended := func(any, error) {}
 	if s.host.config.Observer != nil {
-		var end func(result any, err error)
-		ctx, end = s.observe(ctx, q)
-		defer func() { end(any(result), err) }()
+		ctx, ended = s.observe(ctx, q)
 	}
-	if s.keeps(q) {
+	if !s.keeps(q) {
+		result, err = answer(ctx, s, q, request)
+	} else if err = s.host.config.Audit.Ready(); err != nil {
+		err = &hosterr.Error{Kind: ErrDenied, Err: err, Hint: "make room for the audit log, or write required = false into [audit]"}
+	} else {
 		began := time.Now()
-		if err := s.host.config.Audit.Ready(); err != nil {
-			return result, &hosterr.Error{Kind: ErrDenied, Err: err, Hint: "make room for the audit log, or write required = false into [audit]"}
-		}
-		defer func() { s.keep(q, began, any(result), err) }()
+		result, err = answer(ctx, s, q, request)
+		s.keep(q, began, any(result), err)
 	}
-	return answer(ctx, s, q, request)
+	ended(any(result), err)
+	return result, err
 }
 
 // repeat is answer for a request that only fails or not, and is not watched.
