@@ -88,7 +88,7 @@ var arrows = map[string][]string{
 	"host/observe":                {},
 	"host/telemetry":              {"host/gateway", "host/mcp", "host/observe", "host/internal/strictjson", otel + below, otlp + below, protobuf, prometheus + below},
 	"host/audit":                  {"host/policy", "host/internal/jsonl", flock},
-	"host/config":                 {toml, tomlAST, yaml, "host/cleantext", "host/policy", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
+	"host/config":                 {toml, tomlAST, yaml, "host/cleantext", "host/policy", "host/internal/hostio", "host/internal/secret", "internal/nearest", "internal/lazyregexp"},
 	"host/config/amend":           {toml, "host/cleantext", "host/config", "host/config/tomledit"},
 	"host/config/inventory":       {"host/config", "host/trust", "host/vault"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -73,13 +74,8 @@ func (e *entry) checkKeys(s *Server) {
 	}
 }
 
-// OfProtocol reports whether a header is one of those that each message of the protocol has, as its kind needs
-// them. An entry does not replace them.
-func OfProtocol(header string) bool {
-	header = strings.ToLower(header)
-	return strings.HasPrefix(header, "mcp-param-") || slices.Contains([]string{
-		"accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"}, header)
-}
+// OfProtocol reports whether the protocol itself sets a header. An entry does not replace it.
+func OfProtocol(header string) bool { return hostio.OfProtocol(header) }
 
 // token matches the name of an HTTP header (RFC 9110, 5.6.2).
 var token = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")

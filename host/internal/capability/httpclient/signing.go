@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // sign adds the headers of the credentials to a request. It does not change the guest's header,
@@ -54,7 +55,7 @@ func (c *client) checkSigned(given []abi.Pair) error {
 			return fmt.Errorf("the credentials set a header to a value with a line end or another control character")
 		case key == "Host" || slices.Contains(FramingHeaders, key):
 			return fmt.Errorf("the credentials set the header %s, which is not theirs to set", key)
-		case canonical[strings.ToLower(key)] != "" || strings.HasPrefix(key, "Mcp-Param-") || strings.HasPrefix(key, "Sec-Websocket-"):
+		case hostio.OfProtocol(key) || strings.HasPrefix(key, "Sec-Websocket-"):
 			return fmt.Errorf("the credentials set a header of the protocol (%s)", protocolHeaders)
 		case c.configured[key]:
 			return fmt.Errorf("the credentials set the header %s, and so do the headers of the server's entry: remove one of the two", key)
