@@ -1,0 +1,39 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/status"
+)
+
+// updates is a watch of these updates.
+type updates []status.Status
+
+func (u *updates) Next(context.Context) (next status.Update, err error) {
+	if len(*u) == 0 {
+		return next, io.EOF
+	}
+	next.Status, *u = (*u)[0], (*u)[1:]
+	return next, nil
+}
+
+func (u *updates) Close() {}
+
+// A failure is told once, however often it is tried, and so is its end. Of a server that is well nothing is told.
+func TestTrouble(t *testing.T) {
+	away := errors.New("away")
+	fails := func(attempt int) status.Status {
+		return status.Status{Name: "a", State: status.Connecting, Attempt: attempt, Err: away}
+	}
+	up := status.Status{Name: "a", State: status.Connected}
+	news := updates{{Name: "a", State: status.Connecting}, up, up, fails(1), fails(2), {Name: "b", State: status.Connected}, up, up, fails(1)}
+	var told []string
+	Trouble(t.Context(), &news, func(server, text string) { told = append(told, server+": "+text) })
+	if want := []string{"a: away", "a: ", "a: away"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
