@@ -98,6 +98,29 @@ func TestDaemonTellsOfClients(t *testing.T) {
 	e.until(`"left":true`)
 }
 
+// The instructions of all servers as one tell of a server that could not be started for another client.
+func TestSharedServeTellsOfTrouble(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.configure("[servers.gone]\ncommand = \"no-such-command\"\n")
+	u.bridge("ledger__note", "serve", "--shared").list("2") // begins all
+	told := ""
+	for range 100 { // the state of a server is told beside the list
+		next := u.command("serve", "--shared")
+		next.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n")
+		out, err := next.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told = string(out); strings.Contains(told, "no-such-command") {
+			break
+		}
+	}
+	if !strings.Contains(told, `"instructions":"These servers cannot be used now, so their tools are missing: gone (`) || !strings.Contains(told, "not found in PATH") {
+		t.Error(told)
+	}
+}
+
 // A program is told that the server which it starts is not the one that an editor has stopped.
 func TestStoppedByAnEditor(t *testing.T) {
 	t.Parallel()

@@ -37,8 +37,7 @@ client first needs it. Clients of any revision of the protocol reach servers of 
 
 As one, all clients are shown what each server has listed last. A server that lists
 something else for each client is reached better by wharf bridge, or at its own path. Of one
-that is broken nothing is listed: stderr says why, and so do the instructions of clients
-that come after that is known.
+that is broken nothing is listed; stderr and the instructions of later clients say why.
 
 A command is ended when no client uses it for some minutes, and started again by the next
 request, unless it may keep what a client relies on: that is so once a tool of a server of

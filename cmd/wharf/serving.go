@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +34,8 @@ func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway
 		a.endless = true
 		return g.ServeConn(ctx, stream)
 	}
-	if a.streams != nil {
-		return a.serveClients(ctx, servers, c, serve)
+	if a.streams != nil { // the daemon keeps what its servers listed; what was kept here would be told in place of its answer
+		return a.serveClients(ctx, servers, c, serve, func(hc *host.Config) { hc.CatalogueDir = "" })
 	}
 	return a.serveByRules(ctx, servers, c, serve)
 }
@@ -138,9 +137,12 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 	defer h.Close()
 	lacking := make(map[string]string)
 	for _, server := range servers {
-		_, wrong := server.Expand(os.LookupEnv)
 		err := h.Approve(ctx, server)
-		if broken := cmp.Or(err, wrong); broken != nil {
+		broken := err
+		if err == nil { // only what is approved may have its files read
+			_, broken = server.Expand(os.LookupEnv)
+		}
+		if broken != nil {
 			lacking[server.Name] = a.redacted(broken.Error())
 		}
 		switch {
