@@ -15,8 +15,8 @@ import (
 var errClientGone = auth.Misconfigured("the authorization server does not know the client that it has registered itself",
 	"register a client there by hand, and set client_id")
 
-// signInByBrowser sends the person to the authorization server. If the registration is gone, or turns
-// out to be, it registers again, once. If the server registers no client, it asks the person for a
+// signInByBrowser sends the person to the authorization server. If the registration turns out to
+// be gone, it registers again, once. If the server registers no client, it asks the person for a
 // token.
 func (l *login) signInByBrowser(at *place) (*token, error) {
 	if err := at.Server.checkPKCE(); err != nil {

@@ -39,7 +39,7 @@ func (s *settings) variant() string {
 // inList returns a text for a list with commas between its members, in which it is told apart from several.
 func inList(text string) string { return strings.ReplaceAll(text, ",", ",,") }
 
-// more is a hash of the settings that variant does not write out, or "" if there are none.
+// more returns a hash of the settings that variant does not write out. If the entry has none of them, it returns "".
 func (s *settings) more() string {
 	text, _ := json.Marshal(struct {
 		ClientMetadataURL   string            `json:",omitempty"`

@@ -44,9 +44,7 @@ type world struct {
 	grants   func(form url.Values) (int, object) // the token endpoint
 
 	sent  []*step.HTTP // all that went out
-	forms []url.Values // to the token endpoint, without those that ask whether it knows the client
-	tried []url.Values // those
-	lost  string       // a client that the authorization server has forgotten
+	forms []url.Values // to the token endpoint
 	pages []url.Values // that the person has seen
 }
 
@@ -101,13 +99,6 @@ func (w *world) token(r *step.HTTP) *step.Response {
 	form, err := url.ParseQuery(r.Body)
 	if err != nil {
 		w.t.Error(err)
-	}
-	if form.Get("grant_type") == grantCode && form.Get("code") != "the-code" {
-		w.tried = append(w.tried, form)
-		if form.Get("client_id") == w.lost {
-			return reply(401, object{"error": "invalid_client"})
-		}
-		return reply(400, object{"error": "invalid_grant"})
 	}
 	w.forms = append(w.forms, form)
 	status, body := w.grants(form)
@@ -182,7 +173,7 @@ func signedIn(t *testing.T) *world {
 }
 
 // forget begins the notes anew.
-func (w *world) forget() { w.sent, w.forms, w.tried, w.pages = nil, nil, nil, nil }
+func (w *world) forget() { w.sent, w.forms, w.pages = nil, nil, nil }
 
 func (w *world) mustGive(out *authtest.Outcome, token string) {
 	w.t.Helper()
