@@ -254,8 +254,8 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 		return exit.WithHint(err, lineHint([]string{"wharf", name, argv[0]}, "the command comes first", argv[2:]))
 	}
 	hint := kind.lists(c.app)
-	if kind == aTool && !c.app.CanAsk() { // servers may list tools that ask only to a client that they may ask
-		hint += "; there is no terminal to ask a person at, and some servers then list fewer tools"
+	if kind == aTool && !c.app.CanAsk() && c.app.flags.respondent == "" { // servers may list tools that ask only to a client that they may ask
+		hint += "; there is no terminal to ask a person at, and some servers then list fewer tools: --respondent COMMAND fills in forms in a person's place"
 	}
 	return exit.WithHint(err, hint)
 }

@@ -39,7 +39,7 @@ type flags struct {
 	alone              bool
 
 	taskFlags
-	sampler string
+	sampler, respondent string
 }
 
 // register defines the flags on the root, from which the commands inherit.
@@ -65,6 +65,7 @@ func (f *flags) register(root *cobra.Command) {
 	root.MarkPersistentFlagDirname("save")
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	global.Var(givenText{&f.sampler}, "sampler", "a `COMMAND` that answers for a model where a server asks for one: JSON of sampling/createMessage on stdin, of its result on stdout")
+	global.Var(givenText{&f.respondent}, "respondent", "a `COMMAND` that fills in the forms of a server: JSON of elicitation/create on stdin, of its result on stdout")
 	f.registerArgs(root)
 	f.registerChecks(root)
 	f.taskFlags.register(root)

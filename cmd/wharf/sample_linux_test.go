@@ -66,3 +66,31 @@ func TestSamplerNeedsConsent(t *testing.T) {
 		}
 	}
 }
+
+// On a terminal the program of --respondent fills in a form when the person agrees, who sees its
+// answers and may edit them before they are sent.
+func TestRespondentNeedsConsent(t *testing.T) {
+	const asks = `{"message":"Who is it?","requestedSchema":{"required":["name"],"properties":{"name":{"type":"string","title":"Your name"}}}}`
+	const review = "│ Your name: Ada\nserver-asks (server-asks) gets these answers: 1.\nSend this to server-asks? [y]es, [n]o, [e]dit: "
+	for _, tt := range []struct{ first, second, third, want string }{
+		{"y\r", "y\r", "", `"name": "Ada"`},
+		{"n\r", "", "", `"action": "decline"`},
+		{"y\r", "n\r", "", `"action": "decline"`},
+		{"y\r", "e\r", " L.\r", `"name": "Ada L."`},
+	} {
+		s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "call", "elicitation/create", "--args", asks,
+			"--respondent", `echo '{"action":"accept","content":{"name":"Ada"}}'`, "--", "server-asks")
+		s.start()
+		s.answer("│ Who is it?\n│ Your name\nThe command echo would be given all of it.\nAsk it? [y]es, [n]o: ", tt.first)
+		if tt.second != "" {
+			s.answer(review, tt.second)
+		}
+		if tt.third != "" {
+			s.answer("> Ada", tt.third)
+			s.answer("Send this to server-asks? [y]es, [n]o, [e]dit: ", "y\r")
+		}
+		if text, code := s.end(); !strings.Contains(text, tt.want) || code != exit.CodeOK {
+			t.Errorf("%+v: exit code %d, shown %q", tt, code, text)
+		}
+	}
+}

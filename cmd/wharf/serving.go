@@ -63,7 +63,7 @@ func (a *app) serveByRules(ctx context.Context, servers []host.Server, c gateway
 // checkServing refuses flags that say what servers learn from the person at a command: a client has folders and a
 // model of its own. It refuses --alone beside --shared too.
 func checkServing(cmd *cobra.Command) error {
-	for _, flag := range [][2]string{{"root", "folders"}, {"sampler", "a model"}} {
+	for _, flag := range [][2]string{{"root", "folders"}, {"sampler", "a model"}, {"respondent", "a person"}} {
 		if cmd.Flags().Changed(flag[0]) {
 			return exit.Usage(fmt.Errorf("--%s does nothing with %s: its client has %s of its own", flag[0], cmd.Name(), flag[1]), "leave it out")
 		}

@@ -26,14 +26,18 @@ func (a *app) letSignIn(c *host.Config) {
 	c.Person = &signin.Person{OpenURL: a.openPage, Ask: a.askText, ShowCode: a.showCode}
 }
 
-// letAsk gives a host the callbacks that let a server ask the person something. They also let
-// the person answer in place of a model, or the program of --sampler or of the entry. Without a
-// person, the host does not tell servers that it can ask. The program is an exception, since the
-// user who named it has consented.
+// letAsk gives a host the callbacks that let a server ask the person something, and let the person
+// answer in place of a model. Without a person, the host does not tell servers that it can ask. The
+// exceptions are the sampler and the respondent, which answer too: the user who named them has
+// consented.
 func (a *app) letAsk(server host.Server) (func(*host.Config), error) {
-	sampler, err := words.Split(a.flags.sampler)
-	if err != nil || a.flags.sampler != "" && len(sampler) == 0 {
-		return nil, exit.Usage(fmt.Errorf("--sampler %q: expected a command", a.flags.sampler), "quote it as for a shell")
+	sampler, err := helperOf("sampler", a.flags.sampler)
+	if err != nil {
+		return nil, err
+	}
+	respondent, err := helperOf("respondent", a.flags.respondent)
+	if err != nil {
+		return nil, err
 	}
 	if sampler == nil {
 		entry, err := server.Expand(os.LookupEnv)
@@ -42,20 +46,32 @@ func (a *app) letAsk(server host.Server) (func(*host.Config), error) {
 		}
 		sampler = entry.Sampler
 	}
-	asker := &elicit.Asker{Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser, Sampler: sampler}
+	asker := &elicit.Asker{Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser, Sampler: sampler, Respondent: respondent}
 	return func(c *host.Config) {
 		if a.CanAsk() || sampler != nil {
 			c.Client.Sample = func(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
 				return asker.Sample(ctx, params)
 			}
 		}
-		if !a.CanAsk() {
+		if !a.CanAsk() && respondent == nil {
 			return
 		}
 		c.Client.Elicit = func(ctx context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
 			return asker.Elicit(ctx, e)
 		}
+		if !a.CanAsk() { // nothing but a person visits pages
+			c.Client.Capabilities = map[string]json.RawMessage{"elicitation": json.RawMessage(`{"form":{}}`)}
+		}
 	}, nil
+}
+
+// helperOf returns the command that a flag gives, or nil.
+func helperOf(flag, text string) ([]string, error) {
+	command, err := words.Split(text)
+	if err != nil || text != "" && len(command) == 0 {
+		return nil, exit.Usage(fmt.Errorf("--%s %q: expected a command", flag, text), "quote it as for a shell")
+	}
+	return command, nil
 }
 
 // openPage shows the address of a sign-in page and opens it in the browser. If that is not

@@ -1,9 +1,12 @@
 package elicit
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
@@ -19,10 +22,11 @@ type Asker struct {
 	Server      host.Server
 	PrintsPages bool // the person opens pages, not the program
 
-	Sampler []string // a command that answers for a model; with nil the person does
+	Sampler    []string // a command that answers for a model; with nil the person does
+	Respondent []string // a command that fills in forms; with nil the person does
 
-	limit    limit
-	samplers samplerLimit
+	limit               limit
+	sampler, respondent answerer
 }
 
 // errStopped says that the person wants no more questions of a server.
@@ -77,4 +81,49 @@ func (a *Asker) declineUnasked() (mcp.ElicitResult, error) {
 		fmt.Fprint(a.Err, a.Own("note: %s has asked, and was declined, as you told it to stop (%d); this ends with the command.", plain.Server(a.Server), n))
 	}
 	return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+}
+
+// nameOf returns what the flag of an answerer is called.
+func (a *Asker) nameOf(w *answerer) (name string, command []string) {
+	if w == &a.sampler {
+		return "sampler", a.Sampler
+	}
+	return "respondent", a.Respondent
+}
+
+// runAnswerer runs the command of an answerer with params on its stdin, and returns what it writes. The command is
+// killed when ctx ends. The server learns only that it failed; the person is told why.
+func (a *Asker) runAnswerer(ctx context.Context, w *answerer, params json.RawMessage) (json.RawMessage, error) {
+	name, command := a.nameOf(w)
+	if n := w.begun.Add(1); n > maxAnswers {
+		if n == maxAnswers+1 {
+			a.Warn("%s got %d answers of the %s, and gets no more of them from this command", plain.Server(a.Server), maxAnswers, name)
+		}
+		return nil, &host.RPCError{Code: codeRejected, Message: fmt.Sprintf("no more than %d answers are given", maxAnswers)}
+	}
+	done, err := w.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out, said bounded
+	out.most, said.most = maxAnswer, 4<<10
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(params), &out, &said
+	cmd.WaitDelay = childWait
+	err = cmd.Run()
+	switch {
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // with ErrWaitDelay it has succeeded, and what came is its answer
+		return nil, a.failed(w, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String())))
+	case out.over:
+		return nil, a.failed(w, fmt.Errorf("its answer is longer than %d MiB", maxAnswer>>20))
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+// failed tells the person what is wrong with an answerer, or with its answer. It returns err.
+func (a *Asker) failed(w *answerer, err error) error {
+	name, command := a.nameOf(w)
+	a.Warn("%s", plain.Line(fmt.Sprintf("%s %s: %v", name, command[0], err)))
+	return err
 }

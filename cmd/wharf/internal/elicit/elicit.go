@@ -13,13 +13,18 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Elicit lets the person answer the server. It answers without the person in one case: it
-// declines after they have said that they want no more questions.
+// Elicit lets the person answer the server. It answers without the person in two cases: it
+// declines after they have said that they want no more questions, and where there is no terminal
+// the respondent answers, which only forms are given to.
 //
 // After an interrupt, Elicit waits for the end of ctx before it returns. An answer would let the
 // server finish the request that is being cancelled.
 func (a *Asker) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
-	result, err := a.consult(ctx, e)
+	ask := a.consult
+	if a.Respondent != nil && !a.CanAsk() {
+		ask = a.respond
+	}
+	result, err := ask(ctx, e)
 	if a.Interrupted() {
 		<-ctx.Done()
 	}
@@ -46,7 +51,7 @@ func (a *Asker) consult(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResul
 	if e.Mode == mcp.ElicitURL {
 		err = a.visit(ctx, e.URL)
 	} else {
-		content, err = a.fillIn(ctx, e.RequestedSchema)
+		content, err = a.fillIn(ctx, e)
 	}
 	return a.result(content, err)
 }

@@ -2,14 +2,12 @@ package elicit
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/form"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -26,29 +24,43 @@ var (
 const shownOptions = 200
 
 // fillIn asks for one field after the other, and shows all answers before they are sent. The
-// person may go through the fields again, with their answers filled in.
-func (a *Asker) fillIn(ctx context.Context, schema json.RawMessage) (map[string]any, error) {
-	fields, err := form.Read(ctx, schema)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
+// person may go through the fields again, with their answers filled in. Where there is a respondent, it
+// answers first, if the person agrees.
+func (a *Asker) fillIn(ctx context.Context, e mcp.Elicitation) (map[string]any, error) {
+	fields, err := readForm(ctx, e.RequestedSchema)
 	if err != nil {
-		return nil, &host.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
+		return nil, err
 	}
-	if len(fields) > 0 {
+	again := true
+	if a.Respondent != nil {
+		if err := a.askRespondent(ctx, e, fields); err != nil {
+			return nil, err
+		}
+		again, err = a.review(ctx, fields)
+	}
+	if again && len(fields) > 0 {
 		fmt.Fprint(a.Err, a.StyleErr(term.Dim, a.Own(formKeys)))
 	}
-	for {
+	for again && err == nil {
 		for i := range fields {
 			if err := a.fill(ctx, &fields[i], i+1, len(fields)); err != nil {
 				return nil, err
 			}
 		}
-		again, err := a.review(ctx, fields)
-		if err != nil || !again {
-			return fields.Content(), err
-		}
+		again, err = a.review(ctx, fields)
 	}
+	return fields.Content(), err
+}
+
+// askRespondent shows the person a form, and has the command fill it in if they agree.
+func (a *Asker) askRespondent(ctx context.Context, e mcp.Elicitation, fields form.Form) error {
+	for i := range fields {
+		fmt.Fprint(a.Err, a.about(&fields[i]))
+	}
+	if err := a.agree(ctx, a.Own("The command %s would be given all of it.", plain.Name(a.Respondent[0], plain.NameColumns)), "Ask it?"); err != nil {
+		return err
+	}
+	return a.runRespondent(ctx, e, fields)
 }
 
 // fill shows what the server says of a field, and asks until the answer fits it.

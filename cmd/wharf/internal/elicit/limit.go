@@ -1,9 +1,7 @@
 package elicit
 
 import (
-	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -61,24 +59,4 @@ func (l *limit) decline() (report int) {
 		report, l.declined, l.reported = l.declined, 0, now
 	}
 	return report
-}
-
-// samplerLimit lets one sampler at a time run for a server, and counts them. Safe for
-// concurrent use.
-type samplerLimit struct {
-	begun atomic.Int32
-	once  sync.Once
-	turn  chan struct{} // holds one element while a sampler runs
-}
-
-// take waits until no other sampler runs for the server, or until ctx ends. The caller calls done at
-// the end of its run.
-func (l *samplerLimit) take(ctx context.Context) (done func(), err error) {
-	l.once.Do(func() { l.turn = make(chan struct{}, 1) })
-	select {
-	case l.turn <- struct{}{}:
-		return func() { <-l.turn }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }

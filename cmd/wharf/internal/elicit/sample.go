@@ -1,14 +1,11 @@
 package elicit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -17,15 +14,8 @@ import (
 )
 
 // errRejected is the error that a server gets if the person does not want it to have an answer of a
-// model (2025-11-25/client/sampling#error-handling).
-var errRejected = &host.RPCError{Code: -1, Message: "User rejected sampling request"}
-
-// Bounds of samplers.
-const (
-	maxAnswer   = 16 << 20    // bytes that a sampler writes
-	maxSamples  = 100         // runs for one server; the user who named the command pays for its model
-	samplerWait = time.Second // for a process that a sampler has left behind, and that keeps its stdout
-)
+// model.
+var errRejected = &host.RPCError{Code: codeRejected, Message: "User rejected sampling request"}
 
 // Sample answers in place of a model: by the command of the Sampler, or by the person's own
 // text. On a terminal the person sees the messages before anything is answered, and the answer
@@ -132,55 +122,15 @@ func (a *Asker) rejected(err error) error {
 	return errRejected
 }
 
-// runSampler runs the command of the sampler, which is killed when ctx ends. The server
-// learns only that it failed; the person is told why.
+// runSampler returns what the command of the sampler answers to params.
 func (a *Asker) runSampler(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	if n := a.samplers.begun.Add(1); n > maxSamples {
-		if n == maxSamples+1 {
-			a.Warn("%s got %d answers of the sampler, and gets no more of them from this command", plain.Server(a.Server), maxSamples)
-		}
-		return nil, &host.RPCError{Code: errRejected.Code, Message: fmt.Sprintf("no more than %d answers of a model are given", maxSamples)}
-	}
-	done, err := a.samplers.take(ctx)
+	answer, err := a.runAnswerer(ctx, &a.sampler, params)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	var out, said bounded
-	out.most, said.most = maxAnswer, 4<<10
-	cmd := exec.CommandContext(ctx, a.Sampler[0], a.Sampler[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(params), &out, &said
-	cmd.WaitDelay = samplerWait
-	err = cmd.Run()
-	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it has succeeded, and what came is its answer
-	}
-	answer := bytes.TrimSpace(out.Bytes())
 	var object map[string]json.RawMessage
-	switch {
-	case err != nil:
-		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
-	case out.over:
-		err = fmt.Errorf("its answer is longer than %d MiB", maxAnswer>>20)
-	case json.Unmarshal(answer, &object) != nil || object["content"] == nil:
-		err = errors.New(`its answer is no JSON object with "role", "model" and "content"`)
-	default:
-		return answer, nil
+	if json.Unmarshal(answer, &object) != nil || object["content"] == nil {
+		return nil, a.failed(&a.sampler, errors.New(`its answer is no JSON object with "role", "model" and "content"`))
 	}
-	a.Warn("%s", plain.Line(fmt.Sprintf("sampler %s: %v", a.Sampler[0], err)))
-	return nil, err
-}
-
-// bounded keeps the beginning of what is written to it.
-type bounded struct {
-	bytes.Buffer
-	most int
-	over bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	kept := p[:min(len(p), b.most-b.Len())]
-	b.over = b.over || len(kept) < len(p)
-	b.Buffer.Write(kept)
-	return len(p), nil
+	return answer, nil
 }

@@ -18,11 +18,11 @@ import (
 
 const forty = `echo '{"role":"assistant","model":"m","content":{"type":"text","text":"40"}}'`
 
-// sampler is a shell command that answers where there is no terminal, and what is told of it.
-func sampler(t *testing.T, command string) (*Asker, *strings.Builder) {
+// shellAnswerer has a shell command as the sampler, where there is no terminal, and returns what is told of it.
+func shellAnswerer(t *testing.T, command string) (*Asker, *strings.Builder) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("the samplers are shell commands")
+		t.Skip("the commands are shell commands")
 	}
 	shown := new(strings.Builder)
 	return &Asker{Terminal: &term.Terminal{In: strings.NewReader(""), Err: shown}, Server: host.Server{Name: "files"}, Sampler: []string{"sh", "-c", command}}, shown
@@ -31,7 +31,7 @@ func sampler(t *testing.T, command string) (*Asker, *strings.Builder) {
 // A process that the sampler leaves behind, and that keeps its stdout, holds no answer up.
 func TestSamplerThatLeavesAChild(t *testing.T) {
 	child := filepath.Join(t.TempDir(), "child")
-	a, _ := sampler(t, "sleep 1000 & echo $! > "+child+"; "+forty)
+	a, _ := shellAnswerer(t, "sleep 1000 & echo $! > "+child+"; "+forty)
 	defer exec.Command("sh", "-c", "kill $(cat "+child+")").Run()
 	if answer, err := a.Sample(t.Context(), json.RawMessage(`{}`)); err != nil || !strings.Contains(string(answer), `"40"`) {
 		t.Errorf("%s, %v", answer, err)
@@ -42,7 +42,7 @@ func TestSamplerThatLeavesAChild(t *testing.T) {
 func TestSamplerIsBounded(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	t.Setenv("LOCK", lock)
-	a, shown := sampler(t, `mkdir "$LOCK" && sleep 0.1 && rmdir "$LOCK" && `+forty)
+	a, shown := shellAnswerer(t, `mkdir "$LOCK" && sleep 0.1 && rmdir "$LOCK" && `+forty)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

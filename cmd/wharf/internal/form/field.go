@@ -133,6 +133,28 @@ func (f *Field) Answer(text string) (err error) {
 	return err
 }
 
+// take makes a JSON value the answer to the field, or says what is wrong with it.
+func (f *Field) take(value json.RawMessage, given bool) (err error) {
+	f.value, f.given = nil, false
+	text, fits := f.written(value)
+	switch {
+	case !given && f.required:
+		return errors.New("an answer is required")
+	case !given:
+		return nil
+	case !fits:
+		return fmt.Errorf("want %s", strings.Join(f.Terms(), ", "))
+	case f.kind == textField: // an empty text is an answer too
+		f.value, err = text, f.schema.checkText(text)
+	case f.kind == choicesField:
+		f.value, err = f.chooseAny(text)
+	default:
+		return f.Answer(text)
+	}
+	f.given = err == nil
+	return err
+}
+
 func (s *fieldSchema) checkText(text string) error {
 	n := utf8.RuneCountInString(text)
 	switch {
@@ -303,28 +325,41 @@ func (f *Field) proposal() (value any, given bool) {
 	if len(f.schema.Default) > maxProposal {
 		return nil, false
 	}
-	var list []string
-	text := string(f.schema.Default)
-	switch {
-	case f.kind == choicesField && json.Unmarshal(f.schema.Default, &list) == nil:
-	case f.kind == textField || f.kind == choiceField:
-		if json.Unmarshal(f.schema.Default, &text) != nil {
-			return nil, false
-		}
-		list = []string{text}
-	}
-	if f.options != nil {
-		words := make([]string, len(list))
-		for i, value := range list {
-			words[i] = f.typed(value)
-		}
-		text = strings.Join(words, ",")
-	}
+	text, _ := f.written(f.schema.Default)
 	try := *f
 	if text == "" || !isProposable(text) || try.Answer(text) != nil {
 		return nil, false
 	}
 	return try.value, true
+}
+
+// written returns a JSON value as a person would type it. fits is false if it has another type than
+// the field, or is none of the options.
+func (f *Field) written(value json.RawMessage) (text string, fits bool) {
+	var list []string
+	var one *string // null is no text
+	switch f.kind {
+	case choicesField:
+		if json.Unmarshal(value, &list) != nil || list == nil {
+			return "", false
+		}
+	case textField, choiceField:
+		if json.Unmarshal(value, &one) != nil || one == nil {
+			return "", false
+		}
+		list = []string{*one}
+	default:
+		return string(value), true // which is how JSON has it
+	}
+	if f.options == nil {
+		return *one, true
+	}
+	for i, value := range list {
+		if list[i] = f.typed(value); list[i] == "" {
+			return "", false
+		}
+	}
+	return strings.Join(list, ","), true
 }
 
 // typed returns the value of an option as a person would type it: its title or the value itself.

@@ -118,6 +118,70 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// A program fills in a form in JSON, each field in its own type, or it is told what does not fit.
+func TestFill(t *testing.T) {
+	const whole = `{"required":["s","c"],"properties":{"s":{"type":"string","maxLength":3},"n":{"type":"integer","default":7},"b":{"type":"boolean"},
+		"c":{"type":"string","enum":["2","1"]},"m":{"type":"array","items":{"enum":["a","b,c"]},"maxItems":1}}}`
+	for content, want := range map[string]string{
+		`{"s":"x","c":"1"}`:                                 `{"c":"1","s":"x"}`, // what is left out has no default
+		`{"s":"","c":"2","n":12,"b":false,"m":["b,c"]}`:     `{"b":false,"c":"2","m":["b,c"],"n":12,"s":""}`,
+		`{"s":"x","c":"1","m":[]}`:                          `{"c":"1","m":[],"s":"x"}`,
+		`{"c":"1"}`:                                         "s: an answer is required",
+		`{"s":null,"c":"1"}`:                                "s: want text, at most 3 characters, required",
+		`{"s":7,"c":"1"}`:                                   "s: want text",
+		`{"s":"long","c":"1"}`:                              "s: 4 characters are too many",
+		`{"s":"x","c":"3"}`:                                 "c: want one of these, required",
+		`{"s":"x","c":"1","n":"12"}`:                        "n: want a whole number",
+		`{"s":"x","c":"1","n":1.5}`:                         "n: want a whole number",
+		`{"s":"x","c":"1","b":"yes"}`:                       "b: want yes or no",
+		`{"s":"x","c":"1","m":["a","z"]}`:                   "m: want any of these",
+		`{"s":"x","c":"1","m":["a","b,c"]}`:                 "m: 2 are too many",
+		`{"s":"x","c":"1","m":"a"}`:                         "m: want any of these",
+		`{"s":"x","c":"1","\u001bz":1}`:                     `it has no field "\x1bz"`,
+		`{"s":"x","c":"1","S":"X","other field name":true}`: "it has no field",
+	} {
+		fields, err := Read(t.Context(), json.RawMessage(whole))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(content), &members); err != nil {
+			t.Fatal(err)
+		}
+		if err := fields.Fill(members); err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v; want %q", content, err, want)
+			}
+		} else if got, _ := json.Marshal(fields.Content()); string(got) != want {
+			t.Errorf("%s: %s; want %s", content, got, want)
+		}
+	}
+}
+
+// What is taken from JSON is sent as it came.
+func FuzzFill(f *testing.F) {
+	f.Add(`{"properties":{"a":{"type":"string","enum":["1","0"]}}}`, `{"a":"1"}`)
+	f.Add(`{"properties":{"a":{"type":"array","items":{"enum":["a","b,"]}}}}`, `{"a":["b,"]}`)
+	f.Add(`{"properties":{"a":{"type":"integer"},"b":{"type":"number"},"c":{"type":"boolean"}}}`, `{"a":-0,"b":1e2,"c":true}`)
+	f.Fuzz(func(t *testing.T, schema, content string) {
+		fields, err := Read(t.Context(), json.RawMessage(schema))
+		var members map[string]json.RawMessage
+		if err != nil || json.Unmarshal([]byte(content), &members) != nil || fields.Fill(members) != nil {
+			return
+		}
+		sent, err := json.Marshal(fields.Content())
+		var got, want map[string]any
+		if err != nil || json.Unmarshal(sent, &got) != nil || json.Unmarshal([]byte(content), &want) != nil || len(got) != len(want) {
+			t.Fatalf("%s: %s is sent as %s, %v", schema, content, sent, err)
+		}
+		for name, value := range want {
+			if _, list := value.([]any); !list && !reflect.DeepEqual(got[name], value) { // of a list, values that stand twice count once
+				t.Errorf("%s: %s is sent as %s", schema, content, sent)
+			}
+		}
+	})
+}
+
 func TestSecretiveFields(t *testing.T) {
 	for schema, want := range map[string]bool{
 		`{"type":"string","title":"Your password"}`:       true,
