@@ -200,15 +200,23 @@ func die(s *host.Session) error {
 // A session that the server forgets is begun anew by the call that finds out, as
 // often as that happens, and is never held against the server.
 func TestForgottenSessions(t *testing.T) {
-	site := &site{legacy: true}
-	h := newHost(t, host.Config{Reconnect: brisk})
-	s := connect(t, h, host.Server{Name: "remote", URL: serve(t, site)})
-	for range 2 * brisk.Failures {
-		site.forget()
-		say(t, s)
-	}
-	if now := s.Status(); now.State != status.Connected {
-		t.Errorf("%+v", now)
+	for name, unknown := range map[string]answer{
+		"404":           nil,
+		"400, an error": page(400, mediaJSON, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`),
+		"400, a text":   page(400, "text/plain", "Invalid or missing session ID"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			site := &site{legacy: true, unknown: unknown}
+			h := newHost(t, host.Config{Reconnect: brisk})
+			s := connect(t, h, host.Server{Name: "remote", URL: serve(t, site)})
+			for range 2 * brisk.Failures {
+				site.forget()
+				say(t, s)
+			}
+			if now := s.Status(); now.State != status.Connected || site.handshakes() != 2*brisk.Failures+1 {
+				t.Errorf("%d handshakes, %+v", site.handshakes(), now)
+			}
+		})
 	}
 }
 

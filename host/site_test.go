@@ -38,13 +38,14 @@ type site struct {
 	tools    map[string]answer
 	list     answer // in place of the answer to tools/list
 	discover answer // in place of the answer to server/discover and initialize
+	unknown  answer // to the requests of another session; nil is a 404
 	get      http.HandlerFunc
 	delete   http.HandlerFunc
 	heard    func(method string)         // of every message
 	reply    func(message string) string // to a call of another tool; nil is the message itself
 
 	mu        sync.Mutex
-	session   int             // that it knows; the requests of others get 404
+	session   int             // that it knows
 	greeted   int             // handshakes so far
 	streams   int             // so far
 	events    chan string     // of the last stream, until streaming is done
@@ -89,6 +90,8 @@ func (s *site) post(w http.ResponseWriter, r *http.Request) {
 		result(w, id, `{"supportedVersions":["2026-07-28"],"capabilities":{},"resultType":"complete"}`)
 	case hello:
 		page(400, mediaJSON, `{"jsonrpc":"2.0","id":%ID%,"error":{"code":-32600,"message":"not in this era"}}`)(w, r, id)
+	case s.legacy && !s.sse && !s.knows(r.Header.Get("Mcp-Session-Id")) && s.unknown != nil:
+		s.unknown(w, r, id)
 	case s.legacy && !s.sse && !s.knows(r.Header.Get("Mcp-Session-Id")):
 		http.Error(w, "no such session", http.StatusNotFound)
 	case m.Method == "tools/call" && tool != nil:

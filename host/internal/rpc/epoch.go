@@ -26,6 +26,14 @@ func (p *Peer) Expired(exchange uint32) {
 	}
 }
 
+// Forget says that the server has forgotten the session of an epoch, where not the transport but a
+// caller found that out.
+func (p *Peer) Forget(epoch uint32) {
+	p.flight.mu.Lock()
+	defer p.flight.mu.Unlock()
+	p.epochs.forgotten.Store(max(epoch, p.epochs.forgotten.Load()))
+}
+
 // Forgot reports whether the server has forgotten the session of an epoch. Epoch 0 is before the
 // first handshake and has no session.
 func (p *Peer) Forgot(epoch uint32) bool { return epoch <= p.epochs.forgotten.Load() && epoch != 0 }

@@ -13,6 +13,8 @@ import (
 
 func expires(exchange uint32) step { return func(s *scene) { s.peer.Expired(exchange) } }
 
+func forgets(epoch uint32) step { return func(s *scene) { s.peer.Forget(epoch) } }
+
 // forgot wants these epochs to be over, and those after them not.
 func forgot(epochs uint32) step {
 	return func(s *scene) {
@@ -37,7 +39,8 @@ func TestExpired(t *testing.T) {
 		expires(1), expires(2), expires(3), expires(4), forgot(1),
 		asks("c"), expires(5), forgot(2),
 		agrees(Terms{Epoch: 3}), expires(0), forgot(3),
-		agrees(Terms{Epoch: 4}), asks("d"), agrees(Terms{Epoch: 4, AllowBatch: true}), expires(6), forgot(4))
+		agrees(Terms{Epoch: 4}), forgets(3), forgot(3), asks("d"), agrees(Terms{Epoch: 4, AllowBatch: true}), expires(6), forgot(4))
+	play(t, Config{}, agrees(first), forgets(1), forgot(1), agrees(second), forgets(2), forgets(1), forgot(2))
 }
 
 // TestExpiredFarBack counts beyond the numbers of exchanges.

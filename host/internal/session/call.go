@@ -271,9 +271,10 @@ func (s *Session) adopt(l *agreedConn, d dialect, err error) {
 // missed reports whether a message that failed on l with err can go out on the next connection. It
 // can in two cases: l has ended or takes no more calls, and the message was not sent; or the server
 // refused the message because it had forgotten the session. In the first case, missed waits until
-// the end of l is certain, which is soon.
+// the end of l is certain, which is soon. In the second, it may ask the server.
 func (s *Session) missed(ctx context.Context, l *agreedConn, err error) bool {
-	if refused(err) && l.sessionForgotten() {
+	l.checkSession(ctx, err)
+	if l.sessionForgotten() && (refused(err) || l.deniedAlike(err)) {
 		return !s.isClosed()
 	}
 	closed := errors.Is(err, rpc.ErrClosed) || l.ended()

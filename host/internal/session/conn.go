@@ -56,7 +56,9 @@ type Conn struct {
 	epoch  uint32                     // counts the handshakes on this Dialed, from 1
 	agreed atomic.Pointer[agreedConn] // the newest; set by the handshake
 
-	noTaskStreams atomic.Bool // a stream for the changes of tasks has failed
+	noTaskStreams atomic.Bool            // a stream for the changes of tasks has failed
+	pinged        atomic.Bool            // a ping was answered
+	denial        atomic.Pointer[string] // the words in which the server refused a ping with 400, as it has forgotten the session
 
 	retired context.Context // ends with Retire
 	retire  context.CancelFunc
@@ -85,10 +87,12 @@ func (c *Conn) Retire() { c.retire() }
 func (c *Conn) Heard() time.Time { return c.Peer.Heard() }
 
 // Ping asks the server for a sign of life over c. An error in the server's answer counts as a sign
-// of life, and so does any HTTP status.
+// of life, and so does any HTTP status. Afterwards Forgotten says whether the server refused the
+// session.
 func (c *Conn) Ping(ctx context.Context) error {
 	l := c.agreed.Load()
 	_, _, err := c.inbox.session.try(ctx, l, &request{method: l.pingMethod(), limit: -1})
+	l.heed(err)
 	if answered(err) || statusOf(err) != 0 {
 		return nil
 	}

@@ -46,8 +46,9 @@ func (s *Session) resume(ctx context.Context, w *ConnectOptions, in *inbox, old 
 		call.Timeout = min(w.Timeout, pingTimeout)
 	}
 	_, err = d.Peer.Call(ctx, &call, nil)
-	if err == nil || answered(err) && statusOf(err) < 300 {
-		return &l // any answer to the request itself is a sign of life
+	if saysAlive(err) {
+		l.pinged.Store(true)
+		return &l
 	}
 	if l.Forgotten() {
 		if fresh, err := s.openOn(ctx, w, newConn(d, in, l.epoch+1), era); err == nil {
