@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/inventory"
+	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -26,8 +27,9 @@ func newDoctor(a *app) *cobra.Command {
 		Short: "Say how Wharf is set up on this machine, or what is wrong with a server",
 		Long: `Say how Wharf is set up on this machine: which files it reads and keeps, and
 what keeps your secrets, whether the commands of your servers are found and their
-variables are set, and which files of other clients there are. Nothing is started,
-and no secret is shown. The exit code is 2 when it finds a problem.
+variables are set, whether your rules of access are about servers that there are,
+and which files of other clients there are. Nothing is started, and no secret is
+shown. The exit code is 2 when it finds a problem.
 
 With a SERVER, a url or a command after -- it starts that as every command does, lists
 its tools, and says which step failed, and what to type next: its entry, the plugin,
@@ -125,7 +127,64 @@ func (a *app) entryFindings(ctx context.Context, s *settings) (findings []findin
 			findings = append(findings, f)
 		}
 	}
+	return append(findings, a.ruleFindings(s)...)
+}
+
+// ruleFindings looks for rules of the user's own file that name no server: a deny with a misspelt name forbids
+// nothing. Rules of a project are not for the user to mend.
+func (a *app) ruleFindings(s *settings) (findings []finding) {
+	servers := a.serversOfRules(s)
+	check := func(what, place string, each func(wrong func(key string, i int, server string))) {
+		before := len(findings)
+		each(func(key string, i int, server string) {
+			findings = append(findings, finding{fmt.Sprintf("%s %s[%d]", what, key, i), place, a.withConfig(noServer(server, servers))})
+		})
+		if len(findings) == before {
+			findings = append(findings, finding{What: what, Value: place})
+		}
+	}
+	for _, table := range s.access {
+		check("access "+table.Name, table.Place, func(wrong func(string, int, string)) { table.Strangers(servers, wrong) })
+	}
+	for _, p := range s.policies {
+		check("policy "+p.Name, p.Place, func(wrong func(string, int, string)) {
+			for i, server := range p.Servers {
+				if !policy.FitsAny(server, servers) {
+					wrong("servers", i, server)
+				}
+			}
+		})
+	}
 	return findings
+}
+
+// serversOfRules returns the names that a rule of the user's own file may mean: of the servers here, of
+// entries that cannot be used, and of servers of other projects that the user has decided on.
+func (a *app) serversOfRules(s *settings) []string {
+	names := slices.AppendSeq(s.names(), maps.Keys(s.leftOut))
+	if s.chosen {
+		return names
+	}
+	store, err := a.trust()
+	if err != nil {
+		return names // there is no folder for decisions
+	}
+	records, _ := store.Records() // `wharf trust list` tells of an error
+	for _, r := range records {
+		names = append(names, r.Entry.Server)
+	}
+	return names
+}
+
+// noServer says that a pattern of a rule is about no server, and which is probably meant.
+func noServer(pattern string, servers []string) string {
+	if strings.Contains(pattern, "*") {
+		return fmt.Sprintf("no server has a name that fits %q; `wharf servers` lists them", pattern)
+	}
+	if near := meant(pattern, servers); near != "" {
+		return fmt.Sprintf("no server is called %q; did you mean %q?", pattern, near)
+	}
+	return fmt.Sprintf("no server is called %q; `wharf servers` lists them", pattern)
 }
 
 // entryProblem says which part of an entry cannot work, or returns "". It starts nothing, and

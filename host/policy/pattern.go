@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,11 @@ func Fits(pattern, name string) bool {
 		_, name, fits = strings.Cut(name, part)
 	}
 	return false
+}
+
+// FitsAny reports whether one of these names fits a pattern.
+func FitsAny(pattern string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return Fits(pattern, name) })
 }
 
 // targets are the words before the patterns of things that are no tools.

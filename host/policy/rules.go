@@ -36,6 +36,21 @@ func (t *Table) Check(wrong func(key string, i int, err error)) {
 	}
 }
 
+// Strangers calls wrong for each pattern of a table that is about none of these servers, with its key, its index
+// and its pattern of servers. The texts are patterns, see [Table.Check].
+func (t *Table) Strangers(servers []string, wrong func(key string, i int, server string)) {
+	look := func(key string, list []string) {
+		for i, text := range list {
+			p, err := readPattern(text)
+			if err == nil && !FitsAny(p.server, servers) {
+				wrong(key, i, p.server)
+			}
+		}
+	}
+	look("allow", t.Allow)
+	look("deny", t.Deny)
+}
+
 // title names the table in decisions.
 func (t *Table) title() string {
 	if t.Place == "" {

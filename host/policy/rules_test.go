@@ -299,3 +299,16 @@ func TestDecideAllocates(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A pattern that is about none of the servers is told, with its place in the table.
+func TestStrangers(t *testing.T) {
+	table := Table{
+		Allow: []string{"files", "file", "prompt:fi*/x", "*/x", "resource:*x*/y"},
+		Deny:  []string{"Files/x", "resource:issues/x:/files/y", "is*/x", "iss"},
+	}
+	var got []string
+	table.Strangers([]string{"files", "issues"}, func(key string, i int, server string) { got = append(got, fmt.Sprint(key, i, server)) })
+	if want := []string{"allow1file", "allow4*x*", "deny0Files", "deny3iss"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
