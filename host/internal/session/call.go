@@ -83,8 +83,39 @@ func (s *Session) requestInto(ctx context.Context, q *request, result any) error
 }
 
 // followResult follows a result of q up to the final one. The result may ask for input, see
-// multiround.go, or be a task.
+// multiround.go, or be a task. An error is no [rpc.ErrNotSent]: the server has had the request.
 func (s *Session) followResult(ctx context.Context, q *request, d *dialect, text []byte) ([]byte, error) {
+	text, err := s.follow(ctx, q, d, text)
+	if errors.Is(err, rpc.ErrNotSent) {
+		err = &followError{q.method, err}
+	}
+	return text, err
+}
+
+// followError is the error of a request that the server has had, and that asked for something further, which was not
+// sent.
+type followError struct {
+	method string
+	err    error
+}
+
+func (e *followError) Error() string { return e.err.Error() }
+
+// Is matches what err matches, but for [rpc.ErrNotSent].
+func (e *followError) Is(target error) bool {
+	return target != rpc.ErrNotSent && errors.Is(e.err, target)
+}
+
+// As finds what err has, and a [*rpc.CallError] of the request.
+func (e *followError) As(target any) bool {
+	if call, is := target.(**rpc.CallError); is {
+		*call = &rpc.CallError{Method: e.method, Sent: rpc.MaybeSent, Err: e.err}
+		return true
+	}
+	return errors.As(e.err, target)
+}
+
+func (s *Session) follow(ctx context.Context, q *request, d *dialect, text []byte) ([]byte, error) {
 	for {
 		switch t := readType(text); {
 		case q.task && q.begun:

@@ -169,6 +169,19 @@ func TestLeftTask(t *testing.T) {
 	}
 }
 
+// TestTaskOfALostServer holds that a call which has begun a task counts as sent, though the server cannot be asked for
+// the task.
+func TestTaskOfALostServer(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(newServer().with("tools/call", both(answer(taskSeed), exit("done"))), newServer().with(probed, exit("gone"))).open()
+		_, err := s.CallTool(t.Context(), "echo", nil)
+		var call *rpc.CallError
+		if err == nil || errors.Is(err, rpc.ErrNotSent) || !errors.As(err, &call) || call.Sent != rpc.MaybeSent || !strings.Contains(err.Error(), "gone") {
+			t.Errorf("%v, sent %v", err, call)
+		}
+	})
+}
+
 func TestAnnoyingTask(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		n := 0
