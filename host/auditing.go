@@ -33,6 +33,13 @@ func (s *Session) keep(q *query, began time.Time, result any, err error) {
 	if errors.As(err, &no) {
 		r.Code = no.Code
 	}
+	switch {
+	case !q.admitted:
+	case errors.Is(err, ErrNotSent):
+		r.Sent = "no"
+	case MaybeSent(err):
+		r.Sent = "maybe"
+	}
 	arguments := q.params
 	switch {
 	case q.raw:

@@ -38,11 +38,12 @@ func TestS12Audit(t *testing.T) {
 	s.Call(ctx, mcp.MethodCallTool, map[string]any{"name": "echo", "arguments": map[string]string{"message": "secret"}}, nil)
 	s.Call(ctx, "x/y", nil, nil)
 	s.ReadResource(ctx, "test:///a")
+	s.CallTool(ctx, "echo", map[string]int{"message": 1}) // which does not fit its schema
 	h.Denied(&policy.Caller{Principal: "ci"}, "sdk", mcp.MethodCallTool, json.RawMessage(`{"name":"echo","arguments":{}}`))
 	type line struct {
-		who, method, name, decision, rule, trace string
-		ok, isError, coded                       bool
-		args                                     int
+		who, method, name, decision, rule, trace, sent string
+		ok, isError, coded                             bool
+		args                                           int
 	}
 	var got []line
 	f, err := os.Open(path)
@@ -58,19 +59,20 @@ func TestS12Audit(t *testing.T) {
 			t.Errorf("it keeps arguments: %s", l.Raw)
 		}
 		got = append(got, line{
-			l.Caller.Name + l.Caller.Principal, l.Method, l.Name, map[bool]string{true: "allow", false: "deny"}[l.Allowed], l.Rule, l.Trace, l.OK, l.IsError, l.Code != 0, l.ArgsBytes,
+			l.Caller.Name + l.Caller.Principal, l.Method, l.Name, map[bool]string{true: "allow", false: "deny"}[l.Allowed], l.Rule, l.Trace, l.Sent, l.OK, l.IsError, l.Code != 0, l.ArgsBytes,
 		})
 	}
 	const byDefault, rule, call = "default: the user who runs wharf may call everything", `access.a: deny "sdk/den*"`, mcp.MethodCallTool
 	want := []line{
-		{"pet", call, "echo", "allow", byDefault, "", true, false, false, len(`{"message":"secret"}`)},
-		{"", call, "fail", "allow", byDefault, "", true, true, false, 0},
-		{"pet", call, "denied", "deny", rule, "", false, false, false, 0},
-		{"pet", call, "fail", "allow", byDefault, "00-1-2-01", true, true, false, len(`{"message":"secret"}`)},
-		{"pet", call, "echo", "allow", byDefault, "", true, false, false, len(`{"message":"secret"}`)},
-		{"pet", "x/y", "", "allow", byDefault, "", false, false, true, 0},
-		{"pet", mcp.MethodReadResource, "test:///a", "allow", byDefault, "", false, false, false, 0},
-		{"ci", call, "echo", "deny", "default: a principal that no access names may call nothing", "", false, false, false, 2},
+		{"pet", call, "echo", "allow", byDefault, "", "", true, false, false, len(`{"message":"secret"}`)},
+		{"", call, "fail", "allow", byDefault, "", "", true, true, false, 0},
+		{"pet", call, "denied", "deny", rule, "", "", false, false, false, 0},
+		{"pet", call, "fail", "allow", byDefault, "00-1-2-01", "", true, true, false, len(`{"message":"secret"}`)},
+		{"pet", call, "echo", "allow", byDefault, "", "", true, false, false, len(`{"message":"secret"}`)},
+		{"pet", "x/y", "", "allow", byDefault, "", "", false, false, true, 0},
+		{"pet", mcp.MethodReadResource, "test:///a", "allow", byDefault, "", "no", false, false, false, 0},
+		{"pet", call, "echo", "allow", byDefault, "", "no", false, false, false, len(`{"message":1}`)},
+		{"ci", call, "echo", "deny", "default: a principal that no access names may call nothing", "", "", false, false, false, 2},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got")

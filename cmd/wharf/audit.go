@@ -42,9 +42,10 @@ log is at most two files, of which the older has .1 behind its name; both are sh
 With --json the lines are printed as they are in the log: at, kind (the way to call),
 client (what it calls itself), principal, peer, era (of the client), server, method, name,
 ms, ok (there was a result), isError (it says that the tool failed), code (of the server's
-error), decision (allow or deny), rule, person (what a person who had to be asked said: yes
-or no, or none without an answer), trace (the traceparent of the request), argsBytes and
-argsSha256, and args where they are kept. What says nothing is absent.`,
+error), sent (of a call that was allowed and has no answer: no, or maybe if the server may
+have it), decision (allow or deny), rule, person (what a person who had to be asked said:
+yes or no, or none without an answer), trace (the traceparent of the request), argsBytes
+and argsSha256, and args where they are kept. What says nothing is absent.`,
 		Example: "  wharf audit --since 1h --errors\n  wharf audit --client claude --follow",
 		Args:    exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return show.run(cmd.Context()) },
@@ -262,6 +263,10 @@ func auditResult(r *audit.Record) string {
 		return "ok"
 	case r.Code != 0:
 		return fmt.Sprintf("error %d", r.Code)
+	case r.Sent == "no":
+		return "not sent"
+	case r.Sent == "maybe":
+		return "no answer"
 	}
 	return "failed"
 }

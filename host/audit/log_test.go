@@ -18,12 +18,12 @@ import (
 var sample = Record{
 	At:     time.Date(2026, 7, 28, 9, 0, 0, 1000, time.UTC),
 	Caller: policy.Caller{Kind: policy.Gateway, Name: "a\n\"b", Principal: "ci", Peer: "127.0.0.1:9", Era: "legacy"},
-	Server: "files", Method: "tools/call", Name: "read", Took: 1203 * time.Microsecond, OK: true, IsError: true, Code: -5, Allowed: true,
+	Server: "files", Method: "tools/call", Name: "read", Took: 1203 * time.Microsecond, OK: true, IsError: true, Code: -5, Sent: "no", Allowed: true,
 	Rule: "access.a", Trace: "00-1-2-01", ArgsBytes: 2, ArgsSHA256: "ab", Args: []byte("{}"),
 }
 
 const sampleLine = `{"at":"2026-07-28T09:00:00.000001Z","kind":"gateway","client":"a\n\"b","principal":"ci","peer":"127.0.0.1:9","era":"legacy",` +
-	`"server":"files","method":"tools/call","name":"read","ms":1.203,"ok":true,"isError":true,"code":-5,"decision":"allow","rule":"access.a",` +
+	`"server":"files","method":"tools/call","name":"read","ms":1.203,"ok":true,"isError":true,"code":-5,"sent":"no","decision":"allow","rule":"access.a",` +
 	`"trace":"00-1-2-01","argsBytes":2,"argsSha256":"ab","args":{}}` + "\n"
 
 func opened(t *testing.T, path string, o Options, most int64) *Log {

@@ -34,6 +34,7 @@ type Record struct {
 	OK      bool   // there was a result
 	IsError bool   // the result says that the tool failed
 	Code    int    // of the error that the server answered
+	Sent    string // of a call that was allowed and has no answer: "no", or "maybe" if the server may have it; "" otherwise
 	Allowed bool   // otherwise it was denied
 	Rule    string // what has decided; "" if every call was allowed
 	Person  string // what a person who had to be asked said: "yes" or "no", or "none" without an answer; "" if none had to be
@@ -72,6 +73,7 @@ func (r *Record) members(l *jsonl.Line) {
 	l.Flag("ok", &r.OK)
 	l.Flag("isError", &r.IsError)
 	jsonl.Count(l, "code", &r.Code)
+	l.Text("sent", &r.Sent)
 	r.decision(l)
 	l.Text("rule", &r.Rule)
 	l.Text("person", &r.Person)
