@@ -36,7 +36,7 @@ Arguments:
   -            a whole JSON object from stdin, as --args -
 A key=value wins over the same key of a whole object. SERVER.TOOL is the same as
 SERVER TOOL, and TOOL(JSON, key: JSON, …) or TOOL({…}) gives the arguments in one
-word.
+word. There keys need no quotes, and a text may have single ones, as in JavaScript.
 
 ` + "`wharf call SERVER TOOL --help` shows all that the server says of a tool." + `
 

@@ -2,6 +2,7 @@ package args
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func ReadCall(word string) (Call, error) {
 	}
 	call := Call{Tool: strings.TrimRight(tool, " ")}
 	if err := call.read(inside); err != nil {
-		if wrong := (*wrongPair)(nil); errors.As(err, &wrong) && wrong.write != "" {
+		if wrong := (*wrongValue)(nil); errors.As(err, &wrong) && wrong.write != "" {
 			return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), "%s", wrong.write)
 		}
 		return call, exit.Usage(fmt.Errorf("%s: %w", plain.Clip(word, 60), err), asCall, tool, tool)
@@ -58,90 +59,186 @@ func unclosed(word, tool, rest string) error {
 	return exit.Usage(err, "write it with a ) at its end, in quotes of the shell")
 }
 
-// read reads what stands in the parentheses: JSON and key: JSON, separated by commas. A key
-// may be quoted. One object alone holds all arguments, as in JavaScript.
+// read reads what stands in the parentheses, see [readValue]: values and key: value, separated by commas. One
+// object alone holds all arguments, as in JavaScript.
 func (c *Call) read(text string) error {
-	inside, closed := strings.CutSuffix(strings.TrimSpace(text), "}")
-	if inside, found := strings.CutPrefix(inside, "{"); found && closed {
-		all := Call{}
-		if json.Valid([]byte(strings.TrimSpace(text))) {
-			c.object = strings.TrimSpace(text)
-			return nil
-		} else if all.readList(inside) == nil && len(all.values) == 0 { // keys without quotes
-			c.object = all.object
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, "{") {
+		if object, after, err := readValue(text, 0); err == nil && after == "" {
+			c.object = string(object)
 			return nil
 		}
 	}
-	return c.readList(text)
-}
-
-// readList reads JSON and key: JSON, separated by commas.
-func (c *Call) readList(text string) error {
 	pairs := [][]byte{}
-	for rest := strings.TrimSpace(text); rest != ""; {
-		value, after, err := readValue(rest)
-		if err != nil || strings.HasPrefix(after, ":") {
-			var pair []byte
-			if pair, after, err = readPair(rest); err != nil {
-				return err
-			}
+	_, after, err := readItems(text+")", ")", func(rest string) (_ []byte, after string, err error) {
+		if _, _, found := cutKey(rest); found {
+			pair, after, err := readPair(rest, 0)
 			pairs = append(pairs, pair)
-		} else {
-			c.values = append(c.values, value)
+			return nil, after, err
 		}
-		if rest = after; rest == "" {
-			break
+		value, after, err := readValue(rest, 0)
+		if wrong := (*wrongValue)(nil); errors.As(err, &wrong) && wrong.at == rest {
+			wrong.expected = "a JSON value, or key: value"
 		}
-		comma := false
-		if rest, comma = strings.CutPrefix(rest, ","); !comma {
-			return fmt.Errorf("expected a comma, got %q", plain.Clip(rest, 40))
-		}
-		if rest = strings.TrimSpace(rest); rest == "" {
-			return errors.New("nothing follows the last comma")
-		}
+		c.values = append(c.values, value)
+		return nil, after, err
+	})
+	if err == nil && after != "" {
+		err = fmt.Errorf("expected a comma, got %q", plain.Clip(")"+strings.TrimSuffix(after, ")"), 40))
 	}
 	if len(pairs) > 0 || len(c.values) == 0 {
-		c.object = "{" + string(bytes.Join(pairs, []byte(","))) + "}"
+		c.object = object(pairs)
 	}
-	return nil
+	return err
 }
 
-// wrongPair is the error of a text that is no pair. write says what was probably meant.
-type wrongPair struct{ says, write string }
+func object(pairs [][]byte) string { return "{" + string(bytes.Join(pairs, []byte(","))) + "}" }
 
-func (e *wrongPair) Error() string { return e.says }
+// readItems reads items with commas between them, up to a bracket that closes them. A comma may follow the last.
+func readItems(text, closing string, read func(string) (item []byte, after string, err error)) (items [][]byte, after string, err error) {
+	for {
+		text = strings.TrimSpace(text)
+		if after, closed := strings.CutPrefix(text, closing); closed {
+			return items, strings.TrimSpace(after), nil
+		}
+		item, after, err := read(text)
+		if err != nil {
+			return nil, "", err
+		}
+		items = append(items, item)
+		comma := false
+		if text, comma = strings.CutPrefix(after, ","); comma || strings.HasPrefix(after, closing) {
+			continue
+		}
+		if after = strings.TrimSuffix(after, ")"); after == "" {
+			return nil, "", fmt.Errorf("the closing %s is missing", closing)
+		}
+		return nil, "", fmt.Errorf("expected a comma, got %q", plain.Clip(after, 40))
+	}
+}
 
-// readPair reads key: JSON, and returns it as a member of an object, and what follows.
-func readPair(text string) (pair []byte, after string, err error) {
+// wrongValue is the error of a text that is not what was expected.
+type wrongValue struct {
+	keys     string // before the text, with colons: "a: b: "
+	expected string
+	at       string // the text, and what follows
+	write    string // what was probably meant; "" is not known
+}
+
+func (e *wrongValue) Error() string {
+	got := strings.TrimSpace(strings.TrimSuffix(e.at, ")"))
+	return fmt.Sprintf("%sexpected %s, got %q", e.keys, e.expected, plain.Clip(got, 40))
+}
+
+// cutKey returns the key that a text begins with, in quotes or without, and what follows the colon.
+func cutKey(text string) (key, value string, found bool) {
+	if raw, after, err := readText(text); err == nil {
+		value, found = strings.CutPrefix(after, ":")
+		return key, value, found && json.Unmarshal(raw, &key) == nil
+	}
+	end := strings.IndexAny(text, ":,=\"'{}[]()")
+	if end < 0 || text[end] != ':' {
+		return "", "", false
+	}
+	key = strings.TrimSpace(text[:end])
+	return key, text[end+1:], key != ""
+}
+
+// readPair reads key: value, and returns it as a member of an object, and what follows.
+func readPair(text string, depth int) (pair []byte, after string, err error) {
+	key, value, found := cutKey(text)
+	if !found {
+		return nil, "", &wrongValue{expected: "key: value", at: text, write: withColon(text)}
+	}
+	raw, after, err := readValue(strings.TrimSpace(value), depth)
+	if wrong := (*wrongValue)(nil); errors.As(err, &wrong) {
+		wrong.keys = plain.Clip(key, 40) + ": " + wrong.keys
+	}
+	return append([]byte(plain.Quote(key)+":"), raw...), after, err
+}
+
+// withColon returns what to write for a pair with an equals sign, or "".
+func withColon(text string) string {
 	first, _, _ := strings.Cut(text, ",")
-	key, value, found := strings.Cut(text, ":")
-	if word, given, equals := strings.Cut(first, "="); equals && IsKey(strings.TrimSpace(word)) {
-		return nil, "", &wrongPair{fmt.Sprintf("expected key: value, got %q", plain.Clip(first, 40)),
-			fmt.Sprintf("a colon comes after a key: %s: %s", strings.TrimSpace(word), plain.Clip(strings.TrimSpace(given), 40))}
+	word, given, equals := strings.Cut(strings.TrimRight(first, ")]}"), "=")
+	if word = strings.TrimSpace(word); !equals || !IsKey(word) {
+		return ""
 	}
-	if key = strings.Trim(strings.TrimSpace(key), `"`); !found || key == "" {
-		return nil, "", &wrongPair{fmt.Sprintf("expected a JSON value, or key: value, got %q", plain.Clip(text, 40)), inQuotes("", first)}
+	return fmt.Sprintf("a colon comes after a key: %s: %s", word, plain.Clip(strings.TrimSpace(given), 40))
+}
+
+// inQuotes returns what to write for a text that lacks its quotes, or "" if it is no text.
+func inQuotes(text string) string {
+	if end := strings.IndexAny(text, ",)]}"); end >= 0 {
+		text = text[:end]
 	}
-	raw, after, err := readValue(value)
+	if text = strings.TrimSpace(text); text == "" || strings.ContainsAny(text, `"'{[(`) {
+		return ""
+	}
+	return "write a text in double quotes: " + plain.Quote(plain.Clip(text, 40))
+}
+
+// maxDepth is how deep values may be within each other.
+const maxDepth = 1000
+
+// readValue reads the value that a text begins with, and returns it as JSON, and what follows. As in JavaScript,
+// keys need no quotes, a text may have single ones, and a comma may follow the last item.
+func readValue(text string, depth int) (raw json.RawMessage, after string, err error) {
+	if depth == maxDepth {
+		return nil, "", errors.New("it is nested too deep")
+	}
+	inner := func(read func(string, int) ([]byte, string, error)) func(string) ([]byte, string, error) {
+		return func(text string) ([]byte, string, error) { return read(text, depth+1) }
+	}
+	var items [][]byte
+	switch {
+	case strings.HasPrefix(text, "{"):
+		items, after, err = readItems(text[1:], "}", inner(readPair))
+		return json.RawMessage(object(items)), after, err
+	case strings.HasPrefix(text, "["):
+		items, after, err = readItems(text[1:], "]", inner(func(text string, depth int) ([]byte, string, error) { return readValue(text, depth) }))
+		return json.RawMessage("[" + string(bytes.Join(items, []byte(","))) + "]"), after, err
+	case strings.HasPrefix(text, "'"):
+		raw, after, err = readText(text)
+	default:
+		raw, after, err = readJSON(text)
+	}
 	if err != nil {
-		first, _, _ = strings.Cut(value, ",")
-		return nil, "", &wrongPair{fmt.Sprintf("%s: expected a JSON value, got %q", plain.Clip(key, 40), plain.Clip(strings.TrimSpace(value), 40)),
-			inQuotes(plain.Clip(key, 40)+": ", first)}
+		wrong := &wrongValue{expected: "a JSON value", at: text, write: cmp.Or(withColon(text), inQuotes(text))}
+		return nil, "", wrong
 	}
-	return append([]byte(plain.Quote(key)+":"), raw...), after, nil
+	return raw, after, nil
 }
 
-// inQuotes returns a text with the quotes that it lacks, or "" if it is no text.
-func inQuotes(key, text string) string {
-	text = strings.TrimSpace(text)
-	if bare := strings.Trim(text, "'"); bare != "" && !strings.ContainsAny(bare, "\"'{}[]()") {
-		return "write a text in double quotes: " + key + plain.Quote(plain.Clip(bare, 40))
+// readText reads a text in double or single quotes, and returns it as JSON, and what follows.
+func readText(text string) (raw json.RawMessage, after string, err error) {
+	if strings.HasPrefix(text, `"`) {
+		return readJSON(text)
 	}
-	return ""
+	out := []byte{'"'}
+	for i := 1; strings.HasPrefix(text, "'") && i < len(text); i++ {
+		switch escaped := text[i:min(i+2, len(text))]; {
+		case escaped == `\'`:
+			out = append(out, '\'')
+			i++
+		case text[i] == '\\':
+			out = append(out, escaped...)
+			i++
+		case text[i] == '"':
+			out = append(out, `\"`...)
+		case text[i] != '\'':
+			out = append(out, text[i])
+		default:
+			if out = append(out, '"'); !json.Valid(out) {
+				return nil, "", errors.New("it has an escape that JSON does not have")
+			}
+			return out, strings.TrimSpace(text[i+1:]), nil
+		}
+	}
+	return nil, "", errors.New("it is no text in quotes")
 }
 
-// readValue reads the JSON value that a text begins with, and returns what follows.
-func readValue(text string) (raw json.RawMessage, after string, err error) {
+// readJSON reads the JSON value that a text begins with, and returns what follows.
+func readJSON(text string) (raw json.RawMessage, after string, err error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	if err = decoder.Decode(&raw); err != nil {
 		return nil, "", err

@@ -3,6 +3,7 @@ package args
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -12,33 +13,45 @@ import (
 // TestReadCall reads calls that are one word.
 func TestReadCall(t *testing.T) {
 	for word, want := range map[string]struct{ tool, object, values, err string }{
-		"echo":                      {tool: "echo"},
-		"echo()":                    {"echo", "{}", "", ""},
-		`echo(message: "a, b: c)")`: {"echo", `{"message":"a, b: c)"}`, "", ""},
-		`add(a: 1, "b" : [2,{}])`:   {"add", `{"a":1,"b":[2,{}]}`, "", ""},
-		`add(-1, [2, 3])`:           {"add", "", "-1 [2, 3]", ""},
-		`echo("a: b, c")`:           {"echo", "", `"a: b, c"`, ""},
-		`add(1 , b: 2)`:             {"add", `{"b":2}`, "1", ""},
-		`x(null: true, true)`:       {"x", `{"null":true}`, "true", ""},
-		`add({"a": 1, "b": 2})`:     {"add", `{"a": 1, "b": 2}`, "", ""},
-		`add({a: 1, "b": 2})`:       {"add", `{"a":1,"b":2}`, "", ""},
-		`add({"a": 1}, 2)`:          {"add", "", `{"a": 1} 2`, ""},
-		"add(1, 2) ":                {"add", "", "1 2", ""},
-		"add({a: 1}":                {err: "the closing parenthesis is missing"},
-		"add({1})":                  {err: `expected a JSON value, or key: value, got "{1}"`},
-		"echo(":                     {err: `"echo(": the closing parenthesis is missing`},
-		"add(2, 3":                  {err: `"add(2, 3": the closing parenthesis is missing`},
-		`echo("x") extra`:           {err: `"echo(\"x\") extra": "extra" stands behind the closing parenthesis`},
-		`echo("a)" b`:               {err: "the closing parenthesis is missing"},
-		"2(x":                       {tool: "2(x"},
-		"(a: 1)":                    {tool: "(a: 1)"},
-		"add(a: 1 b: 2)":            {err: `expected a comma, got "b: 2"`},
-		"add(1 2)":                  {err: `expected a comma, got "2"`},
-		"add(a: 1,)":                {err: "nothing follows the last comma"},
-		"add(x)":                    {err: `expected a JSON value, or key: value, got "x"`},
-		"add(: 1)":                  {err: "expected a JSON value, or key: value"},
-		"add(a: x)":                 {err: `a: expected a JSON value, got "x"`},
-		"add(a:)":                   {err: "a: expected a JSON value"},
+		"echo":                       {tool: "echo"},
+		"echo()":                     {"echo", "{}", "", ""},
+		`echo(message: "a, b: c)")`:  {"echo", `{"message":"a, b: c)"}`, "", ""},
+		`add(a: 1, "b" : [2,{}])`:    {"add", `{"a":1,"b":[2,{}]}`, "", ""},
+		`add(-1, [2, 3])`:            {"add", "", "-1 [2,3]", ""},
+		`echo("a: b, c")`:            {"echo", "", `"a: b, c"`, ""},
+		`add(1 , b: 2)`:              {"add", `{"b":2}`, "1", ""},
+		`x(null: true, true)`:        {"x", `{"null":true}`, "true", ""},
+		`add({"a": 1, "b": 2})`:      {"add", `{"a":1,"b":2}`, "", ""},
+		`add({a: 1, "b": 2})`:        {"add", `{"a":1,"b":2}`, "", ""},
+		`add({"a": 1}, 2)`:           {"add", "", `{"a":1} 2`, ""},
+		`num(o: {x: "y"})`:           {"num", `{"o":{"x":"y"}}`, "", ""},
+		`num(o: {"x:y": {z: []}}, )`: {"num", `{"o":{"x:y":{"z":[]}}}`, "", ""},
+		`echo(text: 'it\'s "so"\n')`: {"echo", `{"text":"it's \"so\"\n"}`, "", ""},
+		`num('k': 'a, b: c)')`:       {"num", `{"k":"a, b: c)"}`, "", ""},
+		`num([1,2,], {a: 1e999,})`:   {"num", "", `[1,2] {"a":1e999}`, ""},
+		`num("a:b": 1)`:              {"num", `{"a:b":1}`, "", ""},
+		"add(a: 1,)":                 {"add", `{"a":1}`, "", ""},
+		"add(1, 2) ":                 {"add", "", "1 2", ""},
+		"add({a: 1}":                 {err: "the closing parenthesis is missing"},
+		"add({1})":                   {err: `expected key: value, got "1}"`},
+		"echo(":                      {err: `"echo(": the closing parenthesis is missing`},
+		"add(2, 3":                   {err: `"add(2, 3": the closing parenthesis is missing`},
+		`echo("x") extra`:            {err: `"echo(\"x\") extra": "extra" stands behind the closing parenthesis`},
+		`echo("a)" b`:                {err: "the closing parenthesis is missing"},
+		"2(x":                        {tool: "2(x"},
+		"(a: 1)":                     {tool: "(a: 1)"},
+		"add(a: 1 b: 2)":             {err: `expected a comma, got "b: 2"`},
+		"add(1 2)":                   {err: `expected a comma, got "2"`},
+		"add(a: 1,,)":                {err: `expected a JSON value, or key: value, got ","`},
+		"add(,)":                     {err: "expected a JSON value"},
+		"add([1)":                    {err: "the closing ] is missing"},
+		`add(o: {x: y, z: 1})`:       {err: `o: x: expected a JSON value, got "y, z: 1}"`},
+		`add('a)`:                    {err: "expected a JSON value, or key: value, got \"'a\""},
+		`add('\q')`:                  {err: "expected a JSON value"},
+		"add(x)":                     {err: `expected a JSON value, or key: value, got "x"`},
+		"add(: 1)":                   {err: "expected a JSON value, or key: value"},
+		"add(a: x)":                  {err: `a: expected a JSON value, got "x"`},
+		"add(a:)":                    {err: "a: expected a JSON value"},
 	} {
 		call, err := ReadCall(word)
 		if err != nil || want.err != "" {
@@ -57,7 +70,9 @@ func TestReadCall(t *testing.T) {
 func TestHintsOfCalls(t *testing.T) {
 	for word, want := range map[string]string{
 		"opt(limit=5, q: 1)": "a colon comes after a key: limit: 5",
-		"opt(q: 'hello')":    `write a text in double quotes: q: "hello"`,
+		"opt(q: hello)":      `write a text in double quotes: "hello"`,
+		"opt(o: {x: y})":     `write a text in double quotes: "y"`,
+		"opt(o: {x=y})":      "a colon comes after a key: x: y",
 		"opt(a b, 1)":        `write a text in double quotes: "a b"`,
 		"opt(q: [1)":         `write opt("text", 1) or opt(key: "text", other: 1), in quotes of the shell`,
 		"opt(limit: 5":       "write it with a ) at its end, in quotes of the shell",
@@ -80,12 +95,30 @@ func raws(values []json.RawMessage) (all [][]byte) {
 	return all
 }
 
-// FuzzReadCall: an object that comes out is one object of JSON, and each value is one value.
+func decoded(t *testing.T, text []byte) (value any) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		t.Errorf("%s: %v", text, err)
+	}
+	return value
+}
+
+// FuzzReadCall: an object that comes out is one object of JSON, and each value is one value. JSON means what it means
+// elsewhere.
 func FuzzReadCall(f *testing.F) {
-	for _, word := range []string{"echo", `add(a: 1, "b": [2])`, `add(1, "b", c: 3)`, `x(a:"\u0000")`, "x(a:1,,)", "x(\"\": 1)"} {
+	for _, word := range []string{"echo", `add(a: 1, "b": [2])`, `add(1, "b", c: 3)`, `x(a:"\u0000")`, `x({a: 'b', "c": [1,],}, ' \' ')`, `{"a:b": ["\u00e9", {}]}`, "x(a:1,,)", "x(\"\": 1)"} {
 		f.Add(word)
 	}
 	f.Fuzz(func(t *testing.T, word string) {
+		if json.Valid([]byte(word)) {
+			call, err := ReadCall("x(" + word + ")")
+			if all := append(raws(call.values), []byte(call.object)); err == nil && !reflect.DeepEqual(decoded(t, all[0]), decoded(t, []byte(word))) {
+				t.Errorf("%q became %s", word, all)
+			} else if err != nil && !strings.Contains(err.Error(), "nested too deep") {
+				t.Errorf("%q: %v", word, err)
+			}
+		}
 		call, err := ReadCall(word)
 		if err != nil {
 			return
