@@ -3,7 +3,10 @@
 package main
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -74,6 +77,61 @@ func TestEntriesOfOneURL(t *testing.T) {
 	}
 }
 
+// Each setting makes another sign-in or does not, and the reference says which do.
+func TestVariantOfEachSetting(t *testing.T) {
+	reference, err := os.ReadFile("../../docs/REFERENCE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(reference), "Each has its own where one of these differs: ")
+	listed, _, _ := strings.Cut(text, ". ")
+	variant := func(o object) string {
+		t.Helper()
+		s := settings{Grant: grantCode, DPoP: dpopAuto}
+		text, err := json.Marshal(o)
+		if err == nil {
+			err = json.Unmarshal(text, &s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.variant()
+	}
+	jwt := func(claims string) string {
+		return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln"
+	}
+	values := map[string]any{
+		"scopes": []string{"a"}, "authorize_params": object{"a": "b"}, "callback_port": 1, "grant": grantDevice, "dpop": dpopOn,
+		"jwt": ada, "id_token": ada,
+	}
+	seen := map[string]string{"": "none"}
+	for _, setting := range manifestSettings {
+		value := values[setting.Key]
+		if value == nil {
+			value = "https://a.example/b"
+		}
+		v := variant(object{setting.Key: value})
+		if v == "" != !strings.Contains(listed, "`"+setting.Key+"`") {
+			t.Errorf("%s makes the variant %q, and the reference lists %s", setting.Key, v, listed)
+		}
+		if v != "" && seen[v] != "" {
+			t.Errorf("%s makes the variant of %s", setting.Key, seen[v])
+		}
+		seen[v] = setting.Key
+	}
+	for _, setting := range []string{"jwt", "id_token"} {
+		one := variant(object{setting: jwt(`{"iss":"a","sub":"b"}`)})
+		if one == variant(object{setting: jwt(`{"iss":"c","sub":"b"}`)}) || one != variant(object{setting: jwt(`{"sub":"b","iss":"a","exp":1}`)}) {
+			t.Errorf("%s: its issuer does not count, or its end does", setting)
+		}
+	}
+	for _, long := range []object{{"account": strings.Repeat("x", 10_000)}, {"scopes": []string{strings.Repeat("x", 10_000)}}} {
+		if v := variant(long); len(v) > longestVariant {
+			t.Errorf("a variant has %d bytes", len(v))
+		}
+	}
+}
+
 // Entries with one url that sign in in the same way have one sign-in: what only says how to get it
 // makes no other, and neither does what is renewed.
 func TestEntriesThatShare(t *testing.T) {
@@ -118,7 +176,12 @@ func TestSignInOfAnEarlierVersion(t *testing.T) {
 		{"other scopes", object{"scopes": []string{"a", "c"}}, registered, grantCode, "", false},
 		{"another's document", object{}, document, grantCode, "", false},
 		{"its document", object{"client_metadata_url": document.ID}, document, grantCode, "", true},
+		{"its client, and a typed token", object{"client_id": "mine"}, client{Kind: kindPerson}, grantCode, "", false},
+		{"a device, and a typed token", object{"grant": "device_code"}, client{Kind: kindPerson}, grantCode, "", false},
 		{"whom its assertion is about", object{"grant": "jwt_bearer", "jwt": ada}, client{Kind: kindGiven, Method: methodNone}, grantWorkload, "", false},
+		{"whom its id_token is about", object{
+			"grant": "enterprise", "client_id": "mine", "id_token": ada, "idp_client_id": "idp", "idp_token_endpoint": as + "/idp",
+		}, given, grantEnterprise, "", false},
 		{"a token that is not bound", object{"dpop": "on"}, registered, grantCode, "", false},
 		{"a token that is bound", object{"dpop": "on"}, registered, grantCode, "ES256", true},
 		{"a token that shall not be bound", object{"dpop": "off"}, registered, grantCode, "ES256", false},
