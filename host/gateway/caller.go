@@ -18,11 +18,18 @@ func (g *Gateway) caller(o *origin, era mcp.Era, info json.RawMessage) *policy.C
 	if g.host == nil || !g.host.NeedsCaller() {
 		return nil
 	}
-	c := o.caller()
-	if c.Kind != policy.Command { // else it is this program, as where no daemon is between
-		c.Name, c.Peer, c.Era = text(info, "name"), o.peer, string(era)
-	}
+	c := o.callerNamed(text(info, "name"), era)
 	return &c
+}
+
+// callerNamed returns who a client of an origin, which calls itself name, is to the rules. A command is this
+// program, as where no daemon is between: it has no name.
+func (o *origin) callerNamed(name string, era mcp.Era) policy.Caller {
+	c := o.caller()
+	if c.Kind != policy.Command {
+		c.Name, c.Peer, c.Era = name, o.peer, string(era)
+	}
+	return c
 }
 
 // caller returns who the clients of an origin are, without the name of one.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
@@ -16,7 +17,7 @@ func TestCommandIsNoClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	g := &Gateway{host: h}
+	g := &Gateway{host: h, present: make(map[*presence]struct{})}
 	info := json.RawMessage(`{"name":"wharf"}`)
 	if c := g.caller(&origin{principal: streamPrincipal, kind: policy.Command}, mcp.Modern, info); *c != (policy.Caller{Kind: policy.Command}) {
 		t.Errorf("a command is %+v", *c)
@@ -24,4 +25,26 @@ func TestCommandIsNoClient(t *testing.T) {
 	if c := g.caller(&origin{principal: streamPrincipal, kind: policy.Bridge}, mcp.Modern, info); c.Name != "wharf" {
 		t.Errorf("a client is %+v", *c)
 	}
+	for _, kind := range []policy.Kind{policy.Command, policy.Bridge} {
+		o, looks := &origin{principal: streamPrincipal, kind: kind}, new(lookingClient)
+		p := g.arrive(looks, o, mcp.Modern, info, "files")
+		if p.now().Name != "wharf" {
+			t.Errorf("editors are told of %+v", p.now())
+		}
+		p.tellOfOthers(map[catalogue.Kind]mark{catalogue.Tools: {}})
+		if who := g.caller(o, mcp.Modern, info); looks.as != *who {
+			t.Errorf("a change of the rules is looked at as %+v sees it, and its requests are of %+v", looks.as, *who)
+		}
+	}
+}
+
+// lookingClient keeps as whom it looked at a list.
+type lookingClient struct {
+	client
+	as policy.Caller
+}
+
+func (c *lookingClient) sees(caller *policy.Caller, _ *listing) (mark, bool) {
+	c.as = *caller
+	return mark{}, true
 }

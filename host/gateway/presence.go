@@ -34,7 +34,8 @@ type Client struct {
 type presence struct {
 	gateway  *Gateway
 	client   client
-	about    Client // without what changes
+	about    Client        // without what changes
+	caller   policy.Caller // who it is to the rules
 	inFlight atomic.Int64
 
 	mu    sync.Mutex
@@ -54,6 +55,7 @@ func (g *Gateway) arrive(c client, o *origin, era mcp.Era, info json.RawMessage,
 	}
 	p.about.Name, p.about.Version = cleantext.Line(text(info, "name"), maxClientName), cleantext.Line(text(info, "version"), maxClientName)
 	p.about.Peer, p.about.Era = o.peer, string(era)
+	p.caller = o.callerNamed(p.about.Name, era)
 	g.presentMu.Lock()
 	g.present[p] = struct{}{}
 	g.presentMu.Unlock()
@@ -155,7 +157,7 @@ func (m mark) with(l *listing, items json.RawMessage) mark {
 // seen returns how the client has seen its lists.
 func (p *presence) seen() map[catalogue.Kind]mark {
 	if a, all := p.client.(*aggregate); all {
-		return a.seen(&p.about.Caller)
+		return a.seen(&p.caller)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,7 +173,7 @@ func (p *presence) tellOfOthers(before map[catalogue.Kind]mark) {
 		if !seen || told[l.changed] {
 			continue
 		}
-		if now, known := p.client.sees(&p.about.Caller, l); known && now != was {
+		if now, known := p.client.sees(&p.caller, l); known && now != was {
 			told[l.changed] = true
 			p.client.tellChanged(l)
 		}
