@@ -139,7 +139,7 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 	for _, server := range servers {
 		err := h.Approve(ctx, server)
 		broken := err
-		if err == nil { // only what is approved may have its files read
+		if err == nil {
 			_, broken = server.Expand(os.LookupEnv)
 		}
 		if broken != nil {

@@ -57,8 +57,8 @@ type Info struct {
 	Server    string        `json:"server,omitempty"`   // what it calls itself
 	Version   string        `json:"version,omitempty"`
 	Millis    float64       `json:"ms,omitempty"`        // of the newest ping
-	Tools     *int          `json:"tools,omitempty"`     // how many; nil while that is not known
-	Permitted *int          `json:"permitted,omitempty"` // how many of them the entry permits; nil is all, or not known
+	Tools     *int          `json:"tools,omitempty"`     // how many; absent while that is not known
+	Permitted *int          `json:"permitted,omitempty"` // how many of them the entry permits; absent if that is all, or not known
 	Stale     bool          `json:"stale,omitempty"`     // that number is from an earlier connection
 	Divided   string        `json:"divided,omitempty"`   // why each client of bridge or serve has a copy of it; "" while they may share one
 	Attempt   int           `json:"attempt,omitempty"`
