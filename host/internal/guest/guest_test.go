@@ -71,11 +71,11 @@ func TestLargeMessagesLeaveInParts(t *testing.T) {
 		r.send(t, n, strings.Repeat("x", 10_000))
 	}
 	s.sink.Opened()
-	for range 3 { // 7, 7 and 6 of them
+	for len(s.text()) < 20*10_001 {
 		<-s.took
 	}
-	if got := len(s.text()); s.flushes != 3 || got != 20*10_001 {
-		t.Errorf("%d writes of %d bytes", s.flushes, got)
+	if s.flushes != 3 { // 7, 7 and 6 of them
+		t.Errorf("they left in %d writes", s.flushes)
 	}
 }
 
