@@ -55,6 +55,7 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 		}
 		return joined(pieces), errs
 	}}
+	x.absent = func(field, value string) bool { return s.isAbsent(field, value, lookup) }
 	x.all()
 	if len(x.wrong) == 0 {
 		x.check()
@@ -172,7 +173,8 @@ func (s Server) CheckVariables(lookup func(string) (string, bool)) error {
 type expansion struct {
 	server  *Server
 	replace func(field, value string) (out string, errs []error)
-	every   bool // replace is called for values without a dollar sign too
+	every   bool                           // replace is called for values without a dollar sign too
+	absent  func(field, value string) bool // a variable or header is left out; nil if none is
 	wrong   []*Error
 }
 
@@ -217,7 +219,7 @@ func (x *expansion) text(field, value string) string {
 	out, errs := x.replace(field, value)
 	for _, err := range errs {
 		if key := x.server.named[field]; key != "" {
-			if name := strings.TrimSuffix(strings.TrimPrefix(value, "${"), "}"); variable.MatchString(name) {
+			if name := variableIn(value); variable.MatchString(name) {
 				x.fail(key, "the variable %s is not set; set it", name)
 				continue
 			}
@@ -238,9 +240,30 @@ func (x *expansion) list(field string, values []string) []string {
 func (x *expansion) table(field string, values map[string]string) map[string]string {
 	out := maps.Clone(values)
 	for _, name := range slices.Sorted(maps.Keys(out)) {
+		if x.absent != nil && x.absent(field+"."+name, out[name]) {
+			delete(out, name)
+			continue
+		}
 		out[name] = x.text(field+"."+name, out[name])
 	}
 	return out
+}
+
+// isAbsent reports whether a variable or a header is left out, because the file of Codex lists the name of a
+// variable for it that is not set. Codex leaves out headers that are blank too. Goose refuses a server whose
+// variables it does not find.
+func (s *Server) isAbsent(field, value string, lookup func(string) (string, bool)) bool {
+	key, listed := s.named[field]
+	if !listed || key == gooseVariables {
+		return false
+	}
+	value, set := lookup(variableIn(value))
+	return !set || strings.HasPrefix(field, "headers.") && strings.TrimSpace(value) == ""
+}
+
+// variableIn returns the name of the variable that is all of a value, as ${NAME}.
+func variableIn(value string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(value, "${"), "}")
 }
 
 // check checks values that are complete only after the expansion.

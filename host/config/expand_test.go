@@ -126,21 +126,34 @@ wharf.toml:5: server files: env.TOKEN: the variable C is not set; set it, or wri
 	}
 }
 
-// TestListedVariables: a file that only lists a variable has no place for a default.
+// A variable that a file of Codex only lists is left out if it is not set, as by Codex: env is without it, and so are
+// the headers, also for a blank. Goose refuses such a server.
 func TestListedVariables(t *testing.T) {
-	for name, text := range map[string]string{
-		".codex/config.toml": "[mcp_servers.c]\ncommand = \"x\"\nenv_vars = [\"UNSET\"]\n",
-		"codex/config.toml":  "[mcp_servers.c]\nurl = \"https://c.example\"\nenv_http_headers = { \"X-B\" = \"UNSET\" }\n",
-		"goose/config.yaml":  "extensions:\n  c: {type: stdio, cmd: x,\n    env_keys: [UNSET]}\n",
-	} {
+	expanded := func(name, text string) (Server, error) {
 		file, err := Parse(name, []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = file.Servers[0].Expand(environment)
-		if err == nil || !strings.HasSuffix(err.Error(), ": the variable UNSET is not set; set it") || !strings.HasPrefix(err.Error(), name+":3: server c: env_") {
-			t.Errorf("%s: %v", name, err)
-		}
+		return file.Servers[0].Expand(func(name string) (string, bool) {
+			value, set := map[string]string{"SET": "s", "EMPTY": "", "BLANK": " "}[name]
+			return value, set
+		})
+	}
+	s, err := expanded(".codex/config.toml", "[mcp_servers.c]\ncommand = \"x\"\nenv_vars = [\"UNSET\", \"SET\", \"EMPTY\", { name = \"OTHER\" }]\n")
+	if want := map[string]string{"SET": "s", "EMPTY": ""}; err != nil || !maps.Equal(s.Env, want) {
+		t.Errorf("%v, %v", s.Env, err)
+	}
+	s, err = expanded("codex/config.toml", "[mcp_servers.c]\nurl = \"https://c.example\"\nenv_http_headers = { X-A = \"SET\", X-B = \"UNSET\", X-C = \"BLANK\" }\n")
+	if want := map[string]string{"X-A": "s"}; err != nil || !maps.Equal(s.Headers, want) {
+		t.Errorf("%v, %v", s.Headers, err)
+	}
+	_, err = expanded("goose/config.yaml", "extensions:\n  c: {type: stdio, cmd: x,\n    env_keys: [UNSET]}\n")
+	if err == nil || !strings.HasPrefix(err.Error(), "goose/config.yaml:3: server c: env_keys: ") || !strings.HasSuffix(err.Error(), ": the variable UNSET is not set; set it") {
+		t.Error(err)
+	}
+	s, err = expanded("wharf.toml", "[servers.c]\ncommand = \"x\"\nenv = { A = \"${UNSET}\" }\n")
+	if err == nil {
+		t.Errorf("%v", s.Env)
 	}
 }
 

@@ -36,7 +36,7 @@ var foreignKeys = struct {
 	envFile:         []string{"env_file", "envFile"},
 	bearer:          []string{"bearer_token_env_var", "bearerTokenEnvVar", "bearerTokenEnv", "bearer_token_env"},
 	token:           []string{"bearerToken", "bearer_token"},
-	variables:       []string{"env_vars", "env_keys"},
+	variables:       []string{"env_vars", gooseVariables},
 	headerVariables: []string{"env_http_headers", "envHttpHeaders"},
 }
 
@@ -254,6 +254,9 @@ func words(line string) (list []string) {
 	return list
 }
 
+// gooseVariables is the key at which Goose lists the names of variables.
+const gooseVariables = "env_keys"
+
 // foreignEnv reads the variables of a process. Some clients write null as the value of a variable,
 // or the names of variables in a list. Each such variable gets the value that it has in the host. To
 // VS Code, null takes the variable away (McpStdioServerDefinition.env in its API).
@@ -291,7 +294,7 @@ func (e *entry) foreignEnv(c *client) map[string]string {
 			e.raw = append(e.raw, "env."+name)
 			e.nameIn("env."+name, names)
 		}
-		if names == "env_keys" {
+		if names == gooseVariables {
 			e.note(names, "Goose keeps %s in its own keyring; set the variable, or keep the secret in wharf's vault", name)
 		}
 	}
