@@ -31,14 +31,23 @@ func (a *app) withAddress(hint string) string {
 		"write auth, or headers with Authorization, in the entry of "+a.server, "give -H 'Authorization: Basic …', where … is NAME:PASSWORD in base64",
 		"write auth or headers in its entry", "give -H 'Authorization: …'",
 		"write headers in its entry", "give -H 'X-API-Key: …'",
+		"write the name of its certificate in its entry", "add it with `wharf add`, and write the name of its certificate in its entry",
+		"name its authority's file in the entry of the server", "add it with `wharf add`, and name its authority's file in its entry",
 		"look at auth in the entry of "+a.server+", or ", "",
 		"wharf login "+a.server, "wharf login "+a.address,
 	).Replace(hint)
 }
 
-// withFlags replaces a hint at variables of an entry by a hint to give them with -e, if the server
+// withFlags replaces a hint at variables or times of an entry by a hint at flags, if the server
 // has no entry.
 func (a *app) withFlags(hint string, err error) string {
+	if a.adHoc || a.address != "" {
+		hint = strings.NewReplacer(
+			`, or with timeout = "2m" in its entry`, "",
+			`, or with start_timeout = "2m" in its entry`, "",
+			`needs max_timeout = "3h" in its entry, or more`, `needs an entry, with max_timeout = "3h" or more`,
+		).Replace(hint)
+	}
 	names := host.Withheld(err)
 	switch {
 	case !a.adHoc:

@@ -54,6 +54,31 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// A server without an entry is told of by flags, where there is one for it.
+func TestHintsWithoutAnEntry(t *testing.T) {
+	hint := func(a *app, hint string) string { return a.withFlags(a.withAddress(hint), errors.New("x")) }
+	entry := &app{server: "files"}
+	spot := &app{server: "127.0.0.1", address: "https://127.0.0.1/mcp"}
+	process := &app{server: "x", adHoc: true}
+	for given, want := range map[string][2]string{
+		`a slow server gets longer with --timeout, or with timeout = "2m" in its entry`:                         {"a slow server gets longer with --timeout", "a slow server gets longer with --timeout"},
+		`it is slow to start; it gets longer with --timeout, or with start_timeout = "2m" in its entry`:         {"it is slow to start; it gets longer with --timeout", "it is slow to start; it gets longer with --timeout"},
+		`a call that takes longer needs max_timeout = "3h" in its entry, or more`:                               {`a call that takes longer needs an entry, with max_timeout = "3h" or more`, `a call that takes longer needs an entry, with max_timeout = "3h" or more`},
+		`if that is the server, write the name of its certificate in its entry: tls = { name = "…" }`:           {"if that is the server, add it with `wharf add`, and write the name of its certificate in its entry: tls = { name = \"…\" }", ""},
+		`if the certificate is right, name its authority's file in the entry of the server: tls = { ca = "…" }`: {"if the certificate is right, add it with `wharf add`, and name its authority's file in its entry: tls = { ca = \"…\" }", ""},
+	} {
+		if got := hint(entry, given); got != given {
+			t.Errorf("of an entry: %s", got)
+		}
+		if got := hint(spot, given); got != want[0] {
+			t.Errorf("of a url: %s", got)
+		}
+		if got := hint(process, given); want[1] != "" && got != want[1] {
+			t.Errorf("of a command: %s", got)
+		}
+	}
+}
+
 // An error in what the user wrote is in our own words: its rows have no bar. What a server says has one.
 func TestReportOfMistakes(t *testing.T) {
 	const words = "it is a program on this machine, which needs no sign-in"
