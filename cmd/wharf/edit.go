@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
@@ -96,6 +98,14 @@ func (a *app) checkEdited(path string) error {
 	s := &settings{warnings: f.Warnings, notes: f.Notes}
 	a.warnOf(s)
 	a.noteOf(s)
+	if s, err = a.load(); err != nil {
+		return err
+	}
+	for _, server := range f.Servers {
+		if problem := a.entryProblem(s, server); problem != "" && !server.Disabled {
+			a.Warn("%s is not ready: %s", plain.Word(server.Name), cleantext.Visible(strings.ReplaceAll(problem, "\n", "; ")))
+		}
+	}
 	a.Place(counted(len(f.Servers), "server")+" in", path)
 	return nil
 }
