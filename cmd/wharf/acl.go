@@ -42,7 +42,7 @@ CLIENT is what a client calls itself, or principal:NAME, or command, bridge, gat
 control, the ways to call; a comma joins several of them. TOOL is SERVER/TOOL,
 prompt:SERVER/NAME or resource:SERVER/URI.`,
 		Example: "  wharf acl check claude-code demo/echo\n  wharf acl check principal:ci,bridge prompt:demo/greet",
-		Args:    exactly("CLIENT", "TOOL"),
+		Args:    exactly("CLIENT", "TOOL"), ValidArgsFunction: a.completeAccess,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.checkAccess(cmd.Context(), words[0], words[1])
 		},

@@ -51,6 +51,7 @@ and argsSha256, and args where they are kept. What says nothing is absent.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return show.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&show.server, "server", "", "only calls to the server `NAME`")
+	cmd.RegisterFlagCompletionFunc("server", a.completeName)
 	cmd.Flags().StringVar(&show.client, "client", "", "only calls of the client or principal `NAME`")
 	cmd.Flags().BoolVar(&show.errors, "errors", false, "only calls that were denied or failed")
 	cmd.Flags().Var(&show.since, "since", "only calls of the last `DURATION`, or since a time such as 2026-07-28T09:00:00Z")

@@ -178,7 +178,7 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 // unlisted returns the error for a tool that the server does not list, although the arguments need
 // the names in its schema. The host refuses a forbidden tool before anything is sent, and says why.
 func (c *client) unlisted(ctx context.Context, tool string, known []mcp.Tool) error {
-	if !c.entry.Permits(tool) {
+	if !c.entry.Permits(tool) || c.app.settings.denies(c.entry, tool) {
 		_, err := c.call(ctx, tool, args.Object{})
 		return err
 	}
@@ -218,7 +218,7 @@ type named struct {
 
 var (
 	aTool = named{"tool", "`wharf tools %s` lists the tools of the server",
-		"`wharf tools -- COMMAND…` lists the tools of the server", `"tools" lists the tools of the server`}
+		"`wharf tools -- COMMAND…` lists the tools of the server", `"tools" lists the tools of the server, and "help" the commands of a line`}
 	aFollowed = named{"resource", "write `wharf watch %s URI`", "write `wharf watch URI… -- COMMAND…`", `write "watch URI"`}
 	aPrompt   = named{"prompt", "`wharf prompts %s` lists the prompts of the server",
 		"`wharf prompts -- COMMAND…` lists the prompts of the server", `"prompts" lists the prompts of the server`}
@@ -252,6 +252,9 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	}
 	if argv := c.app.argv; len(argv) > 1 && argv[1] == name && kind == aTool && c.app.shell == nil && slices.Contains(lineCommands, name) {
 		return exit.WithHint(err, lineHint([]string{"wharf", name, argv[0]}, "the command comes first", argv[2:]))
+	}
+	if argv := c.app.argv; c.app.shell != nil && kind == aTool && name == c.entry.Name && len(argv) > 2 {
+		return exit.WithHint(err, lineHint(nil, "a line of the shell names no server", argv[2:]))
 	}
 	hint := kind.lists(c.app)
 	if kind == aTool && !c.app.CanAsk() && c.app.flags.respondent == "" { // servers may list tools that ask only to a client that they may ask

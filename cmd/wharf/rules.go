@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
@@ -17,6 +19,18 @@ func (s *settings) rules() (*policy.Rules, error) {
 		return nil, exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}
 	return r, nil
+}
+
+// denies reports whether the rules deny a tool of a server to a command.
+func (s *settings) denies(server host.Server, tool string) bool {
+	rules, err := s.rules()
+	return err == nil && denies(rules, server, policy.Tool, tool)
+}
+
+// denies reports whether the entry of a server or a rule denies a command something of the server.
+func denies(rules *policy.Rules, server host.Server, target policy.Target, name string) bool {
+	call := policy.Call{Caller: &policy.Caller{Kind: policy.Command}, Server: server.Name, Target: target, Name: name, Listed: true}
+	return !host.Decide(context.Background(), &server, []policy.Decider{rules}, &call).Allow
 }
 
 // narrowed returns the tables of the project around the working folder.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"slices"
@@ -139,6 +138,44 @@ func (a *app) completeOwn(_ *cobra.Command, words []string, _ string) ([]string,
 	return offerServers(f.Read.Servers, words)
 }
 
+// completeRegistered offers the servers of the user's file that came from a registry.
+func (a *app) completeRegistered(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
+	f, err := a.ownFile()
+	if err != nil || len(words) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return offerServers(slices.DeleteFunc(slices.Clone(f.Read.Servers), func(s host.Server) bool { return s.Registry.Name == "" }), nil)
+}
+
+// completeAccess offers the ways to call, which a client may be named by, and behind them the tools that
+// servers are known to have, as a rule names them.
+func (a *app) completeAccess(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
+	s, err := a.load()
+	switch {
+	case err != nil || len(words) > 1:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case len(words) == 0:
+		return offer([]string{"bridge", "command", "control", "gateway"})
+	}
+	var calls []string
+	for _, name := range slices.Sorted(slices.Values(s.names())) {
+		server, _ := s.find(name)
+		for _, tool := range knownTools(server) {
+			calls = append(calls, name+"/"+tool.Name)
+		}
+	}
+	return offer(calls)
+}
+
+// completeName offers the names of servers as the value of a flag.
+func (a *app) completeName(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	s, err := a.load()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return offer(slices.Sorted(slices.Values(s.names())))
+}
+
 // completeProject offers the servers of the project, about which the user decides.
 func (a *app) completeProject(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
 	s, err := a.load()
@@ -204,10 +241,7 @@ func (s *settings) knownOf(server host.Server) (c candidates) {
 	if err != nil {
 		return c // the command says why
 	}
-	denied := func(target policy.Target, name string) bool {
-		call := policy.Call{Caller: &policy.Caller{Kind: policy.Command}, Server: server.Name, Target: target, Name: name, Listed: true}
-		return !host.Decide(context.Background(), &server, []policy.Decider{rules}, &call).Allow
-	}
+	denied := func(target policy.Target, name string) bool { return denies(rules, server, target, name) }
 	var declared struct{ Completions json.RawMessage }
 	json.Unmarshal(snapshot.Info.Capabilities, &declared)
 	c.completes = declared.Completions != nil

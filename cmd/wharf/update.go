@@ -37,7 +37,7 @@ lower version and for a url of another host, --yes does not stand for your answe
 With --registry another registry is asked than the one that the server came from, and
 without a SERVER those are updated that came from there.`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeServers,
+		ValidArgsFunction: a.completeRegistered,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return a.runUpdate(cmd.Context(), args[0], address, yes)
