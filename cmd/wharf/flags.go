@@ -51,7 +51,7 @@ func (f *flags) register(root *cobra.Command) {
 	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again, and `wharf plugin test` its sign-ins")
 	global.Var(givenText{&f.trustHash}, "trust-hash", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", f.json, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
-	global.VarP(&f.output, "output", "o", "print `FORMAT`: "+strings.Join(formats, ", ")+" (default: text on a terminal, else json)")
+	global.VarP(&f.output, "output", "o", "print `FORMAT`: "+strings.Join(formats, ", ")+", which is JSON in one line (default: text on a terminal, else json)")
 	global.Var(fileName{&f.save}, "save", "write images, audio and other bytes of a result to files in the folder `DIR`")
 	global.BoolVarP(&f.quiet, "quiet", "q", f.quiet, "print no warnings, no progress, and nothing of what servers write to their stderr")
 	global.BoolVar(&f.stderr, "stderr", f.stderr, "print what servers write to their stderr, also where all is well")

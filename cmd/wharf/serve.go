@@ -47,7 +47,8 @@ Without an address the client is the program that starts this one, on stdin and 
 ends when stdin ends, or when that program does.
 
 With --unix clients come to a unix socket, in a folder that no other user can reach, and
-speak as on stdin and stdout. It serves 64 at once, and only programs of your own user.
+speak as on stdin and stdout. It serves 64 at once, and only programs of your own user. The
+folder is made if it is missing, and an empty file with .lock behind the name of the socket stays.
 
 With --http clients come over Streamable HTTP, to /mcp, and at a path of its own to each
 server as it is. ADDRESS is a port, or an address of this machine and a port; port 0 is
