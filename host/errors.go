@@ -263,6 +263,7 @@ func lost(server string, err error) (hint string, kind error) {
 	var ended *guest.EndedError
 	var call *rpc.CallError
 	var start *connect.StartError
+	var said *guest.StatusError
 	switch {
 	case errors.As(err, &start) && (errors.Is(err, rpc.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)):
 		return start.Cause.Hint, ErrTimeout
@@ -287,6 +288,8 @@ func lost(server string, err error) (hint string, kind error) {
 		return "", ErrProtocol
 	case errors.As(err, &call) && call.Sent == rpc.Answered:
 		return "", ErrProtocol
+	case errors.As(err, &said) && said.Status == abi.ProtocolFailed && said.HTTP >= 200 && said.HTTP < 300:
+		return "", ErrProtocol // it answered with what is no message
 	case errors.Is(err, rpc.ErrClosed), errors.As(err, &call):
 		return "", ErrUnreachable
 	}

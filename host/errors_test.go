@@ -61,6 +61,8 @@ func TestExplain(t *testing.T) {
 		{wasm.ErrClosed, ErrClosed, ""},
 		{session.ErrInvalidResult, ErrProtocol, ""},
 		{&rpc.CallError{Sent: rpc.Answered, Err: errors.New("x")}, ErrProtocol, ""},
+		{&rpc.CallError{Sent: rpc.MaybeSent, Err: &guest.StatusError{Status: abi.ProtocolFailed, HTTP: 200}}, ErrProtocol, ""},
+		{&rpc.CallError{Sent: rpc.MaybeSent, Err: &guest.StatusError{Status: abi.ProtocolFailed, HTTP: 500}}, ErrUnreachable, ""},
 		{&rpc.CallError{Err: errors.New("x")}, ErrUnreachable, ""},
 		{&rpc.Error{Code: -1, Message: "no"}, nil, ""},
 		{errors.New("whatever"), nil, ""},

@@ -329,6 +329,9 @@ var misdeeds = map[string]misdeed{
 
 	// Of events.
 	"no event":         {page(200, mediaEvents, ""), "no response received"},
+	"a bad event":      {page(200, mediaEvents, "data: {nope\n\n"), "malformed message: unexpected byte at offset 1, and the body of HTTP 200 has no other answer"},
+	"a bad event 7":    {page(200, mediaEvents, "id: 7\nretry: 1\ndata: {nope\n\n"), "malformed message: unexpected byte at offset 1, and the body of HTTP 200 has no other answer"},
+	"an empty event 7": {page(200, mediaEvents, "id: 7\nretry: 1\ndata:\n\n"), "no response received"},
 	"without its end":  {page(200, mediaEvents, "data: "+fine), "no response received"},
 	"wrong event":      {page(200, mediaEvents, "data: {\"jsonrpc\":\"2.0\",\"id\":4711,\"result\":{}}\n\n"), "another id"},
 	"wrong and held":   {held(200, mediaEvents, "data: {\"jsonrpc\":\"2.0\",\"id\":4711,\"result\":{}}\n\n"), "another id"},

@@ -171,6 +171,19 @@ func TestCalls(t *testing.T) {
 				}
 			}), leaves(), sends(),
 		}},
+		{"an exchange ends with a malformed message", limit, []step{
+			asks("a"), delivers(1, `{nope`, abi.VerdictMalformed), delivers(1, `17`, abi.VerdictMalformed), drops("offset 1", "not a JSON object"),
+			does(func(s *scene) { s.peer.Done(1) }), fails("a", Answered, ErrMalformed),
+			does(func(s *scene) {
+				if got := s.calls["a"].outcome().err.Error(); got != "a: malformed message: unexpected byte at offset 1, and no other answer came" {
+					s.t.Error(got)
+				}
+			}),
+			asks("b"), delivers(2, `{nope`, abi.VerdictMalformed), drops("offset 1"), answers(2, `1`), gets("b", `1`),
+			asks("c"), delivers(3, `{nope`, abi.VerdictMalformed), drops("offset 1"),
+			does(func(s *scene) { s.peer.Failed(3, errBroken) }), fails("c", MaybeSent, errBroken),
+			asks("d"), does(func(s *scene) { s.peer.Done(4) }), fails("d", MaybeSent, ErrNoResponse), leaves(),
+		}},
 		{"an exchange fails", limit, []step{
 			asks("a"), asks("b"),
 			does(func(s *scene) { s.peer.Failed(1, errBroken); s.peer.Failed(2, errors.Join(ErrNotSent, errBroken)) }),

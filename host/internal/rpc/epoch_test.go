@@ -121,6 +121,19 @@ func TestHTTPStatus(t *testing.T) {
 			}
 		}
 	}
+	over := func(exchange uint32) step { return func(s *scene) { s.peer.Done(exchange) } }
+	says := func(name, want string) step {
+		return func(s *scene) {
+			if err := s.calls[name].outcome().err; fmt.Sprint(err) != want {
+				s.t.Errorf("%v, want %s", err, want)
+			}
+		}
+	}
+	play(t, Config{Status: func(exchange uint32) (int, time.Duration) { return []int{0, 200, 204, 405}[exchange], 0 }},
+		asks("a"), delivers(1, `{nope`, abi.VerdictMalformed), drops("offset 1"), over(1),
+		says("a", "a: malformed message: unexpected byte at offset 1, and the body of HTTP 200 has no other answer"),
+		asks("b"), over(2), says("b", "b: no response received: the body of HTTP 204 ended without the answer"),
+		asks("c"), over(3), says("c", "c: no response received: the stream ended without the answer, and the server refused to go on with it: HTTP 405"))
 	refusal := &StatusError{HTTP: 404, Refused: true, Err: errBroken}
 	play(t, c,
 		asks("a"), delivers(1, fault(1), abi.VerdictAnswer), status("a", 401),

@@ -55,7 +55,10 @@ type NoResponseError struct {
 }
 
 func (e *NoResponseError) Error() string {
-	if e.HTTP != 0 {
+	switch {
+	case e.HTTP >= 300: // of a GET: a POST that is refused has not ended without a response
+		return fmt.Sprintf("%v: the stream ended without the answer, and the server refused to go on with it: HTTP %d", ErrNoResponse, e.HTTP)
+	case e.HTTP != 0:
 		return fmt.Sprintf("%v: the body of HTTP %d ended without the answer", ErrNoResponse, e.HTTP)
 	}
 	return fmt.Sprintf("%v for request ID %d", ErrNoResponse, e.Exchange)

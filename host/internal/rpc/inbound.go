@@ -66,12 +66,15 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 
 // malformed ends the call that the message would have answered, if that can be told. On the shared
 // channel, many malformed messages in a row mean that the other side does not speak the protocol.
-// On an exchange of its own, each is the failure of one request.
+// On an exchange of its own, each is the failure of one request, unless an answer follows.
 func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	p.counters.malformed.Add(1)
 	p.dropped(why, msg)
 	p.failMatching(exchange, msg, why)
 	if exchange != 0 {
+		if !p.config.Serving {
+			p.flight.spoil(exchange, p.unusable(exchange, why))
+		}
 		return abi.VerdictMalformed
 	}
 	n := p.streak.Add(1)
@@ -82,6 +85,14 @@ func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 		go p.config.Broken(fmt.Errorf("%w, %d times in a row", why, n))
 	}
 	return abi.VerdictMalformed
+}
+
+// unusable says why the call of an exchange has no answer if a malformed message is all that comes.
+func (p *Peer) unusable(exchange uint32, why error) error {
+	if status, _ := p.status(exchange); status != 0 {
+		return fmt.Errorf("%w, and the body of HTTP %d has no other answer", why, status)
+	}
+	return fmt.Errorf("%w, and no other answer came", why)
 }
 
 // failMatching ends the call that a broken message would have answered, if its id can be read.

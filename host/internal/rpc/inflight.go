@@ -138,6 +138,15 @@ func (f *inflight) end(exchange uint32, err error, sent Sent) bool {
 	return true
 }
 
+// spoil notes what the call of an exchange ends with if nothing better comes.
+func (f *inflight) spoil(exchange uint32, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.pending[exchange]; c != nil && c.spoilt == nil {
+		c.spoilt = err
+	}
+}
+
 // endID ends the call with an id that came in over an exchange. The exchange is that of the call,
 // or the shared one.
 func (f *inflight) endID(exchange uint32, id uint64, err error) {

@@ -216,13 +216,21 @@ func (p *Peer) Heard() time.Time {
 // follows the queued ones.
 func (p *Peer) Flush(ctx context.Context) error { return p.sender.flush(ctx) }
 
-// Done says that an exchange is over. If its call is still pending, the call ends with a
-// [*NoResponseError].
+// Done says that an exchange is over. If its call is still pending, the call ends with what was
+// wrong with a malformed message on the exchange or, if there was none, with a [*NoResponseError].
 func (p *Peer) Done(exchange uint32) {
 	p.flight.mu.Lock()
-	waits := p.flight.pending[exchange] != nil
+	var spoilt error
+	c := p.flight.pending[exchange]
+	if c != nil {
+		spoilt = c.spoilt
+	}
 	p.flight.mu.Unlock()
-	if waits { // usually false, because Done follows an answer; then no error is made
+	switch {
+	case c == nil: // as usual, because Done follows an answer; no error is made
+	case spoilt != nil:
+		p.flight.end(exchange, spoilt, Answered)
+	default:
 		status, _ := p.status(exchange)
 		p.flight.end(exchange, &NoResponseError{exchange, status}, MaybeSent)
 	}

@@ -19,6 +19,7 @@ type pendingCall struct {
 	deadline   time.Time            // guarded by flight.mu; zero = none
 	granted    time.Duration        // of deadline, more than limit; guarded by flight.mu
 	background bool                 // drain does not wait for it
+	spoilt     error                // what is wrong with the first malformed message on its exchange; guarded by flight.mu
 	done       chan hostio.InlineIO // receives I/O to run, then nil at the end of the call
 
 	result        []byte
