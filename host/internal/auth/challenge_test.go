@@ -350,6 +350,11 @@ func TestLoginWithoutAPerson(t *testing.T) {
 		t.Error(err)
 	}
 	wantText(t, strings.Join(p.starts(), " "), "initial login")
+	for _, e := range p.heard {
+		if e.Start != nil && e.Start.Interactive {
+			t.Errorf("the provider is told that it may ask: %+v", e.Start)
+		}
+	}
 	wantText(t, apply(t, a), "Bearer 2")
 }
 

@@ -16,6 +16,7 @@ import (
 var places = []step.Server{
 	{Name: "a", URL: "https://a.example/mcp", Resource: "https://a.example/mcp"},
 	{Name: "b", URL: "https://b.example", Resource: "https://b.example"},
+	{Name: "below", URL: "https://b.example/mcp", Resource: "https://b.example/mcp"}, {Name: "long", URL: "https://b.example/mcp2", Resource: "https://b.example/mcp2"},
 	{Name: "port", URL: "https://a.example:444/mcp", Resource: "https://a.example:444/mcp"},
 	{Name: "plain", URL: "http://a.example/mcp", Resource: "http://a.example/mcp"},
 	{Name: "socket", URL: "unix:///run/a.sock#/mcp", Resource: "http://localhost/mcp"},
