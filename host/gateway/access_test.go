@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/audit"
 	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
@@ -89,8 +92,15 @@ func (c *speaker) lacks(texts ...string) {
 
 // S8: a principal without a rule may call nothing and starts nothing, and none sees the tasks of another.
 func TestS8AccessOfPrincipals(t *testing.T) {
-	p := newPair(t, modern, modern, byHeader, decidedBy(t,
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log, err := audit.Open(path, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPair(t, modern, modern, byHeader, func(hc *host.Config, _ *gateway.Config) { hc.Audit = log }, decidedBy(t,
 		policy.Table{Name: "ann", Match: []string{"principal:ann", "principal:eve"}, Allow: []string{"files/read", "files/begin"}}))
+	p.gateway.Lack("files", "it was away")
+	p.gateway.Lack("notes", "it was away too")
 	files, notes := p.play(p.servers, "files", modern, toolsOfFiles, resourcesOfFiles), p.play(p.notes, "notes", modern, toolsOfFiles, ``)
 	web := httptest.NewServer(p.gateway.Handler())
 	t.Cleanup(func() {
@@ -108,11 +118,19 @@ func TestS8AccessOfPrincipals(t *testing.T) {
 	}
 	for _, got := range []string{
 		ask("bob", "/mcp", "tools/list", ""), call("bob", "/mcp", "files__read"), call("bob", "/mcp/files", "read"), ask("bob", "/mcp/files", "tools/list", ""),
-		ask("bob", "/mcp/files", "server/discover", ""), ask("bob", "/mcp", "resources/list", ""),
+		ask("bob", "/mcp/files", "server/discover", ""), ask("bob", "/mcp", "resources/list", ""), ask("bob", "/mcp", "server/discover", ""),
 	} {
-		if strings.Contains(got, `"name":"files`) || strings.Contains(got, "files got") || strings.Contains(got, "instructions") || strings.Contains(got, "file:///") || strings.Contains(got, "access.") {
+		if strings.Contains(got, `"name":"files`) || strings.Contains(got, "files got") || strings.Contains(got, "instructions") || strings.Contains(got, "file:///") || strings.Contains(got, "access.") || strings.Contains(got, "no access names") {
 			t.Errorf("bob got %s", got)
 		}
+	}
+	for who, want := range map[string]string{"ann": `are missing: files"`, "": `are missing: files (it was away); notes (it was away too)"`} {
+		if got := ask(who, "/mcp", "server/discover", ""); !strings.Contains(got, want) {
+			t.Errorf("%q is told %s", who, got)
+		}
+	}
+	if lines, err := os.ReadFile(path); err != nil || !strings.Contains(string(lines), `"server":"files","method":"tools/call","name":"read",`) || strings.Contains(string(lines), "files__read") {
+		t.Errorf("of the calls of bob the audit log has %s, %v", lines, err)
 	}
 	for _, f := range []*fake{files, notes} {
 		f.mu.Lock()
