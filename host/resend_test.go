@@ -91,11 +91,19 @@ func TestResendStaysTrue(t *testing.T) {
 	}
 }
 
-// A status that refuses a request is an answer to it. One by which the server has failed is not: it
-// may have acted before.
+// A status that refuses a request, or sends it elsewhere, is an answer to it. One by which the server has
+// failed is not, nor is one that tells where to see the result: it may have acted before.
 func TestRefusedRequests(t *testing.T) {
-	for status, maybe := range map[int]bool{400: false, 401: false, 403: false, 404: false, 429: false, 503: false, 500: true, 502: true} {
-		site := &site{tools: map[string]answer{"act": page(status, "text/plain", "no")}}
+	for status, maybe := range map[int]bool{
+		301: false, 302: true, 303: true, 307: false, 308: false,
+		400: false, 401: false, 403: false, 404: false, 429: false, 503: false, 500: true, 502: true,
+	} {
+		site := &site{tools: map[string]answer{"act": func(w http.ResponseWriter, r *http.Request, id string) {
+			if status < 400 {
+				w.Header().Set("Location", "http://192.0.2.1/")
+			}
+			page(status, "text/plain", "no")(w, r, id)
+		}}}
 		s := connect(t, newHost(t, host.Config{}), host.Server{Name: "remote", URL: serve(t, site)})
 		if _, err := s.CallTool(t.Context(), "act", nil); err == nil || host.MaybeSent(err) != maybe || errors.Is(err, host.ErrNotSent) {
 			t.Errorf("HTTP %d: %v", status, err)

@@ -117,8 +117,11 @@ type receiver struct {
 func (r receiver) Failed(exchange uint32, err error) {
 	var status *guest.StatusError
 	var refusal *httpclient.Refusal
+	var redirect *httpclient.RedirectError
 	err = r.connection.unsent(err)
 	switch {
+	case errors.As(err, &redirect):
+		err = &rpc.StatusError{HTTP: redirect.HTTP, Refused: redirect.NotActed(), Err: err}
 	case errors.As(err, &refusal):
 		err = &rpc.StatusError{HTTP: refusal.HTTP, Refused: true, Err: err}
 	case errors.As(err, &status):

@@ -41,6 +41,22 @@ func IsRedirect(resp *http.Response) bool {
 	return false
 }
 
+// RedirectError says why a redirect was not followed. Its text is that of Err, which has the status
+// for the guest.
+type RedirectError struct {
+	HTTP int
+	Err  error
+}
+
+func (e *RedirectError) Error() string { return e.Err.Error() }
+func (e *RedirectError) Unwrap() error { return e.Err }
+
+// NotActed reports whether the redirect says that the request is to be made elsewhere. After 302 and
+// 303 the server may have acted on it, and only names the place of the result.
+func (e *RedirectError) NotActed() bool {
+	return e.HTTP != http.StatusFound && e.HTTP != http.StatusSeeOther
+}
+
 // Discard reads the usually small rest of a body, so that the connection can be reused, and closes
 // the body.
 func Discard(resp *http.Response) {

@@ -76,12 +76,12 @@ func (c *transaction) follow(from *url.URL, resp *http.Response) (*url.URL, erro
 	to := resp.Header.Get("Location")
 	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
 	if c.method != http.MethodGet && !keeps {
-		return nil, capability.StatusErrorf(abi.Denied, "HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
-			resp.StatusCode, c.method, cleantext.Line(BareURL(to), 200))
+		return nil, &RedirectError{resp.StatusCode, capability.StatusErrorf(abi.Denied, "HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
+			resp.StatusCode, c.method, cleantext.Line(BareURL(to), 200))}
 	}
 	u, status, err := c.client.origin.resolve(from, to)
 	if err != nil {
-		return nil, capability.StatusErrorf(status, "HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)
+		return nil, &RedirectError{resp.StatusCode, capability.StatusErrorf(status, "HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)}
 	}
 	return u, nil
 }
