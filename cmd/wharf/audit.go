@@ -54,7 +54,7 @@ and argsSha256, and args where they are kept. What says nothing is absent.`,
 	cmd.RegisterFlagCompletionFunc("server", a.completeName)
 	cmd.Flags().StringVar(&show.client, "client", "", "only calls of the client or principal `NAME`")
 	cmd.Flags().BoolVar(&show.errors, "errors", false, "only calls that were denied or failed")
-	cmd.Flags().Var(&show.since, "since", "only calls of the last `DURATION`, or since a time such as 2026-07-28T09:00:00Z")
+	cmd.Flags().Var(&show.since, "since", "only calls of the last `DURATION`, or since a day such as 2026-07-28 or a time such as 2026-07-28T09:00:00Z")
 	cmd.Flags().BoolVar(&show.follow, "follow", false, "wait for more, until interrupted")
 	return cmd
 }
@@ -70,12 +70,13 @@ func (s *sinceFlag) Set(text string) error {
 		s.at = time.Now().Add(-back)
 		return nil
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return errors.New("expected a duration such as 1h, or a time such as 2026-07-28T09:00:00Z")
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			s.at = at
+			return nil
+		}
 	}
-	s.at = at
-	return nil
+	return errors.New("expected a duration such as 1h, a day such as 2026-07-28, or a time such as 2026-07-28T09:00:00Z")
 }
 
 // run prints the lines of the log that fit, the oldest first.
