@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -82,10 +83,13 @@ func (r *addRequest) named(made string) string {
 
 var notInEntryNames = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
-// commandName makes a name from a command line. If its program is known to run packages, it is
-// the name of the package.
+// commandName makes a name from a command line. If its program is known to run packages or images, it is
+// the name of the package or the image.
 func commandName(argv []string) string {
 	program := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
+	if slices.Contains([]string{"docker", "podman"}, program) && len(argv) > 1 && argv[1] == "run" {
+		return cmp.Or(imageName(argv[2:]), program)
+	}
 	if !slices.Contains([]string{"npx", "bunx", "uvx", "dnx"}, program) {
 		return program
 	}
@@ -97,6 +101,25 @@ func commandName(argv []string) string {
 		}
 	}
 	return program
+}
+
+// imageFlag matches a flag of docker run that has no value behind it: it takes none, or has it in the same word.
+var imageFlag = lazyregexp.New(`^(-[ditqP]+|-[euvpwmhl].+|--(detach|init|interactive|no-healthcheck|oom-kill-disable|privileged|publish-all|quiet|read-only|rm|tty)|--[a-z-]+=.*)$`)
+
+// imageName makes a name from the words behind docker run; "" if there is no image among them.
+func imageName(words []string) string {
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; {
+		case imageFlag.MatchString(word):
+		case strings.HasPrefix(word, "-"):
+			i++ // its value
+		default:
+			image, _, _ := strings.Cut(word, "@")
+			name, _, _ := strings.Cut(path.Base(image), ":")
+			return name
+		}
+	}
+	return ""
 }
 
 // siteName makes a name from a host: the first part that says who owns it. It keeps all parts of

@@ -83,6 +83,10 @@ func TestEntryNames(t *testing.T) {
 		"weather":           {"uvx", "weather"},
 		"server":            {"/opt/my/server", "x"},
 		"a-b":               {"/opt/a b"},
+		"github-mcp-server": {"docker", "run", "-i", "--rm", "-e", "GITHUB_TOKEN", "ghcr.io/github/github-mcp-server:v1@sha256:00", "stdio"},
+		"fetch":             {"podman", "run", "-it", "--init", "--name=x", "-v", "/a:/b", "-eA=b", "--network", "host", "localhost:5000/mcp/fetch"},
+		"docker":            {"docker", "mcp", "gateway", "run"},
+		"podman":            {"podman", "run", "-i", "--"},
 	} {
 		if got := r.named(commandName(argv)); got != want {
 			t.Errorf("%q: %s, want %s", argv, got, want)
