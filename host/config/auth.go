@@ -295,11 +295,13 @@ var foreignSettings = map[string]string{
 func (e *entry) foreignOAuth() Auth {
 	a := Auth{Provider: oauth}
 	for _, name := range slices.Sorted(maps.Keys(e.values)) {
-		ours, known := foreignSettings[name]
-		if !known {
-			continue
+		switch ours, known := foreignSettings[name]; {
+		case known:
+			e.setForeign(&a, name, ours)
+		case name == "enabled" && e.values[name] == true: // as it is in Gemini, which has it beside the others
+		default:
+			e.note(name, "is not used by wharf")
 		}
-		e.setForeign(&a, name, ours)
 	}
 	return a
 }

@@ -263,7 +263,9 @@ func (d *document) ownerByMarks(root []string) *client {
 		_, trusted := t["trust"].(bool)
 		return trusted || t["httpUrl"] != nil
 	})
-	mcporter := d.anyEntry(root, func(t map[string]any) bool { return t["baseUrl"] != nil })
+	mcporter := d.anyEntry(root, func(t map[string]any) bool {
+		return t["baseUrl"] != nil || t["bearerTokenEnv"] != nil || t["bearerToken"] != nil
+	})
 	switch {
 	case gemini && !mcporter:
 		return byID("gemini")

@@ -133,6 +133,7 @@ func TestFilesByTheirMarks(t *testing.T) {
 		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$MY_KEY"}, "trust": true}}}`, "Gemini CLI", "sesame", "is read as a file of Gemini CLI"},
 		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$MY_KEY"}}, "h": {"httpUrl": "https://h.example/mcp"}}}`, "Gemini CLI", "sesame", "is read as"},
 		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$env:MY_KEY"}}, "h": {"baseUrl": "https://h.example/mcp"}}}`, "mcporter", "sesame", "is read as"},
+		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$env:MY_KEY"}}, "h": {"url": "https://h.example/mcp", "bearerTokenEnv": "K"}}}`, "mcporter", "sesame", "is read as"},
 		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$MY_KEY"}}}}`, "another client", "$MY_KEY", "env.KEY: is the text $MY_KEY, and no variable; write ${MY_KEY} for that"},
 		{`{"mcpServers": {"x": {"command": "x", "env": {"KEY": "$MY_KEY"}}, "h": {"httpUrl": "https://h.example/mcp"}, "b": {"baseUrl": "https://h.example/mcp"}}}`, "another client", "$MY_KEY", "is the text"},
 	} {
@@ -202,6 +203,7 @@ func TestMisplacedEntries(t *testing.T) {
 		{"a.json", `{"mcpServers": {"x": {"command": "node", "arg": ["x"]}}}`, "server x: arg: is not used by wharf; did you mean args?"},
 		{"a.json", `{"mcpServers": {"x": {"command": "node", "enviroment": {"A": "b"}}}}`, "server x: enviroment: is not used by wharf; did you mean environment?"},
 		{"a.json", `{"mcpServers": {"x": {"command": "node", "args": ["x"], "arg": "y"}}}`, "server x: arg: is not used by wharf$"},
+		{"a.json", `{"mcpServers": {"x": {"url": "https://h.example", "oauth": {"clientId": "c", "tokenUrl": "https://t.example"}}}}`, "server x: oauth.tokenUrl: is not used by wharf$"},
 		{"a.json", `{"mcpServers": {"x": {"command": "node", " args": ["x"]}}}`, "args: has blanks around it; write args without them"},
 		{"a.yaml", "mcpServers:\n\tx:\n\t\tcommand: node\n", "a.yaml:2: is not YAML: a line begins with a tab; write blanks in its place"},
 		{"a.toml", "# mine\n[servers.x\ncommand = 'node'\n", "a.toml:2: is not TOML: expected '.' or ']' to end table name"},
