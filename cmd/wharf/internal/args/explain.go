@@ -168,6 +168,7 @@ func (x explanation) hint() string {
 		}
 	}
 	var keys, examples []string
+	var null string               // how the first that may be null is written so
 	needed, asJSON := true, false // only what is needed is missing; a value that was given as JSON is probably meant so
 	for _, f := range x.faults {
 		path := f.Path()
@@ -189,6 +190,14 @@ func (x explanation) hint() string {
 			continue
 		}
 		example := cmp.Or(x.split(f), x.schema.exampleWith(path))
+		if f.Kind != host.FaultMissing && len(path) == 1 {
+			if example == plain.ShellWord(path[0]+"=…") {
+				continue // it says nothing that the text does not
+			}
+			if word := plain.ShellWord(path[0] + ":=null"); slices.Contains(x.schema.Types(path[0]), "null") && word != example {
+				null = cmp.Or(null, word)
+			}
+		}
 		if at := slices.Index(keys, path[0]); at < 0 {
 			keys, examples = append(keys, path[0]), append(examples, example)
 		} else if len(example) > len(examples[at]) {
@@ -203,6 +212,9 @@ func (x explanation) hint() string {
 		return ""
 	}
 	hint := "for example " + strings.Join(examples, " ")
+	if null != "" {
+		hint += "; null is " + null
+	}
 	if asJSON && !x.taken {
 		hint += "; " + asTheyAre
 	}

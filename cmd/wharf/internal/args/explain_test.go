@@ -96,6 +96,28 @@ func TestExplainList(t *testing.T) {
 	}
 }
 
+// A text in place of a value is no example, and a value that may be null says how that is written.
+func TestExplainWithoutExample(t *testing.T) {
+	const schema = `{"properties":{"s":{"type":"string","pattern":"^[a-z]+$"},"nn":{"type":["integer","null"]},"on":{"type":["boolean","null"]}}}`
+	for words, want := range map[string]string{
+		"s=A": asTheyAre, "s=A nn=x": "for example nn=1; null is nn:=null",
+		"nn=x": "for example nn=1; null is nn:=null", "nn=x on=y": "for example nn=1 on=true; null is nn:=null",
+	} {
+		args, err := Read(t.Context(), nil, "", strings.Fields(words))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var faults []host.Fault
+		for _, v := range args.values {
+			faults = append(faults, host.Fault{Pointer: "/" + v.Key, Want: "another"})
+		}
+		err = args.Explain(json.RawMessage(schema), Object{}, &host.ArgumentError{Tool: "t", Faults: faults})
+		if exit.HintOf(err) != want {
+			t.Errorf("%s: %s, want %s", words, exit.HintOf(err), want)
+		}
+	}
+}
+
 // Texts or numbers with commas between them are shown as the array that they stand for.
 func TestExplainSplitsLists(t *testing.T) {
 	const schema = `{"properties":{"tags":{"type":"array","items":{"type":"string"}},"n":{"type":"array","items":{"type":"integer"}}}}`
