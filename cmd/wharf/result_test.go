@@ -105,10 +105,10 @@ func TestResultThatIsNone(t *testing.T) {
 
 func TestToolSignature(t *testing.T) {
 	tool := mcp.Tool{InputSchema: json.RawMessage(`{
-		"properties": {"z": {"type": "string"}, "a": {"type": ["integer", "null"]}, "m": {}},
+		"properties": {"z": {"type": "string"}, "a": {"type": ["integer", "null"]}, "m": {}, "": {"type": "string"}},
 		"required": ["z", "ghost"]
 	}`)}
-	if got, want := signature(tool), "z=string [a=integer|null] [m=…]"; got != want {
+	if got, want := signature(tool), `z=string [a=integer|null] [m=…] [""=string]`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -133,7 +133,7 @@ func (a *app) writeProperty(out *strings.Builder, p args.Property, indent int) {
 	if p.Default != nil {
 		facts = append(facts, "default "+plain.Cell(string(p.Default)))
 	}
-	out.WriteString(a.item(plain.Line(p.Name)+"  "+strings.Join(facts, ", "), indent))
+	out.WriteString(a.item(plain.Line(cmp.Or(p.Name, args.NoName))+"  "+strings.Join(facts, ", "), indent))
 	if len(p.Enum) > 1 {
 		values := make([]string, len(p.Enum))
 		for i, value := range p.Enum {

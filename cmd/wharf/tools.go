@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,10 +207,7 @@ func signature(tool mcp.Tool) string {
 	var words []string
 	for _, name := range schema.Names() {
 		types := schema.Types(name)
-		word := name + "=" + strings.Join(types, "|")
-		if len(types) == 0 {
-			word = name + "=…"
-		}
+		word := cmp.Or(name, args.NoName) + "=" + cmp.Or(strings.Join(types, "|"), "…")
 		if !schema.Required(name) {
 			word = "[" + word + "]"
 		}

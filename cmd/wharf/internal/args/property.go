@@ -57,6 +57,9 @@ func (s *Schema) listed(key, text string) (value json.RawMessage) {
 	return value
 }
 
+// NoName is how an argument is shown whose name is empty. It can be given as JSON only.
+const NoName = `""`
+
 // Forms returns the members of the objects that the value, or an item of it, may be: one list
 // for each kind of object. It returns nil if the schema names no member.
 func (s *Schema) Forms(p Property) [][]Property { return s.formsOf(p.schema, formsDepth) }
@@ -321,7 +324,7 @@ func (s *Schema) usage() string {
 		case len(types) == 1 && types[0] == "array":
 			value = "=[…]"
 		}
-		word := plain.ShellWord(plain.Clip(plain.Line(name), 40) + value)
+		word := plain.ShellWord(plain.Clip(plain.Line(cmp.Or(name, NoName)), 40) + value)
 		if !s.Required(name) {
 			word = "[" + word + "]"
 		}
