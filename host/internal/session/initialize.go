@@ -56,8 +56,10 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*agreedConn, error) 
 		return nil, fmt.Errorf("%w: %w", got.err, ErrOtherTransport)
 	case got.err != nil && !answered(got.err):
 		return nil, h.left(ctx, got.err)
-	case got.err != nil:
+	case errors.As(got.err, new(*rpc.Error)):
 		return nil, fmt.Errorf("the server refused initialize: %w", got.err)
+	case got.err != nil: // an answer that cannot be used
+		return nil, got.err
 	}
 	r, err := readInitialize(got.result)
 	if err != nil {

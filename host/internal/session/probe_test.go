@@ -250,3 +250,18 @@ func TestLeavingACall(t *testing.T) {
 		})
 	}
 }
+
+// TestUnusableAnswerToInitialize holds that an answer which cannot be used is not called a refusal.
+func TestUnusableAnswerToInitialize(t *testing.T) {
+	on := oldHTTPScript()
+	on["initialize"] = func(s *fakeHTTP, p post) {
+		p.peer.Deliver(p.exchange, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"%s","result":{}}`, p.ID), false)
+		p.peer.Done(p.exchange)
+	}
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
+		_, err := Open(t.Context(), s.config())
+		if got := fmt.Sprint(err); !strings.Contains(got, "initialize: server changed the id's type") || strings.Contains(got, "refused") {
+			t.Error(got)
+		}
+	})
+}
