@@ -66,9 +66,13 @@ func (in *ChildPipe) Follow(hear func(p []byte), ended func(err error)) {
 	in.watch()
 }
 
+// longRead is how many bytes a read brings where a server is in the middle of long answers.
+const longRead = 16 << 10
+
 // drain passes on what has come, and lets the set watch for more. Between two reads it yields the
 // turn and its processor. Callers that have their answers then ask again, and the next read brings
-// all of their answers. A caller that is alone by then takes the turn.
+// all of their answers. A caller that is alone by then takes the turn. After a long read drain waits
+// for the next: that comes soon, and the set would switch threads for each.
 func (in *ChildPipe) drain() {
 	in.turn.Lock()
 	in.draining.Store(false)
@@ -90,6 +94,9 @@ func (in *ChildPipe) drain() {
 			runtime.Gosched()
 			if !in.turn.TryLock() {
 				return // that goroutine reads, rests or wakes the pipe
+			}
+			if n >= longRead {
+				in.await()
 			}
 		}
 	}
@@ -223,7 +230,7 @@ func (in *ChildPipe) hold() bool {
 // patience is how long a goroutine waits for a silent process before it leaves the reading to the
 // set. A server with its answer at hand sends it sooner. The wait occupies a processor of the
 // runtime, until the runtime finds other work for that.
-const patience = 250 * time.Microsecond
+var patience = 250 * time.Microsecond // tests wait for longer
 
 // patient counts the goroutines that wait in the system, each with a thread.
 var patient atomic.Int32

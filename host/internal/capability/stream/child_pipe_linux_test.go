@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
@@ -212,6 +213,30 @@ func TestABusyPipeLetsACallerRead(t *testing.T) {
 	out.Close()
 	<-ended
 	in.Close()
+}
+
+// After a long read the goroutine of the pipe waits for the next one itself, and does not leave it to
+// the set.
+func TestABusyPipeWaitsForLongAnswers(t *testing.T) {
+	defer func(d time.Duration) { patience = d }(patience)
+	patience = time.Minute
+	l := followed(t)
+	l.in.turn.Lock() // so that nothing else reads
+	l.in.unwatch()
+	l.out.Write(make([]byte, longRead))
+	l.in.turn.Unlock()
+	left := make(chan struct{})
+	go func() { l.in.drain(); close(left) }()
+	for patient.Load() == 0 {
+		select {
+		case <-left:
+			t.Fatal("the next read is left to the set")
+		default:
+			runtime.Gosched()
+		}
+	}
+	l.out.WriteString("more")
+	l.await(string(make([]byte, longRead)) + "more")
 }
 
 // At most as many goroutines wait in the system as there are processors.
