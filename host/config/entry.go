@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // entry reads the values of one table and collects their mistakes. A value with a mistake reads
@@ -266,25 +265,6 @@ func asText(v any) (string, bool) {
 	return "", false
 }
 
-// duration reads a duration in the syntax of Go. It returns a negative duration for 0, to tell
-// it from an absent value.
-func (e *entry) duration(key string) time.Duration {
-	s := e.text(key)
-	if s == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(s)
-	switch {
-	case err != nil:
-		e.fail(key, `%q is no duration; write "30s", "2m" or "0" for none`, s)
-	case d < 0:
-		e.fail(key, `%q is negative; write "0" for none`, s)
-	case d == 0:
-		d = -1
-	}
-	return d
-}
-
 // maxCopies bounds [Server.Copies].
 const maxCopies = 1000
 
@@ -300,39 +280,6 @@ func (e *entry) count(key string, most int64) int {
 		return 0
 	}
 	return int(n)
-}
-
-// units are the units of sizes, the longest spelling first.
-var units = []struct {
-	name  string
-	bytes int64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}}
-
-// The bounds of a message cap.
-const (
-	minCap = 1 << 10
-	maxCap = 1 << 30
-)
-
-// size reads a number of bytes: "16MiB".
-func (e *entry) size(key string) int {
-	s := e.text(key)
-	if s == "" {
-		return 0
-	}
-	digits, factor := s, int64(0)
-	for _, u := range units {
-		if rest, ok := strings.CutSuffix(s, u.name); ok {
-			digits, factor = strings.TrimSpace(rest), u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 32)
-	if err != nil || factor == 0 || n*factor < minCap || n*factor > maxCap {
-		e.fail(key, `%q is no size from 1KiB to 1GiB; write "16MiB"`, s)
-		return 0
-	}
-	return int(n * factor)
 }
 
 // sort returns the name that people know for the type of v.

@@ -436,9 +436,5 @@ func (s *Server) translate(e *entry, y syntax) {
 	for _, w := range x.wrong {
 		e.fail(w.Field, "%s", w.Problem)
 	}
-	for _, value := range []*string{&s.Command, &s.Dir, &s.EnvFile} {
-		if rest, ok := strings.CutPrefix(*value, "~/"); ok {
-			*value = "${userHome}/" + rest
-		}
-	}
+	s.replaceTilde("${userHome}")
 }

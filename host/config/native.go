@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,6 +40,9 @@ func parseNative(doc *document, at place) (*File, error) {
 	for _, name := range doc.under("servers") {
 		e := newServer(doc, name, "servers")
 		s := e.server(name)
+		if home, err := os.UserHomeDir(); err == nil { // else the path is not found, and its error shows the tilde
+			s.replaceTilde(literal(home))
+		}
 		if at.words != "" {
 			s.noteScript(e)
 			s.settle(literal(at.words))

@@ -180,3 +180,12 @@ func (s *Server) replaceWords(folder string) {
 	x := &expansion{server: s, replace: func(_, value string) (string, []error) { return r.Replace(value), nil }}
 	x.all()
 }
+
+// replaceTilde replaces a "~" that begins a path outside of shells by the home folder.
+func (s *Server) replaceTilde(home string) {
+	for _, path := range []*string{&s.Command, &s.Dir, &s.EnvFile} {
+		if rest, ok := strings.CutPrefix(*path, "~"); ok && (rest == "" || rest[0] == '/') {
+			*path = home + rest
+		}
+	}
+}
