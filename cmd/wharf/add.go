@@ -76,7 +76,9 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 		return exit.Usage(errors.New("what to add is missing"), "usage: %s", cmd.UseLine())
 	default:
 		if address, ok := atAddress(args[0]); ok {
-			add, err = r.url(address)
+			if add, err = r.url(address); err == nil {
+				err = a.lacksTransport(add.server.Via())
+			}
 		} else if err = a.notInRegistry(cmd, args[0]); err == nil {
 			add, err = a.fromRegistry(cmd.Context(), f, r, args[0])
 		}

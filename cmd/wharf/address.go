@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -12,7 +13,7 @@ import (
 func atAddress(word string) (address string, ok bool) {
 	scheme, rest, found := strings.Cut(word, "://")
 	scheme = strings.ToLower(scheme)
-	return scheme + "://" + rest, found && (scheme == "http" || scheme == "https" || scheme == "unix")
+	return scheme + "://" + rest, found && slices.Contains([]string{"http", "https", "unix", "ws", "wss"}, scheme)
 }
 
 // remote returns the server at an address. Its name is the host name, which holds no secret.
@@ -21,5 +22,9 @@ func remote(address string) host.Server {
 	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
 		name = u.Hostname()
 	}
-	return host.Server{Name: name, URL: address}.Literal()
+	s := host.Server{Name: name, URL: address}
+	if strings.HasPrefix(address, "ws") {
+		s.Transport = "websocket" // which is no part of wharf; the url of an entry needs it too
+	}
+	return s.Literal()
 }

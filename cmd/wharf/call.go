@@ -257,10 +257,31 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 		return exit.WithHint(err, lineHint(nil, "a line of the shell names no server", argv[2:]))
 	}
 	hint := kind.lists(c.app)
-	if kind == aTool && !c.app.CanAsk() && c.app.flags.respondent == "" { // servers may list tools that ask only to a client that they may ask
-		hint += "; there is no terminal to ask a person at, and some servers then list fewer tools: --respondent COMMAND fills in forms in a person's place"
+	if kind == aTool {
+		hint += c.couldOffer()
 	}
 	return exit.WithHint(err, hint)
+}
+
+// couldOffer returns the end of a hint at a tool that is not listed: the flags with which wharf would
+// offer more to the server. Some servers list a tool only to a client that could answer what it asks for.
+func (c *client) couldOffer() string {
+	var flags []string
+	if f := &c.app.flags; !c.app.CanAsk() { // a person at a terminal answers for a model too
+		if f.sampler == "" && len(c.entry.Sampler) == 0 {
+			flags = append(flags, "--sampler COMMAND answers for a model")
+		}
+		if f.respondent == "" {
+			flags = append(flags, "--respondent COMMAND fills in forms")
+		}
+	}
+	if len(c.app.flags.roots) == 0 {
+		flags = append(flags, "--root DIR names a folder")
+	}
+	if len(flags) == 0 {
+		return ""
+	}
+	return "; some servers list more tools to a client that offers more: " + strings.Join(flags, ", ")
 }
 
 // doubt warns of a name that a server has taken although it lists others.

@@ -107,11 +107,19 @@ func (a *app) explainDial(server host.Server, err error) error {
 	if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
 		err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
 	}
-	// What a server at a url answers is a page of HTTP; other transports say what is wrong.
-	if server.URL != "" && errors.Is(err, host.ErrLogin) && !errors.Is(err, signin.ErrSavedRefused) && !a.CanAsk() && !a.flags.mayAsk() {
-		err = &signInNeeded{server.Name, err}
+	if hint := installing(server.Via()); hint != "" && errors.Is(err, host.ErrUnknownTransport) {
+		err = exit.WithHint(err, hint)
 	}
-	return err
+	return a.explainSignIn(server, err)
+}
+
+// explainSignIn replaces the error of a server that a person has to sign in to, if the person cannot be asked.
+func (a *app) explainSignIn(server host.Server, err error) error {
+	// What a server at a url answers is a page of HTTP; other transports say what is wrong.
+	if server.URL == "" || !errors.Is(err, host.ErrLogin) || errors.Is(err, signin.ErrSavedRefused) || a.CanAsk() || a.flags.mayAsk() {
+		return err
+	}
+	return &signInNeeded{server.Name, err}
 }
 
 // signInNeeded replaces the error of a server that a person has to sign in to, if the person
@@ -145,6 +153,11 @@ func connect(ctx context.Context, h *host.Host, server host.Server) (*host.Sessi
 	session, err := h.Connect(ctx, server)
 	if strings.HasPrefix(server.URL, "https:") && errors.Is(err, io.EOF) {
 		err = exit.WithHint(err, "if the server does not speak TLS, its url begins with http://")
+	}
+	if path, is := strings.CutPrefix(server.URL, "unix://"); is && err != nil && strings.Contains(err.Error(), "malformed HTTP") { // net/http has no kind for it
+		path, _, _ = strings.Cut(path, "#")
+		err = exit.WithHint(err, fmt.Sprintf("a url unix:// is for HTTP over a socket; where its server speaks MCP without HTTP, as `wharf serve --unix` does, "+
+			"write an entry with transport = \"socket\" and address = %q in place of the url; `wharf plugin add socket` installs that plugin", "unix:"+path))
 	}
 	return session, err
 }
@@ -202,7 +215,7 @@ func (c *client) awaitCancellation() {
 	c.session.Ping(ctx)
 }
 
-// ended notes whether an interrupt has ended a request, and returns its error. In a shell it tells
+// ended notes whether an interrupt has ended a request, and returns its error, as explainSignIn has it. In a shell it tells
 // of a new connection.
 func (c *client) ended(err error) error {
 	if k := c.app.shell; k != nil {
@@ -211,7 +224,7 @@ func (c *client) ended(err error) error {
 	if err != nil && c.app.Interrupted() {
 		c.cancelled = true
 	}
-	return err
+	return c.app.explainSignIn(c.entry, err)
 }
 
 func (c *client) tools(ctx context.Context) ([]mcp.Tool, error) {
@@ -246,7 +259,7 @@ func (a *app) withServer(check cobra.PositionalArgs, use func(ctx context.Contex
 func ask[T any](ctx context.Context, c *client, what string, request func(context.Context) (T, error)) (T, error) {
 	defer c.app.Busy(what)()
 	result, err := request(ctx)
-	c.ended(err)
+	err = c.ended(err)
 	if errors.Is(err, host.ErrUnsupported) {
 		hint := "`wharf request` asks a server whatever it declares"
 		if c.app.shell != nil {

@@ -201,7 +201,7 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 		if ours := config.TransportOf(server.Via()); ours != "" {
 			return fmt.Sprintf("there is no plugin %q; write transport = %q", server.Via(), ours)
 		}
-		return fmt.Sprintf("there is no plugin %q", server.Via())
+		return strings.TrimSuffix(fmt.Sprintf("there is no plugin %q; %s", server.Via(), installing(server.Via())), "; ")
 	}
 	provider := server.Auth.Provider
 	if _, built := plugins.Builtin()[provider]; !built && provider != "" && provider != config.AuthNone && s.plugins[provider].File == "" {

@@ -56,11 +56,11 @@ func (a *app) runEdit(ctx context.Context) error {
 			return wrong
 		}
 		a.report(ctx, wrong)
-		answer, err := a.answerTo(ctx, term.Question{Prompt: "Edit it again? yes, [n]o, undo: ", Consent: true})
+		answer, err := a.answerTo(ctx, term.Question{Prompt: "Edit it again? [y]es, [n]o, [u]ndo: ", Consent: true})
 		switch {
 		case err != nil:
 			return err
-		case answer == "undo":
+		case answer == "u" || answer == "undo":
 			return a.undoEdit(path, before)
 		case answer != "y" && answer != "yes":
 			return errMistakes

@@ -13,7 +13,7 @@ import (
 // Who has written mistakes may leave them, or have the file as it was before, or none where none
 // was.
 func TestTerminalUndoesAnEdit(t *testing.T) {
-	const good, bad, again = "[servers.x]\ncommand = \"true\"\n", "[servers.x]\ncomand = \"true\"\n", "Edit it again? yes, [n]o, undo: "
+	const good, bad, again = "[servers.x]\ncommand = \"true\"\n", "[servers.x]\ncomand = \"true\"\n", "Edit it again? [y]es, [n]o, [u]ndo: "
 	for _, c := range []struct {
 		before string
 		last   string
@@ -23,7 +23,8 @@ func TestTerminalUndoesAnEdit(t *testing.T) {
 	}{
 		{good, "undo\r", exit.CodeOK, "The configuration is as it was before.\n", good},
 		{"", "undo\r", exit.CodeOK, "The configuration is as it was before.\n", ""},
-		{good, "u\r", exit.CodeUsage, "stays as you wrote it, with its mistakes", bad},
+		{good, "u\r", exit.CodeOK, "The configuration is as it was before.\n", good},
+		{good, "n\r", exit.CodeUsage, "stays as you wrote it, with its mistakes", bad},
 		{good, "\r", exit.CodeUsage, "stays as you wrote it, with its mistakes", bad},
 		{good, "\x04", exit.CodeUsage, "stays as you wrote it, with its mistakes", bad},
 	} {

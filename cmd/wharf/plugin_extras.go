@@ -14,6 +14,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/plugins/extras"
@@ -96,4 +97,30 @@ func completeExtras(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 		names = append(names, e.Name+"\t"+e.About)
 	}
 	return names, cobra.ShellCompDirectiveDefault
+}
+
+// installing returns the hint at what installs a transport that is not there, if it comes with wharf, else "".
+func installing(transport string) string {
+	name := cmp.Or(config.TransportOf(transport), transport)
+	list, _ := extras.List() // an error is reported by the commands that list them
+	switch is := func(e extras.Extra) bool { return e.Name == name }; {
+	case !slices.ContainsFunc(list, is):
+		return ""
+	case name != transport:
+		return fmt.Sprintf("write transport = %q, which `wharf plugin add %[1]s` installs", name)
+	}
+	return fmt.Sprintf("`wharf plugin add %s` installs it", name)
+}
+
+// lacksTransport returns an error for a transport that comes with wharf, and is not installed.
+func (a *app) lacksTransport(name string) error {
+	hint := installing(name)
+	s, err := a.readSettings() // and not load, which would keep what the file is before the server is added
+	if err == nil {
+		err = s.addInstalled()
+	}
+	if err != nil || hint == "" || s.plugins[name].File != "" {
+		return nil // what is wrong with the configuration is told when it is written
+	}
+	return exit.Usage(fmt.Errorf("no transport is called %q", name), "%s", hint)
 }

@@ -266,9 +266,6 @@ func (s *settings) unknownServer(name, hint string) error {
 	if near := meant(name, s.names()); near != "" {
 		return exit.Usage(err, "did you mean %q?", near)
 	}
-	if scheme, _, _ := strings.Cut(strings.ToLower(name), "://"); scheme == "ws" || scheme == "wss" {
-		return exit.Usage(err, `a server over WebSocket needs an entry with this url and transport = "websocket"; `+"`wharf plugin add websocket` adds that plugin")
-	}
 	if strings.ContainsAny(name, ":/") {
 		return exit.Usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -103,6 +104,62 @@ func TestTypedToken(t *testing.T) {
 		if isToken := func(e vault.Entry) bool { return e.Name == "token" }; err != nil || slices.ContainsFunc(saved, isToken) != c.kept {
 			t.Errorf("%+v: %v, %v", c, saved, err)
 		}
+	}
+}
+
+// A server that wants a sign-in only for a call is told of in the same words as one that wants it at
+// the first request.
+func TestSignInNeededInTheMiddle(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "late", Version: "1"}, demoOptions)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || bytes.Contains(body, []byte("tools/call")) {
+			http.Error(w, "no key", http.StatusUnauthorized)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	cmd := exec.Command("wharf", "call", s.URL+"/mcp", "echo", "message=x")
+	dir := t.TempDir()
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+	said, err := cmd.CombinedOutput()
+	const want = "error: 127.0.0.1 wants a sign-in, and there is no terminal to sign in at; it answered: no key\n"
+	if err == nil || !strings.Contains(string(said), want) || cmd.ProcessState.ExitCode() != exit.CodeSignIn {
+		t.Errorf("%v: %s, want %s", err, said, want)
+	}
+}
+
+// A socket whose server speaks no HTTP, as that of `wharf serve --unix`, is reached by a plugin.
+func TestSocketWithoutHTTP(t *testing.T) {
+	dir, err := os.MkdirTemp("", "w") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.ToSlash(filepath.Join(dir, "s"))
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			conn.Read(make([]byte, 1)) // an answer before the request is dropped
+			io.WriteString(conn, "Content-Length: 2\r\n\r\n{}")
+			io.Copy(io.Discard, conn)
+			conn.Close()
+		}
+	}()
+	cmd := exec.Command("wharf", "tools", "unix://"+path)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir())
+	want := "\nhint: a url unix:// is for HTTP over a socket; where its server speaks MCP without HTTP, as `wharf serve --unix` does, write an entry with " +
+		"transport = \"socket\" and address = \"unix:" + path + "\" in place of the url; `wharf plugin add socket` installs that plugin\n"
+	if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), want) {
+		t.Errorf("%v: %s, want %s", err, said, want)
 	}
 }
 

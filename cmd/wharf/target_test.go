@@ -10,7 +10,7 @@ import (
 
 func TestAddresses(t *testing.T) {
 	for word, want := range map[string]string{
-		"https://x.example/MCP": "https://x.example/MCP", "HTTP://x.example/": "http://x.example/", "Unix:///s": "unix:///s",
+		"https://x.example/MCP": "https://x.example/MCP", "HTTP://x.example/": "http://x.example/", "Unix:///s": "unix:///s", "WS://x.example/m": "ws://x.example/m", "wss://x.example": "wss://x.example",
 		"ftp://x.example": "", "x.example:80": "", "http:/x": "", "": "",
 	} {
 		if address, ok := atAddress(word); ok != (want != "") || ok && address != want {

@@ -64,7 +64,11 @@ func (a *app) listTasks(ctx context.Context, c *client, _ []string) error {
 	for _, t := range tasks {
 		rows = append(rows, []string{plain.Cell(t.ID), plain.Cell(string(t.Status)), plain.Cell(t.LastUpdatedAt), about(t.StatusMessage, "")})
 	}
-	return a.printList(append([]mcp.Task{}, tasks...), rows) // [] and not null
+	err = a.printList(append([]mcp.Task{}, tasks...), rows) // [] and not null
+	if err == nil && len(tasks) == 0 {
+		a.none(c.session.Name() + " keeps no tasks for this client")
+	}
+	return err
 }
 
 func (a *app) showTask(ctx context.Context, c *client, words []string) error {

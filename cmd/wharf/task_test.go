@@ -97,6 +97,9 @@ func taskAnswer(method string, modern bool, wish json.RawMessage) string {
 		}
 		return `{` + task + `}`
 	case "tasks/list":
+		if _, err := os.Stat("none"); err == nil {
+			return `{"tasks":[]}`
+		}
 		if !modern {
 			return `{"tasks":[{` + task + `}]}`
 		}

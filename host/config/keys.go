@@ -124,7 +124,7 @@ var serverKeys = keys{
 	{"env", "table of texts", "none", "Variables of the process, beside the few that each server gets.", `env = { GITHUB_TOKEN = "${secret:github}" }`},
 	{"env_file", "text", "none", "A file of more variables, `NAME=value` in each line. Those of `env` outrank it. A relative path counts from `dir` where that is a whole path, else from the folder of the configuration.", `env_file = "/home/me/.secrets/github"`},
 	{"dir", "text", "the working folder", "The folder that the process starts in. A relative one counts from the folder of the configuration. `~/` at its start, as at that of `command` and `env_file`, is your home folder.", `dir = "~/notes"`},
-	{"url", "text", "none", "The address of the server: `https://`, `http://`, `wss://`, `ws://`, or `unix:///path/to/socket#/path`.", `url = "https://mcp.example.com/mcp"`},
+	{"url", "text", "none", "The address of the server: `https://`, `http://`, `unix:///path/to/socket#/path` for HTTP over a socket, or `wss://` and `ws://` with `transport = \"websocket\"`, a plugin.", `url = "https://mcp.example.com/mcp"`},
 	{"headers", "table of texts", "none", "Headers of each request. Those of the protocol, such as `Content-Type`, are not replaced.", `headers = { X-Team = "blue" }`},
 	{"address", "text", "none", "The byte stream that a plugin speaks over: `unix:/path`, `tcp:host:port`, `tls:host:port`, or `memory:NAME` in a program that embeds Wharf.", `address = "unix:/run/loft.sock"`},
 	{"proxy", "text", "what the environment says", "The proxy of a url; `direct` is none.", `proxy = "http://proxy.example:3128"`},

@@ -189,7 +189,7 @@ func (x explanation) hint() string {
 		if _, known := x.schema.properties[path[0]]; !known {
 			continue
 		}
-		example := cmp.Or(x.split(f), x.schema.exampleWith(path))
+		example := cmp.Or(x.split(f), x.plainText(f), x.schema.exampleWith(path))
 		if f.Kind != host.FaultMissing && len(path) == 1 {
 			if example == plain.ShellWord(path[0]+"=…") {
 				continue // it says nothing that the text does not
@@ -250,6 +250,22 @@ func (x explanation) split(f host.Fault) string {
 		return ""
 	}
 	return plain.ShellWord(path[0] + "=" + array)
+}
+
+// plainText returns the text that was probably meant by a number, true or false that was given as
+// JSON. It returns "" for any other argument.
+func (x explanation) plainText(f host.Fault) string {
+	path := f.Path()
+	if len(path) != 1 || f.Kind == host.FaultMissing || f.Kind == host.FaultUnknown || !slices.Contains(x.schema.Types(path[0]), "string") {
+		return ""
+	}
+	for _, v := range x.args.values {
+		kind := mcp.KindOf([]byte(v.Text))
+		if v.Key == path[0] && v.json && len(v.Text) <= longestSplit && (kind == "number" || kind == "boolean") {
+			return plain.ShellWord(v.Key + "=" + v.Text)
+		}
+	}
+	return ""
 }
 
 const longestSplit = 40 // bytes, as of the word that the error quotes

@@ -118,6 +118,25 @@ func TestExplainWithoutExample(t *testing.T) {
 	}
 }
 
+// A number that was given as JSON where a text is wanted is shown as the text.
+func TestExplainShowsTheText(t *testing.T) {
+	const schema = `{"properties":{"message":{"type":"string"},"n":{"type":"integer"}}}`
+	for word, want := range map[string]string{
+		"message:=5": "for example message=5; " + asTheyAre, "message:=true": "for example message=true; " + asTheyAre,
+		"message:={}": asTheyAre, "n:=true": "for example n=1; " + asTheyAre,
+	} {
+		args, err := Read(t.Context(), nil, "", []string{word})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, _, _ := strings.Cut(word, ":")
+		err = args.Explain(json.RawMessage(schema), Object{}, &host.ArgumentError{Tool: "t", Faults: []host.Fault{{Pointer: "/" + key, Want: "another"}}})
+		if exit.HintOf(err) != want {
+			t.Errorf("%s: %s, want %s", word, exit.HintOf(err), want)
+		}
+	}
+}
+
 // Texts or numbers with commas between them are shown as the array that they stand for.
 func TestExplainSplitsLists(t *testing.T) {
 	const schema = `{"properties":{"tags":{"type":"array","items":{"type":"string"}},"n":{"type":"array","items":{"type":"integer"}}}}`
