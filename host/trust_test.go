@@ -299,7 +299,7 @@ func TestOnlyVariablesThatWereShown(t *testing.T) {
 	r := newRepo(t)
 	t.Setenv("SHOWN", "one")
 	t.Setenv("UNSHOWN", "two")
-	r.entry(`{"command": "./server.sh", "args": ["${SHOWN}", "$UNSHOWN", "$${UNSHOWN}", "${NOT_SET:-three}"], "env": {"FIRST": "${SHOWN}"}}`)
+	r.entry(`{"command": "./server.sh", "args": ["${SHOWN}", "$UNSHOWN", "$$UNSHOWN", "${NOT_SET:-three}"], "env": {"FIRST": "${SHOWN}"}}`)
 	r.approve()
 	for _, line := range r.look().Lines() {
 		if strings.Contains(line, "one") && !strings.Contains(line, "arguments") {
@@ -307,7 +307,7 @@ func TestOnlyVariablesThatWereShown(t *testing.T) {
 		}
 	}
 	say(t, connect(t, r.host(nil), r.server()))
-	if got, want := r.mark(), "started\none\n$UNSHOWN\n${UNSHOWN}\nthree\nenv=one\n"; got != want {
+	if got, want := r.mark(), "started\none\n$UNSHOWN\n$$UNSHOWN\nthree\nenv=one\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	r.entry(`{"command": "./server.sh", "args": ["${UNSET_VARIABLE}"]}`)

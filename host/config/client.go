@@ -25,9 +25,10 @@ type client struct {
 	roots [][]string
 
 	unit   time.Duration // of a number in timeout; 0 is not known: seconds below 1000, else milliseconds
-	syntax syntax        // how its values hold variables
+	syntax syntax        // how its values hold variables; nil is by ${NAME}
 	sse    bool          // its url is of the transport HTTP+SSE, unless it has a type
 
+	prefixed   bool // by ${env:NAME}, and ${NAME} is a text to it
 	noDefaults bool // its syntax of variables has no default
 }
 
@@ -47,6 +48,8 @@ var clients = []client{
 		id: "claude-desktop", name: "Claude Desktop",
 		files: []string{"{config}/Claude/claude_desktop_config.json"},
 		ends:  []string{"claude_desktop_config.json"},
+
+		syntax: noSyntax,
 	},
 	{
 		id: "claude-code", name: "Claude Code",
@@ -60,6 +63,8 @@ var clients = []client{
 		id: "cursor", name: "Cursor",
 		files: []string{"~/.cursor/mcp.json"},
 		ends:  []string{".cursor/mcp.json"},
+
+		prefixed: true,
 	},
 	{
 		id: "vscode", name: "VS Code",
@@ -69,11 +74,15 @@ var clients = []client{
 		},
 		ends:  []string{".vscode/mcp.json", "User/mcp.json", ".vscode/settings.json", "User/settings.json"},
 		roots: [][]string{rootServers, rootMCPServers, rootNested, {"mcp.servers"}},
+
+		prefixed: true,
 	},
 	{
 		id: "windsurf", name: "Windsurf",
 		files: []string{"~/.codeium/windsurf/mcp_config.json"},
 		ends:  []string{"windsurf/mcp_config.json"},
+
+		prefixed: true,
 	},
 	{
 		id: "cline", name: "Cline",
@@ -82,7 +91,7 @@ var clients = []client{
 			"~/.cline/data/settings/cline_mcp_settings.json",
 		},
 		ends: []string{"cline_mcp_settings.json"},
-		unit: time.Second,
+		unit: time.Second, prefixed: true,
 	},
 	{
 		id: "roo", name: "Roo Code",
@@ -91,7 +100,7 @@ var clients = []client{
 			"{config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json",
 		},
 		ends: []string{"mcp_settings.json", ".roo/mcp.json", "rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json"},
-		unit: time.Second,
+		unit: time.Second, prefixed: true,
 	},
 	{
 		id: "gemini", name: "Gemini CLI",
@@ -178,12 +187,14 @@ var clients = []client{
 		id: "lmstudio", name: "LM Studio",
 		files: []string{"~/.lmstudio/mcp.json"},
 		ends:  []string{".lmstudio/mcp.json"},
+
+		prefixed: true, // as in Cursor, whose notation it follows
 	},
 	{
 		id: "amazonq", name: "Amazon Q",
 		files: []string{"~/.aws/amazonq/mcp.json"},
 		ends:  []string{".amazonq/mcp.json", "amazonq/mcp.json"},
-		unit:  time.Millisecond,
+		unit:  time.Millisecond, prefixed: true,
 	},
 	{
 		id: "mcphub", name: "mcphub.nvim",

@@ -277,7 +277,7 @@ func TestProjectIsolates(t *testing.T) {
 
 func TestProjectPathsCountFromTheFolder(t *testing.T) {
 	dir := project(t, map[string]string{".vscode/mcp.json": `{"servers": {
-		"bare":  {"command": "npx", "args": ["${workspaceFolder}/x", "$${workspaceFolder}", "${HOME}"]},
+		"bare":  {"command": "npx", "args": ["${workspaceFolder}/x", "$${workspaceFolder}", "${HOME}", "${env:HOME}"]},
 		"near":  {"command": "./bin/x"},
 		"sub":   {"command": "./bin/x", "cwd": "sub"},
 		"up":    {"command": "../x", "cwd": "/elsewhere"},
@@ -297,7 +297,7 @@ func TestProjectPathsCountFromTheFolder(t *testing.T) {
 		}
 	}
 	servers := Discover(dir).Servers
-	if got := servers[0].Args; !slices.Equal(got, []string{dir + "/x", "$${workspaceFolder}", "${HOME}"}) {
+	if got := servers[0].Args; !slices.Equal(got, []string{dir + "/x", "$$" + dir, "$${HOME}", "${env:HOME}"}) {
 		t.Errorf("args %q", got)
 	}
 	if got := servers[4].Env["A"]; got != filepath.Base(dir) {
@@ -320,7 +320,7 @@ func TestVariableOfNull(t *testing.T) {
 
 func TestNothingIsLookedUpBeforeRelease(t *testing.T) {
 	dir := project(t, map[string]string{".mcp.json": `{"mcpServers": {"s": {"command": "x",
-		"args": ["${A}", "${B:-b}", "${run: id}"], "env": {"C": null, "D": "$${E}"}}}}`,
+		"args": ["${A}", "${B:-b}", "${run: id}"], "env": {"C": null, "D": "$$"}}}}`,
 		"wharf.toml": "[servers.t]\nurl = \"https://x/${PATH}?k=${KEY}\"\nheaders = { H = \"${env:TOKEN}\" }\nauth = { client_secret = { env = \"SECRET\" } }\n"})
 	d := Discover(dir)
 	never := func(name string) (string, bool) { t.Errorf("%s is looked up", name); return "", true }
@@ -340,7 +340,7 @@ func TestNothingIsLookedUpBeforeRelease(t *testing.T) {
 	s := d.Servers[1]
 	s.Args = s.Args[:2]
 	out, err := s.Release([]string{"A", "C"}, look)
-	if err != nil || out.Project != nil || !slices.Equal(out.Args, []string{"${B}", "b"}) || !maps.Equal(out.Env, map[string]string{"C": "c", "D": "${E}"}) {
+	if err != nil || out.Project != nil || !slices.Equal(out.Args, []string{"${B}", "b"}) || !maps.Equal(out.Env, map[string]string{"C": "c", "D": "$$"}) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if claim, ok := out.Claim(); !ok || claim.Project == nil || claim.Args[0] != "${A}" {

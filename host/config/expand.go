@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Expand returns the server with the variables in its values replaced: in command, args, env,
@@ -48,8 +44,9 @@ func (s Server) Literal() Server {
 
 func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 	secrets := make(map[string][]piece)
+	vars := s.vars(lookup)
 	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
-		pieces, errs := split(value, vars{lookup, s.Inputs, s.noDefaults})
+		pieces, errs := split(value, vars.in(field))
 		if slices.ContainsFunc(pieces, piece.isSecret) {
 			secrets[field] = pieces
 		}
@@ -88,8 +85,9 @@ func (s Server) Secrets() []Reference {
 
 // pieces calls see with the parts of each value that may hold a variable.
 func (s Server) pieces(see func([]piece)) {
-	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
-		pieces, _ := split(value, vars{lookup: unset, inputs: s.Inputs})
+	vars := s.vars(unset)
+	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
+		pieces, _ := split(value, vars.in(field))
 		see(pieces)
 		return value, nil
 	}}
@@ -136,8 +134,9 @@ func (s Server) Variables() []string {
 		names[name] = true
 		return "", true
 	}
-	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
-		_, errs := split(value, vars{lookup: note, inputs: s.Inputs})
+	vars := s.vars(note)
+	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
+		_, errs := split(value, vars.in(field))
 		return "", errs
 	}}
 	x.all()
@@ -322,123 +321,3 @@ func holdsUser(s string) bool {
 
 // isWebSocket reports whether a url asks for an upgrade from HTTP.
 func isWebSocket(s string) bool { return strings.HasPrefix(s, "ws:") || strings.HasPrefix(s, "wss:") }
-
-// piece is a part of an expanded value: a text, or a secret that Resolve puts in later.
-type piece struct {
-	text    string
-	secret  Reference
-	written string // how the secret is meant in the file
-	asks    string // the id of the question that it is the answer to; "" for none
-}
-
-func (p piece) isSecret() bool { return p.secret != Reference{} }
-
-// joined returns a value in one text, with each secret as it is written in the file.
-func joined(pieces []piece) string {
-	var b strings.Builder
-	for _, p := range pieces {
-		b.WriteString(p.text)
-		if p.isSecret() {
-			b.WriteString(p.written)
-		}
-	}
-	return b.String()
-}
-
-// vars holds the functions that replace names in a value.
-type vars struct {
-	lookup func(string) (string, bool)
-	inputs []Input
-
-	noDefaults bool // no default can be written
-}
-
-// split replaces the variables of one value. errs holds all mistakes in it.
-func split(value string, v vars) (pieces []piece, errs []error) {
-	text := func(s string) { pieces = append(pieces, piece{text: s}) }
-	for {
-		before, after, found := strings.Cut(value, "$")
-		text(before)
-		switch {
-		case !found:
-			return pieces, errs
-		case strings.HasPrefix(after, "$"):
-			text("$")
-			value = after[1:]
-		case !strings.HasPrefix(after, "{"):
-			text("$")
-			value = after
-		default:
-			inner, rest, closed := strings.Cut(after[1:], "}")
-			if !closed {
-				return pieces, append(errs, errors.New(`"${" has no "}"; write ${NAME}, or $${ for the characters`))
-			}
-			p, err := v.substitute(inner)
-			p.written = "${" + inner + "}"
-			if err != nil {
-				errs = append(errs, err)
-			}
-			pieces = append(pieces, p)
-			value = rest
-		}
-	}
-}
-
-// variable matches a name in a reference. Windows has names with parentheses.
-var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_()]*$`)
-
-// secretName matches the name of a secret in a reference.
-var secretName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.@/-]{0,127}$`)
-
-// substitute returns the replacement for the inside of ${…}.
-func (v vars) substitute(inner string) (piece, error) {
-	if name, ok := strings.CutPrefix(inner, "secret:"); ok {
-		if !secretName.MatchString(name) {
-			return piece{}, fmt.Errorf("${%s} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'", inner)
-		}
-		return piece{secret: Reference{Secret: name}}, nil
-	}
-	if path, ok := strings.CutPrefix(inner, "file:"); ok {
-		return fileSecret(path)
-	}
-	if id, ok := strings.CutPrefix(inner, "input:"); ok {
-		at := slices.IndexFunc(v.inputs, func(in Input) bool { return in.ID == id })
-		if at < 0 {
-			return piece{asks: id}, fmt.Errorf("${%s} asks an editor for input; set a variable and write ${NAME}", inner)
-		}
-		return piece{secret: Reference{Secret: v.inputs[at].Secret}, asks: id}, nil
-	}
-	name, fallback, hasFallback := strings.Cut(inner, ":-")
-	name = strings.TrimPrefix(name, "env:")
-	switch {
-	case !variable.MatchString(name):
-		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
-	case strings.Contains(fallback, "$"):
-		return piece{}, fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)
-	}
-	text, set := v.lookup(name)
-	switch {
-	case hasFallback && text == "":
-		return piece{text: fallback}, nil
-	case !set && v.noDefaults:
-		return piece{}, fmt.Errorf("the variable %s is not set; set it", name)
-	case !set:
-		return piece{}, fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
-	}
-	return piece{text: text}, nil
-}
-
-// fileSecret returns the content of a file as a secret. "~" begins a path in the home folder.
-func fileSecret(path string) (piece, error) {
-	if path == "" {
-		return piece{}, errors.New("${file:} names no file; write ${file:PATH}")
-	}
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return piece{}, err
-		}
-		path = filepath.Join(home, rest)
-	}
-	return piece{secret: Reference{File: path}}, nil
-}

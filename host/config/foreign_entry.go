@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -144,7 +143,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		lines:   e.lines(),
 		envFile: e.first(foreignKeys.envFile),
 	}
-	s.named, s.noDefaults = e.named, c.noDefaults
+	s.named, s.noDefaults, s.ownEnv = e.named, c.noDefaults || c.prefixed, true
 	s.Command, s.Args = e.foreignCommand(c)
 	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
 	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
@@ -157,7 +156,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		}
 	}
 	e.oneCredential(&s)
-	s.translate(e, c.syntax)
+	s.translate(e, c)
 	if len(e.wrong) == 0 {
 		e.checkName(name)
 		e.checkTarget(&s)
@@ -270,6 +269,7 @@ func (e *entry) foreignEnv(c *client) map[string]string {
 				delete(table, name)
 			case v == nil:
 				table[name] = "${" + name + "}"
+				e.raw = append(e.raw, "env."+name)
 			}
 		}
 		e.values[key] = table
@@ -403,27 +403,27 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 	return time.Duration(n * float64(unit))
 }
 
-// unbraced matches a value that a shell would take for a variable, and a header that ends
-// with one.
-var unbraced = lazyregexp.New(`^(?:[A-Za-z]+ )?(\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*))$`)
-
-// hubCommand matches a command in a value. mcphub.nvim replaces it by the command's output. Any
-// other client would read it as a variable, and no variable has such a name.
-var hubCommand = lazyregexp.New(`\$\{\s*cmd:`)
-
 // translate rewrites the variables in the values of an entry in the syntax of Expand, and "~" as
-// the path of the home folder. If the client uses that syntax itself, translate changes no
-// variable. It then notes each value that only looks like a variable.
-func (s *Server) translate(e *entry, y syntax) {
+// the path of the home folder. If variables of the client have braces, it notes each value that only
+// looks like one.
+func (s *Server) translate(e *entry, c *client) {
+	y, reference := c.syntax, ""
+	switch {
+	case c.prefixed:
+		y, reference = editorSyntax, "${env:%s}"
+	case y == nil:
+		y, reference = bareSyntax, "${%s}"
+	}
 	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
-		if y == nil || slices.Contains(e.raw, field) {
-			if hubCommand.MatchString(value) {
-				return value, []error{errors.New("holds a command, ${cmd: …}, which mcphub.nvim would run when it reads the file; wharf does not: set a variable, and write ${NAME}")}
-			}
-			if m := unbraced.FindStringSubmatch(value); m != nil {
-				e.note(field, "is the text %s, and no variable; write ${%s} for that", m[1], m[2])
-			}
+		if slices.Contains(e.raw, field) {
 			return value, nil
+		}
+		m := unbraced.FindStringSubmatch(value)
+		if m == nil && c.prefixed {
+			m = unprefixed.FindStringSubmatch(value)
+		}
+		if m != nil && reference != "" && !editorWord.MatchString(m[2]) {
+			e.note(field, "is the text %s, and no variable; write "+reference+" for that", m[1], m[2])
 		}
 		out, err := y(field, value)
 		if err != nil {

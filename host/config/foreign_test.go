@@ -70,7 +70,7 @@ func TestHintsAtDefaults(t *testing.T) {
 			}
 			return file.Servers[0].Expand(func(string) (string, bool) { return "", false })
 		}
-		spelled := map[string]string{"opencode.json": "{env:UNSET}", ".continue/config.yaml": "${{ secrets.UNSET }}", "mcporter.json": "$env:UNSET"}
+		spelled := map[string]string{"opencode.json": "{env:UNSET}", ".continue/config.yaml": "${{ secrets.UNSET }}", "mcporter.json": "$env:UNSET", ".cursor/mcp.json": "${env:UNSET}"}
 		_, wrong := expand(cmp.Or(spelled[path], "${UNSET}"))
 		if wrong == nil || !strings.Contains(wrong.Error(), "UNSET is not set; set it") {
 			t.Errorf("%s: %v", path, wrong)

@@ -87,7 +87,11 @@ func FuzzSyntax(f *testing.F) {
 		if pieces, errs := split(literal(s), vars{}); len(errs) > 0 || joined(pieces) != s {
 			t.Errorf("%q becomes %q, %v", s, joined(pieces), errs)
 		}
-		for _, y := range []syntax{noSyntax, shellSyntax, geminiSyntax, crushSyntax, gooseSyntax, braceSyntax, mcporterSyntax, continueSyntax} {
+		pieces, errs := split(Escape(s, false), vars{lookup: unset})
+		if !strings.Contains(s, "${") && (len(errs) > 0 || joined(pieces) != s) {
+			t.Errorf("%q becomes %q, %v", s, joined(pieces), errs)
+		}
+		for _, y := range []syntax{noSyntax, bareSyntax, editorSyntax, shellSyntax, geminiSyntax, crushSyntax, gooseSyntax, braceSyntax, mcporterSyntax, continueSyntax} {
 			_, _ = y("headers.A", s)
 		}
 	})

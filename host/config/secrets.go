@@ -115,16 +115,25 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 		secrets[name] = text
 		return "${secret:" + name + "}"
 	}
-	parts := s.secretParts()
-	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
-		value = secret.Replace(value, parts[field], func(p secret.Part, text string) string { return keep(p.Name, text) })
-		for _, in := range inputs {
-			value = strings.ReplaceAll(value, "${input:"+in.ID+"}", "${secret:"+in.Secret+"}")
-		}
-		return value, nil
-	}}
-	x.every = true
-	x.all()
+	adopt := func(of string) {
+		parts := s.secretParts()
+		x := &expansion{server: &s, every: true, replace: func(field, value string) (string, []error) {
+			if !strings.HasPrefix(field, of) {
+				return value, nil
+			}
+			value = secret.Replace(value, parts[field], func(p secret.Part, text string) string { return keep(p.Name, text) })
+			for _, in := range inputs {
+				value = strings.ReplaceAll(value, "${input:"+in.ID+"}", "${secret:"+in.Secret+"}")
+			}
+			return value, nil
+		}}
+		x.all()
+	}
+	if s.ownEnv {
+		adopt("env.") // before other values take them
+		s.fillOwn()
+	}
+	adopt("")
 	for key, setting := range s.Auth.Settings { // x has cloned the map
 		if value, ok := setting.(string); ok && onlySecret.MatchString(value) {
 			s.Auth.Settings[key] = Reference{Secret: onlySecret.FindStringSubmatch(value)[1]}
@@ -133,6 +142,32 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 	s.Inputs = nil
 	return s, inputs
 }
+
+// fillOwn puts the variables that an entry of another client sets in the places where its other values name
+// them: in a file of Wharf's own, such a name is that of a variable of the environment.
+func (s *Server) fillOwn() {
+	vars := s.vars(unset)
+	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
+		of := vars.in(field)
+		return meantName.ReplaceAllStringFunc(value, func(written string) string {
+			if written == "$$" {
+				return written
+			}
+			switch text, found, err := of.ofEntry(meantName.FindStringSubmatch(written)[1]); {
+			case err != nil:
+				return literal(written) // and never a variable of the environment
+			case found:
+				return text
+			}
+			return written
+		}), nil
+	}}
+	x.all()
+	s.ownEnv = false
+}
+
+// meantName matches ${…} in a value, and an escaped dollar sign.
+var meantName = lazyregexp.New(`\$\$|\$\{([^}]*)\}`)
 
 // onlySecret matches a value that is a secret of the vault and nothing else.
 var onlySecret = lazyregexp.New(`^\$\{secret:([^{}]+)\}$`)

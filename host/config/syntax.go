@@ -15,6 +15,17 @@ type syntax func(field, value string) (string, error)
 // literal escapes a text so that Expand returns it unchanged.
 var literal = strings.NewReplacer("$$", "$$$$", "${", "$${").Replace
 
+// Escape returns words that a person typed as a value of Wharf's own file, which expands to them. In them
+// ${env:NAME}, ${secret:NAME} and ${file:PATH} are meant as they are in the file, and with names ${NAME} too.
+func Escape(words string, names bool) string {
+	return replaceAll(placeholder, words, func(m []string) string {
+		if names || explicit.MatchString(m[1]) {
+			return m[0]
+		}
+		return literal(m[0])
+	})
+}
+
 // noSyntax is for clients that replace nothing in a value.
 func noSyntax(_, value string) (string, error) { return literal(value), nil }
 
@@ -23,9 +34,42 @@ var (
 	dollars          = lazyregexp.New(`\$+(?:[A-Za-z_][A-Za-z0-9_]*|\{)?`)
 	echoed           = lazyregexp.New(`^\$\(echo((?: "?(?:[\w./:=@%+,]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})+"?)+)\)$`)
 	braced           = lazyregexp.New(`\{(env|file):([^{}]*)\}`)
-	prefixed         = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)`)
+	placeholder      = lazyregexp.New(`\$\{([^}]*)\}`)
+	editorWord       = lazyregexp.New(`^((env|input|secret|file|config|command):[\s\S]*|workspaceFolder(Basename)?|cwd|userHome|pathSeparator|/)$`)
+	explicit         = lazyregexp.New(`^(env|secret|file):`)
+	mcporterVariable = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)|\$\{[^}]*\}`)
 	continueVariable = lazyregexp.New(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 )
+
+// unbraced matches a value that a shell would take for a variable, and a header that ends
+// with one. unprefixed matches one that other clients than those with a prefix would.
+var (
+	unbraced   = lazyregexp.New(`^(?:[A-Za-z]+ )?(\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*))$`)
+	unprefixed = lazyregexp.New(`^(?:[A-Za-z]+ )?(\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\})$`)
+)
+
+// hubCommand matches a command in a value. mcphub.nvim replaces it by the command's output. Any
+// other client would read it as a variable, and no variable has such a name.
+var hubCommand = lazyregexp.New(`\$\{\s*cmd:`)
+
+// bareSyntax is for clients that know ${NAME}. Nothing escapes a dollar sign.
+func bareSyntax(_, value string) (string, error) {
+	if hubCommand.MatchString(value) {
+		return "", errors.New("holds a command, ${cmd: …}, which mcphub.nvim would run when it reads the file; wharf does not: set a variable, and write ${NAME}")
+	}
+	return replaceAll(placeholder, value, func(m []string) string { return m[0] }), nil
+}
+
+// editorSyntax is for clients that know ${env:NAME} and the words of editors. ${NAME} is a text to them,
+// which the server may replace itself, as mcp-remote does.
+func editorSyntax(_, value string) (string, error) {
+	return replaceAll(placeholder, value, func(m []string) string {
+		if editorWord.MatchString(m[1]) {
+			return m[0]
+		}
+		return literal(m[0])
+	}), nil
+}
 
 // shellSyntax knows $NAME beside ${NAME}.
 func shellSyntax(_, value string) (string, error) {
@@ -76,7 +120,12 @@ func braceSyntax(_, value string) (string, error) {
 
 // mcporterSyntax knows $env:NAME beside ${NAME}.
 func mcporterSyntax(_, value string) (string, error) {
-	return prefixed.ReplaceAllString(value, "$${$1}"), nil
+	return replaceAll(mcporterVariable, value, func(m []string) string {
+		if m[1] != "" {
+			return "${" + m[1] + "}"
+		}
+		return m[0]
+	}), nil
 }
 
 // continueSyntax knows ${{ secrets.NAME }}, which Continue takes from the environment or
@@ -90,12 +139,16 @@ func continueSyntax(_, value string) (string, error) {
 }
 
 // replaceAll replaces each match of a pattern, and escapes the text between the matches with
-// literal.
+// literal. A dollar sign at the end of such a text stays one before the replacement too.
 func replaceAll(pattern *lazyregexp.Regexp, value string, replace func(match []string) string) string {
 	var b strings.Builder
 	end := 0
 	for _, at := range pattern.FindAllStringSubmatchIndex(value, -1) {
-		b.WriteString(literal(value[end:at[0]]))
+		text := value[end:at[0]]
+		b.WriteString(literal(text))
+		if (len(text)-len(strings.TrimRight(text, "$")))%2 == 1 {
+			b.WriteString("$")
+		}
 		b.WriteString(replace(pattern.FindStringSubmatch(value[at[0]:at[1]])))
 		end = at[1]
 	}

@@ -20,11 +20,10 @@ func TestEntriesOfNoWorkspace(t *testing.T) {
 	t.Chdir(clone)
 	path := filepath.Join(home, ".cursor", "mcp.json")
 	stays := map[string]string{
-		"plain":   `{"command": "npx", "args": ["-y", "pkg@1.0", "a/b", "--x=..."], "env": {"A": ".5"}}`,
-		"home":    `{"command": "~/run", "args": ["${userHome}/x"], "envFile": "~/.env"}`,
-		"dir":     `{"command": "./run", "args": ["./x"], "cwd": "` + filepath.ToSlash(home) + `", "envFile": "` + filepath.ToSlash(home) + `/.env"}`,
-		"escaped": `{"command": "x", "args": ["$${workspaceFolder}"]}`,
-		"far":     `{"url": "https://a.example/./x"}`,
+		"plain": `{"command": "npx", "args": ["-y", "pkg@1.0", "a/b", "--x=..."], "env": {"A": ".5"}}`,
+		"home":  `{"command": "~/run", "args": ["${userHome}/x"], "envFile": "~/.env"}`,
+		"dir":   `{"command": "./run", "args": ["./x"], "cwd": "` + filepath.ToSlash(home) + `", "envFile": "` + filepath.ToSlash(home) + `/.env"}`,
+		"far":   `{"url": "https://a.example/./x"}`,
 	}
 	leaves := map[string]string{
 		"command":  `{"command": "./run"}`,
@@ -35,6 +34,7 @@ func TestEntriesOfNoWorkspace(t *testing.T) {
 		"dirword":  `{"command": "x", "cwd": "${workspaceFolder}"}`,
 		"args":     `{"command": "node", "args": ["./server.js"]}`,
 		"here":     `{"command": "node", "args": ["."]}`,
+		"dollar":   `{"command": "x", "args": ["$${workspaceFolder}"]}`,
 		"argword":  `{"command": "node", "args": ["-r", "${workspaceFolder}/x.js"]}`,
 		"flag":     `{"command": "uv", "args": ["--directory=../x"]}`,
 		"env":      `{"command": "x", "env": {"PYTHONPATH": "${workspaceFolder}"}}`,
