@@ -189,6 +189,10 @@ func (e *entry) normalize(c *client) {
 		delete(e.values, "requestOptions")
 		e.values["headers"] = options["headers"]
 	}
+	if e.values["url"] != nil && e.values["apiKey"] != nil && c.id == "continue" { // which sends it so: MCPConnection.ts
+		e.values["bearerToken"] = e.values["apiKey"]
+		delete(e.values, "apiKey")
+	}
 	if c.id == "zed" && e.values["command"] == nil && e.values["url"] == nil && e.values["settings"] != nil {
 		e.fail("", "is started by an extension of Zed; write its command into your own configuration")
 	}
