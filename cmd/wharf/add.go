@@ -19,7 +19,8 @@ const addLong = `Add a server to your configuration: one of the MCP registry, by
 url, or a command after "--". The entry is shown as it will be in the file, with the
 command that it runs, and is written if you say yes. Comments and order of the file
 stay. -e NAME=VALUE gives it a variable, -e NAME one that it takes from the environment
-whenever it starts, and -H a header.
+whenever it starts, and -H a header. The server gets what is typed, with ${env:NAME},
+${secret:NAME} and ${file:PATH} replaced when it starts, and ${NAME} in a url or header.
 
 Of a server of the registry, what it needs is asked for. Secrets go to the vault, and
 the entry has ${secret:NAME} in their place. Without a terminal, what is not given by

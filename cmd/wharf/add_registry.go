@@ -152,6 +152,8 @@ func (r *addRequest) answer(n *inputs, wanted []registry.Input) (env, headers ma
 	if err != nil {
 		return nil, nil, err
 	}
+	escape(env)
+	escape(headers)
 	for _, word := range r.set {
 		id, value, found := strings.Cut(word, "=")
 		i := slices.IndexFunc(wanted, func(in registry.Input) bool { return in.ID == id })

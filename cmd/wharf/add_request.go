@@ -49,7 +49,17 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 			return nil, err
 		}
 	}
+	s.Command = config.Escape(s.Command, false)
+	s.Args = slices.Clone(s.Args)
+	for i, arg := range s.Args {
+		s.Args[i] = config.Escape(arg, false)
+	}
 	s.Env, err = assigned(r.env, "=", "-e NAME=VALUE")
+	for name, value := range s.Env {
+		if value != "${"+name+"}" { // which -e NAME is
+			s.Env[name] = config.Escape(value, false)
+		}
+	}
 	return &addition{server: s, inputs: newInputs(s.Name)}, err
 }
 
@@ -68,8 +78,18 @@ func (r *addRequest) url(address string) (*addition, error) {
 	case u.User != nil:
 		return nil, exit.Usage(errors.New("the url holds a password or a user"), "write it without them; -H 'Authorization: …' gives it credentials")
 	}
+	s.URL = config.Escape(s.URL, true)
 	s.Headers, err = assigned(r.headers, ":", "-H 'NAME: VALUE'")
+	escape(s.Headers)
 	return &addition{server: s, inputs: newInputs(s.Name)}, err
+}
+
+// escape rewrites words that a person typed as values of the file. In those of headers and of a server of the
+// registry ${NAME} is a variable: wharf sends a header itself, and nothing at the other end would replace it.
+func escape(typed map[string]string) {
+	for name, value := range typed {
+		typed[name] = config.Escape(value, true)
+	}
 }
 
 // named returns the name that the user gave, or else the one that was made.

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/registry"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
@@ -43,7 +44,7 @@ func (n *inputs) give(in registry.Input, text string) error {
 	case in.Format == "filepath":
 		text = absolutePath(text)
 	}
-	n.answers[in.ID] = append(n.answers[in.ID], text)
+	n.answers[in.ID] = append(n.answers[in.ID], config.Escape(text, true))
 	return nil
 }
 
