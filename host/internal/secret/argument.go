@@ -104,7 +104,7 @@ func option(name string) bool {
 	if slices.ContainsFunc(harmless, ends) || slices.ContainsFunc(describing, ends) || plain == "progresstoken" {
 		return false
 	}
-	if hasAny(plain, named) {
+	if hasAny(plain, named) || slices.Contains(last, lastWord(name)) {
 		return true
 	}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {

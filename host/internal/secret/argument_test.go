@@ -24,6 +24,7 @@ func TestArguments(t *testing.T) {
 		"--key|s3cret|rest":               "--key|[key]|rest",
 		"--sshKey=s3cret":                 "--sshKey=[sshKey]",
 		"--pass|open sesame":              "--pass|[pass]",
+		"--github-pat=s3cret":             "--github-pat=[github-pat]",
 		"-e|GITHUB_TOKEN=s3cret word":     "-e|GITHUB_TOKEN=[GITHUB_TOKEN]",
 		"-eGITHUB_TOKEN=s3cret":           "-eGITHUB_TOKEN=[eGITHUB_TOKEN]",
 		"--env=API_KEY=s3cret":            "--env=API_KEY=[API_KEY]",
