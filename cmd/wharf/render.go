@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -70,16 +71,17 @@ func (r *renderer) print(raw json.RawMessage, write func(string) error, render f
 }
 
 // result returns the text of a tool's result: its blocks, one below the other. The structured
-// content usually repeats the text, so it is shown only if there is no text.
+// content usually repeats the text, so it is shown only if there is no text, and no picture or
+// sound that it holds.
 func (r *renderer) result(result *mcp.CallToolResult) string {
 	var out strings.Builder
-	text := false
+	repeated := false
 	for i := range result.Content {
 		block := &result.Content[i]
-		text = text || block.Type == mcp.ContentText
+		repeated = repeated || block.Type == mcp.ContentText || block.Data != "" && bytes.Contains(result.StructuredContent, []byte(block.Data))
 		out.WriteString(endLine(r.block(block)))
 	}
-	if !text && len(result.StructuredContent) > 0 {
+	if !repeated && len(result.StructuredContent) > 0 {
 		out.WriteString(endLine(term.Indented(result.StructuredContent)))
 	}
 	return out.String()

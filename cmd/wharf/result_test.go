@@ -28,6 +28,8 @@ func TestResultForPeople(t *testing.T) {
 		{"unknown block", `{"content":[{"type":"scent","notes":["oak"]}]}`, "{\n  \"type\": \"scent\",\n  \"notes\": [\n    \"oak\"\n  ]\n}\n"},
 		{"structured only", `{"content":[],"structuredContent":{"sum":3}}`, "{\n  \"sum\": 3\n}\n"},
 		{"structured beside text", `{"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}}`, "3\n"},
+		{"structured with the picture", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}],"structuredContent":{"content":[{"data":"aGVsbG8="}]}}`, "[image/png, 5 bytes; --save DIR writes it to a file]\n"},
+		{"structured beside a picture", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}],"structuredContent":{"sum":3}}`, "[image/png, 5 bytes; --save DIR writes it to a file]\n{\n  \"sum\": 3\n}\n"},
 		{"nothing", `{"content":[]}`, ""},
 		{"steering", `{"content":[{"type":"text","text":"\u001b[2J\u202e"}]}`, "\\x1b[2J\\u202e\n"},
 		{"steering in a note", `{"content":[{"type":"image","data":"","mimeType":"a\n\u001b]0;x"}]}`, "[a \\x1b]0;x, no data]\n"},
