@@ -71,14 +71,18 @@ func (r *renderer) print(raw json.RawMessage, write func(string) error, render f
 }
 
 // result returns the text of a tool's result: its blocks, one below the other. The structured
-// content usually repeats the text, so it is shown only if there is no text, and no picture or
-// sound that it holds.
+// content usually repeats the text, so it is shown only if there is no text, and no picture, sound
+// or file that it holds.
 func (r *renderer) result(result *mcp.CallToolResult) string {
 	var out strings.Builder
 	repeated := false
 	for i := range result.Content {
 		block := &result.Content[i]
-		repeated = repeated || block.Type == mcp.ContentText || block.Data != "" && bytes.Contains(result.StructuredContent, []byte(block.Data))
+		data := block.Data
+		if block.Resource != nil {
+			data = block.Resource.Blob
+		}
+		repeated = repeated || block.Type == mcp.ContentText || data != "" && bytes.Contains(result.StructuredContent, []byte(data))
 		out.WriteString(endLine(r.block(block)))
 	}
 	if !repeated && len(result.StructuredContent) > 0 {

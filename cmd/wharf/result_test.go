@@ -29,6 +29,7 @@ func TestResultForPeople(t *testing.T) {
 		{"structured only", `{"content":[],"structuredContent":{"sum":3}}`, "{\n  \"sum\": 3\n}\n"},
 		{"structured beside text", `{"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}}`, "3\n"},
 		{"structured with the picture", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}],"structuredContent":{"content":[{"data":"aGVsbG8="}]}}`, "[image/png, 5 bytes; --save DIR writes it to a file]\n"},
+		{"structured with the file", `{"content":[{"type":"resource","resource":{"uri":"file:///a","blob":"aGVsbG8="}}],"structuredContent":{"content":[{"blob":"aGVsbG8="}]}}`, "[file:///a, 5 bytes; --save DIR writes it to a file]\n"},
 		{"structured beside a picture", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}],"structuredContent":{"sum":3}}`, "[image/png, 5 bytes; --save DIR writes it to a file]\n{\n  \"sum\": 3\n}\n"},
 		{"nothing", `{"content":[]}`, ""},
 		{"steering", `{"content":[{"type":"text","text":"\u001b[2J\u202e"}]}`, "\\x1b[2J\\u202e\n"},
