@@ -121,7 +121,7 @@ const factBytes = 1 << 10
 // approvalSummary returns what a yes allows. It stands right above the question.
 func (a *app) approvalSummary(p trust.Approval) string {
 	facts := make(map[string]trust.Fact)
-	for _, f := range p.Facts {
+	for _, f := range p.Shown() {
 		facts[f.Name] = f
 	}
 	grants, _ := facts["grants"].Text(0)

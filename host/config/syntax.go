@@ -26,6 +26,10 @@ func Escape(words string, names bool) string {
 	})
 }
 
+// Shown returns a value of an entry that is not expanded as the server gets it, save that ${NAME} and the
+// like are not replaced. It is for people: a text ${NAME} and a variable look the same in it.
+func Shown(value string) string { return strings.ReplaceAll(value, "$$", "$") }
+
 // noSyntax is for clients that replace nothing in a value.
 func noSyntax(_, value string) (string, error) { return literal(value), nil }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,7 +11,14 @@ import (
 func (s Server) Target() string {
 	switch {
 	case s.Command != "":
-		return shownCommand(s.Command, s.Args)
+		if s.secrets != nil { // expanded: a dollar sign is one
+			return shownCommand(s.Command, s.Args)
+		}
+		args := slices.Clone(s.Args)
+		for i := range args {
+			args[i] = Shown(args[i])
+		}
+		return shownCommand(Shown(s.Command), args)
 	case s.URL != "":
 		return withoutSecrets(s.URL)
 	}

@@ -33,3 +33,15 @@ func TestTargetsShowNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+// Arguments are shown as the process gets them, whether the entry is expanded or not.
+func TestTargetHasTheDollarsOfTheProcess(t *testing.T) {
+	s := Server{Command: "bash", Args: []string{"-c", "echo $$$$ $${FOO}"}}
+	if got := s.Target(); got != `bash -c "echo $$ ${FOO}"` {
+		t.Errorf("got %s", got)
+	}
+	s.Args[1] = "echo $$ ${FOO}"
+	if got := s.Literal().Target(); got != `bash -c "echo $$ ${FOO}"` {
+		t.Errorf("expanded: got %s", got)
+	}
+}

@@ -199,3 +199,15 @@ func TestSameHash(t *testing.T) {
 		}
 	}
 }
+
+// A person sees arguments as the process gets them. The hash is of what the file says.
+func TestArgumentsAreShownWithTheDollarsOfTheProcess(t *testing.T) {
+	e := Entry{Facts: []Fact{{Name: "arguments", Values: []string{"-c", "echo $$$$ $${FOO}"}, List: true}}}
+	before := e.hash()
+	if got := e.Shown()[0].Values; !slices.Equal(got, []string{"-c", "echo $$ ${FOO}"}) {
+		t.Errorf("shown: %q", got)
+	}
+	if e.hash() != before {
+		t.Error("the hash has changed")
+	}
+}

@@ -7,15 +7,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // Shown returns the facts that mean something to a person. Variables that make programs load
-// code come first, because a long list may be cut.
+// code come first, because a long list may be cut. Arguments are as the process gets them.
 func (e Entry) Shown() []Fact {
 	facts := slices.DeleteFunc(slices.Clone(e.Facts), func(f Fact) bool { return f.Hidden })
 	for i, f := range facts {
-		if f.Name == "environment" {
+		switch f.Name {
+		case "environment":
 			facts[i].Values = byLoading(f.Values)
+		case "arguments":
+			facts[i].Values = slices.Clone(f.Values)
+			for n, arg := range f.Values {
+				facts[i].Values[n] = config.Shown(arg)
+			}
 		}
 	}
 	return facts

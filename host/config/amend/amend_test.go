@@ -320,3 +320,10 @@ func FuzzEdit(f *testing.F) {
 		}
 	})
 }
+
+func TestEffectHasTheDollarsOfTheProcess(t *testing.T) {
+	_, argv := Effect(config.Server{Command: "bash", Args: []string{"-c", "echo $$$$ $${FOO}"}})
+	if want := []string{"bash", "-c", "echo $$ ${FOO}"}; !slices.Equal(argv, want) {
+		t.Errorf("%q", argv)
+	}
+}

@@ -33,11 +33,15 @@ func Lines(s config.Server) ([]string, error) {
 }
 
 // Effect says in a sentence what the use of an entry does. If that runs a command, argv is it with its
-// arguments.
+// arguments, as the process gets them.
 func Effect(s config.Server) (what string, argv []string) {
 	switch {
 	case s.Command != "":
-		return "It runs this on your machine, as you, with these arguments:", append([]string{s.Command}, s.Args...)
+		argv = []string{config.Shown(s.Command)}
+		for _, arg := range s.Args {
+			argv = append(argv, config.Shown(arg))
+		}
+		return "It runs this on your machine, as you, with these arguments:", argv
 	case strings.Contains(s.URL, "$"):
 		return "It sends requests to the url above, with the variables filled in.", nil
 	case s.URL != "":
