@@ -71,22 +71,26 @@ func (r *renderer) print(raw json.RawMessage, write func(string) error, render f
 }
 
 // result returns the text of a tool's result: its blocks, one below the other. The structured
-// content usually repeats the text, so it is shown only if there is no text, and no picture, sound
-// or file that it holds.
+// content usually repeats the text, so it is shown only if there is no text. What it repeats of a
+// picture, a sound or a file is left out.
 func (r *renderer) result(result *mcp.CallToolResult) string {
 	var out strings.Builder
-	repeated := false
+	text, structured := false, result.StructuredContent
 	for i := range result.Content {
 		block := &result.Content[i]
+		text = text || block.Type == mcp.ContentText
+		out.WriteString(endLine(r.block(block)))
 		data := block.Data
 		if block.Resource != nil {
 			data = block.Resource.Blob
 		}
-		repeated = repeated || block.Type == mcp.ContentText || data != "" && bytes.Contains(result.StructuredContent, []byte(data))
-		out.WriteString(endLine(r.block(block)))
+		if data != "" {
+			about, _ := size(data)
+			structured = bytes.ReplaceAll(structured, []byte(`"`+data+`"`), []byte(`"[`+about+`, above]"`))
+		}
 	}
-	if !repeated && len(result.StructuredContent) > 0 {
-		out.WriteString(endLine(term.Indented(result.StructuredContent)))
+	if !text && len(structured) > 0 {
+		out.WriteString(endLine(term.Indented(structured)))
 	}
 	return out.String()
 }
