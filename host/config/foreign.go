@@ -160,12 +160,25 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 	if where.isUser || where.words != "" {
 		s.noteScript(e)
 	}
+	if s.Command == "" {
+		e.noteIdle()
+	}
 	s.place(folder)
 	s.settleSecrets(where.folder)
 	s.takeInputs(inputs)
 	f.Servers = append(f.Servers, s)
 	for _, n := range append(e.noted, e.unused()...) {
 		f.Notes = append(f.Notes, n.Error())
+	}
+}
+
+// noteIdle notes the keys for a command in an entry without one. Variables are not among them: headers may
+// name them.
+func (e *entry) noteIdle() {
+	for _, key := range slices.Concat([]string{"args"}, foreignKeys.dir, foreignKeys.envFile) {
+		if e.values[key] != nil {
+			e.note(key, "does nothing without a command")
+		}
 	}
 }
 

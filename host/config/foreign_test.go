@@ -316,3 +316,19 @@ func TestForeignToken(t *testing.T) {
 		}
 	}
 }
+
+// An entry with a url may have what is for a command: clients pass over it. What is imported has not, since
+// Wharf's own file may not; headers keep what they name.
+func TestURLWithWhatIsForACommand(t *testing.T) {
+	file, err := Parse("mcp.json", []byte(`{"mcpServers":{"u":{"url":"https://a.example/mcp","args":["x"],"cwd":"/tmp","env":{"PLACE":"here"},"headers":{"X-Place":"${env:PLACE}"}}}}`))
+	if err != nil || len(file.Servers) != 1 {
+		t.Fatal(file, err)
+	}
+	if len(file.Notes) != 2 || !strings.Contains(file.Notes[0], "args: does nothing") || !strings.Contains(file.Notes[1], "cwd: does nothing") {
+		t.Errorf("notes: %q", file.Notes)
+	}
+	out, _ := file.Servers[0].Adopt(make(map[string]string), make(map[string]string))
+	if out.Args != nil || out.Env != nil || out.Dir != "" || out.Headers["X-Place"] != "here" {
+		t.Errorf("%+v", out)
+	}
+}

@@ -91,7 +91,8 @@ func (s Server) secretParts() map[string][]secret.Part {
 // secrets the values of variables, headers and settings whose names sound like secrets, and the parts of other
 // values that look like secrets; the vault must keep them under these names. It returns the questions whose answers the vault must
 // have. answers maps each [Input.Secret] to its new name, so that several servers of a file share
-// one answer. Adopt adds to it, so pass the same map for each of them.
+// one answer. Adopt adds to it, so pass the same map for each of them. What is for a command is left out of an
+// entry without one.
 func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions []Input) {
 	inputs := slices.Clone(s.Inputs)
 	for i := range inputs {
@@ -132,6 +133,9 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 	if s.ownEnv {
 		adopt("env.") // before other values take them
 		s.fillOwn()
+	}
+	if s.Command == "" { // where these do nothing, and Wharf's own file may not have them
+		s.Args, s.Env, s.EnvFile, s.Dir = nil, nil, "", ""
 	}
 	adopt("")
 	for key, setting := range s.Auth.Settings { // x has cloned the map
