@@ -26,9 +26,15 @@ func Escape(words string, names bool) string {
 	})
 }
 
-// Shown returns a value of an entry that is not expanded as the server gets it, save that ${NAME} and the
+// Shown returns values of an entry that is not expanded as the server gets them, save that ${NAME} and the
 // like are not replaced. It is for people: a text ${NAME} and a variable look the same in it.
-func Shown(value string) string { return strings.ReplaceAll(value, "$$", "$") }
+func Shown(values ...string) []string {
+	out := make([]string, len(values))
+	for i, value := range values {
+		out[i] = strings.ReplaceAll(value, "$$", "$")
+	}
+	return out
+}
 
 // noSyntax is for clients that replace nothing in a value.
 func noSyntax(_, value string) (string, error) { return literal(value), nil }

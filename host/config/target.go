@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -11,14 +10,11 @@ import (
 func (s Server) Target() string {
 	switch {
 	case s.Command != "":
-		if s.secrets != nil { // expanded: a dollar sign is one
-			return shownCommand(s.Command, s.Args)
+		argv := append([]string{s.Command}, s.Args...)
+		if s.secrets == nil { // else it is expanded, and a dollar sign is one
+			argv = Shown(argv...)
 		}
-		args := slices.Clone(s.Args)
-		for i := range args {
-			args[i] = Shown(args[i])
-		}
-		return shownCommand(Shown(s.Command), args)
+		return shownCommand(argv[0], argv[1:])
 	case s.URL != "":
 		return withoutSecrets(s.URL)
 	}

@@ -19,10 +19,7 @@ func (e Entry) Shown() []Fact {
 		case "environment":
 			facts[i].Values = byLoading(f.Values)
 		case "arguments":
-			facts[i].Values = slices.Clone(f.Values)
-			for n, arg := range f.Values {
-				facts[i].Values[n] = config.Shown(arg)
-			}
+			facts[i].Values = config.Shown(f.Values...)
 		}
 	}
 	return facts

@@ -37,11 +37,7 @@ func Lines(s config.Server) ([]string, error) {
 func Effect(s config.Server) (what string, argv []string) {
 	switch {
 	case s.Command != "":
-		argv = []string{config.Shown(s.Command)}
-		for _, arg := range s.Args {
-			argv = append(argv, config.Shown(arg))
-		}
-		return "It runs this on your machine, as you, with these arguments:", argv
+		return "It runs this on your machine, as you, with these arguments:", config.Shown(append([]string{s.Command}, s.Args...)...)
 	case strings.Contains(s.URL, "$"):
 		return "It sends requests to the url above, with the variables filled in.", nil
 	case s.URL != "":
