@@ -28,6 +28,8 @@ type Console struct {
 	held  int       // how many callers keep them away
 	typed io.Writer // the line at which a person types; it makes room for text
 	above string    // what stands right above that line
+	later []byte    // text for which there is no room yet
+	busy  bool      // the line editor handles a key, and must not be disturbed
 }
 
 // Write puts text above the lines that change. Lines that move come back at their next turn.
@@ -41,6 +43,10 @@ func (c *Console) writeTo(to io.Writer, text []byte) (int, error) {
 	c.erase()
 	if len(text) == 0 {
 		return 0, nil
+	}
+	if c.busy {
+		c.later = append(c.later, text...)
+		return len(text), nil
 	}
 	if c.typed != nil { // the question stays next to its answer, whatever is written
 		if _, err := c.typed.Write(slices.Concat(text, []byte(c.above))); err != nil {
@@ -123,10 +129,28 @@ func (c *Console) hold() (release func()) {
 	}
 }
 
-// typing sets the line at which a person types: other text goes above it, and the text above
-// stays directly over it. If at is nil, no person types.
+// typing says that the editor of the line at which a person types waits for a key: other text goes
+// above that line, and the text above stays directly over it. If at is nil, no person types any
+// more. It writes the text that was kept since [Console.pause].
 func (c *Console) typing(at io.Writer, above string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.typed, c.above = at, above
+	if kept := c.later; len(kept) > 0 {
+		to := at
+		if at == nil {
+			to = c.typed // whose line has ended
+		} else {
+			kept = append(kept, above...)
+		}
+		to.Write(kept) // an error cannot be reported: the terminal is where it would go
+	}
+	c.typed, c.above, c.later, c.busy = at, above, nil, false
+}
+
+// pause keeps text until the next [Console.typing]. A line editor that handles a key cannot make room
+// for it: readline changes the line and the state of its screen without a lock.
+func (c *Console) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = true
 }

@@ -127,6 +127,27 @@ func TestPrintMakesRoom(t *testing.T) {
 	}
 }
 
+// Text that comes while the line editor handles a key is written when it waits for the next one, with
+// the question below it, or when the line has ended.
+func TestTextWaitsForTheLineEditor(t *testing.T) {
+	var screen, line strings.Builder
+	c := &Console{To: &screen}
+	c.typing(&line, "who asks\n")
+	c.pause()
+	c.Write([]byte("one\n"))
+	c.Write([]byte("two\n"))
+	if line.Len()+screen.Len() > 0 {
+		t.Errorf("while a key is handled: %q, %q", line.String(), screen.String())
+	}
+	c.typing(&line, "who asks\n")
+	c.pause()
+	c.Write([]byte("three\n"))
+	c.typing(nil, "")
+	if want := "one\ntwo\nwho asks\nthree\n"; line.String() != want || screen.Len() > 0 {
+		t.Errorf("%q, and %q; want %q", line.String(), screen.String(), want)
+	}
+}
+
 // A terminal that can take nothing back gets nothing that moves.
 func TestDumbTerminal(t *testing.T) {
 	var screen strings.Builder

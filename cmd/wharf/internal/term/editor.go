@@ -19,7 +19,8 @@ import (
 type editor struct {
 	keyboard *keyboard
 	question Question
-	resized  func() // asks for the size of the terminal anew
+	resized  func()    // asks for the size of the terminal anew
+	line     io.Writer // makes room above the line, while the editor waits for a key
 
 	where bool  // the terminal was asked where the cursor is
 	cause error // why no more keys come
@@ -83,7 +84,9 @@ func (k *keyboard) editLine(q Question) (string, error) {
 			lines.SaveToHistory(line) // it has no file that could fail
 		}
 	}
-	k.screen.typing(lines.Stderr(), q.Above)
+	e.line = lines.Stderr()
+	k.screen.typing(e.line, q.Above)
+	k.screen.pause() // until the editor reads a key
 	defer k.screen.typing(nil, "")
 	text, err := lines.ReadLine()
 	if e.cause != nil {
@@ -96,7 +99,7 @@ func (k *keyboard) editLine(q Question) (string, error) {
 }
 
 // Read gives readline the typed keys. At their end it ends the line, so that the cause can be
-// returned instead.
+// returned instead. Only while it waits for one may others write above the line.
 func (e *editor) Read(p []byte) (n int, err error) {
 	e.resized()
 	if e.where {
@@ -104,7 +107,10 @@ func (e *editor) Read(p []byte) (n int, err error) {
 		return copy(p, atFirstColumn), nil
 	}
 	if e.cause == nil {
+		screen := e.keyboard.screen
+		screen.typing(e.line, e.question.Above)
 		n, e.cause = e.keyboard.Read(p)
+		screen.pause()
 	}
 	if e.cause != nil {
 		return copy(p, "\r"), nil
