@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -18,8 +19,13 @@ func (g *Gateway) caller(o *origin, era mcp.Era, info json.RawMessage) *policy.C
 	if g.host == nil || !g.host.NeedsCaller() {
 		return nil
 	}
-	c := o.callerNamed(text(info, "name"), era)
+	c := o.callerNamed(clientName(info), era)
 	return &c
+}
+
+// clientName returns what a client calls itself, as rules, the audit and the list of clients have it.
+func clientName(info json.RawMessage) string {
+	return cleantext.Line(text(info, "name"), maxClientName)
 }
 
 // callerNamed returns who a client of an origin, which calls itself name, is to the rules. A command is this

@@ -25,7 +25,7 @@ func TestCommandIsNoClient(t *testing.T) {
 	if c := g.caller(&origin{principal: streamPrincipal, kind: policy.Bridge}, mcp.Modern, info); c.Name != "wharf" {
 		t.Errorf("a client is %+v", *c)
 	}
-	for _, kind := range []policy.Kind{policy.Command, policy.Bridge} {
+	for kind, info := range map[policy.Kind]json.RawMessage{policy.Command: info, policy.Bridge: info, policy.Gateway: json.RawMessage(`{"name":"\u0007wharf"}`)} {
 		o, looks := &origin{principal: streamPrincipal, kind: kind}, new(lookingClient)
 		p := g.arrive(looks, o, mcp.Modern, info, "files")
 		if p.now().Name != "wharf" {

@@ -53,7 +53,7 @@ func (g *Gateway) arrive(c client, o *origin, era mcp.Era, info json.RawMessage,
 	if server != "" {
 		p.about.Servers = []string{server}
 	}
-	p.about.Name, p.about.Version = cleantext.Line(text(info, "name"), maxClientName), cleantext.Line(text(info, "version"), maxClientName)
+	p.about.Name, p.about.Version = clientName(info), cleantext.Line(text(info, "version"), maxClientName)
 	p.about.Peer, p.about.Era = o.peer, string(era)
 	p.caller = o.callerNamed(p.about.Name, era)
 	g.presentMu.Lock()
