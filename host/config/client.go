@@ -28,9 +28,16 @@ type client struct {
 	syntax syntax        // how its values hold variables; nil is by ${NAME}
 	sse    bool          // its url is of the transport HTTP+SSE, unless it has a type
 
-	prefixed   bool // by ${env:NAME}, and ${NAME} is a text to it
-	noDefaults bool // its syntax of variables has no default
+	prefixed bool   // by ${env:NAME}, and ${NAME} is a text to it
+	defaults bool   // its documentation has ${NAME:-default}
+	unset    string // what a variable is to it that is not set, for people; "" is a mistake
 }
+
+// What a variable is that is not set.
+const (
+	unsetText  = "the text that is written there"
+	unsetEmpty = "an empty text"
+)
 
 // The keys under which servers are kept.
 var (
@@ -58,6 +65,8 @@ var clients = []client{
 			"darwin:/Library/Application Support/ClaudeCode/managed-mcp.json", "windows:C:/Program Files/ClaudeCode/managed-mcp.json",
 		},
 		ends: []string{".claude.json", ".mcp.json", ".claude/mcp.json", "managed-mcp.json"},
+
+		defaults: true,
 	},
 	{
 		id: "cursor", name: "Cursor",
@@ -75,7 +84,7 @@ var clients = []client{
 		ends:  []string{".vscode/mcp.json", "User/mcp.json", ".vscode/settings.json", "User/settings.json"},
 		roots: [][]string{rootServers, rootMCPServers, rootNested, {"mcp.servers"}},
 
-		prefixed: true,
+		syntax: codeSyntax, prefixed: true, unset: unsetEmpty,
 	},
 	{
 		id: "windsurf", name: "Windsurf",
@@ -107,7 +116,7 @@ var clients = []client{
 		files:  []string{"~/.gemini/settings.json"},
 		ends:   []string{".gemini/settings.json"},
 		unit:   time.Millisecond,
-		syntax: geminiSyntax, sse: true,
+		syntax: geminiSyntax, sse: true, unset: unsetText,
 	},
 	{
 		id: "copilot", name: "GitHub Copilot CLI",
@@ -137,7 +146,7 @@ var clients = []client{
 		ends:   []string{"opencode.json", "opencode.jsonc"},
 		roots:  [][]string{rootNested, rootFlat},
 		unit:   time.Millisecond,
-		syntax: braceSyntax, noDefaults: true,
+		syntax: braceSyntax,
 	},
 	{
 		id: "crush", name: "Crush",
@@ -145,7 +154,7 @@ var clients = []client{
 		ends:   []string{"crush.json", ".crush.json"},
 		roots:  [][]string{rootFlat},
 		unit:   time.Second,
-		syntax: crushSyntax,
+		syntax: crushSyntax, defaults: true,
 	},
 	{
 		id: "amp", name: "Amp",
@@ -164,19 +173,19 @@ var clients = []client{
 		ends:   []string{"goose/config.yaml", "goose/config/config.yaml"},
 		roots:  [][]string{{"extensions"}},
 		unit:   time.Second,
-		syntax: gooseSyntax,
+		syntax: noSyntax, // but see Server.translate
 	},
 	{
 		id: "continue", name: "Continue",
 		files:  []string{"~/.continue/config.yaml"},
 		ends:   []string{".continue/config.yaml"},
-		syntax: continueSyntax, noDefaults: true,
+		syntax: continueSyntax,
 	},
 	{
 		id: "mcporter", name: "mcporter",
 		files:  []string{"~/.mcporter/mcporter.json", "~/.mcporter/mcporter.jsonc"},
 		ends:   []string{"mcporter.json", "mcporter.jsonc"},
-		syntax: mcporterSyntax,
+		syntax: mcporterSyntax, defaults: true,
 	},
 	{
 		id: "kiro", name: "Kiro",
@@ -201,6 +210,8 @@ var clients = []client{
 		files: []string{"~/.config/mcphub/servers.json"},
 		ends:  []string{"mcphub/servers.json", ".mcphub/servers.json"},
 		roots: [][]string{rootMCPServers, rootServers},
+
+		syntax: hubSyntax,
 	},
 }
 

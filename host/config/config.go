@@ -149,6 +149,7 @@ type Server struct {
 	named map[string]string
 
 	noDefaults bool // the file's own syntax of variables has no default
+	unsetTexts bool // a variable that is not set is the text that the file has
 	ownEnv     bool // a variable that env has comes before that of the environment
 
 	remedies map[string]string // see Remedy

@@ -297,7 +297,7 @@ func TestProjectPathsCountFromTheFolder(t *testing.T) {
 		}
 	}
 	servers := Discover(dir).Servers
-	if got := servers[0].Args; !slices.Equal(got, []string{dir + "/x", "$$" + dir, "$${HOME}", "${env:HOME}"}) {
+	if got := servers[0].Args; !slices.Equal(got, []string{dir + "/x", "$$" + dir, "$${HOME}", "${env:HOME:-}"}) {
 		t.Errorf("args %q", got)
 	}
 	if got := servers[4].Env["A"]; got != filepath.Base(dir) {

@@ -15,7 +15,7 @@ import (
 // lookup is [os.LookupEnv] or a function like it.
 //
 //	${NAME}            the variable; an error where it is not set
-//	${NAME:-default}   the default where it is not set, or empty
+//	${NAME:-default}   the default where it is not set, or empty; of $ in it there is ${NAME:-$NAME} alone
 //	${env:NAME}        the same as ${NAME}, as editors write it
 //	${secret:NAME}     a secret of the vault, which stays until [Server.Resolve]
 //	${file:PATH}       what is in a file, as a secret

@@ -164,6 +164,7 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		e.noteIdle()
 	}
 	s.place(folder)
+	e.noteUnset(&s, sec.client)
 	s.settleSecrets(where.folder)
 	s.takeInputs(inputs)
 	f.Servers = append(f.Servers, s)

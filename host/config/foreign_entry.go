@@ -143,7 +143,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		lines:   e.lines(),
 		envFile: e.first(foreignKeys.envFile),
 	}
-	s.named, s.noDefaults, s.ownEnv = e.named, c.noDefaults || c.prefixed, true
+	s.named, s.noDefaults, s.unsetTexts, s.ownEnv = e.named, !c.defaults, c.unset == unsetText, true
 	s.Command, s.Args = e.foreignCommand(c)
 	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
 	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
@@ -257,77 +257,6 @@ func words(line string) (list []string) {
 	return list
 }
 
-// gooseVariables is the key at which Goose lists the names of variables.
-const gooseVariables = "env_keys"
-
-// foreignEnv reads the variables of a process. Some clients write null as the value of a variable,
-// or the names of variables in a list. Each such variable gets the value that it has in the host. To
-// VS Code, null takes the variable away (McpStdioServerDefinition.env in its API).
-func (e *entry) foreignEnv(c *client) map[string]string {
-	key := e.first(foreignKeys.env)
-	if table, ok := e.values[key].(map[string]any); ok {
-		table = maps.Clone(table)
-		for name, v := range table {
-			switch {
-			case v == nil && c.id == "vscode":
-				delete(table, name)
-			case v == nil:
-				table[name] = "${" + name + "}"
-				e.raw = append(e.raw, "env."+name)
-			}
-		}
-		e.values[key] = table
-	}
-	env := e.texts(key)
-	names := e.first(foreignKeys.variables)
-	list, _ := e.values[names].([]any)
-	for _, item := range list {
-		if table, ok := item.(map[string]any); ok { // as Codex has it for variables of another machine
-			item = table["name"]
-		}
-		name, ok := item.(string)
-		if !ok || name == "" {
-			e.fail(names, "expected names of variables, not %s", sort(item))
-			continue
-		}
-		if env == nil {
-			env = make(map[string]string)
-		}
-		if _, given := env[name]; !given {
-			env[name] = "${" + name + "}"
-			e.raw = append(e.raw, "env."+name)
-			e.nameIn("env."+name, names)
-		}
-		if names == gooseVariables {
-			e.note(names, "Goose keeps %s in its own keyring; set the variable, or keep the secret in wharf's vault", name)
-		}
-	}
-	return env
-}
-
-// foreignHeaders reads headers. A value may be the name of a variable, which becomes ${NAME}.
-func (e *entry) foreignHeaders() map[string]string {
-	headers := e.texts(e.first(foreignKeys.headers))
-	key := e.first(foreignKeys.headerVariables)
-	for name, variable := range e.texts(key) {
-		if headers == nil {
-			headers = make(map[string]string)
-		}
-		headers[name] = "${" + variable + "}"
-		e.raw = append(e.raw, "headers."+name)
-		e.nameIn("headers."+name, key+"."+name)
-	}
-	return headers
-}
-
-// nameIn notes the key at which a field has the name of a variable in place of a value.
-func (e *entry) nameIn(field, key string) {
-	if e.named == nil {
-		e.named = make(map[string]string)
-	}
-	e.named[field] = key
-}
-
 // first returns the first of the keys that the entry has, or "".
 func (e *entry) first(keys []string) string {
 	given := slices.IndexFunc(keys, func(key string) bool { return e.values[key] != nil })
@@ -405,40 +334,4 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 		}
 	}
 	return time.Duration(n * float64(unit))
-}
-
-// translate rewrites the variables in the values of an entry in the syntax of Expand, and "~" as
-// the path of the home folder. If variables of the client have braces, it notes each value that only
-// looks like one.
-func (s *Server) translate(e *entry, c *client) {
-	y, reference := c.syntax, ""
-	switch {
-	case c.prefixed:
-		y, reference = editorSyntax, "${env:%s}"
-	case y == nil:
-		y, reference = bareSyntax, "${%s}"
-	}
-	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
-		if slices.Contains(e.raw, field) {
-			return value, nil
-		}
-		m := unbraced.FindStringSubmatch(value)
-		if m == nil && c.prefixed {
-			m = unprefixed.FindStringSubmatch(value)
-		}
-		if m != nil && reference != "" && !editorWord.MatchString(m[2]) {
-			e.note(field, "is the text %s, and no variable; write "+reference+" for that", m[1], m[2])
-		}
-		out, err := y(field, value)
-		if err != nil {
-			return value, []error{err}
-		}
-		return out, nil
-	}}
-	x.every = true
-	x.all()
-	for _, w := range x.wrong {
-		e.fail(w.Field, "%s", w.Problem)
-	}
-	s.replaceTilde("${userHome}")
 }

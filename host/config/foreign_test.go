@@ -59,7 +59,8 @@ func TestHintsAtDefaults(t *testing.T) {
 		"opencode.json":         `{"mcp": {"a": {"type": "local", "command": ["x"], "environment": {"K": %q}}}}`,
 		".continue/config.yaml": "name: c\nmcpServers:\n  - name: a\n    command: x\n    env:\n      K: %q\n",
 		"crush.json":            `{"mcp": {"a": {"type": "stdio", "command": "x", "env": {"K": %q}}}}`,
-		".gemini/settings.json": `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
+		".mcp.json":             `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
+		"mcphub/servers.json":   `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
 		"mcporter.json":         `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
 		".cursor/mcp.json":      `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
 	} {

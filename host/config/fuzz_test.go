@@ -91,7 +91,7 @@ func FuzzSyntax(f *testing.F) {
 		if !strings.Contains(s, "${") && (len(errs) > 0 || joined(pieces) != s) {
 			t.Errorf("%q becomes %q, %v", s, joined(pieces), errs)
 		}
-		for _, y := range []syntax{noSyntax, bareSyntax, editorSyntax, shellSyntax, geminiSyntax, crushSyntax, gooseSyntax, braceSyntax, mcporterSyntax, continueSyntax} {
+		for _, y := range []syntax{noSyntax, bareSyntax, editorSyntax, codeSyntax, hubSyntax, geminiSyntax, crushSyntax, gooseSyntax(nil), braceSyntax, mcporterSyntax, continueSyntax} {
 			_, _ = y("headers.A", s)
 		}
 	})

@@ -40,12 +40,13 @@ func Shown(values ...string) []string {
 func noSyntax(_, value string) (string, error) { return literal(value), nil }
 
 var (
-	shellVariable    = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)`)
-	dollars          = lazyregexp.New(`\$+(?:[A-Za-z_][A-Za-z0-9_]*|\{)?`)
+	eitherVariable   = lazyregexp.New(`\$\{([^}]+)\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
+	crushPart        = lazyregexp.New(`\\[$\\\x60]|\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^}]*\}|[$@*#?!0-9-])`)
 	echoed           = lazyregexp.New(`^\$\(echo((?: "?(?:[\w./:=@%+,]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})+"?)+)\)$`)
 	braced           = lazyregexp.New(`\{(env|file):([^{}]*)\}`)
 	placeholder      = lazyregexp.New(`\$\{([^}]*)\}`)
 	editorWord       = lazyregexp.New(`^((env|input|secret|file|config|command):[\s\S]*|workspaceFolder(Basename)?|cwd|userHome|pathSeparator|/)$`)
+	editorVariable   = lazyregexp.New(`^env:([A-Za-z_][A-Za-z0-9_()]*)(?::.*)?$`)
 	explicit         = lazyregexp.New(`^(env|secret|file):`)
 	mcporterVariable = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)|\$\{[^}]*\}`)
 	continueVariable = lazyregexp.New(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
@@ -81,46 +82,81 @@ func editorSyntax(_, value string) (string, error) {
 	}), nil
 }
 
-// shellSyntax knows $NAME beside ${NAME}.
-func shellSyntax(_, value string) (string, error) {
-	return shellVariable.ReplaceAllString(value, "$${$1}"), nil
+// hubSyntax is that of mcp-hub, in src/utils/env-resolver.js: an argument that is all $NAME is a variable too.
+func hubSyntax(field, value string) (string, error) {
+	if strings.HasPrefix(field, "args[") {
+		if name := strings.TrimPrefix(value, "$"); name != value && variable.MatchString(name) {
+			return "${" + name + "}", nil
+		}
+	}
+	return bareSyntax(field, value)
 }
 
-// geminiSyntax knows $NAME and ${NAME}. A dollar sign before another one is itself: to Gemini, unlike to
-// Expand, nothing escapes one.
-func geminiSyntax(_, value string) (string, error) {
-	return dollars.ReplaceAllStringFunc(value, func(found string) string {
-		name := strings.TrimLeft(found, "$")
-		plain := len(found) - len(name)
-		switch {
-		case name == "{":
-			return strings.Repeat("$$", plain-1) + "${"
-		case name != "":
-			return strings.Repeat("$$", plain-1) + "${" + name + "}"
+// codeSyntax is that of VS Code, to which ${env:NAME} is empty where it is not set (variableResolver.ts).
+func codeSyntax(_, value string) (string, error) {
+	return replaceAll(placeholder, value, func(m []string) string {
+		switch name := editorVariable.FindStringSubmatch(m[1]); {
+		case name != nil:
+			return "${env:" + name[1] + ":-}"
+		case editorWord.MatchString(m[1]):
+			return m[0]
 		}
-		return strings.Repeat("$$", plain)
+		return literal(m[0])
 	}), nil
 }
 
-// gooseSyntax is the syntax of a shell in headers, and replaces nothing elsewhere.
-func gooseSyntax(field, value string) (string, error) {
-	if strings.HasPrefix(field, "headers.") {
-		return shellSyntax(field, value)
-	}
-	return noSyntax(field, value)
+// geminiSyntax knows $NAME and ${NAME}. Nothing escapes a dollar sign, and a variable that is set nowhere is a text
+// (envVarResolver.ts).
+func geminiSyntax(_, value string) (string, error) {
+	return replaceAll(eitherVariable, value, func(m []string) string {
+		if name := m[2]; name != "" {
+			return "${" + name + ":-$" + name + "}"
+		}
+		return m[0]
+	}), nil
 }
 
-// crushSyntax is the syntax of a shell. It refuses commands, except an echo as Crush's
+// gooseSyntax knows $NAME and ${NAME} in the url and the headers. They are the variables that the entry names,
+// and never others of the environment (substitute_env_vars in extension_manager.rs).
+func gooseSyntax(named map[string]string) syntax {
+	return func(field, value string) (string, error) {
+		if field != "url" && !strings.HasPrefix(field, "headers.") {
+			return noSyntax(field, value)
+		}
+		return replaceAll(eitherVariable, value, func(m []string) string {
+			name := strings.TrimSpace(m[1]) + m[2]
+			if _, given := named[name]; !given {
+				return literal(m[0])
+			}
+			return "${" + name + "}"
+		}), nil
+	}
+}
+
+// crushSyntax is that of the text of a here-document, which Crush expands: a backslash escapes a dollar sign, and
+// $$ and the other special parameters are empty. It refuses commands, except an echo as Crush's
 // documentation has it. The words of such an echo are variables, and words whose characters mean
 // nothing to a shell or, as - does, to echo; so echo only prints them.
-func crushSyntax(field, value string) (string, error) {
+func crushSyntax(_, value string) (string, error) {
 	if m := echoed.FindStringSubmatch(value); m != nil && strings.Count(m[1], `"`)%2 == 0 {
 		value = strings.ReplaceAll(m[1][1:], `"`, "")
 	}
-	if strings.Contains(value, "$(") {
+	if left := crushPart.ReplaceAllString(value, ""); strings.Contains(left, "$(") || strings.Contains(left, "`") {
 		return "", errors.New("holds a command, $(…), which Crush would run when it reads the file; wharf does not: set a variable, and write $NAME")
 	}
-	return shellSyntax(field, value)
+	return replaceAll(crushPart, value, func(m []string) string {
+		switch name := strings.TrimPrefix(m[0], "$"); {
+		case m[0] == `\$`:
+			return "$$"
+		case name == m[0]:
+			return name[1:]
+		case name[0] == '{':
+			return m[0]
+		case variable.MatchString(name):
+			return "${" + name + "}"
+		}
+		return ""
+	}), nil
 }
 
 // braceSyntax knows {env:NAME} and {file:path}.

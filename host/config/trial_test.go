@@ -12,6 +12,7 @@ import (
 
 // The files of a trial with users: each reads, or says what it is and what to do.
 func TestFilesOfUsers(t *testing.T) {
+	t.Setenv("MY_KEY", "k")
 	const local, remote = `{"command": "x"}`, `{"url": "https://a.example/mcp"}`
 	for _, tt := range []struct {
 		name, path, text string

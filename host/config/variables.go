@@ -39,6 +39,7 @@ type vars struct {
 	inputs []Input
 
 	noDefaults bool // no default can be written
+	unsetTexts bool // a variable that is not set is what is written
 
 	own    map[string]string // the variables that the entry gives its server, where these come first
 	except string            // one of own that does not
@@ -53,7 +54,7 @@ const maxOwn = 256 << 10
 // that the entry itself sets comes before that of the environment.
 func (s Server) vars(lookup func(string) (string, bool)) vars {
 	left := maxOwn
-	v := vars{lookup: lookup, inputs: s.Inputs, noDefaults: s.noDefaults, left: &left}
+	v := vars{lookup: lookup, inputs: s.Inputs, noDefaults: s.noDefaults, unsetTexts: s.unsetTexts, left: &left}
 	if s.ownEnv {
 		v.own = s.Env
 	}
@@ -145,14 +146,23 @@ func (v vars) substitute(inner string) (piece, error) {
 	}
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
 	name = strings.TrimPrefix(name, "env:")
+	named := variable.MatchString(name)
 	switch {
-	case !variable.MatchString(name):
+	case !named && v.unsetTexts:
+		return piece{text: "${" + inner + "}"}, nil
+	case !named && v.noDefaults:
+		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME}", inner)
+	case !named:
 		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
-	case strings.Contains(fallback, "$"):
+	case strings.Contains(fallback, "$") && fallback != "$"+name:
 		return piece{}, fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)
 	}
 	text, set := v.lookup(name)
 	switch {
+	case !set && v.unsetTexts && !hasFallback:
+		return piece{text: "${" + inner + "}"}, nil
+	case set && v.unsetTexts && fallback == "$"+name:
+		return piece{text: text}, nil
 	case hasFallback && text == "":
 		return piece{text: fallback}, nil
 	case !set && v.noDefaults:
