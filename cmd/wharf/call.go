@@ -148,6 +148,10 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	if at := slices.IndexFunc(known, func(t mcp.Tool) bool { return t.Name == tool }); at >= 0 {
 		schema = known[at].InputSchema
 	} else if typed.NeedNames() && known != nil {
+		if c.forbids(tool) { // the host refuses the call before anything is sent, and says why
+			_, err := c.call(ctx, tool, args.Object{})
+			return err
+		}
 		return c.unlisted(ctx, tool, known)
 	}
 	object, err := typed.Build(tool, schema, !c.app.flags.noValidate)
@@ -175,13 +179,13 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	return err
 }
 
-// unlisted returns the error for a tool that the server does not list, although the arguments need
-// the names in its schema. The host refuses a forbidden tool before anything is sent, and says why.
+// forbids reports whether the entry of the server or the rules deny a tool to the command.
+func (c *client) forbids(tool string) bool {
+	return !c.entry.Permits(tool) || c.app.settings.denies(c.entry, tool)
+}
+
+// unlisted returns the error for a tool that the server does not list.
 func (c *client) unlisted(ctx context.Context, tool string, known []mcp.Tool) error {
-	if !c.entry.Permits(tool) || c.app.settings.denies(c.entry, tool) {
-		_, err := c.call(ctx, tool, args.Object{})
-		return err
-	}
 	return c.explain(ctx, tool, known, &unlistedError{c.session.Name(), aTool.what, tool})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 func newTools(a *app) *cobra.Command {
@@ -115,6 +116,11 @@ func (c *client) showTool(ctx context.Context, name string) error {
 		return err
 	}
 	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == name })
+	if at < 0 && c.forbids(name) { // a call would have a line in the audit log
+		if err := c.session.Allows(ctx, mcp.MethodCallTool, policy.Tool, name); err != nil {
+			return err
+		}
+	}
 	if at < 0 {
 		return c.unlisted(ctx, name, tools)
 	}
