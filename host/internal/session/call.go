@@ -150,35 +150,47 @@ func (s *Session) follow(ctx context.Context, q *request, d *dialect, text []byt
 // tell whether the server acts on it. Params is as for Call, and is sent unchanged in both eras.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	q := request{method: method, given: params}
-	for again := false; ; again = true {
-		l, err := s.acquire(ctx)
-		if err != nil {
-			return s.about(method, "", s.unsent(method, err))
+	l, err := s.acquire(ctx)
+	if err != nil {
+		return s.about(method, "", s.unsent(method, err))
+	}
+	err = l.Peer.Notify(ctx, method, q.params(&dialect{}, nil))
+	if err != nil && s.missed(ctx, l, err) {
+		next, failed := s.acquire(ctx)
+		if failed != nil {
+			return s.about(method, "", s.unsent(method, failed))
 		}
-		err = l.Peer.Notify(ctx, method, q.params(&dialect{}, nil))
-		switch {
-		case err == nil:
-			return nil
-		case again || !s.missed(ctx, l, err):
-			return s.about(method, "", s.explain(l, err))
+		if l.passes(next, err) {
+			l, err = next, next.Peer.Notify(ctx, method, q.params(&dialect{}, nil))
 		}
 	}
+	if err == nil {
+		return nil
+	}
+	return s.about(method, "", s.explain(l, err))
 }
 
 // do sends one request on the present connection or, if there is none, on a new one. It returns the
 // result and its dialect. The result belongs to the caller.
 func (s *Session) do(ctx context.Context, q *request) ([]byte, *dialect, error) {
-	for again := false; ; again = true {
-		l, err := s.acquire(ctx)
-		if err != nil {
-			return nil, nil, s.unsent(q.method, err)
+	l, err := s.acquire(ctx)
+	if err != nil {
+		return nil, nil, s.unsent(q.method, err)
+	}
+	text, d, err := s.try(ctx, l, q)
+	q.over = l.Conn
+	if err != nil && s.missed(ctx, l, err) {
+		next, failed := s.acquire(ctx)
+		if failed != nil {
+			return nil, nil, s.unsent(q.method, failed)
 		}
-		text, d, err := s.try(ctx, l, q)
-		q.over = l.Conn
-		if err == nil || again || !s.missed(ctx, l, err) {
-			return text, d, s.explain(l, err)
+		if l.passes(next, err) {
+			l = next
+			text, d, err = s.try(ctx, l, q)
+			q.over = l.Conn
 		}
 	}
+	return text, d, s.explain(l, err)
 }
 
 // try sends a request on l. If the server refuses the request and says what to change, try sends the

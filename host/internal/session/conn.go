@@ -58,6 +58,8 @@ type Conn struct {
 
 	noTaskStreams atomic.Bool            // a stream for the changes of tasks has failed
 	pinged        atomic.Bool            // a ping was answered
+	pingless      atomic.Bool            // a ping was refused, and says nothing of the session
+	guessed       atomic.Bool            // that the server has forgotten the session: a ping in the next one tells
 	denial        atomic.Pointer[string] // the words in which the server refused a ping with 400, as it has forgotten the session
 
 	retired context.Context // ends with Retire

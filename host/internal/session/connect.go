@@ -182,7 +182,11 @@ func (s *Session) open(ctx context.Context, w *ConnectOptions, after *Conn, era 
 			// old session (2025-11-25/basic/transports#session-management).
 			ctx, cancel := w.start(ctx)
 			defer cancel()
-			return s.openOn(ctx, w, newConn(after.Dialed, after.inbox, after.epoch+1), era)
+			l, err := s.openOn(ctx, w, newConn(after.Dialed, after.inbox, after.epoch+1), era)
+			if err == nil && after.guessed.Load() {
+				l.settleGuess(ctx)
+			}
+			return l, err
 		}
 		after.close() // another transport has no use for it
 	}

@@ -298,7 +298,7 @@ func TestCodesOfTheOtherEra(t *testing.T) {
 			if err == nil || err.Error() != fmt.Sprintf("call echo on far: MCP error %d: no", code) {
 				t.Error(err)
 			}
-			if got := s.received(); got != oldOpening+" tools/call/1" {
+			if got := s.received(); got != oldOpening+" tools/call/1 ping/1" {
 				t.Errorf("saw %s", got)
 			}
 		})

@@ -107,8 +107,9 @@ func TestNoSessionLost(t *testing.T) {
 		"of a session, and no ping":     {inWords("no session of that database"), inWords("no such method"), " tools/call/1 ping/1"},
 		"of a session, and a slow ping": {inWords("no session of that database"), mute, " tools/call/1 ping/1"},
 		"of a session, and a fault":     {inWords("no session of that database"), respondHTTP(500), " tools/call/1 ping/1"},
-		"of anything else":              {inWords("text is missing"), inWords("no such method"), " tools/call/1"},
-		"of anything else, in a text":   {inText("text is missing"), inText("no such method"), " tools/call/1"},
+		"of anything else":              {inWords("text is missing"), inWords("no such method"), " tools/call/1 ping/1"},
+		"of anything else, in a text":   {inText("text is missing"), inText("no such method"), " tools/call/1 ping/1"},
+		"of anything else, and alive":   {inText("text is missing"), ok(`{}`), " tools/call/1 ping/1"},
 		"with another status":           {no(422, -32000), ok(`{}`), " tools/call/1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +123,53 @@ func TestNoSessionLost(t *testing.T) {
 					}
 				}
 				got := strings.ReplaceAll(s.received(), " notifications/cancelled/1", "")
-				if got != oldOpening+c.want+c.want {
+				second := c.want
+				if strings.HasPrefix(name, "of anything else") && name != "of anything else, and alive" {
+					second = " tools/call/1" // it knows no ping
+				}
+				if got != oldOpening+c.want+second {
 					t.Errorf("saw %s", got)
+				}
+			})
+		})
+	}
+}
+
+// TestSessionGuessedLost has a server that refuses all messages of a session that it has lost with
+// HTTP 400 and no word of a session, before a ping was answered. A ping in the next session tells it
+// from a server that knows no ping: only then does a call go out once more.
+func TestSessionGuessedLost(t *testing.T) {
+	lost := inText("Bad Request")
+	for name, c := range map[string]struct {
+		call, ping reaction
+		fails      int // of three calls
+		want       string
+	}{
+		"it was lost": {ofEpoch(1, lost, ok(echoResult)), ofEpoch(1, lost, ok(`{}`)), 0,
+			" tools/call/1 ping/1" + renewal + " ping/2 tools/call/2 tools/call/2 tools/call/2"},
+		"it knows no ping": {lost, lost, 3,
+			" tools/call/1 ping/1" + renewal + " ping/2 tools/call/2 tools/call/2"},
+		"a ping without an answer": {lost, ofEpoch(1, lost, respondHTTP(500)), 3,
+			" tools/call/1 ping/1" + renewal + " ping/2 tools/call/2 tools/call/2"},
+		"there are no sessions any more": {lost, ofEpoch(1, lost, ok(`{}`)), 3,
+			" tools/call/1 ping/1" + renewal + " ping/2 tools/call/2 tools/call/2 ping/2 tools/call/2 ping/2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on := oldHTTPScript()
+			on["tools/call"], on["ping"] = c.call, c.ping
+			visit(t, on, func(t *testing.T, s *fakeHTTP) {
+				session := s.open()
+				fails := 0
+				for range 3 {
+					if _, err := call(t, session); err != nil {
+						fails++
+						if statusOf(err) != 400 {
+							t.Error(err)
+						}
+					}
+				}
+				if got := s.received(); got != oldOpening+c.want || fails != c.fails || s.dials != 1 {
+					t.Errorf("%d calls failed, saw %s\nwant %s", fails, got, oldOpening+c.want)
 				}
 			})
 		})
