@@ -223,6 +223,7 @@ func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mc
 	l.tasks = l.dialect.era == mcp.Legacy && l.declares("tasks", "requests", "tools", "call")
 	c.agreed.Store(l)
 	s.restoreLevel(ctx, l)
+	s.letAskForRoots(ctx, l)
 	return l, nil
 }
 

@@ -18,6 +18,8 @@ type inbox struct {
 	outdate  context.CancelFunc
 	echoed   atomic.Bool              // the server sent back a request of ours
 	peer     atomic.Pointer[rpc.Peer] // of the connection; nil before there is one
+
+	toldRoots atomic.Bool // the server has asked for the roots
 }
 
 // newInbox returns the inbox of the next connection. The notifications that wait in the previous
@@ -59,6 +61,9 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 	}
 	if in.Method == mcp.MethodPing {
 		return written([]byte("{}")), nil
+	}
+	if in.Method == mcp.MethodListRoots {
+		b.toldRoots.Store(true)
 	}
 	defer b.session.trackers.hold()()
 	id, sure := in.Caller()

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -21,4 +22,37 @@ func (s *Session) RootsChanged(ctx context.Context) error {
 		return fmt.Errorf("%s on %s: %w", mcp.NotificationRootsListChanged, s.cfg.Name, err)
 	}
 	return nil
+}
+
+// A connection that is made waits for a server that learns the roots, but no longer than rootsTimeout. A
+// server that has read them may look at the folders, and nothing says when it has done so: rootsPause is
+// for that.
+const (
+	rootsTimeout = time.Second
+	rootsPause   = 100 * time.Millisecond
+)
+
+// letAskForRoots has a legacy server learn the roots before the first request on l, if it asks for them
+// as soon as it hears of the end of the handshake. @modelcontextprotocol/server-filesystem does, and
+// refuses all calls until it has looked at the folders. What the server asked before it answers a ping has
+// come before the answer. If it asked for the roots, a second ping is answered when it has read them. Other
+// servers are only waited for until they answer one ping.
+func (s *Session) letAskForRoots(ctx context.Context, l *agreedConn) {
+	if s.represents.Load().Roots == nil || l.dialect.era == mcp.Modern {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsTimeout)
+	defer cancel()
+	if !saysAlive(l.ping(ctx)) {
+		return
+	}
+	l.pinged.Store(true)
+	if l.Peer.AwaitAnswered(ctx) != nil || !l.inbox.toldRoots.Load() {
+		return
+	}
+	l.ping(ctx)
+	select {
+	case <-time.After(rootsPause):
+	case <-ctx.Done():
+	}
 }
