@@ -56,7 +56,7 @@ func unreachable(entry config.Server, errs []error) error {
 }
 
 // isNotMCP reports whether err comes from a web server without an MCP server at this address: the
-// page does not exist, takes no POST, or answers with something other than a message.
+// page does not exist, takes no POST or no JSON, or answers with something other than a message.
 func isNotMCP(err error) bool {
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return nothing.HTTP != 0
@@ -71,7 +71,7 @@ func isNotMCP(err error) bool {
 	case said.HTTP >= 200 && said.HTTP < 300:
 		return said.Status == abi.ProtocolFailed
 	}
-	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 501
+	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 415 || said.HTTP == 501
 }
 
 // describeAnswer says what was found in place of an MCP server, from errors of [isNotMCP]. If that is

@@ -48,6 +48,7 @@ func TestFailed(t *testing.T) {
 		"a line cut":      {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express[:len(express)-30]+"…")}, "there is no MCP server at this address: HTTP 404, a page: Cannot POS…", other},
 		"nothing at /mcp": {"http://h/mcp", []error{answer(abi.Refused, 404, "HTTP 404: x")}, "there is no MCP server at this address: HTTP 404: x", "does the server run at another path, such as /sse?"},
 		"no POST":         {"http://h/", []error{answer(abi.Refused, 405, "HTTP 405"+page), answer(abi.Refused, 404, "HTTP 404")}, "there is no MCP server at this address: HTTP 404", other},
+		"no JSON":         {"http://h/", []error{answer(abi.Refused, 415, "HTTP 415"+page)}, "there is no MCP server at this address: HTTP 415, a page: Bad Gateway", other},
 		"files":           {"http://h/", []error{answer(abi.ProtocolFailed, 501, "HTTP 501"+page)}, "there is no MCP server at this address: HTTP 501, a page: Bad Gateway", other},
 		"a page":          {"http://h/", []error{answer(abi.ProtocolFailed, 200, "HTTP 200: expected x, got text/html")}, "there is no MCP server at this address: HTTP 200: expected x, got text/html", other},
 		"no message":      {"http://h/", []error{answer(abi.ProtocolFailed, 200, `expected one JSON-RPC message, got HTTP 200`+page)}, "there is no MCP server at this address: expected one JSON-RPC message, got HTTP 200, a page: Bad Gateway", other},
