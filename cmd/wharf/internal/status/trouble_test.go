@@ -37,3 +37,18 @@ func TestTrouble(t *testing.T) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 }
+
+// An error that a status keeps while there is a connection, and after it has ended unused, is told no second time.
+func TestTroubleThatIsOver(t *testing.T) {
+	lost := errors.New("lost")
+	at := func(state status.State, why status.Reason) status.Status {
+		return status.Status{Name: "a", State: state, Reason: why, Attempt: 1, Err: lost}
+	}
+	up := at(status.Connected, status.Ready)
+	news := updates{at(status.Reconnecting, status.Lost), up, up, at(status.Disconnected, status.Idle), at(status.Reconnecting, status.Wanted), up, at(status.Closing, status.Closed)}
+	var told []string
+	Trouble(t.Context(), &news, func(server, text string) { told = append(told, server+": "+text) })
+	if want := []string{"a: lost", "a: "}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
