@@ -10,7 +10,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
@@ -43,7 +42,7 @@ type app struct {
 	shell     *kept           // the session of the shell that runs the command; nil = no shell does
 	late      error           // the error of the page that --help prints: cobra's help returns no error
 
-	logged atomic.Pointer[mcp.Level] // from which level up watch prints what servers log, "" being all; nil where it prints none
+	follower atomic.Pointer[follower] // prints what servers log; nil unless watch does
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }

@@ -34,35 +34,37 @@ func (a *app) hear(e host.Event) {
 // watch, on stderr for call. It drops errors of stdout: the next change that is printed
 // reports them.
 func (a *app) hearLog(e host.Event) {
-	from := a.logged.Load()
-	watches := from != nil
-	if !watches {
-		from = (*mcp.Level)(&a.flags.level)
+	watch, from := a.follower.Load(), mcp.Level(a.flags.level)
+	if watch != nil {
+		from = watch.level
 	}
-	if e.Method != mcp.NotificationMessage || !watches && *from == "" {
+	if e.Method != mcp.NotificationMessage || watch == nil && from == "" {
 		return
 	}
 	var m mcp.LogMessage
 	if json.Unmarshal(e.Params, &m) != nil {
 		return
 	}
-	if at := slices.Index(mcp.Levels, m.Level); at >= 0 && at < slices.Index(mcp.Levels, *from) {
+	if at := slices.Index(mcp.Levels, m.Level); at >= 0 && at < slices.Index(mcp.Levels, from) {
 		return // the server was told the level, and does not keep to it
 	}
 	m.Level, m.Logger, m.Data = mcp.Level(a.redacted(string(m.Level))), a.redacted(m.Logger), a.redactedJSON(m.Data)
-	if !a.forPeople() && watches {
-		a.PrintJSON(struct {
+	line := func() string {
+		return a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+dataText(m.Data)), "; the JSON form has all of it")
+	}
+	if watch == nil {
+		fmt.Fprint(a.Err, line())
+		return
+	}
+	watch.print(func() error {
+		if a.forPeople() {
+			return a.printLaidOut(line())
+		}
+		return a.PrintJSON(struct {
 			Kind string `json:"kind"`
 			mcp.LogMessage
 		}{"log", m})
-		return
-	}
-	line := a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+dataText(m.Data)), "; the JSON form has all of it")
-	if !watches {
-		fmt.Fprint(a.Err, line)
-		return
-	}
-	a.printLaidOut(line)
+	})
 }
 
 // mostOfEvent is how many letters of a notification a shell shows.

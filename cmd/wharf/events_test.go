@@ -48,7 +48,7 @@ s: tide
 func TestLogIsJSON(t *testing.T) {
 	var shown strings.Builder
 	a := &app{Terminal: &term.Terminal{Out: &shown}}
-	a.logged.Store(new(mcp.Level))
+	a.follower.Store(new(follower))
 	for _, params := range []string{`{"level":"info","logger":"disk","data":{"free":4},"_meta":{"a":1}}`, `{"level":"info","data":"full"}`} {
 		a.hear(host.Event{Server: "s", Method: mcp.NotificationMessage, Params: []byte(params)})
 	}

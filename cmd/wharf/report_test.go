@@ -195,7 +195,7 @@ func TestLogsAreRedacted(t *testing.T) {
 				return strings.NewReplacer("canary", "[secret]", `can","ary`, "[secret]").Replace(text)
 			}
 			a := &app{Terminal: &term.Terminal{Out: &stdout, OutTTY: terminal}, redact: redact}
-			a.logged.Store(new(mcp.Level))
+			a.follower.Store(new(follower))
 			a.hear(host.Event{Method: mcp.NotificationMessage, Params: json.RawMessage(`{"level":"info","logger":"the canary","data":` + data + `}`)})
 			text, want := stdout.String(), want
 			if terminal {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,24 +47,63 @@ servers log without being asked for anything.`,
 	})
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		if w.count < 0 {
-			return exit.Usage(fmt.Errorf("--count %d: expected a number of changes", w.count), "0 means no end")
+			return exit.Usage(fmt.Errorf("--count %d: expected a number of lines", w.count), "0 means no end")
 		}
 		a.logs, a.OneLine = true, true
 		return follow(cmd, words)
 	}
-	cmd.Flags().IntVar(&w.count, "count", 0, "end after `N` changes; 0 = only when interrupted")
+	cmd.Flags().IntVar(&w.count, "count", 0, "end after `N` lines: changes, and messages of --log; 0 = only when interrupted")
 	cmd.Flags().StringVar(&w.level, "log", "", "follow the log from `LEVEL` up: "+levels())
 	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(levelNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
+// follower prints what watch follows, and ends it after so many lines.
+type follower struct {
+	level mcp.Level // of the log, from which up it is printed; "" is all of it
+	most  int       // 0 is no end
+	end   context.CancelCauseFunc
+
+	mu      sync.Mutex
+	printed int
+}
+
+// errEnough is the cause of the context of a watch that has printed all that was asked for.
+var errEnough = errors.New("enough is printed")
+
+// print calls f, which prints a line, unless enough is printed.
+func (f *follower) print(line func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.most > 0 && f.printed == f.most {
+		return nil
+	}
+	err := line()
+	if f.printed++; f.printed == f.most {
+		f.end(errEnough)
+	}
+	return err
+}
+
 func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string) error {
-	if w.level != "" {
-		if err := checkLevel(w.level); err != nil {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	f := &follower{level: mcp.Level(w.level), most: w.count, end: end}
+	err := a.follow(ctx, c, f, uris)
+	if context.Cause(ctx) == errEnough {
+		return nil
+	}
+	return err
+}
+
+// follow prints what changes on a server until ctx ends, and what it logs if f has a level.
+func (a *app) follow(ctx context.Context, c *client, f *follower, uris []string) error {
+	if f.level != "" {
+		if err := checkLevel(string(f.level)); err != nil {
 			return err
 		}
-		defer a.hearFrom(mcp.Level(w.level))()
-		if err := c.session.SetLevel(ctx, mcp.Level(w.level)); err != nil {
+		defer a.hearFrom(f)()
+		if err := c.session.SetLevel(ctx, f.level); err != nil {
 			return err
 		}
 	}
@@ -72,7 +112,7 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		return c.session.Subscribe(ctx, wanted)
 	})
 	if errors.Is(err, host.ErrUnsupported) {
-		return a.watchLogAlone(ctx, c, len(uris) > 0, err)
+		return a.watchLogAlone(ctx, c, f, len(uris) > 0, err)
 	}
 	if err != nil {
 		return err
@@ -87,32 +127,32 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		fmt.Fprint(a.Err, a.Own("Following %s; Ctrl-C ends it.", plain.Clip(plain.Line(strings.Join(what, ", ")), 400)))
 	}
 	defer c.followConfig(ctx)()
-	a.endless = w.count == 0
-	for n := 0; w.count == 0 || n < w.count; n++ {
+	a.endless = f.most == 0
+	for ctx.Err() == nil {
 		change, err := sub.Next(ctx)
+		if err == nil {
+			err = f.print(func() error { return a.printChange(change) })
+		}
 		if err != nil {
 			return err
 		}
-		if err := a.printChange(change); err != nil {
-			return err
-		}
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
-// hearFrom has what servers log printed from a level up, "" being all of it, until end is called.
-func (a *app) hearFrom(level mcp.Level) (end func()) {
+// hearFrom has f print what servers log, until end is called. Of two calls the first counts.
+func (a *app) hearFrom(f *follower) (end func()) {
 	hears := a
 	if a.shell != nil {
 		hears = a.shell.app
 	}
-	hears.logged.CompareAndSwap(nil, &level)
-	return func() { hears.logged.Store(nil) }
+	hears.follower.CompareAndSwap(nil, f)
+	return func() { hears.follower.Store(nil) }
 }
 
 // watchLogAlone follows the log of a server that tells of no changes, which refused has the reason for. It
 // returns that error where URIs are wanted, or the server has no log to follow.
-func (a *app) watchLogAlone(ctx context.Context, c *client, named bool, refused error) error {
+func (a *app) watchLogAlone(ctx context.Context, c *client, f *follower, named bool, refused error) error {
 	var declared struct {
 		Logging   map[string]any
 		Resources struct{ Subscribe bool }
@@ -126,12 +166,12 @@ func (a *app) watchLogAlone(ctx context.Context, c *client, named bool, refused 
 	default:
 		return exit.WithHint(refused, "it tells of no changes; "+aTool.lists(a)+" as they are now")
 	}
-	defer a.hearFrom("")()
+	defer a.hearFrom(f)()
 	if a.ErrTTY && !a.Quiet {
 		fmt.Fprint(a.Err, a.Own("Following the log of %s, which tells of no changes; Ctrl-C ends it.", plain.Name(a.server, plain.NameColumns)))
 	}
 	defer c.followConfig(ctx)()
-	a.endless = true
+	a.endless = f.most == 0
 	<-ctx.Done()
 	return context.Cause(ctx)
 }

@@ -46,6 +46,22 @@ func serverLogs() {
 	}
 }
 
+// TestWatchCountsTheLog has a watch of a log end after as many lines as it was told, also where the server tells of
+// no changes.
+func TestWatchCountsTheLog(t *testing.T) {
+	for _, capabilities := range []string{`{"logging":{},"resources":{"subscribe":true}}`, `{"logging":{},"tools":{"listChanged":true}}`} {
+		p := start(t, (*exec.Cmd).StdoutPipe, "wharf", "watch", "--log", "debug", "--count", "2", "--", "server-logs", capabilities)
+		lines := 0
+		for p.lines.Scan() {
+			lines++
+		}
+		if lines != 2 {
+			t.Errorf("%s: %d lines", capabilities, lines)
+		}
+		p.wantExit(exit.CodeOK)
+	}
+}
+
 // A server that logs and tells of no changes is watched for its log, from the level up that is wanted.
 func TestWatchesTheLogAlone(t *testing.T) {
 	for args, want := range map[string]string{"watch --log error": `"level":"error"`, "watch": `"level":"debug"`} {
