@@ -14,9 +14,16 @@ import (
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
-// unknownCommand is the error for a word that is no subcommand of cmd.
-func unknownCommand(cmd *cobra.Command, word string) error {
+// unknownCommand is the error for words of which the first is no subcommand of cmd.
+func unknownCommand(cmd *cobra.Command, words []string) error {
+	word := words[0]
 	err := fmt.Errorf("unknown command %q for %q", word, cmd.CommandPath())
+	if hint := elsewhere[cmd.Name()+" "+word]; hint != "" {
+		if len(words) > 1 {
+			hint = strings.NewReplacer("SERVER", plain.ShellWord(words[1]), "NAME", plain.ShellWord(words[1])).Replace(hint)
+		}
+		return exit.Usage(err, "%s", hint)
+	}
 	if near := meant(word, subcommands(cmd)); near != "" {
 		return exit.Usage(err, "did you mean %q?", near)
 	}
@@ -33,7 +40,7 @@ func noSuchWord(word string) error { return fmt.Errorf("there is no command and 
 func unknownWord(root *cobra.Command, words []string, servers []string) error {
 	word := words[0]
 	err := noSuchWord(word)
-	command, server := meant(word, subcommands(root)), meant(word, servers)
+	command, server := meant(word, append(subcommands(root), "help")), meant(word, servers)
 	hint, about := elsewhere[word], len(words) > 1 && slices.Contains(servers, words[1])
 	if about {
 		hint = strings.ReplaceAll(hint, "SERVER", plain.ShellWord(words[1]))
@@ -68,7 +75,7 @@ func runHelp(cmd *cobra.Command, words []string) error {
 		}
 		return exit.Usage(err, "`wharf --help` lists the commands")
 	case of.HasSubCommands() && len(rest) > 0:
-		return unknownCommand(of, rest[0])
+		return unknownCommand(of, rest)
 	}
 	of.InitDefaultHelpFlag()
 	return of.Help()
@@ -84,7 +91,7 @@ func subcommands(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// elsewhere maps the names of commands in other programs to those here.
+// elsewhere maps the names of commands in other programs to those here, also those of subcommands.
 var elsewhere = map[string]string{
 	"list":       "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
 	"ls":         "`wharf servers` lists servers; `wharf tools SERVER` lists tools",
@@ -122,13 +129,21 @@ var elsewhere = map[string]string{
 	"logs":       "`wharf watch SERVER --log info` follows what a server logs; `wharf tools SERVER --stderr` shows what it writes to stderr",
 	"secret":     "`wharf auth secret NAME` keeps a secret in the vault",
 	"secrets":    "`wharf auth secret NAME` keeps a secret in the vault",
+	"restart":    "every command starts its servers anew; `wharf daemon stop` ends the daemon, which keeps some",
+
+	"auth remove": authForgets,
+	"auth rm":     authForgets,
+	"auth delete": authForgets,
+	"auth forget": authForgets,
 }
+
+const authForgets = "`wharf logout SERVER` signs out of a server; `wharf auth secret NAME --forget` removes a secret"
 
 // runGroup runs a command that only has subcommands: it prints the help, without the flags of
 // all commands, which --help also has.
 func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return unknownCommand(cmd, args[0])
+		return unknownCommand(cmd, args)
 	}
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 	return cmd.Help()

@@ -201,6 +201,9 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 		if ours := config.TransportOf(server.Via()); ours != "" {
 			return fmt.Sprintf("there is no plugin %q; write transport = %q", server.Via(), ours)
 		}
+		if meant := config.TransportMeant(server.Via()); meant != "" {
+			return fmt.Sprintf("there is no plugin %q; did you mean transport = %q?", server.Via(), meant)
+		}
 		return strings.TrimSuffix(fmt.Sprintf("there is no plugin %q; %s", server.Via(), installing(server.Via())), "; ")
 	}
 	provider := server.Auth.Provider

@@ -24,7 +24,7 @@ import (
 func (a *app) flagError(cmd *cobra.Command, err error) error {
 	err = plainFlagError(err)
 	if words := cmd.Flags().Args(); cmd.HasParent() && cmd.HasSubCommands() && len(words) > 0 {
-		return unknownCommand(cmd, words[0])
+		return unknownCommand(cmd, words)
 	}
 	if flag := unknownFlag(err); flag != "" {
 		if belowZero(flag) {

@@ -11,7 +11,7 @@ import (
 )
 
 func newPluginRemove(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "remove NAME", Short: "Forget an installed plugin, and delete its file and what it keeps in the vault", Aliases: []string{"rm"},
 		Args: exactly("NAME"),
 		RunE: a.onStore(func(ctx context.Context, store *pluginstore.Store, args []string) error {
@@ -23,4 +23,6 @@ func newPluginRemove(a *app) *cobra.Command {
 		}),
 		ValidArgsFunction: a.completePlugins(cobra.ShellCompDirectiveNoFileComp),
 	}
+	cmd.Flags().Bool("yes", false, "changes nothing: it does not ask")
+	return cmd
 }

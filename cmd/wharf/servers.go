@@ -39,8 +39,11 @@ terminal is closed.`,
 		Example:           "  wharf servers --status\n  wharf servers --watch",
 		Args: func(cmd *cobra.Command, words []string) error {
 			hint := "`wharf doctor …` looks at one server, and `wharf tools …` lists its tools"
-			if len(words) == 1 && (words[0] == "list" || words[0] == "ls") { // as other programs have it
+			switch { // as other programs have it
+			case len(words) == 1 && (words[0] == "list" || words[0] == "ls"):
 				hint = "`wharf servers` lists them"
+			case len(words) > 0 && elsewhere[words[0]] != "":
+				hint = elsewhere[words[0]]
 			}
 			return unexpected(hint)(cmd, words)
 		},

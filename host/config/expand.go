@@ -273,7 +273,7 @@ func (x *expansion) check() {
 			x.fail("url", "%v", err)
 		}
 		if via := s.Via(); isHTTP(via) && isWebSocket(s.URL) {
-			x.fail("transport", `is %s, and the url is for one that speaks WebSocket; write transport = "websocket", whose plugin `+"`wharf plugin add websocket` installs", via)
+			x.fail("transport", `is %s, and the url is for one that speaks WebSocket; write transport = "websocket"`, via)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {

@@ -165,8 +165,8 @@ func TestServerExpandChecks(t *testing.T) {
 	}{
 		{Server{URL: "example.com/mcp"}, "url: has no scheme; write http:// or https:// before it"},
 		{Server{URL: "ftp://example.com"}, `url: begins with "ftp"; write "https://host/path"`},
-		{Server{URL: "wss://a.example"}, `transport: is http, and the url is for one that speaks WebSocket; write transport = "websocket", whose plugin ` + "`wharf plugin add websocket` installs"},
-		{Server{URL: "ws://a.example", Transport: "sse"}, `transport: is sse, and the url is for one that speaks WebSocket; write transport = "websocket", whose plugin ` + "`wharf plugin add websocket` installs"},
+		{Server{URL: "wss://a.example"}, `transport: is http, and the url is for one that speaks WebSocket; write transport = "websocket"`},
+		{Server{URL: "ws://a.example", Transport: "sse"}, `transport: is sse, and the url is for one that speaks WebSocket; write transport = "websocket"`},
 		{Server{URL: "http:///mcp"}, `url: has no host; write "https://host/path"`},
 		{Server{URL: "127.0.0.1:80/mcp"}, "url: has no scheme; write http:// or https:// before it"},
 		{Server{URL: "https://a b/"}, `url: is no url; write "https://host/path"`},

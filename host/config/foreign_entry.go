@@ -60,6 +60,9 @@ const notTaken = "is not taken: what another client may use without asking is fo
 // TransportOf returns Wharf's name for a transport that other clients call name, or "".
 func TransportOf(name string) string { return foreignTransports[name] }
 
+// TransportMeant returns the transport of Wharf's own that a name was probably meant to be, or "".
+func TransportMeant(name string) string { return closest(name, []string{"stdio", "http", "sse"}) }
+
 // foreignTransports are other names of the transports.
 var foreignTransports = map[string]string{
 	"local": "stdio", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "streamablehttp": "http", "http-stream": "http",

@@ -48,6 +48,8 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 		hint := fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(via), via)
 		if ours := config.TransportOf(via); d.config.Modules.Has(ours) {
 			hint = fmt.Sprintf("write transport = %q", ours)
+		} else if meant := config.TransportMeant(via); ours == "" && d.config.Modules.Has(meant) {
+			hint = fmt.Sprintf("did you mean transport = %q?", meant)
 		}
 		return nil, hosterr.Errorf(hosterr.ErrUnknownTransport, hint, "no transport is called %q (%s)", via, have)
 	}
