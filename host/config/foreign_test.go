@@ -295,6 +295,22 @@ func TestForeignRedirect(t *testing.T) {
 	}
 }
 
+// TestForeignRedirectOfAnEntry leaves the path open where mcporter does.
+func TestForeignRedirectOfAnEntry(t *testing.T) {
+	for uri, want := range map[string]map[string]any{
+		"http://localhost:7777/":   {"callback_host": "localhost", "callback_port": "7777"},
+		"http://localhost:7777/cb": {"callback_host": "localhost", "callback_port": "7777", "callback_path": "/cb"},
+	} {
+		file, err := Parse("mcporter.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"url": "https://x", "auth": "oauth", "oauthRedirectUrl": %q}}}`, uri))
+		if err != nil || len(file.Servers) != 1 {
+			t.Fatalf("%s: %v, %v", uri, file, err)
+		}
+		if got := file.Servers[0].Auth; !maps.Equal(got.Settings, want) {
+			t.Errorf("%s: %v", uri, got)
+		}
+	}
+}
+
 // TestForeignToken adopts a token of mcporter's file as a secret of the vault. An entry with a command
 // is kept without what only a url has use for.
 func TestForeignToken(t *testing.T) {

@@ -208,6 +208,20 @@ func TestKeysOfRecords(t *testing.T) {
 	}
 }
 
+// The key of a token has a list: the client, and what tells the entry from others. A comma of a client's name is none of
+// that list.
+func TestKeyOfAToken(t *testing.T) {
+	for client, want := range map[string]string{"a": "a, account=b", "a, account=b": "a,, account=b, account=b"} {
+		w := newWorld(t)
+		w.settings = object{"account": "b"}
+		w.answers[as+"/register"] = func(*step.HTTP) *step.Response { return reply(201, object{"client_id": client}) }
+		w.mustGive(w.run(step.ReasonLogin, nil), "token-1")
+		if got := w.host.Vault.Keys("token"); len(got) != 1 || got[0].Client != want {
+			t.Errorf("%q: got %+v, want the client %q", client, got, want)
+		}
+	}
+}
+
 func TestLogout(t *testing.T) {
 	w := signedIn(t)
 	out := w.alone(step.ReasonLogout, nil)
@@ -232,6 +246,28 @@ func TestLoginAnew(t *testing.T) {
 	w.mustGive(w.run(step.ReasonLogin, nil), "token-1")
 	if len(w.pages) != 1 || w.called(as+"/register") != 0 {
 		t.Errorf("%d pages, %d registrations", len(w.pages), w.called(as+"/register"))
+	}
+}
+
+// A person may sign in before any request was refused. The server is asked for its challenge then, and only a 401 has one.
+func TestLoginProvokesAChallenge(t *testing.T) {
+	for status, scope := range map[int]string{401: "read", 200: "", 403: ""} {
+		w := newWorld(t)
+		w.answers[mcp] = func(r *step.HTTP) *step.Response {
+			if r.Method != "POST" || r.Body != `{"jsonrpc":"2.0","id":1,"method":"ping"}` || r.Headers["Content-Type"] != "application/json" ||
+				!strings.Contains(r.Headers["Accept"], "text/event-stream") || r.Headers["Authorization"] != "" {
+				t.Errorf("sent %+v", r)
+			}
+			return &step.Response{Status: status, Headers: map[string]string{"www-authenticate": `Bearer scope="read"`}}
+		}
+		w.mustGive(w.run(step.ReasonLogin, nil), "token-1")
+		if got := w.pages[0].Get("scope"); got != scope || w.called(mcp) != 1 {
+			t.Errorf("%d: asked %d times, and signed in for %q", status, w.called(mcp), got)
+		}
+		w.mustGive(w.run(step.ReasonLogin, refused("token-1")), "token-2")
+		if w.called(mcp) != 1 {
+			t.Errorf("%d: a challenge that was there was asked for", status)
+		}
 	}
 }
 
