@@ -73,7 +73,7 @@ func (e *entry) auth() Auth {
 		e.within("auth", v, func(inner *entry) { a = inner.authTable() })
 		return a
 	default:
-		e.fail("auth", `expected a name or a table, not %s; write auth = "oauth"`, sort(v))
+		e.fail("auth", `expected a name or a table, not %s; write %s`, sort(v), e.assignment("auth", "oauth"))
 		return Auth{}
 	}
 }
@@ -156,7 +156,7 @@ func (e *entry) checkAuth(s *Server) {
 		without string
 	}{
 		{"auth", !a.IsZero() && s.URL == "" && len(a.Variables) == 0 && !a.Blob && a.Provider != AuthNone,
-			`a url; a process gets credentials as variables = ["NAME"], a stream as blob = true`},
+			`a url; a process gets credentials by auth.variables, a stream by auth.blob`},
 		{"auth.variables", len(a.Variables) > 0 && s.Command == "", "a command"},
 		{"auth.blob", a.Blob && s.Address == "", "an address"},
 		{"auth.request_body", a.RequestBody && s.URL == "", "a url"},

@@ -106,13 +106,11 @@ func (e *entry) checkTarget(s *Server) {
 
 // written returns a key and its text in the syntax of the file, for an error.
 func (e *entry) written(key, text string) string {
-	switch e.doc.format {
-	case formatJSON:
-		return `"` + key + `": "` + text + `"`
-	case formatYAML:
-		return key + ": " + text
+	key, text = e.keyed.of(key), `"`+text+`"`
+	if e.keyed.listed && key == "command" {
+		text = "[" + text + "]"
 	}
-	return key + ` = "` + text + `"`
+	return e.assigned(key, text)
 }
 
 // checkCompanions refuses a field whose companion is missing, since it would silently do

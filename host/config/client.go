@@ -28,7 +28,9 @@ type client struct {
 	syntax syntax        // how its values hold variables; nil is by ${NAME}
 	sse    bool          // its url is of the transport HTTP+SSE, unless it has a type
 
-	prefixed bool   // by ${env:NAME}, and ${NAME} is a text to it
+	prefixed bool              // by ${env:NAME}, and ${NAME} is a text to it
+	keys     map[string]string // what it calls keys of Wharf's, where that is neither Wharf's name nor the file's own
+
 	defaults bool   // its documentation has ${NAME:-default}
 	unset    string // what a variable is to it that is not set, for people; "" is a mistake
 }
@@ -90,6 +92,7 @@ var clients = []client{
 		id: "windsurf", name: "Windsurf",
 		files: []string{"~/.codeium/windsurf/mcp_config.json"},
 		ends:  []string{"windsurf/mcp_config.json"},
+		keys:  map[string]string{"url": "serverUrl"},
 
 		prefixed: true,
 	},
@@ -174,6 +177,7 @@ var clients = []client{
 		roots:  [][]string{{"extensions"}},
 		unit:   time.Second,
 		syntax: noSyntax, // but see Server.translate
+		keys:   map[string]string{"command": "cmd", "url": "uri", "env": "envs"},
 	},
 	{
 		id: "continue", name: "Continue",

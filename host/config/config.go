@@ -144,6 +144,8 @@ type Server struct {
 	lines   map[string]int // of its keys there, and of those below them, as in "env.NAME"
 	envFile string         // the key that EnvFile has there; "" is env_file
 
+	keys keyNames // of the file
+
 	// named are the fields of Env and Headers for which the file has only the name of a variable, with
 	// the key that has it. There is no place for a default.
 	named map[string]string

@@ -203,7 +203,7 @@ func TestDiscoverWarnsOnOneLine(t *testing.T) {
 func TestProjectGrantsNothing(t *testing.T) {
 	for entry, field := range map[string]string{
 		`{"command": "${SHELL}"}`:                                               "command",
-		`{"command": "x", "cwd": "${HOME}"}`:                                    "dir",
+		`{"command": "x", "cwd": "${HOME}"}`:                                    "cwd",
 		`{"type": "pigeon", "address": "unix:${XDG_RUNTIME_DIR}/x"}`:            "address",
 		`{"url": "https://${HOST}/mcp"}`:                                        "url",
 		`{"url": "https://evil.example${X}"}`:                                   "url",
@@ -212,10 +212,10 @@ func TestProjectGrantsNothing(t *testing.T) {
 		`{"url": "${URL}"}`:                                                     "url",
 		`{"type": "http", "url": "${SCHEME:-https}://x/"}`:                      "url",
 		`{"type": "http", "url": "unix:///run/${X}.sock#/mcp"}`:                 "url",
-		`{"command": "x", "envFile": "/etc/passwd"}`:                            "env_file",
-		`{"command": "x", "envFile": "../.env"}`:                                "env_file",
-		`{"command": "x", "envFile": "${HOME}/.env"}`:                           "env_file",
-		`{"command": "x", "messageCap": "1GiB"}`:                                "message_cap",
+		`{"command": "x", "envFile": "/etc/passwd"}`:                            "envFile",
+		`{"command": "x", "envFile": "../.env"}`:                                "envFile",
+		`{"command": "x", "envFile": "${HOME}/.env"}`:                           "envFile",
+		`{"command": "x", "messageCap": "1GiB"}`:                                "messageCap",
 		`{"command": "x", "resend": true}`:                                      "resend",
 		`{"url": "https://x", "headersHelper": "cat ~/.ssh/id_rsa"}`:            "auth.command",
 		`{"url": "https://x", "oauth": {"authServerMetadataUrl": "https://y"}}`: "auth.metadata_url",

@@ -20,6 +20,7 @@ type entry struct {
 	noted   []*Error          // what does no harm
 	raw     []string          // fields whose variables are in Wharf's own syntax
 	named   map[string]string // see [Server]
+	keyed   keyNames          // how errors name a field
 }
 
 // newEntry returns the entry at a path. If the value there is no table, the entry reads as an
@@ -137,6 +138,7 @@ func (e *entry) note(field, format string, a ...any) {
 }
 
 func (e *entry) mistake(field, format string, a ...any) *Error {
+	field = e.keyed.of(field)
 	return &Error{File: e.doc.path, Line: e.lineOf(field), Subject: e.subject, Field: field, Problem: fmt.Sprintf(format, a...)}
 }
 
@@ -242,7 +244,11 @@ func (e *entry) texts(key string) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		var ok bool
 		if texts[name], ok = asText(table[name]); !ok {
-			e.fail(key+"."+name, `expected a text, not %s; write it in quotes, and a variable in it as "${NAME}"`, sort(table[name]))
+			hint := `, and a variable in it as "${NAME}"`
+			if e.keyed.names != nil { // whose client has a syntax of its own
+				hint = ""
+			}
+			e.fail(key+"."+name, "expected a text, not %s; write it in quotes%s", sort(table[name]), hint)
 		}
 	}
 	return texts

@@ -203,6 +203,7 @@ func (x *expansion) fail(field, format string, a ...any) {
 
 // mistake is an [Error] about a field of the entry.
 func (s *Server) mistake(field, format string, a ...any) *Error {
+	field = s.keys.of(field)
 	key, _, _ := strings.Cut(field, ".")
 	key, _, _ = strings.Cut(key, "[")
 	return &Error{
@@ -273,6 +274,10 @@ func (x *expansion) check() {
 			x.fail("url", "%v", err)
 		}
 		if via := s.Via(); isHTTP(via) && isWebSocket(s.URL) {
+			if s.keys.names != nil {
+				x.fail("url", "is for a transport that speaks WebSocket, and this file has none that wharf knows; write an entry of your own with it")
+				return
+			}
 			x.fail("transport", `is %s, and the url is for one that speaks WebSocket; write transport = "websocket"`, via)
 		}
 	}

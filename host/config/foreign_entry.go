@@ -122,6 +122,7 @@ func (e *entry) keys() []string {
 // as absent to most of them.
 func (e *entry) foreign(c *client, name string) Server {
 	e.normalize(c)
+	e.keyed = e.keyNames(c)
 	transport := e.text(e.first(foreignKeys.transport))
 	s := Server{
 		Name:          name,
@@ -146,6 +147,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		lines:   e.lines(),
 		envFile: e.first(foreignKeys.envFile),
 	}
+	s.keys = e.keyed
 	s.named, s.noDefaults, s.unsetTexts, s.ownEnv = e.named, !c.defaults, c.unset == unsetText, true
 	s.Command, s.Args = e.foreignCommand(c)
 	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
@@ -164,7 +166,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		e.checkName(name)
 		e.checkTarget(&s)
 		if holdsUser(s.URL) { // import is not to write what can never work
-			e.fail(e.first(foreignKeys.url), "%v", errUser)
+			e.fail("url", "holds a user or a password; write an entry of your own without them, with the header Authorization")
 		}
 		e.checkKeys(&s)
 		e.checkAuth(&s)
@@ -308,6 +310,9 @@ func unitOf(key string, unit time.Duration) time.Duration {
 // unitNames are the units of timeouts, for people.
 var unitNames = map[time.Duration]string{0: "milliseconds", time.Millisecond: "milliseconds", time.Second: "seconds"}
 
+// ofUnit says what a number counts, where that is known.
+var ofUnit = map[time.Duration]string{time.Millisecond: " of milliseconds", time.Second: " of seconds"}
+
 // number reads a timeout: a number of units, or a duration as in our own files. Where the
 // unit is not known, a number below 1000 is taken for seconds: no client would wait for
 // less than one, and several count in seconds.
@@ -318,8 +323,21 @@ func (e *entry) number(key string, unit time.Duration) time.Duration {
 		text = n.String()
 	case int64, float64:
 		text, _ = asText(n)
+	case string:
+		if _, err := time.ParseDuration(n); err == nil || n == "" {
+			return e.duration(key)
+		}
+		hint := ""
+		if isNumber(n) {
+			hint = "; write " + e.assigned(key, strings.TrimSpace(n))
+		}
+		e.fail(key, "expected a number%s, not the text %q%s", ofUnit[unit], n, hint)
+		return 0
+	case nil:
+		return 0
 	default:
-		return e.duration(key)
+		e.fail(key, "expected a number%s, not %s", ofUnit[unit], sort(n))
+		return 0
 	}
 	n, err := json.Number(text).Float64()
 	if err != nil || n < 0 || n > math.MaxInt32 {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -96,14 +95,17 @@ func (e *entry) measure(key, kind string, meant func(text string) string) (text 
 }
 
 // assignment returns the line that gives a key a text, in the format of the document.
-func (e *entry) assignment(key, text string) string {
+func (e *entry) assignment(key, text string) string { return e.assigned(key, strconv.Quote(text)) }
+
+// assigned returns the line that gives a key a value, in the format of the document.
+func (e *entry) assigned(key, value string) string {
 	switch e.doc.format {
 	case formatTOML:
-		return fmt.Sprintf("%s = %q", key, text)
+		return key + " = " + value
 	case formatYAML:
-		return fmt.Sprintf("%s: %q", key, text)
+		return key + ": " + value
 	}
-	return fmt.Sprintf("%q: %q", key, text)
+	return strconv.Quote(key) + ": " + value
 }
 
 func isNumber(text string) bool {

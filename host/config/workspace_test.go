@@ -47,8 +47,8 @@ func TestEntriesOfNoWorkspace(t *testing.T) {
 	}
 	says := map[string]string{ // where it is about no workspace
 		"line":  `command: holds arguments too; write the command and its arguments apart: the command is "python3"`,
-		"user":  "url: " + errUser.Error(),
-		"token": "serverUrl: " + errUser.Error(),
+		"user":  "url: holds a user or a password; write an entry of your own without them",
+		"token": "serverUrl: holds a user or a password; write an entry of your own without them",
 	}
 	read := map[string]func() (*File, error){
 		"imported": func() (*File, error) {

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What is wrong in the file of a client is told by the keys of that client, and what to write there is in its format.
+func TestMistakesInForeignFiles(t *testing.T) {
+	const cline, roo, gemini, opencode, goose, codex = "cline_mcp_settings.json", ".roo/mcp.json", ".gemini/settings.json", "opencode.json", "goose/config.yaml", ".codex/config.toml"
+	files := map[string]string{
+		cline: `{"mcpServers": {"x": {%s}}}`, roo: `{"mcpServers": {"x": {%s}}}`, gemini: `{"mcpServers": {"x": {%s}}}`, opencode: `{"mcp": {"x": {%s}}}`,
+		goose: "extensions:\n  x: {%s}\n", codex: "[mcp_servers.x]\n%s\n", "a.json": `{"mcpServers": {"x": {%s}}}`, ".mcp.json": `{"mcpServers": {"x": {%s}}}`,
+	}
+	for _, tt := range [][3]string{
+		{cline, `"command": "c", "timeout": "60"`, `timeout: expected a number of seconds, not the text "60"; write "timeout": 60`},
+		{roo, `"command": "c", "timeout": "60"`, `timeout: expected a number of seconds, not the text "60"; write "timeout": 60`},
+		{gemini, `"command": "c", "timeout": "5000"`, `timeout: expected a number of milliseconds, not the text "5000"; write "timeout": 5000`},
+		{opencode, `"type": "local", "command": ["c"], "timeout": {"request": "5"}`, `timeout.request: expected a number of milliseconds, not the text "5"; write "request": 5`},
+		{goose, `type: stdio, cmd: c, timeout: "5"`, `timeout: expected a number of seconds, not the text "5"; write timeout: 5`},
+		{codex, "command = \"c\"\ntool_timeout_sec = \"5\"", `tool_timeout_sec: expected a number of seconds, not the text "5"; write tool_timeout_sec = 5`},
+		{codex, "command = \"c\"\nstartup_timeout_ms = \"5\"", `startup_timeout_ms: expected a number of milliseconds, not the text "5"; write startup_timeout_ms = 5`},
+		{"a.json", `"command": "c", "timeout": "5"`, `timeout: expected a number, not the text "5"; write "timeout": 5`},
+		{"a.json", `"command": "c", "timeout": "soon"`, `timeout: expected a number, not the text "soon"`},
+		{gemini, `"command": "c", "timeout": true`, `timeout: expected a number of milliseconds, not true or false`},
+		{gemini, `"command": "c", "timeout": "5s"`, ``},
+		{gemini, `"command": "c", "timeout": ""`, ``},
+
+		{goose, `type: stdio, args: [a]`, `cmd: is missing; transport stdio runs a process: write cmd: "…"`},
+		{goose, `type: streamable_http`, `uri: is missing; transport http connects to a url: write uri: "https://…"`},
+		{opencode, `"type": "local", "command": []`, `command: is missing; transport stdio runs a process: write "command": ["…"]`},
+		{opencode, `"type": "local", "command": ["c", "a"], "environment": {"=": "x"}`, `environment: "=" is no name of a variable`},
+		{gemini, `"httpUrl": "https://u:p@a.example"`, `httpUrl: holds a user or a password; write an entry of your own`},
+		{gemini, `"command": "c", "env": {"K": []}`, `env.K: expected a text, not a list; write it in quotes; this`},
+		{gemini, `"command": "c", "auth": {"provider": ""}`, `auth: does nothing without a url; a process gets credentials by auth.variables`},
+
+		// These are found when the variables are replaced.
+		{opencode, `"type": "local", "command": ["c", "{env:NO_SUCH_1}"]`, `command[1]: the variable NO_SUCH_1 is not set; set it`},
+		{opencode, `"type": "local", "command": ["{env:NO_SUCH_1}"]`, `command[0]: the variable`},
+		{opencode, `"type": "local", "command": ["c"], "environment": {"K": "{env:NO_SUCH_1}"}`, `environment.K: the variable`},
+		{".mcp.json", `"command": "c", "cwd": "${NO_SUCH_1}"`, `cwd: the variable`},
+		{".mcp.json", `"serverUrl": "${NO_SUCH_1}"`, `serverUrl: the variable`},
+		{".mcp.json", `"url": "wss://a.example"`, `url: is for a transport that speaks WebSocket, and`},
+	} {
+		path, text, want := tt[0], fmt.Sprintf(files[tt[0]], tt[1]), tt[2]
+		f, err := Parse(path, []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		said := strings.Join(f.Warnings, "\n")
+		if len(f.Servers) > 0 {
+			_, err := f.Servers[0].Expand(unset)
+			said += fmt.Sprint(err)
+		}
+		if want == "" && said != "<nil>" || !strings.Contains(said, ": server x: "+want) && want != "" {
+			t.Errorf("%s: %s\n got %s\nwant %s", path, text, said, want)
+		}
+	}
+}
