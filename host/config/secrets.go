@@ -67,16 +67,16 @@ func (s Server) secretParts() map[string][]secret.Part {
 		fields[table+"."+name] = parts
 	}
 	for name, value := range s.Env {
-		text("env", name, value, secret.Flag(name))
+		text("env", name, value, secret.Named(name, value))
 	}
 	for name, value := range s.Headers {
-		text("headers", name, value, secret.Flag(name))
+		text("headers", name, value, secret.Named(name, value))
 	}
 	for name, value := range s.Settings {
 		text("settings", name, value, secret.Key(name))
 	}
 	for name, value := range s.Auth.Env {
-		text("auth.env", name, value, secret.Flag(name))
+		text("auth.env", name, value, secret.Named(name, value))
 	}
 	for name, setting := range s.Auth.Settings {
 		if value, ok := setting.(string); ok {

@@ -34,7 +34,7 @@ func Arguments(args []string) [][]Part {
 			}
 		case flag == "-p" && hasUser(args) && isMixed(arg):
 			parts[i] = []Part{{0, len(arg), "password"}}
-		case option(name) && !strings.HasPrefix(arg, "-") && counts(arg):
+		case Flag(name) && !strings.HasPrefix(arg, "-") && counts(arg):
 			parts[i] = []Part{{0, len(arg), name}}
 		default:
 			parts[i] = Text(arg)
@@ -96,28 +96,9 @@ func join(lists ...[]Part) []Part {
 // harmless: where it is, or of which kind.
 var describing = []string{"file", "path", "dir", "folder", "mode", "method", "scheme", "header", "env", "var", "id", "ttl", "expiry", "timeout", "host", "port", "provider", "store", "scope", "scopes"}
 
-// option reports whether the name of an option, a variable or a header sounds secret. --key and
-// --auth count, unlike for [Key]; --key-file, --max-tokens and --keyboard do not.
-func option(name string) bool {
-	plain := letters(name)
-	ends := func(end string) bool { return strings.HasSuffix(plain, end) }
-	if slices.ContainsFunc(harmless, ends) || slices.ContainsFunc(describing, ends) || plain == "progresstoken" {
-		return false
-	}
-	if hasAny(plain, named) || slices.Contains(last, lastWord(name)) {
-		return true
-	}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
-		if word == "key" || word == "pw" || strings.HasSuffix(name, "Key") || slices.Contains(short, word) {
-			return true
-		}
-	}
-	return false
-}
-
 var (
 	// variables are names of variables, for Wharf and for a shell.
-	variables = lazyregexp.New(`\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Z_][A-Z0-9_]*`)
+	variables = lazyregexp.New(`\$+\{[^{}]*\}|\$\([^()]*\)|\$[A-Z_][A-Z0-9_]*`)
 
 	// plainValues are values of options that are no secrets though the name of the option sounds
 	// secret: words for yes, no and ways to sign in, small numbers, paths, and urls, whose password
@@ -133,14 +114,19 @@ func counts(value string) bool {
 	if plainValues.MatchString(value) {
 		return false
 	}
+	left := withoutNames(value)
+	return left != "" && !slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(left))
+}
+
+// withoutNames returns what is left of a value without the names of variables.
+func withoutNames(value string) string {
 	left := variables.ReplaceAllStringFunc(value, func(name string) string {
-		if strings.Contains(name, ":-") {
+		if _, fallback, _ := strings.Cut(strings.TrimSuffix(name, "}"), ":-"); fallback != "" && !strings.HasPrefix(fallback, "$") {
 			return name // it holds a value too
 		}
 		return ""
 	})
-	left = strings.Trim(left, ` "'`)
-	return left != "" && !slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(left))
+	return strings.Trim(left, ` "'`)
 }
 
 var userInfo = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*)://([^\s/?#"'<>]*)@`)
@@ -167,7 +153,7 @@ var members = lazyregexp.New(`"((?:[^"\\]|\\.)*)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
 // inJSON returns the values of members whose names sound secret.
 func inJSON(text string) (parts []Part) {
 	for _, at := range members.FindAllStringSubmatchIndex(text, -1) {
-		if name := text[at[2]:at[3]]; option(name) && counts(text[at[4]:at[5]]) {
+		if name := text[at[2]:at[3]]; Flag(name) && counts(text[at[4]:at[5]]) {
 			parts = append(parts, Part{at[4], at[5], name})
 		}
 	}
@@ -199,7 +185,7 @@ func inAssignments(text string) (parts []Part) {
 			value = value[:next[0][0]]
 		}
 		value = strings.TrimRight(value, ";")
-		if name = strings.TrimLeft(name, "-"); option(name) && counts(value) {
+		if name = strings.TrimLeft(name, "-"); Flag(name) && counts(value) {
 			parts = append(parts, Part{from, from + len(value), name})
 			from += len(value)
 		}
@@ -225,7 +211,7 @@ func inHeader(text string, is bool) []Part {
 	}
 	flag, name, blanks, value := m[1], m[2], m[3], m[4]
 	is = is || flag+blanks != "" || len(value) >= 8 && !version.MatchString(value)
-	if !is || !option(name) || !counts(value) {
+	if !is || !Flag(name) || !counts(value) {
 		return nil
 	}
 	return []Part{{len(text) - len(value), len(text), name}}

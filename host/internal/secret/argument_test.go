@@ -55,6 +55,9 @@ func TestArguments(t *testing.T) {
 		"-HCookie: a=b; c=d":                    "-HCookie: [Cookie]",
 		"X-Api-Key:s3cretPassw0rd":              "X-Api-Key:[X-Api-Key]",
 		"password: x1":                          "password: [password]",
+		"Authorization:$${AUTH_HEADER}":         "Authorization:$${AUTH_HEADER}",
+		"--header|Authorization:$${AUTH}":       "--header|Authorization:$${AUTH}",
+		"-H|Authorization:Bearer ${T:-}":        "-H|Authorization:Bearer ${T:-}",
 		"-H|Accept: text/html":                  "-H|Accept: text/html",
 		"-H|Authorization: Bearer ${TOKEN}":     "-H|Authorization: Bearer ${TOKEN}",
 
