@@ -51,12 +51,12 @@ func lowered(headers map[string]string) map[string]string {
 // mine uses, so the two can be compared. values holds the texts of these secrets in s, by that name.
 // asEntry does not read the vault.
 func asEntry(s, mine host.Server) (adopted host.Server, values map[string]string) {
-	_, questions := s.Adopt(make(map[string]string), make(map[string]string))
-	answers := make(map[string]string)
-	for at, q := range questions {
+	renamed, answers := make(map[string]string), make(map[string]string)
+	s.Adopt(make(map[string]string), renamed)
+	for before, name := range renamed {
 		for _, ref := range mine.Secrets() {
-			if path.Base(ref.Secret) == path.Base(q.Secret) { // behind the name of the server that was copied first
-				answers[s.Inputs[at].Secret] = ref.Secret
+			if path.Base(ref.Secret) == path.Base(name) { // behind the name of the server that was copied first
+				answers[before] = ref.Secret
 			}
 		}
 	}

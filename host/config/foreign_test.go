@@ -337,15 +337,27 @@ func TestForeignToken(t *testing.T) {
 // An entry with a url may have what is for a command: clients pass over it. What is imported has not, since
 // Wharf's own file may not; headers keep what they name.
 func TestURLWithWhatIsForACommand(t *testing.T) {
-	file, err := Parse("mcp.json", []byte(`{"mcpServers":{"u":{"url":"https://a.example/mcp","args":["x"],"cwd":"/tmp","env":{"PLACE":"here"},"headers":{"X-Place":"${env:PLACE}"}}}}`))
+	file, err := Parse("mcp.json", []byte(`{"mcpServers":{"u":{"url":"https://a.example/mcp","args":["x"],"cwd":"/tmp","env":{"PLACE":"here","API_KEY":"k-1","X_TOKEN":"t-1"},"headers":{"X-Place":"${env:PLACE}","X-Key":"${env:API_KEY}"}}}}`))
 	if err != nil || len(file.Servers) != 1 {
 		t.Fatal(file, err)
 	}
 	if len(file.Notes) != 2 || !strings.Contains(file.Notes[0], "args: does nothing") || !strings.Contains(file.Notes[1], "cwd: does nothing") {
 		t.Errorf("notes: %q", file.Notes)
 	}
-	out, _ := file.Servers[0].Adopt(make(map[string]string), make(map[string]string))
-	if out.Args != nil || out.Env != nil || out.Dir != "" || out.Headers["X-Place"] != "here" {
+	secrets := map[string]string{"other/X_TOKEN": "t"}
+	out, _ := file.Servers[0].Adopt(secrets, make(map[string]string))
+	if out.Args != nil || out.Env != nil || out.Dir != "" || out.Headers["X-Place"] != "here" || out.Headers["X-Key"] != "${secret:u/API_KEY}" {
 		t.Errorf("%+v", out)
+	}
+	if want := map[string]string{"other/X_TOKEN": "t", "u/API_KEY": "k-1"}; !maps.Equal(secrets, want) {
+		t.Errorf("the vault gets %v, want %v", secrets, want)
+	}
+	file, err = Parse(".vscode/mcp.json", []byte(`{"inputs":[{"type":"promptString","id":"k"},{"type":"promptString","id":"t"}],
+		"servers":{"u":{"url":"https://a.example/mcp","env":{"K":"${input:k}"},"headers":{"X-T":"${input:t}"}}}}`))
+	if err != nil || len(file.Servers) != 1 {
+		t.Fatal(file, err)
+	}
+	if _, asked := file.Servers[0].Adopt(secrets, make(map[string]string)); len(asked) != 1 || asked[0].ID != "t" {
+		t.Errorf("asked for %+v, want t alone", asked)
 	}
 }

@@ -102,6 +102,7 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 		}
 		inputs[i].Secret = answers[before]
 	}
+	var kept []string                         // names in secrets that are of this entry
 	keep := func(name, value string) string { // a reference, or the value if others give it
 		varies := false
 		pieces, errs := split(value, vars{lookup: func(string) (string, bool) { varies = true; return "", true }})
@@ -112,6 +113,9 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 		name = first
 		for n := 2; secrets[name] != "" && secrets[name] != text; n++ {
 			name = fmt.Sprintf("%s-%d", first, n)
+		}
+		if secrets[name] == "" {
+			kept = append(kept, name)
 		}
 		secrets[name] = text
 		return "${secret:" + name + "}"
@@ -144,7 +148,12 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 		}
 	}
 	s.Inputs = nil
-	return s, inputs
+	for _, name := range kept {
+		if !s.MeansSecret(name) { // it was in what is left out
+			delete(secrets, name)
+		}
+	}
+	return s, slices.DeleteFunc(inputs, func(in Input) bool { return !s.MeansSecret(in.Secret) })
 }
 
 // fillOwn puts the variables that an entry of another client sets in the places where its other values name
