@@ -16,7 +16,7 @@ var named = []string{
 // short holds names of secrets that must match as a whole: as parts they would match too many names.
 var short = []string{"pass", "pwd", "pw", "otp", "auth", "key", "keys"}
 
-// endings are ends of words in names of variables, flags and headers: APITOKEN and PGPASSWORD are secrets, TOKENIZER is none.
+// endings are ends of words in names of variables, flags and headers: APITOKEN and PGPASSWORD are secrets, TOKENIZER is not.
 var endings = []string{
 	"token", "secret", "password", "passwd", "passphrase", "passcode", "credential", "authorization", "apikey", "accesskey",
 	"privatekey", "secretkey", "signingkey", "cookie", "bearer", "jwt",
@@ -71,7 +71,7 @@ func Flag(name string) bool {
 }
 
 // Named reports whether a value is a secret by the name of its variable or header, or because it is the value of
-// an Authorization. What only says where a secret is, or whether one is used, is none: a path, a url, a word for yes or no.
+// an Authorization. A value that only says where a secret is (a path, a url) or whether one is used (yes, no) is not.
 func Named(name, value string) bool {
 	all := words(name)
 	switch {
