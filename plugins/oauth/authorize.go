@@ -160,6 +160,7 @@ func (l *login) explainGrant(src *source, err error) error {
 	case saysNo(err, "invalid_client", "unauthorized_client"):
 		return auth.Misconfigured(doing+": "+err.Error(), "see client_id, client_secret and private_key")
 	case saysNo(err, "invalid_scope"):
+		l.unwant()
 		return auth.Misconfigured(doing+": "+err.Error(), "set scopes to what it takes")
 	case saysNo(err, "invalid_target"):
 		return auth.Misconfigured(doing+": "+err.Error(), "set resource to what it takes, or to none")

@@ -267,7 +267,10 @@ func TestPersonsToken(t *testing.T) {
 		t.Errorf("asked %+v", asked)
 	}
 	w.mustGive(w.alone(step.ReasonInitial, nil), "ghp_1")
-	w.mustFail(w.alone(step.ReasonChallenged, refused("ghp_1")), step.FailLogin, "a person has to")
+	no := w.alone(step.ReasonChallenged, refused("ghp_1"))
+	if w.mustFail(no, step.FailLogin, "a person has to"); no.Fail.URL != "" {
+		t.Errorf("what was typed came from the page %q", no.Fail.URL)
+	}
 	typed = "ghp_2"
 	w.mustGive(w.run(step.ReasonChallenged, refused("ghp_1")), "ghp_2")
 	w.mustDo(w.alone(step.ReasonLogout, nil), "load sign-in\nload token\nload token, locked\nforget token\nforget sign-in\ndone")

@@ -120,6 +120,9 @@ func TestRefreshThatFails(t *testing.T) {
 			if n := w.savedTokens(); n != tt.kept {
 				t.Errorf("%d tokens are kept, want %d", n, tt.kept)
 			}
+			if no := out.Fail; no != nil && (no.URL == as) != (no.Class == step.FailLogin) {
+				t.Errorf("a person would sign in at %q", no.URL)
+			}
 		})
 	}
 }

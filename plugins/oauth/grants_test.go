@@ -78,6 +78,36 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
+// What no person could answer is asked for by the next sign-in, once.
+func TestStepUpWithoutAPerson(t *testing.T) {
+	w := newWorld(t)
+	w.mustGive(w.run(step.ReasonChallenged, refused("", `Bearer scope="a"`)), "token-1")
+	asks := func(want string) {
+		t.Helper()
+		w.run(step.ReasonLogin, nil)
+		if got := w.pages[len(w.pages)-1].Get("scope"); got != want {
+			t.Errorf("asks for %q, want %q", got, want)
+		}
+	}
+	w.mustFail(w.alone(step.ReasonUpscope, insufficient("token-1", "b")), step.FailLogin,
+		"the sign-in to tracker does not have the rights for this, and a person has to give them: b sign in with these rights as well: wharf login tracker")
+	w.mustFail(w.alone(step.ReasonUpscope, insufficient("token-1", "c d")), step.FailLogin, "give them: c d")
+	asks("a b c d")
+	asks("") // as the server says nothing now, and nothing is missing
+
+	// The authorization server does not know what the server wants.
+	w.mustFail(w.alone(step.ReasonUpscope, insufficient("token-2", "odd")), step.FailLogin, "give them: odd")
+	code := w.code
+	w.code = object{"error": "invalid_scope", "iss": as}
+	asks("odd")
+	w.code = code
+	asks("")
+
+	// A challenge that names no right, and one of a server that nobody has signed in to.
+	w.mustFail(w.alone(step.ReasonUpscope, &step.Challenge{Status: 403, Token: "token-4", Authenticate: []string{`Bearer error="insufficient_scope"`}}), step.FailLogin, "a person has to give them")
+	w.mustFail(newWorld(t).alone(step.ReasonUpscope, insufficient("", "b")), step.FailLogin, "a person has to sign in to tracker")
+}
+
 func TestStepUpsEnd(t *testing.T) {
 	for name, scopes := range map[string][]string{
 		"the same":   {"a", "a", "a", "a", "a"},

@@ -16,6 +16,7 @@ type binding struct {
 	Grant  string   `json:"grant"` //
 	Scope  []string `json:"scope"` // that was asked for
 	Tries  tries    `json:"tries"`
+	Wanted []string `json:"wanted,omitempty"` // what the server has asked for since, with no person there to give it
 }
 
 // token is the record of the tokens that an authorization server has issued.
@@ -94,6 +95,31 @@ func (l *login) save(t *token, at *place) error {
 		return l.Forget(old.key(l))
 	}
 	return nil
+}
+
+// want remembers the scopes of a challenge that no person could answer, for the next sign-in. Where the
+// vault does not take them, that sign-in asks for what it would have asked for without them.
+func (l *login) want(scopes []string) {
+	l.amend(func(b *binding) { b.Wanted = union(b.Wanted, scopes) })
+}
+
+// unwant forgets what want has remembered, since the authorization server does not know it.
+func (l *login) unwant() { l.amend(func(b *binding) { b.Wanted = nil }) }
+
+// amend changes what the binding says of the scopes for next time.
+func (l *login) amend(change func(*binding)) {
+	after := l.before
+	if change(&after); slices.Equal(after.Wanted, l.before.Wanted) {
+		return
+	}
+	var now binding
+	if found, err := l.LoadLocked(l.bindingKey(), &now); err != nil || !found {
+		return
+	}
+	change(&now)
+	if l.Store(l.bindingKey(), now) == nil {
+		l.before = now
+	}
 }
 
 // tries bound what a server can cause by refusing every token. They count the sign-ins in one

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 
+	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -59,7 +60,7 @@ func (l *login) giveUp(old *token, err error) error {
 		l.token = nil
 		return l.Forget(old.key(l))
 	case errors.As(err, &r):
-		return auth.NeedsLogin("refresh at "+old.Source.Issuer+": "+err.Error(), "")
+		return &auth.Failure{Class: step.FailLogin, Message: "refresh at " + old.Source.Issuer + ": " + err.Error(), URL: old.Source.Issuer}
 	}
 	return explain("refresh at "+old.Source.Issuer, err)
 }

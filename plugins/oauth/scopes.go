@@ -41,8 +41,8 @@ const offline = "offline_access"
 // scopes returns the scopes to ask for: those of the settings, else those of the
 // challenge, else all of the server's. If none of them names any, it returns none, and
 // the authorization server has the choice. A step-up also asks for the
-// earlier scopes. Scopes of the challenge need not be among those that the server
-// lists.
+// earlier scopes, and so does a sign-in after one that had no person to ask. Scopes of
+// the challenge need not be among those that the server lists.
 func (l *login) scopes(at *place) []string {
 	challenged := parseScopes(l.wants.scope)
 	asked := union(nil, l.settings.Scopes)
@@ -52,8 +52,12 @@ func (l *login) scopes(at *place) []string {
 	if len(asked) == 0 && !l.upscope {
 		asked = union(nil, at.Scopes)
 	}
+	more := l.before.Wanted
 	if l.upscope {
-		asked = union(union(l.before.Scope, asked), challenged)
+		more = union(more, challenged)
+	}
+	if l.upscope || len(more) > 0 {
+		asked = union(union(l.before.Scope, asked), more)
 	}
 	if !l.settings.byMachine() && len(asked) > 0 && slices.Contains(at.Server.Scopes, offline) {
 		asked = union(asked, []string{offline})

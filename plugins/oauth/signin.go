@@ -148,9 +148,7 @@ func (l *login) signIn(at *place) (*token, error) {
 	case l.settings.byMachine():
 		return l.signInByMachine(at)
 	case !start.Interactive:
-		return nil, &auth.Failure{
-			Class: step.FailLogin, Message: "a person has to sign in to " + start.Server.Name, URL: at.Server.Issuer,
-		}
+		return nil, l.needsPerson(at)
 	case l.settings.Grant == grantDevice, !start.Browser && at.Server.Device != "":
 		t, err = l.signInByCode(at)
 	default:
@@ -160,6 +158,26 @@ func (l *login) signIn(at *place) (*token, error) {
 		return nil, err
 	}
 	return t, l.save(t, at)
+}
+
+// needsPerson returns the failure of a sign-in without a person. If the last one has not given enough,
+// needsPerson sees to it that the next asks for what is missing.
+func (l *login) needsPerson(at *place) error {
+	name := l.Start().Server.Name
+	no := &auth.Failure{Class: step.FailLogin, Message: "a person has to sign in to " + name, URL: at.Server.Issuer}
+	if l.token != nil && l.token.Source.Client.Kind == kindPerson {
+		no.URL = "" // there is no page for what was typed
+	}
+	if l.upscope && l.token != nil {
+		no.Message = "the sign-in to " + name + " does not have the rights for this, and a person has to give them"
+		no.Hint = "the server does not say which; write scopes into auth of its entry, if you know them, and then: wharf login " + name
+		if missing := parseScopes(l.wants.scope); len(missing) > 0 {
+			l.want(missing)
+			no.Message += ": " + brief(list(missing))
+			no.Hint = "sign in with these rights as well: wharf login " + name
+		}
+	}
+	return no
 }
 
 // isUntried reports whether the saved token may be accepted: it is not the refused one, and
