@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
@@ -199,7 +200,11 @@ func denied(server string, err error) (hint string, kind error) {
 		}
 		return hint, ErrAuthRequired
 	case errors.As(err, &failed):
-		return unsigned(server, failed)
+		hint, kind = unsigned(server, failed)
+		if kind == ErrLogin && refusal != nil && refusal.HTTP == 403 && refusal.Signed {
+			kind = fmt.Errorf("%w: %w", kind, &signin.RightsError{Scope: refusal.Scope()})
+		}
+		return hint, kind
 	case errors.As(err, &refusal):
 		return unmet(server, refusal)
 	case errors.As(err, &said) && said.Status == abi.Unauthorized:

@@ -130,6 +130,13 @@ type signInNeeded struct {
 }
 
 func (e *signInNeeded) Error() string {
+	if missing := (*signin.RightsError)(nil); errors.As(e.err, &missing) {
+		which := ""
+		if missing.Scope != "" {
+			which = ": " + plain.Name(missing.Scope, plain.NameColumns)
+		}
+		return fmt.Sprintf("the sign-in to %s does not give the rights for this%s; there is no terminal to sign in at%s", e.server, which, answeredWith(e.err))
+	}
 	return fmt.Sprintf("%s wants a sign-in, and there is no terminal to sign in at%s", e.server, answeredWith(e.err))
 }
 

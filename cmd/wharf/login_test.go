@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -59,5 +61,49 @@ func TestLoginWithoutATerminal(t *testing.T) {
 	}
 	if n := len(issuer.Requests("/register")) + len(issuer.Requests("/authorize")); n != 0 {
 		t.Errorf("%d requests for a person", n)
+	}
+}
+
+// A call that the sign-in does not have the rights for says so, and the login that its hint names asks
+// for them. A sign-in that is over is not taken for a key that somebody has typed.
+func TestLoginGivesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, echo)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	issuer := oauthtest.New(t.Cleanup)
+	asked := func() string {
+		pages := issuer.Requests("/authorize")
+		return pages[len(pages)-1].Form.Get("scope")
+	}
+	var resource *oauthtest.Resource
+	resource = oauthtest.NewResource(t.Cleanup, issuer, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && bytes.Contains(body, []byte("tools/call")) && !strings.Contains(asked(), "write") {
+			w.Header().Set("WWW-Authenticate", resource.Challenge(`, error="insufficient_scope", scope="write"`))
+			http.Error(w, "not you", http.StatusForbidden)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	}))
+	resource.Metadata = func(m map[string]any) { m["scopes_supported"] = []string{"read"} }
+	dir := t.TempDir()
+	run := func(want string, code int, args ...string) {
+		t.Helper()
+		cmd := exec.Command("wharf", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir, "BROWSER=visits")
+		said, err := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != code || !strings.Contains(string(said), want) {
+			t.Fatalf("%s: exit code %d, %v:\n%s\nwant\n%s", args, got, err, said, want)
+		}
+	}
+	run("Signed in to 127.0.0.1.\n", exit.CodeOK, "login", "--browser", resource.URL)
+	run("error: the sign-in to 127.0.0.1 does not give the rights for this: write; there is no terminal to sign in at; it answered: not you\n"+
+		"hint: sign in with these rights as well: wharf login "+resource.URL+"\n", exit.CodeSignIn, "call", resource.URL, "echo", "message=x")
+	run("Signed in to 127.0.0.1.\n", exit.CodeOK, "login", "--browser", resource.URL)
+	run("", exit.CodeOK, "call", resource.URL, "echo", "message=x")
+	if asked() != "read write" {
+		t.Errorf("the last sign-in asked for %q", asked())
 	}
 }

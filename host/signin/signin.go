@@ -4,6 +4,7 @@ package signin
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 )
@@ -66,3 +67,16 @@ var (
 	// typed. They were not stored; what was saved before stays.
 	ErrTypedRefused = errors.New("the server refuses what was typed")
 )
+
+// RightsError says that the server takes the credentials, and wants more rights than they give. The
+// next sign-in asks for what is missing, if the server has named it.
+type RightsError struct {
+	Scope string // that the server wants, cleaned; "" if it does not say
+}
+
+func (e *RightsError) Error() string {
+	if e.Scope == "" {
+		return "the sign-in does not give the rights for this"
+	}
+	return fmt.Sprintf("the sign-in does not give the right for this: %q", e.Scope)
+}

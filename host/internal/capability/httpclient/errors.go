@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // IsUnsent reports whether a request failed because the server had closed its connection, which is
@@ -152,6 +153,18 @@ func (e *Refusal) Said() string {
 	}
 	return e.Body
 }
+
+// Scope returns the scope that the server wants (RFC 6750, section 3), or "" if it does not say.
+func (e *Refusal) Scope() string {
+	for _, c := range e.Challenges {
+		if found := scopeOf.FindStringSubmatch(c); found != nil {
+			return found[1] + found[2]
+		}
+	}
+	return ""
+}
+
+var scopeOf = lazyregexp.New(`(?i)[\s,]scope\s*=\s*(?:"([^"\\]*)"|([^\s,"]+))`)
 
 func (e *Refusal) Unwrap() error { return e.Err }
 

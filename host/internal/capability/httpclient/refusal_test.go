@@ -61,3 +61,15 @@ func TestARefusalIsBounded(t *testing.T) {
 		t.Errorf("%v, %d bytes", r.Status, n)
 	}
 }
+
+func TestScopeOfARefusal(t *testing.T) {
+	for want, fields := range map[string][]string{
+		"read write": {`Bearer error="insufficient_scope", scope="read write", resource_metadata="https://h/x"`},
+		"a:b":        {`Basic realm="scope=x"`, `Bearer Scope=a:b,error=insufficient_scope`},
+		"":           {`Bearer error="insufficient_scope"`, `Bearer max_scope="x"`},
+	} {
+		if got := (&Refusal{HTTP: 403, Challenges: fields}).Scope(); got != want {
+			t.Errorf("%q: the scope is %q, want %q", fields, got, want)
+		}
+	}
+}
