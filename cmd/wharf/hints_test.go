@@ -135,6 +135,7 @@ var apart = map[string]string{
 	"wharf --record FILE login SERVER records a sign-in; host/plugintest/README.md describes recordings":    "signin.txtar: it takes a server that one signs in to",
 	"--record names a file that is new, or a recording that may be replaced":                                "record.txtar",
 	"--trace names a file that is new, or a trace that may be replaced":                                     "trace.txtar",
+	"sign in anew with: wharf login ":                                                                       "TestLoginGivesWhatIsMissing",
 	"expected what --record has written for a plugin of that name":                                          "record.txtar",
 	"name a file that was written with --record":                                                            "record.txtar",
 	"name a file that was written with --trace":                                                             "trace.txtar",

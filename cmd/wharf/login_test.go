@@ -106,4 +106,9 @@ func TestLoginGivesWhatIsMissing(t *testing.T) {
 	if asked() != "read write" {
 		t.Errorf("the last sign-in asked for %q", asked())
 	}
+	issuer.Revoke()
+	run("error: 127.0.0.1 no longer takes the sign-in that is saved for it; it answered: not with", exit.CodeSignIn, "tools", resource.URL)
+	run("Signed in to 127.0.0.1.\n", exit.CodeOK, "login", "--browser", resource.URL)
+	issuer.Revoke()
+	run("\nhint: sign in anew with: wharf login "+resource.URL+"\n", exit.CodeSignIn, "tools", resource.URL)
 }

@@ -102,16 +102,21 @@ var lineOfEntry = lazyregexp.New(`^(.*)write (\w+) = ("[^"]*") under (\[servers\
 // errorText returns an error as it is reported, and its hint.
 func (a *app) errorText(err error) (message, hint string) {
 	message, hint = err.Error(), a.withFile(a.withFlags(a.withAddress(exit.HintOf(err)), err))
-	saved, typed := errors.Is(err, signin.ErrSavedRefused), errors.Is(err, signin.ErrTypedRefused)
+	saved, typed, page := errors.Is(err, signin.ErrSavedRefused), errors.Is(err, signin.ErrTypedRefused), host.SignInURL(err) != ""
 	switch {
 	case typed:
 		message = fmt.Sprintf("%s refuses the API key or token that you typed; it is not kept", a.server)
+	case saved && page:
+		message = fmt.Sprintf("%s no longer takes the sign-in that is saved for it", a.server)
 	case saved:
 		message = fmt.Sprintf("%s refuses the API key or token that is saved for it", a.server)
 	}
 	if typed || saved {
 		message += answeredWith(err)
 		hint = fmt.Sprintf("`wharf login %s` asks for another", plain.Word(cmp.Or(a.address, a.server)))
+	}
+	if saved && page {
+		hint = "sign in anew with: wharf login " + plain.Word(cmp.Or(a.address, a.server))
 	}
 	if typed { // what is saved was taken once
 		hint += "; if the server wants a key in a header of its own, that goes " + a.placeOfHeader()
