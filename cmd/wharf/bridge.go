@@ -25,8 +25,8 @@ transport and sign-in the server needs: an editor or agent that can start a prog
 reaches every server that Wharf reaches. It ends when stdin ends, or when the program
 that started it does.
 
-With --shared it uses the server of the daemon, as all bridges with that flag in this folder
-do (see wharf daemon). It starts the server itself where the daemon would start another one.
+With --shared it uses the server of the daemon, as all programs in this folder do that offer
+the server the same (see wharf daemon). It starts the server itself where the daemon would start another one.
 
 --print-config prints what to paste into the configuration of such a client.`,
 		Example:           "  wharf bridge --print-config=zed demo",

@@ -32,6 +32,11 @@ in the server. They start the server themselves where that could make a differen
 working folder, a variable or the entry is another, the server asks for an approval, or a
 flag such as --trace, --stderr, --root or --alone is given.
 
+Those commands, bridge and serve use one process of a server, as share in its entry allows,
+if they run in one folder and offer the server the same. Else they have one each: a command
+offers to answer questions on a terminal and not in a script, and a client of bridge or serve
+offers what it can do. Editors at the socket have a process of their own.
+
 A server whose entry has no dir runs in the working folder of the command or editor that
 uses it. For an editor at the socket that is your home folder, and the servers are those
 of your own configuration, which the daemon follows.`

@@ -71,8 +71,8 @@ Where the tools of all servers have more than about 10,000 tokens, three take th
 that find, show and call tools; --search=off lists them all, for clients that search
 by themselves.
 
-With --shared and no address it uses the servers of the daemon, as all with that flag in
-this folder do (see wharf daemon). It starts them itself where the daemon would start others.
+With --shared and no address it uses the servers of the daemon, as all programs in this folder
+do that offer a server the same (see wharf daemon). It starts them itself where the daemon would start others.
 
 --print-config prints what to paste into the configuration of a client that starts it.`
 

@@ -157,7 +157,8 @@ type Server struct {
 	remedies map[string]string // see Remedy
 }
 
-// The values of [Server.Share]. Clients of different users share nothing.
+// The values of [Server.Share]. Clients of different users, or that offer different
+// capabilities, share nothing.
 const (
 	ShareAuto   = "auto"   // one session for all clients, until the server asks what only one of them can answer
 	ShareYes    = "yes"    // one session for all clients

@@ -50,12 +50,11 @@ type origin struct {
 }
 
 // copyKey says which clients may use a copy, at once or in turn: clients of one principal with the same
-// capabilities.
+// capabilities, whichever era they speak.
 // The capabilities are part of the key because a server is told them once, and asks for nothing else.
 type copyKey struct {
 	principal    string
 	capabilities [sha256.Size]byte // a hash of them
-	inTurn       bool              // clients use it one after the other, also if they may not share it
 }
 
 // Bounds of the copies of one server, unless its entry says otherwise. A divided copy, which its
@@ -86,7 +85,7 @@ func (all *copies) join(u *upstream) (*tenant, error) {
 
 // tryJoin is join without that. It returns a *tooManyCopies if no copy is free.
 func (all *copies) tryJoin(u *upstream) (*tenant, error) {
-	key := copyKey{u.principal, sha256.Sum256(u.capabilities), u.inTurn}
+	key := copyKey{u.principal, hashCapabilities(u.capabilities)}
 	for _, c := range all.of(u.server.Name) {
 		c.checkTasks()
 	}
@@ -97,10 +96,8 @@ func (all *copies) tryJoin(u *upstream) (*tenant, error) {
 	shared := all.sharedLocked(&u.server, dividedBefore)
 	own, total := 0, 0
 	for _, c := range all.servers[u.server.Name] {
-		if shared || key.inTurn {
-			if t := c.admit(u, key, all.last); t != nil {
-				return t, nil
-			}
+		if t := c.admit(u, key, all.last, shared); t != nil {
+			return t, nil
 		}
 		if c.isDivided() {
 			continue
@@ -120,7 +117,7 @@ func (all *copies) tryJoin(u *upstream) (*tenant, error) {
 		all.servers = make(map[string][]*serverCopy)
 	}
 	all.servers[u.server.Name] = append(all.servers[u.server.Name], c)
-	return c.admit(u, key, all.last), nil
+	return c.admit(u, key, all.last, shared), nil
 }
 
 // of returns the copies of a server, oldest first.

@@ -123,6 +123,41 @@ func TestInTurn(t *testing.T) {
 	use(a)
 }
 
+// Runs of a program share a server with editors, whoever comes first, at once or one after the other. What
+// a server asks outside of a call is from then on for none of them.
+func TestRunsShareWithEditors(t *testing.T) {
+	for _, inTurn := range []bool{true, false} {
+		s := newScene(t, legacy, auto, lingering)
+		first, leave := s.visit(inTurn)
+		first.send(initialize("0", legacy, `{"sampling":{}}`))
+		srv := s.server()
+		srv.greetLegacy(`{"sampling":{}}`)
+		first.read()
+		second, leaveSecond := s.visit(!inTurn)
+		second.send(initialize("0", legacy, `{"sampling":{}}`))
+		second.read()
+		leave()
+		third, leaveThird := s.visit(inTurn)
+		third.send(initialize("0", legacy, `{"sampling":{}}`))
+		third.read()
+		leaveThird()
+		second.send(initialized, toolCall("1", "x", ""))
+		srv.want(toolCall("$x", "x", ""))
+		srv.send(result("$x"))
+		second.want(result("1"))
+		leaveSecond()
+		last, leave := s.visit(!inTurn)
+		last.send(initialize("0", legacy, `{"sampling":{}}`))
+		last.read()
+		srv.send(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}`)
+		srv.want(`{"jsonrpc":"2.0","id":"q",` + refused)
+		leave()
+		if n := len(s.servers); n > 0 {
+			t.Errorf("the server was started %d times more", n)
+		}
+	}
+}
+
 // A session that no client uses makes room for another.
 func TestLingeringCopyMakesRoom(t *testing.T) {
 	s := newScene(t, legacy, auto, lingering, func(_ *host.Config, g *gateway.Config) { g.Servers[0].Copies = 1 })

@@ -27,6 +27,10 @@ type serverCopy struct {
 	shared  bool // others may join
 	session *host.Session
 
+	// inTurn is set while all its clients have been runs of one program of the user: others of them use it
+	// after them, also if it is not shared.
+	inTurn atomic.Bool
+
 	// mixed is set once the copy has had several tenants, or, if they use it in turn, several at
 	// once. From then on a message that names no call may be about any of them, even one that has left.
 	mixed atomic.Bool
@@ -68,17 +72,24 @@ func newServerCopy(all *copies, u *upstream, key copyKey, shared bool) (*serverC
 		Caller:  u.origin.caller(),
 	}
 	delete(offer.Capabilities, "extensions")
+	c.inTurn.Store(u.inTurn)
 	var err error
 	c.session, err = all.gateway.host.AddClient(u.server, offer)
 	return c, err
 }
 
-// admit makes a client a tenant. It returns nil if the client may not share the copy.
-func (c *serverCopy) admit(u *upstream, key copyKey, number uint64) *tenant {
+// admit makes a client a tenant: the first of a new copy, one at once with others, or one after others. It
+// returns nil if the client may not use the copy. shared says that clients of the server share it.
+func (c *serverCopy) admit(u *upstream, key copyKey, number uint64, shared bool) *tenant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.key != key || c.closing || len(c.tenants) > 0 && (!c.shared || c.divided.Load()) {
+	atOnce := shared && c.shared && !c.divided.Load()
+	after := len(c.tenants) == 0 && (c.joined == 0 || u.inTurn && c.inTurn.Load())
+	if c.key != key || c.closing || !atOnce && !after {
 		return nil
+	}
+	if !u.inTurn {
+		c.inTurn.Store(false)
 	}
 	if c.unused != nil {
 		c.unused.Stop()
@@ -90,17 +101,17 @@ func (c *serverCopy) admit(u *upstream, key copyKey, number uint64) *tenant {
 	}
 	c.tenants[number] = t
 	c.joined++
-	c.mixed.Store(c.mixed.Load() || c.joined > 1 && (!key.inTurn || len(c.tenants) > 1))
+	c.mixed.Store(c.mixed.Load() || c.joined > 1 && (!c.inTurn.Load() || len(c.tenants) > 1))
 	return t
 }
 
 // outlivesClients reports whether other clients may join when one has left.
-func (c *serverCopy) outlivesClients() bool { return c.shared || c.key.inTurn }
+func (c *serverCopy) outlivesClients() bool { return c.shared || c.inTurn.Load() }
 
 // lingerLocked has the copy go on without a client for a while, if it may. The caller holds mu.
 func (c *serverCopy) lingerLocked() bool {
 	linger := c.copies.gateway.config.Linger
-	if linger <= 0 || !c.outlivesClients() || c.divided.Load() && !c.key.inTurn || c.isDivided() {
+	if linger <= 0 || !c.outlivesClients() || c.divided.Load() && !c.inTurn.Load() || c.isDivided() {
 		return false
 	}
 	c.unused = time.AfterFunc(linger, func() { c.endUnused() })

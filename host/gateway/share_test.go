@@ -222,6 +222,43 @@ func TestStrangersShareNothing(t *testing.T) {
 	}
 }
 
+// Clients that offer the same share a server in whichever era and form they say so. A modern client may
+// offer tasks beside it, which a legacy server cannot give.
+func TestErasShare(t *testing.T) {
+	for _, offered := range []string{`{}`, `{"extensions":{"x/y":{}},"roots":{},"sampling":{"a":{},"b":{}}}`} {
+		s := newScene(t, legacy, shares(config.ShareYes))
+		first, with := s.client(), strings.TrimSuffix(offered, "}")
+		if offered == `{}` {
+			with += `"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+		} else {
+			with = strings.Replace(offered, `"x/y":{}`, `"io.modelcontextprotocol/tasks":{},"x/y":{}`, 1)
+		}
+		first.send(`{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"x",` + modernMeta(with, "") + `}}`)
+		srv := s.server()
+		srv.greetLegacy(offered)
+		srv.want(toolCall("$a", "x", ""))
+		srv.send(result("$a"))
+		first.want(`{"jsonrpc":"2.0","id":0,"result":{"resultType":"complete"}}`)
+		others := []string{offered, strings.Replace(offered, "{", " { ", 1), with}
+		if offered == `{}` {
+			others = append(others, "null")
+		}
+		for _, other := range others {
+			c := s.client()
+			c.send(strings.Replace(initialize("0", legacy, other), `"capabilities":null,`, "", 1), initialized)
+			c.read()
+			c.send(toolCall("1", "x", ""))
+			delete(s.vars, "a")
+			srv.want(toolCall("$a", "x", ""))
+			srv.send(result("$a"))
+			c.want(result("1"))
+		}
+		if n := len(s.servers); n > 0 {
+			t.Errorf("%s: the server was started %d times more", offered, n)
+		}
+	}
+}
+
 // auto has clients share the server of a scene as they share a command.
 func auto(h *host.Config, g *gateway.Config) { g.Servers[0].Command = "files" }
 

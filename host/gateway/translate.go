@@ -43,14 +43,24 @@ func discoverResult(initialized json.RawMessage) json.RawMessage {
 // withoutTasks returns capabilities without tasks, because the tasks of one era do not work in the
 // other.
 func withoutTasks(capabilities json.RawMessage) json.RawMessage {
+	return edit(withoutTasksExtension(capabilities), change{"tasks", nil})
+}
+
+// withoutTasksExtension returns capabilities without the extension by which a modern server answers with tasks.
+// A legacy server has no use for it, and the host itself offers it to each modern one.
+func withoutTasksExtension(capabilities json.RawMessage) json.RawMessage {
 	if !isObject(capabilities) {
 		return empty
 	}
-	if extensions := member(capabilities, "extensions"); member(extensions, mcp.ExtensionTasks) != nil {
-		extensions = edit(extensions, change{mcp.ExtensionTasks, nil})
-		capabilities = edit(capabilities, change{"extensions", extensions})
+	extensions := member(capabilities, "extensions")
+	if member(extensions, mcp.ExtensionTasks) == nil {
+		return capabilities
 	}
-	return edit(capabilities, change{"tasks", nil})
+	extensions = edit(extensions, change{mcp.ExtensionTasks, nil})
+	if len(extensions) == len(empty) {
+		extensions = nil
+	}
+	return edit(capabilities, change{"extensions", extensions})
 }
 
 // cacheable are the methods whose results in the modern era say how long they are fresh.

@@ -22,7 +22,7 @@ type upstream struct {
 	server       host.Server
 	caller       *policy.Caller  // the client; nil if it does not matter who calls
 	info         json.RawMessage // of the client, as it sent them
-	capabilities json.RawMessage
+	capabilities json.RawMessage // as a server is told them
 	ctx          context.Context // ends when the client leaves
 	cancel       context.CancelCauseFunc
 	subscribed   subscriptionSet
@@ -50,7 +50,7 @@ type counterpart interface {
 // connect returns an upstream for a client, in a session that it may share or in one of its own.
 // info and capabilities are JSON objects as the client sent them. connect does not start the server.
 func (g *Gateway) connect(c counterpart, o origin, server host.Server, info, capabilities json.RawMessage) (*upstream, error) {
-	u := &upstream{gateway: g, client: c, server: server, origin: o, info: info, capabilities: capabilities, caller: g.caller(&o, c.era(), info)}
+	u := &upstream{gateway: g, client: c, server: server, origin: o, info: info, capabilities: withoutTasksExtension(capabilities), caller: g.caller(&o, c.era(), info)}
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
 	var err error
 	if u.tenant, err = g.copies.join(u); err != nil {
