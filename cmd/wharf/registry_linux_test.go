@@ -90,6 +90,47 @@ func TestTerminalAsksForInputs(t *testing.T) {
 	}
 }
 
+// An update from a version that the registry no longer has asks for nothing that the entry has. What
+// it asks for does not take the place of another secret, and it is said what does.
+func TestTerminalUpdatesFromAVersionThatIsGone(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "wharf", "wharf.toml")
+	s := withRegistry(t, home, "add", "io.example/weather@1.0.0")
+	s.answer("> ", "/var/cache\r")
+	s.answer("> ", "k3y\r")
+	s.await(addIt)
+	s.answer("", "yes\r")
+	s.ends(exit.CodeOK, "weather is added")
+	edit := func(was, is string) {
+		t.Helper()
+		text, err := os.ReadFile(file)
+		edited := strings.Replace(string(text), was, is, 1)
+		if err != nil || edited == string(text) {
+			t.Fatalf("%s has no %s: %v", text, was, err)
+		}
+		if err := os.WriteFile(file, []byte(edited), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit(`version = "1.0.0"`, `version = "0.9.9"`)
+	s = withRegistry(t, home, "update")
+	if shown := s.await("Update it? yes, [n]o: "); strings.Contains(shown, "is needed") || !strings.Contains(shown, "no longer has version 0.9.9") {
+		t.Errorf("%q", shown)
+	}
+	s.answer("", "n\r")
+	s.ends(exit.CodeDenied, "you have not agreed to it")
+	edit(`"${secret:weather/WEATHER_API_KEY}"`, `"${OWN}"`)
+	edit("WEATHER_API_KEY =", "MINE =")
+	s = withRegistry(t, home, "update")
+	if asked := s.await("> "); !strings.Contains(asked, "1/1: the variable WEATHER_API_KEY is needed.") {
+		t.Errorf("%q", asked)
+	}
+	s.answer("", "another\r")
+	s.await("Update it? yes, [n]o: ")
+	s.answer("", "yes\r")
+	s.ends(exit.CodeUsage, "hint: `wharf auth secret --forget weather/WEATHER_API_KEY` forgets that one, if")
+}
+
 // A file that a person edits while they are asked stays as they left it, and the secret
 // that was typed is not kept.
 func TestTerminalFindsAnEditedFile(t *testing.T) {

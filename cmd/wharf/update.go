@@ -184,7 +184,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 		}
 		return done, err
 	}
-	undo, err := a.storeInputs(ctx, n)
+	undo, err := a.storeSecrets(ctx, n.secrets, "`wharf auth secret --forget %s` forgets that one, if nothing else needs it")
 	if err != nil {
 		return done, err
 	}
@@ -250,7 +250,7 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 		if !errors.As(err, &missing) {
 			break
 		}
-		if err := a.completeInputs(ctx, n, []registry.Input{missing.Input}, mayAsk); err != nil {
+		if err := a.completeInputs(ctx, n, missing.Inputs, mayAsk); err != nil {
 			return s, nil, nil, err
 		}
 	}

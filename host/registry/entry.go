@@ -2,7 +2,6 @@ package registry
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,10 +12,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 )
 
-// MissingError says that an input has no answer and no default.
-type MissingError struct{ Input Input }
+// MissingError says which inputs have no answer and no default.
+type MissingError struct{ Inputs []Input }
 
-func (e *MissingError) Error() string { return fmt.Sprintf("%s is missing", e.Input.Of) }
+func (e *MissingError) Error() string {
+	var of []string
+	for _, in := range e.Inputs {
+		of = append(of, in.Of)
+	}
+	if len(of) == 1 {
+		return of[0] + " is missing"
+	}
+	return strings.Join(of, ", ") + " are missing"
+}
 
 // Entry returns the entry of an option with these answers, and with its variables not yet
 // expanded. An input that is required and has neither an answer nor a default is a
@@ -27,10 +35,9 @@ func (o *Option) Entry(answers Answers) (config.Server, error) {
 		return s, denied("", "%s", cmp.Or(o.Unusable, "the bundle is not unpacked"))
 	}
 	f := filler{o, answers}
-	for _, in := range o.inputs {
-		if in.IsRequired && len(f.of(in.ID)) == 0 {
-			return s, &MissingError{in}
-		}
+	lacks := func(in Input) bool { return in.IsRequired && len(f.of(in.ID)) == 0 }
+	if slices.ContainsFunc(o.inputs, lacks) {
+		return s, &MissingError{slices.DeleteFunc(o.Inputs(), func(in Input) bool { return !lacks(in) })}
 	}
 	s.Env = f.table(o.env)
 	if o.program != "" {
@@ -42,6 +49,9 @@ func (o *Option) Entry(answers Answers) (config.Server, error) {
 	s.Headers = f.table(o.headers)
 	if o.Kind == "sse" {
 		s.Strategy = "sse-first"
+	}
+	if o.url == nil { // see without
+		return s, nil
 	}
 	return s, o.checkFilled(s.URL, f)
 }

@@ -49,7 +49,9 @@ func checkOption(t *testing.T, o *Option) {
 	answers := make(Answers)
 	s, err := o.Entry(answers)
 	for missing := (*MissingError)(nil); errors.As(err, &missing); s, err = o.Entry(answers) {
-		answers[missing.Input.ID] = []string{"${ANSWER}"}
+		for _, in := range missing.Inputs {
+			answers[in.ID] = []string{"${ANSWER}"}
+		}
 	}
 	if err != nil {
 		return // a url that is refused when it is whole

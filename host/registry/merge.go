@@ -14,18 +14,24 @@ import (
 // that are new. The user's changes to the entry stay, and kept describes them. If nothing is
 // known of the old version, old is nil, and everything except the version of the package stays.
 //
-// A [*MissingError] asks for an input that the old version did not have.
+// A [*MissingError] asks for inputs that have no answer in the entry, and that what stays does not need.
 func Merge(old, fresh *Option, now config.Server, answers Answers) (s config.Server, kept []string, err error) {
 	why := "by your own change"
-	if old == nil {
+	unknown := old == nil
+	if unknown {
 		old, why = &Option{}, "as it is not known what you changed"
 	}
 	m := old.match(now)
 	carried := maps.Clone(m.answers)
+	stays := m
+	if unknown {
+		fits := fresh.match(now)
+		carried, stays.env, stays.headers = fits.answers, fits.env, fits.headers
+	}
 	maps.Copy(carried, answers)
 	want, err := fresh.Entry(carried)
-	if fresh.program != "" && !m.args && errors.As(err, new(*MissingError)) { // the arguments stay, so what only they need is not asked for
-		want, err = fresh.withoutArgs().Entry(carried)
+	if errors.As(err, new(*MissingError)) {
+		want, err = fresh.without(stays, old, now).Entry(carried)
 	}
 	if err != nil {
 		return now, nil, err
@@ -60,16 +66,47 @@ func Merge(old, fresh *Option, now config.Server, answers Answers) (s config.Ser
 	return s, kept, nil
 }
 
-// withoutArgs returns a package without its arguments, and without the inputs that only they need.
-func (o *Option) withoutArgs() *Option {
+// without returns an option without what stays in an entry as it is, because that is not as the old
+// version made it, and without the inputs that only this needs.
+func (o *Option) without(m matched, old *Option, now config.Server) *Option {
 	rest := *o
-	rest.words = nil
-	rest.inputs = slices.DeleteFunc(o.Inputs(), func(in Input) bool {
-		return !slices.ContainsFunc(o.env, func(w word) bool {
-			return slices.ContainsFunc(w.texts[0], func(p part) bool { return p.input == in.ID })
-		})
-	})
+	if !m.args {
+		rest.words = nil
+	}
+	if !m.url {
+		rest.url = nil
+	}
+	rest.env = withoutInputs(o.env, old.env, m.env, now.Env)
+	rest.headers = withoutInputs(o.headers, old.headers, m.headers, now.Headers)
+	rest.inputs = slices.DeleteFunc(o.Inputs(), func(in Input) bool { return !rest.uses(in.ID) })
 	return &rest
+}
+
+// withoutInputs returns variables or headers, those that stay with nothing in place of their values, and
+// without those that the user has taken out.
+func withoutInputs(words, old []word, matched map[string]bool, now map[string]string) (rest []word) {
+	for _, w := range words {
+		switch _, there := now[w.name]; {
+		case there && !matched[w.name]:
+			w.texts = []template{nil}
+		case !there && isAmong(old, w.name):
+			continue
+		}
+		rest = append(rest, w)
+	}
+	return rest
+}
+
+// uses reports whether a part of an option depends on the answer to an input.
+func (o *Option) uses(input string) bool {
+	in := func(t template) bool { return slices.ContainsFunc(t, func(p part) bool { return p.input == input }) }
+	return in(o.url) || slices.ContainsFunc(slices.Concat(o.words, o.env, o.headers), func(w word) bool {
+		return w.repeated == input || w.flag == input || slices.ContainsFunc(w.texts, in)
+	})
+}
+
+func isAmong(words []word, name string) bool {
+	return slices.ContainsFunc(words, func(w word) bool { return w.name == name })
 }
 
 // mergeTable merges variables or headers. matched names the variables or headers whose value in now
@@ -92,8 +129,7 @@ func mergeTable(old []word, matched map[string]bool, now, want map[string]string
 	}
 	for name, value := range want {
 		_, there := now[name]
-		removed := slices.ContainsFunc(old, func(w word) bool { return w.name == name })
-		if !there && !removed {
+		if !there && !isAmong(old, name) {
 			merged[name] = value
 		}
 	}
@@ -164,7 +200,7 @@ func (o *Option) match(s config.Server) matched {
 			delete(m.answers, in.ID) // so that it follows the default
 		}
 	}
-	made, err := o.Entry(m.answers) // without an argument that the user has taken out
+	made, err := o.without(m, o, s).Entry(m.answers) // without an argument that the user has taken out
 	m.args = m.args && err == nil && slices.Equal(made.Args, s.Args)
 	return m
 }

@@ -82,7 +82,7 @@ func TestMerge(t *testing.T) {
 		t.Fatalf("%q", added.Args)
 	}
 	var missing *MissingError
-	if _, _, err := Merge(old, fresh, added, nil); !errors.As(err, &missing) || missing.Input.ID != "TOKEN" {
+	if _, _, err := Merge(old, fresh, added, nil); !errors.As(err, &missing) || !areMissing(missing, "TOKEN") {
 		t.Fatalf("%v", err)
 	}
 	token := Answers{"TOKEN": {"t"}}
@@ -150,8 +150,16 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%q, %q, %v", got.Args, kept, err)
 		}
 		var missing *MissingError
-		if _, _, err := Merge(nil, fresh, added, Answers{"KEY": {"k"}}); !errors.As(err, &missing) || missing.Input.ID != "TOKEN" {
+		if _, _, err := Merge(nil, fresh, added, Answers{"KEY": {"k"}}); !errors.As(err, &missing) || !areMissing(missing, "TOKEN") {
 			t.Errorf("%v", err)
+		}
+	})
+	t.Run("an unknown old version asks for nothing that the entry has", func(t *testing.T) {
+		kept := added
+		kept.Env = map[string]string{"KEY": "${secret:b/KEY}"}
+		got, why, err := Merge(nil, fresh, kept, Answers{"TOKEN": {"t"}})
+		if err != nil || got.Env["KEY"] != kept.Env["KEY"] || got.Env["TOKEN"] != "t" || len(why) != 1 {
+			t.Errorf("%v, %q, %v", got.Env, why, err)
 		}
 	})
 	t.Run("an unknown old version", func(t *testing.T) {
@@ -161,4 +169,66 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
+}
+
+func areMissing(e *MissingError, ids ...string) bool {
+	return slices.EqualFunc(e.Inputs, ids, func(in Input, id string) bool { return in.ID == id })
+}
+
+// What stays as the user has written it, or has been taken out, needs no answer.
+func TestMergeAsksForNothingThatStays(t *testing.T) {
+	const remote = `{"type": "streamable-http", "url": "https://{tenant}.example.com/VERSION", "variables": {"tenant": {"isRequired": true}},
+		"headers": [{"name": "Authorization", "isRequired": true, "value": "Bearer {token}", "variables": {"token": {"isRequired": true}}}NEW]}`
+	version := func(path, more string) *Option {
+		return described(t, "remotes", strings.NewReplacer("VERSION", path, "NEW", more).Replace(remote))
+	}
+	old := version("one", "")
+	fresh := version("two", `, {"name": "X-Tenant", "value": "{id}", "variables": {"id": {"isRequired": true}}}, {"name": "X-Org", "isRequired": true}`)
+	added, err := old.Entry(Answers{"tenant": {"acme"}, "token": {"${T}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		old  *Option
+		edit func(s *config.Server)
+		url  string
+		auth string
+		kept []string
+	}{
+		"nothing changed":              {old, func(*config.Server) {}, "https://acme.example.com/two", "Bearer ${T}", nil},
+		"a header of one's own":        {old, func(s *config.Server) { s.Headers["Authorization"] = "Basic x" }, "https://acme.example.com/two", "Basic x", []string{"headers.Authorization stays, by your own change"}},
+		"a header that is gone":        {old, func(s *config.Server) { delete(s.Headers, "Authorization") }, "https://acme.example.com/two", "", nil},
+		"a url of one's own":           {old, func(s *config.Server) { s.URL = "http://127.0.0.1:1/own" }, "http://127.0.0.1:1/own", "Bearer ${T}", []string{"url stays, by your own change"}},
+		"an old one that is not known": {nil, func(*config.Server) {}, "https://acme.example.com/one", "Bearer ${T}", []string{"url stays, as it is not known what you changed"}},
+	} {
+		now := added
+		now.Headers = maps.Clone(added.Headers)
+		tc.edit(&now)
+		var missing *MissingError
+		if _, _, err := Merge(tc.old, fresh, now, nil); !errors.As(err, &missing) || !areMissing(missing, "id", "X-Org") || err.Error() != "id (for the header X-Tenant), the header X-Org are missing" {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, kept, err := Merge(tc.old, fresh, now, Answers{"id": {"7"}, "X-Org": {"o"}})
+		if err != nil || got.URL != tc.url || got.Headers["Authorization"] != tc.auth || got.Headers["X-Tenant"] != "7" || !slices.Equal(kept, tc.kept) {
+			t.Errorf("%s: %+v, %q, %v", name, got, kept, err)
+		}
+	}
+}
+
+// An argument that passes on a variable follows the registry, also where the variable stays.
+func TestMergeKeepsThePassingOfAVariable(t *testing.T) {
+	image := func(version, more string) *Option {
+		return described(t, "packages", `{"registryType": "oci", "identifier": "ghcr.io/e/b:`+version+`", "transport": {"type": "stdio"}, "environmentVariables": [{"name": "KEY", "isRequired": true, "value": "k={key}", "variables": {"key": {"isRequired": true}}}`+more+`]}`)
+	}
+	old, fresh := image("1.0.0", ""), image("2.0.0", `, {"name": "TOKEN", "isRequired": true}`)
+	now, err := old.Entry(Answers{"key": {"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.Env["KEY"] = "mine"
+	got, kept, err := Merge(old, fresh, now, Answers{"TOKEN": {"t"}})
+	if want := []string{"run", "-i", "--rm", "-e", "KEY", "-e", "TOKEN", "ghcr.io/e/b:2.0.0"}; err != nil || !slices.Equal(got.Args, want) || got.Env["KEY"] != "mine" {
+		t.Errorf("%q, %q, %q, %v", got.Args, got.Env, kept, err)
+	}
 }

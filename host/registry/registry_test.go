@@ -89,7 +89,7 @@ func TestRunMapping(t *testing.T) {
 func TestRemotes(t *testing.T) {
 	o := described(t, "remotes", `{"type": "sse", "url": "https://{tenant}.example.com/sse?k={key}", "variables": {"tenant": {"isRequired": true}, "key": {"default": "a$b"}},
 		"headers": [{"name": "Authorization", "value": "Bearer {token}", "variables": {"token": {"isRequired": true, "isSecret": true}}}, {"name": "X-Region", "choices": ["us", "eu"]}]}`)
-	if _, err := o.Entry(nil); !errors.As(err, new(*MissingError)) || err.Error() != "tenant (for the url) is missing" {
+	if _, err := o.Entry(nil); !errors.As(err, new(*MissingError)) || err.Error() != "tenant (for the url), token (for the header Authorization) are missing" {
 		t.Errorf("%v", err)
 	}
 	got, err := o.Entry(Answers{"tenant": {"acme"}, "token": {"${secret:t}"}})
