@@ -269,3 +269,26 @@ func TestDaemonOfARelativeConfig(t *testing.T) {
 		t.Errorf("two commands have started it %d times", n)
 	}
 }
+
+// A mistake in the configuration is told once, with all folders in which programs use the daemon.
+func TestDaemonTellsOfAMistakeOnce(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.must("control", "--socket")
+	home, folders := u.folder, []string{filepath.Join(u.folder, "a"), filepath.Join(u.folder, "b")}
+	for _, u.folder = range folders {
+		if err := os.Mkdir(u.folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		u.must("call", "ledger", "note", "text=x")
+	}
+	u.folder = home
+	u.configure("mistake\n")
+	for !strings.Contains(u.must("daemon", "logs"), "is as before") {
+	}
+	u.must("daemon", "stop")
+	log := u.must("daemon", "logs")
+	if strings.Count(log, "is as before") != 1 || !strings.Contains(log, "who may call what in "+strings.Join(folders, ", ")+" is as before: configuration: ") {
+		t.Error(log)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -120,12 +121,15 @@ func (all *worlds) living() []*world {
 	return slices.Collect(maps.Keys(all.alive))
 }
 
-// follow has who may call what be as the configuration says, in all worlds, until the daemon ends.
+// follow has who may call what be as the configuration says, in all worlds, until the daemon ends. It warns of a
+// mistake once for all folders, until that is mended.
 func (all *worlds) follow() {
 	a := all.app.inFolder("")
 	a.settings = all.app.settings
 	w := a.watchConfig()
+	var told map[string][]string
 	w.run(all.ctx, func() {
+		mistakes := make(map[string][]string) // the folders where each counts
 		for _, one := range all.living() {
 			s, err := all.app.inFolder(one.folder).load()
 			if err == nil {
@@ -133,9 +137,16 @@ func (all *worlds) follow() {
 				err = one.rules.amend(s, one.gateway)
 			}
 			if err != nil {
-				a.Warn("who may call what in %s is as before: %v", plain.Line(one.folder), err)
+				mistakes[err.Error()] = append(mistakes[err.Error()], plain.Line(one.folder))
 			}
 		}
+		for _, why := range slices.Sorted(maps.Keys(mistakes)) {
+			if told[why] == nil {
+				slices.Sort(mistakes[why])
+				a.Warn("who may call what in %s is as before: %s", strings.Join(slices.Compact(mistakes[why]), ", "), why)
+			}
+		}
+		told = mistakes
 	})
 }
 
