@@ -110,6 +110,9 @@ func (e *Refusal) Error() string {
 		return fmt.Sprintf("sign in: %v", e.Err)
 	}
 	var b strings.Builder
+	if e.Err != nil && len(e.Keys) == 0 && !e.Basic() { // before the header fields, which may be long
+		fmt.Fprintf(&b, "sign in: %v; it answered ", e.Err)
+	}
 	fmt.Fprintf(&b, "HTTP %d", e.HTTP)
 	if len(e.Keys) > 0 {
 		fmt.Fprintf(&b, " to a request with %s", strings.Join(e.Keys, ", "))
@@ -122,9 +125,6 @@ func (e *Refusal) Error() string {
 	}
 	if e.AuthServer != "" {
 		fmt.Fprintf(&b, "; Mcp-Auth-Server: %s", e.AuthServer)
-	}
-	if e.Err != nil && len(e.Keys) == 0 && !e.Basic() {
-		fmt.Fprintf(&b, "; sign in: %v", e.Err)
 	}
 	return b.String()
 }

@@ -38,6 +38,9 @@ func TestARefusalIsToldToTheUserAlone(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, r.Status, r.Err)
 		}
 		captest.WantOrder(t, r, "error")
+		if first := strings.Contains(r.Err.Error(), "sign in: no person is at the terminal; it answered HTTP 401"); first != (name == "error") {
+			t.Errorf("%s: the reason is not before the fields: %v", name, r.Err)
+		}
 		if errors.Is(r.Err, unattended) != (name == "error") {
 			t.Errorf("%s: %v", name, r.Err)
 		}
