@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,9 @@ your configuration: TLS, the names of this machine, and how clients prove who th
 Each is a principal, which may call what a table [access.NAME] allows it.
 
 With an address it ends when it is interrupted, and with exit code 0 on SIGTERM, which managers
-of services send.
+of services send. It takes no more calls then. Those under way may take three seconds, and are
+then cancelled: their clients are told that the gateway is ending, and whether the server may
+have acted.
 
 Tables [access.NAME] that are changed meanwhile count at once, and clients hear of it if that
 changes what they are listed; all else is read at the start.
@@ -199,12 +202,18 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		ctx, end := context.WithCancelCause(ctx)
 		defer end(nil)
 		var running sync.WaitGroup
+		serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+		running.Go(func() {
+			<-ctx.Done()
+			a.finish(g)
+			stop(context.Cause(ctx))
+		})
 		if l.HTTP != nil {
-			running.Go(func() { end(listener.Serve(ctx, l.HTTP, e.tls, g.Handler(), func() { g.Close() })) })
+			running.Go(func() { end(listener.Serve(serving, l.HTTP, e.tls, g.Handler(), func() { g.Close() })) })
 		}
 		if l.Socket != nil {
 			running.Go(func() {
-				end(listener.Clients(ctx, l.Socket, maxClients, noPlace, func(ctx context.Context, client io.ReadWriteCloser) {
+				end(listener.Clients(serving, l.Socket, maxClients, noPlace, func(ctx context.Context, client io.ReadWriteCloser) {
 					if err := g.ServeConn(ctx, client); err != nil && ctx.Err() == nil {
 						a.Warn("the connection of a client broke: %v", err)
 					}
@@ -215,6 +224,17 @@ func (a *app) serveListening(ctx context.Context, servers []host.Server, c gatew
 		a.tellMetrics(g.Metrics())
 		return context.Cause(ctx)
 	}, options...)
+}
+
+// finishTime is how long calls that are under way may still take once the program is to end.
+const finishTime = 3 * time.Second
+
+// finish waits until the calls under way at a gateway have their answers, but no longer than finishTime, or
+// until a second interrupt. The gateway takes no more.
+func (a *app) finish(g *gateway.Gateway) {
+	ctx, cancel := context.WithTimeout(a.hurried(), finishTime)
+	defer cancel()
+	g.Finish(ctx)
 }
 
 // listen listens at the addresses, for HTTP at the address of the entrance. The caller closes the

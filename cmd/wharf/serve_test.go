@@ -114,7 +114,16 @@ func TestServeOnASocket(t *testing.T) {
 	if !json.Valid(noPlace) {
 		t.Errorf("a client too many is told %s", noPlace)
 	}
+	if _, err := io.WriteString(conn, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"demo__slow","arguments":{"seconds":2},"_meta":{"progressToken":"p"}}}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, `"progress":1`) {
+		t.Fatalf("%q, %v; want progress", line, err)
+	}
 	p.signal(syscall.SIGTERM) // as managers of services send it: it has done what it should
+	if rest, err := io.ReadAll(answers); err != nil || !strings.Contains(string(rest), `"text":"took 2 s"`) {
+		t.Errorf("a call that was under way: %q, %v", rest, err)
+	}
 	p.wantExit(exit.CodeOK)
 	if _, err := os.Lstat(path); err == nil {
 		t.Error("the socket is left behind")

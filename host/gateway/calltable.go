@@ -224,9 +224,9 @@ func (t *callTable) awaitOutcome(ctx context.Context, c *parkableCall, r *reques
 				return result, err
 			}
 		case <-ctx.Done():
-			t.cancelCall(c, errLeft)
+			t.cancelCall(c, whyGivenUp(ctx))
 			<-c.ended // the server has been told
-			return nil, context.Cause(ctx)
+			return c.result, c.err
 		}
 	}
 }

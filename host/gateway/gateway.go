@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
+	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -113,13 +113,14 @@ type Gateway struct {
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelCauseFunc
-	mu      sync.Mutex
-	closed  bool
 	clients sync.WaitGroup
-}
 
-// ErrClosed is the error of calls to a closed gateway.
-var ErrClosed = errors.New("the gateway is closed")
+	mu        sync.Mutex
+	closed    bool
+	finishing bool         // no more requests are taken
+	answering int          // requests under way, without those that listen
+	quiet     ctxcond.Cond // answering has become 0
+}
 
 // New returns a gateway to servers. It starts no server: a server starts when a client needs it.
 // The caller closes the gateway before the host.
@@ -161,8 +162,8 @@ func (g *Gateway) server(name string) (s host.Server, found bool) {
 }
 
 // ServeConn serves one client over a stream, and closes the stream. It returns when the client has
-// ended its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. An
-// error says why the stream broke. When ServeConn returns, all calls and subscriptions of the client
+// ended its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. Requests
+// that are under way then are answered as those of [Gateway.Close]. An error says why the stream broke. When ServeConn returns, all calls and subscriptions of the client
 // have ended. All clients on streams are one principal; the entries of servers say whether they share
 // sessions.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
@@ -202,7 +203,9 @@ func (g *Gateway) serveConn(ctx context.Context, stream io.ReadWriteCloser, serv
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
 
-	c := newClientConn(ctx, g, o, serverName)
+	served, leave := context.WithCancelCause(context.WithoutCancel(ctx)) // ends after the last answers
+	defer leave(nil)
+	c := newClientConn(served, g, o, serverName)
 	defer c.leave()
 	a, err := g.host.Accept(ctx, connect.Accept{
 		Name: "client", Transport: g.config.Transport, Framing: g.config.Framing, Stream: stream, Handler: c,
@@ -211,7 +214,11 @@ func (g *Gateway) serveConn(ctx context.Context, stream io.ReadWriteCloser, serv
 	if err != nil {
 		return err
 	}
-	return a.Await(ctx, c.inputEnded)
+	defer context.AfterFunc(ctx, func() {
+		endRequests(a.Peer)
+		leave(context.Cause(ctx))
+	})()
+	return a.Await(served, c.inputEnded)
 }
 
 // Era returns the era of a server, from a session with it or from what is known of an earlier one, or
@@ -228,7 +235,8 @@ func (g *Gateway) Era(server string) mcp.Era {
 	return ""
 }
 
-// Close ends all clients. It returns when their calls, subscriptions and sessions have ended.
+// Close ends all clients. Their requests that are under way are cancelled, and answered with an error that
+// says that the gateway is ending. Close returns when all calls, subscriptions and sessions have ended.
 func (g *Gateway) Close() error {
 	g.mu.Lock()
 	g.closed = true

@@ -150,7 +150,7 @@ func (h *handler) probe(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	case r.URL.Path == "/health":
 		w.WriteHeader(http.StatusOK)
-	case r.URL.Path == "/ready" && h.gateway.ctx.Err() != nil:
+	case r.URL.Path == "/ready" && !h.gateway.takesClients():
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case r.URL.Path == "/ready":
 		w.WriteHeader(http.StatusOK)

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/ctxcond"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -53,23 +52,26 @@ type httpModern struct {
 	ctx      context.Context // ends with the client
 	cancel   context.CancelFunc
 
+	requests    context.Context // of which those of its requests are; ends before ctx
+	endRequests context.CancelCauseFunc
+
 	mu        sync.Mutex
 	responses []*outbox    // those of its requests, without those that listen
 	listening int          // how many requests listen
-	changed   ctxcond.Cond // listening has changed
+	changed   ctxcond.Cond // listening or responses has changed
 }
 
-// closeTime is how long a gateway that ends waits for the last message of subscriptions.
-const closeTime = 5 * time.Second
-
-// close ends the client. It first ends the subscriptions, so that each can send its last message,
-// and then the rest.
+// close ends the client. It first ends the subscriptions and the requests, so that each can send its last
+// message, and then the rest.
 func (c *httpModern) close() {
 	c.client.inputEnded()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	c.mu.Lock()
 	for c.listening > 0 && c.changed.Await(ctx, &c.mu) == nil {
+	}
+	c.endRequests(ErrClosed)
+	for len(c.responses) > 0 && c.changed.Await(ctx, &c.mu) == nil {
 	}
 	c.mu.Unlock()
 	c.cancel()
@@ -104,7 +106,7 @@ func (h *handler) postModern(x *httpExchange, in *rpc.Incoming) {
 	c.addResponse(box, listens)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
 	defer cancel(nil)
-	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(c.requests, func() { cancel(ErrClosed) })()
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -187,6 +189,7 @@ func (h *handler) modern(x *httpExchange, info json.RawMessage, capabilities [sh
 		return nil, err.Error()
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(h.gateway.ctx))
+	c.requests, c.endRequests = context.WithCancelCause(c.ctx)
 	h.gateway.counts.addClient(mcp.Modern)
 	o := origin{principal: httpPrincipal(key.principal), kind: policy.Gateway, kept: &c.keptClient}
 	c.client = h.gateway.newClient(c.ctx, mcp.Modern, c, o, key.serverName)
@@ -233,10 +236,10 @@ func (c *httpModern) removeResponse(box *outbox, listens bool) {
 	defer c.mu.Unlock()
 	if listens {
 		c.listening--
-		c.changed.Broadcast()
 	} else {
 		c.responses = slices.DeleteFunc(c.responses, func(other *outbox) bool { return other == box })
 	}
+	c.changed.Broadcast()
 }
 
 // ask returns an error: a modern client can be asked only in the results of its requests.

@@ -121,6 +121,9 @@ func (h *handler) longestIdle(x *httpExchange) (idle *httpSession, full bool) {
 func (s *httpSession) removeFromMaps() { delete(s.handler.sessions, s.id) }
 
 func (s *httpSession) close() {
+	if s.handler.gateway.ctx.Err() != nil {
+		endRequests(s.peer)
+	}
 	s.cancel(nil)
 	s.peer.Close(nil)
 	s.conn.leave()

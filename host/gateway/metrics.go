@@ -78,6 +78,10 @@ func (c *counts) addClient(era mcp.Era) {
 // serve passes a request to a client that reaches a server, or all as one, and returns its answer. It
 // counts both, and tells the observer of the host.
 func (g *Gateway) serve(ctx context.Context, server string, to client, r *request) (json.RawMessage, error) {
+	if !g.admit(r.method) {
+		return nil, g.clientError(ErrClosed)
+	}
+	defer g.answered(r.method)
 	c := &g.counts
 	c.requests.Add(1)
 	c.bytesIn.Add(uint64(len(r.params)))
@@ -91,6 +95,9 @@ func (g *Gateway) serve(ctx context.Context, server string, to client, r *reques
 	r.from.inFlight.Add(-1)
 	c.inFlight.Add(-1)
 	c.bytesOut.Add(uint64(len(result)))
+	if errors.Is(err, ErrClosed) {
+		err = g.clientError(err)
+	}
 	if err != nil {
 		c.addError(ctx, err)
 	}

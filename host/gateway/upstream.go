@@ -256,13 +256,17 @@ type errorData struct {
 }
 
 // clientError returns the error that a client gets for err. An error of the server stays as it is.
-// Any other becomes an internal error whose text says whether the server may have acted.
+// Any other becomes an internal error whose text says whether the server may have acted. What fails because
+// the gateway is closed says that.
 func (g *Gateway) clientError(err error) error {
 	var no *rpc.Error
 	if errors.As(err, &no) {
 		return no
 	}
 	text, why := err.Error(), errorData{host.ErrorKind(err), g.host.Redact(host.Hint(err)), host.MaybeSent(err)}
+	if g.ctx.Err() != nil || errors.Is(err, ErrClosed) { // whatever ended with it
+		text, why.Kind, why.Hint = ErrClosed.Error(), host.ErrorKind(ErrClosed), ""
+	}
 	if why.MaybeSent {
 		text += "; the server may have acted on the request"
 	}

@@ -209,7 +209,7 @@ func (p *Peer) serve(one *served) {
 		return
 	}
 	ctx := one.ctx
-	if p.config.Cancel.Answered {
+	if p.config.Cancel.Answered || ctx.Err() != nil && context.Cause(ctx) != errTakenBack {
 		ctx = p.serving.ctx // the end of one.ctx must not keep the answer back
 	}
 	answered = p.transmit(ctx, m) == nil
@@ -290,6 +290,17 @@ func (s *serving) cancelled(params []byte, how *Cancellation) {
 		if one != nil {
 			one.cancel(errTakenBack)
 		}
+	}
+}
+
+// EndRequests ends the contexts of the requests that are being served, with why as the cause. Their answers
+// are sent all the same. It does not wait.
+func (p *Peer) EndRequests(why error) {
+	s := &p.serving
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.active {
+		one.cancel(why)
 	}
 }
 

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// ErrClosed is the error of calls to a closed gateway, and of requests that end because it is closed.
+// It is a [host.ErrClosed].
+var ErrClosed error = closedError{}
+
+type closedError struct{}
+
+func (closedError) Error() string { return "the gateway is ending" }
+func (closedError) Unwrap() error { return host.ErrClosed }
+
+// whyGivenUp returns why a request whose context has ended is given up.
+func whyGivenUp(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), ErrClosed) {
+		return ErrClosed
+	}
+	return errLeft
+}
+
+// closeTime is how long a gateway that ends waits for the last messages of subscriptions, and for the
+// answers to requests that it has cancelled.
+const closeTime = 5 * time.Second
+
+// Finish has the gateway take no more requests: each further one is answered with an error that says that
+// the gateway is ending. It waits until those under way have ended, but for those that listen, or until ctx
+// ends. The caller closes the gateway afterwards.
+func (g *Gateway) Finish(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.finishing = true
+	for g.answering > 0 {
+		if err := g.quiet.Await(ctx, &g.mu); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit counts a request of a method that is under way until answered is called. It returns false if no more
+// are taken.
+func (g *Gateway) admit(method string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.finishing || g.closed {
+		return false
+	}
+	if method != mcp.MethodListen { // which lasts until the client leaves
+		g.answering++
+	}
+	return true
+}
+
+// answered is called once for each request that was admitted.
+func (g *Gateway) answered(method string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if method == mcp.MethodListen {
+		return
+	}
+	if g.answering--; g.answering == 0 {
+		g.quiet.Broadcast()
+	}
+}
+
+// takesClients reports whether the gateway takes clients and their requests.
+func (g *Gateway) takesClients() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.finishing && !g.closed
+}
+
+// endRequests cancels the requests that a peer serves, and waits until the client has the errors that
+// answer them, but no longer than closeTime.
+func endRequests(p *rpc.Peer) {
+	ctx, stop := context.WithTimeout(context.Background(), closeTime)
+	defer stop()
+	p.EndRequests(ErrClosed)
+	p.AwaitAnswered(ctx)
+}
