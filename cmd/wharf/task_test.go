@@ -81,7 +81,8 @@ func taskAnswer(method string, modern bool, wish json.RawMessage) string {
 			return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"logging":{}}}`
 		}
 	case "tools/list":
-		return `{"tools":[{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},{"name":"look","inputSchema":{"type":"object"}}]}`
+		return `{"tools":[{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},{"name":"look","inputSchema":{"type":"object"}},` +
+			`{"name":"dash","inputSchema":{"type":"object"},"execution":{"taskSupport":"forbidden"}}]}`
 	case "tools/call":
 		switch {
 		case modern:

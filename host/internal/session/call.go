@@ -269,11 +269,14 @@ func (s *Session) prepare(ctx context.Context, l *agreedConn, d *dialect, q *req
 	if q.relay != nil {
 		call.Placed = q.relay.Placed
 	}
+	var declared string // how the tool can run as a task
+
 	switch { // what a request needs from the list of tools
 	case l.dialect.paramHeaders:
 		call.Headers, err = s.headers(ctx, q)
 	case l.tasks && q.method == mcp.MethodCallTool && q.ours():
 		def, failed := s.definition(ctx, q)
+		declared = def.taskSupport
 		q.task, err = def.task || q.begun && def.mayTask, failed
 	}
 	if err == nil && q.hasHeaders() && !l.dialect.paramHeaders && l.declares("tools") { // the server gets none to compare
@@ -284,7 +287,10 @@ func (s *Session) prepare(ctx context.Context, l *agreedConn, d *dialect, q *req
 	}
 	if err == nil && q.begun && !q.task && d.era == mcp.Legacy {
 		refusal := &unsupportedError{want: "to run " + clip(q.name) + " as a task", have: namesOf(l.info.Capabilities)}
-		if l.tasks {
+		switch {
+		case l.tasks && declared != "":
+			refusal.why = fmt.Sprintf("the tool declares execution.taskSupport %q", clip(declared))
+		case l.tasks:
 			refusal.why = "the tool does not declare execution.taskSupport"
 		}
 		err = refusal

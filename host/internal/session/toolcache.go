@@ -44,6 +44,7 @@ func toolHash(name string) uint32 { return uint32(maphash.String(hashSeed, name)
 type toolDef struct {
 	task         bool          // it has to run as a task
 	mayTask      bool          // it can run as a task
+	taskSupport  string        // what it declares of that; "" is nothing
 	schemas      *toolSchemas  // nil if nothing is checked
 	paramHeaders []headerParam // the arguments that go into headers; none if there is a flaw
 	overHTTP     bool          // the server gets these headers

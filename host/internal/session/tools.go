@@ -70,8 +70,11 @@ func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 // newToolDef reads from a tool's definition how the tool has to be called.
 func newToolDef(tool *mcp.Tool, overHTTP, validate bool) toolDef {
 	def := toolDef{overHTTP: overHTTP}
-	def.task = tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired
-	def.mayTask = def.task || tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskOptional
+	if tool.Execution != nil {
+		def.taskSupport = tool.Execution.TaskSupport
+	}
+	def.task = def.taskSupport == mcp.TaskRequired
+	def.mayTask = def.task || def.taskSupport == mcp.TaskOptional
 	if validate {
 		def.schemas = &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
 	}
