@@ -4,7 +4,8 @@
 // from the top of the repository.
 //
 // Sizes and allocations are the same on each machine, and their bounds have little slack.
-// Times and memory depend on the machine: theirs only notice what costs twice as much.
+// Times are compared with those of a program that does nothing, on the same machine. Their bounds and
+// those of memory only notice what costs twice as much.
 package main
 
 import (
@@ -23,13 +24,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 //go:embed bounds.txt
 var bounds string
 
+// nothing is the argument with which this program ends at once.
+const nothing = "nothing"
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == nothing {
+		return
+	}
 	log.SetFlags(0)
 	dir, err := os.MkdirTemp("", "wharf-sizes-")
 	if err != nil {
@@ -156,31 +162,35 @@ func environment(dir string) []string {
 	return append(os.Environ(), "HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_STATE_HOME="+dir)
 }
 
-// starts runs two commands in turn, and has the medians. The first runs fill the caches.
-// A command counts with the server that it starts.
+// starts runs two commands and a program that does nothing in turn, and compares the medians of the commands
+// with that of this program. The first runs fill the caches. A command counts with the server that it starts.
 func starts(dir string) ([]figure, error) {
 	const rounds = 15
-	commands := [][]string{{"version"}, {"call", "demo", "echo", "message=hello"}}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	commands := [][]string{{self, nothing}, {binary(dir), "version"}, {binary(dir), "call", "demo", "echo", "message=hello"}}
 	times := make([][]float64, len(commands))
 	for round := range rounds + 1 {
-		for i, args := range commands {
-			c := exec.Command(binary(dir), args...)
+		for i, command := range commands {
+			c := exec.Command(command[0], command[1:]...)
 			c.Env = environment(dir)
 			if out, err := c.CombinedOutput(); err != nil {
-				return nil, fmt.Errorf("%v: %w: %s", args, err, out)
+				return nil, fmt.Errorf("%v: %w: %s", command, err, out)
 			}
-			if round == 0 {
-				continue
+			if round > 0 {
+				times[i] = append(times[i], float64(c.ProcessState.UserTime()+c.ProcessState.SystemTime()))
 			}
-			took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-			times[i] = append(times[i], float64(took)/float64(time.Millisecond))
 		}
 	}
 	var figures []figure
-	for i, args := range commands {
-		name := "wharf " + strings.Join(args, " ")
+	for i := range commands {
 		slices.Sort(times[i])
-		figures = append(figures, figure{name + ", ms of processor time", times[i][rounds/2]})
+		if i > 0 {
+			name := "wharf " + strings.Join(commands[i][1:], " ")
+			figures = append(figures, figure{name + ", times what nothing takes", times[i][rounds/2] / times[0][rounds/2]})
+		}
 	}
 	return figures, nil
 }
