@@ -52,3 +52,20 @@ func TestTroubleThatIsOver(t *testing.T) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 }
+
+// A failure is told also where the session is closed before anyone hears of it.
+func TestTroubleOfAClosedSession(t *testing.T) {
+	gone := errors.New("gone")
+	news := updates{
+		{ID: 1, Name: "a", State: status.Closing, Reason: status.Closed, Attempt: 1, Err: gone},
+		{ID: 1, Name: "a", State: status.Disconnected, Reason: status.Closed, Attempt: 1, Err: gone},
+		{ID: 2, Name: "b", State: status.Connected, Reason: status.Ready, Attempt: 1, Err: gone},
+		{ID: 2, Name: "b", State: status.Disconnected, Reason: status.Closed, Attempt: 1, Err: gone},
+		{ID: 3, Name: "c", State: status.Disconnected, Reason: status.Closed},
+	}
+	var told []string
+	Trouble(t.Context(), &news, func(server, text string) { told = append(told, server+": "+text) })
+	if want := []string{"a: gone"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
