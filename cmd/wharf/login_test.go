@@ -64,8 +64,8 @@ func TestLoginWithoutATerminal(t *testing.T) {
 	}
 }
 
-// A call that the sign-in does not have the rights for says so, and the login that its hint names asks
-// for them. A sign-in that is over is not taken for a key that somebody has typed.
+// The error of a call names the rights that the sign-in does not give, and its hint names a login, which asks for
+// them. After the server has forgotten a sign-in, the error speaks of a sign-in and not of an API key.
 func TestLoginGivesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)

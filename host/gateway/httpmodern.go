@@ -52,7 +52,7 @@ type httpModern struct {
 	ctx      context.Context // ends with the client
 	cancel   context.CancelFunc
 
-	requests    context.Context // of which those of its requests are; ends before ctx
+	requests    context.Context // the parent of the contexts of its requests; ends before ctx
 	endRequests context.CancelCauseFunc
 
 	mu        sync.Mutex

@@ -123,8 +123,8 @@ func TestInTurn(t *testing.T) {
 	use(a)
 }
 
-// Runs of a program share a server with editors, whoever comes first, at once or one after the other. What
-// a server asks outside of a call is from then on for none of them.
+// A command and an editor use one process of a server, in either order, at once or one after the other. Once both
+// have used it, the gateway passes to no client what the server asks outside of a call.
 func TestRunsShareWithEditors(t *testing.T) {
 	for _, inTurn := range []bool{true, false} {
 		s := newScene(t, legacy, auto, lingering)

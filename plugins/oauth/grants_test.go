@@ -103,7 +103,7 @@ func TestStepUpWithoutAPerson(t *testing.T) {
 	w.code = code
 	asks("")
 
-	// A challenge that names no right, and one of a server that nobody has signed in to.
+	// The first server names no right in its challenge. The second one challenges a client that has no sign-in.
 	w.mustFail(w.alone(step.ReasonUpscope, &step.Challenge{Status: 403, Token: "token-4", Authenticate: []string{`Bearer error="insufficient_scope"`}}), step.FailLogin, "a person has to give them")
 	w.mustFail(newWorld(t).alone(step.ReasonUpscope, insufficient("", "b")), step.FailLogin, "a person has to sign in to tracker")
 }

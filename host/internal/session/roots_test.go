@@ -64,7 +64,7 @@ func TestRootsBeforeTheFirstCall(t *testing.T) {
 		"it asks for nothing": {oldServer().with("ping", answer("{}")), slowRoots, opening + " ping tools/call", 0},
 		"it knows no ping":    {oldServer(), slowRoots, opening + " ping tools/call", 0},
 		"it answers no ping":  {oldServer().with("ping", silent), slowRoots, opening + " ping notifications/cancelled tools/call", rootsTimeout},
-		"there are none":      {oldServer().with("ping", answer("{}")), nil, opening + " tools/call", 0},
+		"no root is offered":  {oldServer().with("ping", answer("{}")), nil, opening + " tools/call", 0},
 		"it is modern":        {newServer(), slowRoots, "server/discover tools/call", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
