@@ -336,6 +336,13 @@ func (v *view) refuse(method, what string, d policy.Decision) error {
 	return hosterr.Errorf(ErrDenied, hint, "%s on %s: %s may not call %s%s", method, v.entry.Name, v.caller, what, why)
 }
 
+// Lacks reports whether the newest list of the server is known and has no tool of that name. Neither the entry nor
+// [Config.Deciders] count, so the answer is for the user alone. It sends no request.
+func (s *Session) Lacks(tool string) bool {
+	list := s.inner.Known().Tools
+	return !list.At.IsZero() && !list.Stale && !slices.ContainsFunc(list.Items, func(t mcp.Tool) bool { return t.Name == tool })
+}
+
 // Allows returns nil if the caller of a context may call something of the server, and otherwise an
 // [ErrDenied]
 func (s *Session) Allows(ctx context.Context, method string, target policy.Target, name string) error {

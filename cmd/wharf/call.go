@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -150,7 +151,7 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	} else if typed.NeedNames() && known != nil {
 		if c.forbids(tool) { // the host refuses the call before anything is sent, and says why
 			_, err := c.call(ctx, tool, args.Object{})
-			return err
+			return c.refused(ctx, tool, known, err)
 		}
 		return c.unlisted(ctx, tool, known)
 	}
@@ -166,7 +167,7 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 		return nil // it is a task that was left to the server
 	}
 	if wrong != nil && !errors.As(wrong, new(*host.ResultError)) {
-		return c.explain(ctx, tool, known, typed.Explain(schema, object, wrong))
+		return c.refused(ctx, tool, known, c.explain(ctx, tool, known, typed.Explain(schema, object, wrong)))
 	}
 	c.awaitEvents() // the log of the call stands before its result
 	failed, err := c.app.printResult(result)
@@ -182,6 +183,30 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 // forbids reports whether the entry of the server or the rules deny a tool to the command.
 func (c *client) forbids(tool string) bool {
 	return !c.entry.Permits(tool) || c.app.settings.denies(c.entry, tool)
+}
+
+// refused returns the error of a call that the host may have refused. A name that the server does not have is not one to
+// permit. Whether it has a name that rules deny is not said.
+func (c *client) refused(ctx context.Context, tool string, known []mcp.Tool, err error) error {
+	if known == nil || !errors.Is(err, host.ErrDenied) || !c.forbids(tool) {
+		return err
+	}
+	if !c.app.settings.denies(host.Server{Name: c.entry.Name}, tool) && c.lacks(tool) {
+		return c.unlisted(ctx, tool, known)
+	}
+	if near := meant(tool, namesOfTools(known)); near != "" {
+		return exit.WithHint(err, fmt.Sprintf("did you mean %q? If not: %s", near, exit.HintOf(err)))
+	}
+	return err
+}
+
+// lacks reports whether the server is known to have no tool of that name, whatever its entry permits.
+func (c *client) lacks(tool string) bool {
+	if !c.joined {
+		return c.session.Lacks(tool)
+	}
+	snapshot, err := catalogue.Open(catalogueDir()).Load(catalogue.KeyOf(c.entry))
+	return err == nil && !slices.Contains(namesOfTools(itemsOf[mcp.Tool](snapshot.Lists[catalogue.Tools])), tool)
 }
 
 // unlisted returns the error for a tool that the server does not list.
@@ -205,11 +230,7 @@ func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err
 	if known == nil {
 		known, _ = c.tools(ctx)
 	}
-	names := make([]string, len(known))
-	for i := range known {
-		names[i] = known[i].Name
-	}
-	return c.strange(aTool, tool, names, err)
+	return c.strange(aTool, tool, namesOfTools(known), err)
 }
 
 // named is a kind of thing that servers name, with the commands that list the names.

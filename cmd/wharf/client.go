@@ -25,6 +25,7 @@ type client struct {
 	host    *host.Host
 	session *host.Session
 	entry   host.Server // that the session was made from
+	joined  bool        // the session is with the daemon, which lists what the entry permits
 
 	cancelled bool // a request was under way when the program was interrupted
 }
@@ -36,7 +37,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		return nil, err
 	}
 	if k := a.shell; k != nil {
-		return &client{app: a, host: k.host, session: k.session, entry: k.entry}, nil
+		return &client{app: a, host: k.host, session: k.session, entry: k.entry, joined: k.joined}, nil
 	}
 	limit, err := a.flags.timeout.request()
 	if err != nil {
@@ -72,7 +73,8 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	if err == nil && shared != nil {
 		session, _ = a.connectThrough(ctx, h, shared) // if that fails, the error is that of the server itself
 	}
-	if err == nil && session == nil {
+	joined := session != nil
+	if err == nil && !joined {
 		a.streams = nil
 		session, err = connect(ctx, h, server)
 	}
@@ -85,7 +87,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	} else {
 		log.Hush() // of no interest while all is well, and an error quotes the end of it
 	}
-	return &client{app: a, host: h, session: session, entry: server}, nil
+	return &client{app: a, host: h, session: session, entry: server, joined: joined}, nil
 }
 
 // explainDial adds to the error of a dial a hint at what may be wrong with the command line. If a

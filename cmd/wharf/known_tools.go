@@ -50,3 +50,11 @@ func itemsOf[T any](l catalogue.List) (items []T) {
 	}
 	return items
 }
+
+func namesOfTools(tools []mcp.Tool) []string {
+	names := make([]string, len(tools))
+	for i := range tools {
+		names[i] = tools[i].Name
+	}
+	return names
+}

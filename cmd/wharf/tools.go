@@ -118,7 +118,7 @@ func (c *client) showTool(ctx context.Context, name string) error {
 	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == name })
 	if at < 0 && c.forbids(name) { // a call would have a line in the audit log
 		if err := c.session.Allows(ctx, mcp.MethodCallTool, policy.Tool, name); err != nil {
-			return err
+			return c.refused(ctx, name, tools, err)
 		}
 	}
 	if at < 0 {
