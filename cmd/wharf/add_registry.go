@@ -184,7 +184,7 @@ func (a *app) aboutListing(l *registry.Listing, o *registry.Option) string {
 	}
 	for _, in := range o.Inputs() {
 		if !in.IsRequired {
-			facts = append(facts, term.Fact{Name: "takes", Text: strings.TrimSuffix(in.Of+": "+in.Description, ": ")})
+			facts = append(facts, term.Fact{Name: "takes", Text: coloned(in.Of, in.Description)})
 		}
 	}
 	for i := range facts {
@@ -198,5 +198,5 @@ func statusCaution(l *registry.Listing) []string {
 	if l.Status == registry.Active || l.Status == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("it is %s: %s", plain.Name(string(l.Status), plain.NameColumns), plain.Name(l.StatusMessage, 4*plain.TargetColumns))}
+	return []string{"it is " + coloned(plain.Name(string(l.Status), plain.NameColumns), plain.Name(l.StatusMessage, 4*plain.TargetColumns))}
 }

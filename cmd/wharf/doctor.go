@@ -80,7 +80,7 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 		value := f.Value
 		if f.Problem != "" {
 			problems = append(problems, f.What)
-			value += ": " + f.Problem
+			value = coloned(value, f.Problem)
 		}
 		rows = append(rows, []string{f.What, plain.Line(value)})
 	}

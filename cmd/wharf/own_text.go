@@ -46,3 +46,11 @@ func (a *app) Warn(format string, args ...any) {
 // or behind a colon.
 var suggested = lazyregexp.New("(?:`|: )wharf (?:add|auth|bridge|call|complete|doctor|edit|import|login|logout|ping|prompts?|read|remove|" +
 	"request|resources|serve|servers|shell|task|tools|update|watch)\\b[^`\n]*")
+
+// coloned joins two texts with a colon, unless one is empty.
+func coloned(before, after string) string {
+	if before == "" || after == "" {
+		return before + after
+	}
+	return before + ": " + after
+}

@@ -114,7 +114,7 @@ func (a *app) listedRows(l listed) string {
 		rows = append([]string{name}, indentedRows(facts, columns)...)
 	}
 	if l.Status != registry.Active && l.Status != "" {
-		rows = append(rows, indentedRows(fmt.Sprintf("%s: %s", plain.Line(string(l.Status)), plain.Line(l.StatusMessage)), columns)...)
+		rows = append(rows, indentedRows(coloned(plain.Line(string(l.Status)), plain.Line(l.StatusMessage)), columns)...)
 	}
 	rows = append(rows, indentedRows(plain.Line(l.Description), columns)...)
 	return strings.Join(rows, "\n") + "\n"
