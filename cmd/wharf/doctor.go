@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/audit"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/inventory"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -26,10 +27,10 @@ func newDoctor(a *app) *cobra.Command {
 		Use:   "doctor [SERVER | -- COMMAND…]",
 		Short: "Say how Wharf is set up on this machine, or what is wrong with a server",
 		Long: `Say how Wharf is set up on this machine: which files it reads and keeps, and
-what keeps your secrets, whether the commands of your servers are found and their
-variables are set, whether your rules of access are about servers that there are,
-and which files of other clients there are. Nothing is started, and no secret is
-shown. The exit code is 2 when it finds a problem.
+what keeps your secrets, whether the audit log can be written, whether the commands
+of your servers are found and their variables are set, whether your rules of access
+are about servers that there are, and which files of other clients there are. Nothing
+is started, and no secret is shown. The exit code is 2 when it finds a problem.
 
 With a SERVER, a url or a command after -- it starts that as every command does, lists
 its tools, and says which step failed, and what to type next: its entry, the plugin,
@@ -71,6 +72,7 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 	findings = append(findings, cacheFinding())
 	if err == nil { // else it is not known which vault is meant
 		findings = append(findings, a.vaultFinding())
+		findings = append(findings, auditFindings(s)...)
 		findings = append(findings, a.entryFindings(cmd.Context(), s)...)
 	}
 	findings = append(findings, clientFindings()...)
@@ -356,6 +358,25 @@ func cacheFinding() finding {
 		f.Problem = err.Error()
 	}
 	return f
+}
+
+// auditFindings opens the audit log, as every command does that may call. If that fails, the settings lose the log:
+// the hosts of other checks, which call nothing, would each say the same.
+func auditFindings(s *settings) []finding {
+	if s.audit == nil {
+		return nil
+	}
+	f := finding{What: "audit log", Value: s.audit.File}
+	log, err := audit.Open(s.audit.File, audit.Options{})
+	log.Close()
+	if err != nil {
+		f.Problem = strings.TrimPrefix(err.Error(), "audit log: ")
+		if s.audit.Required {
+			f.Problem += "; required = true in [audit], so no call is made without it"
+		}
+		s.audit = nil
+	}
+	return []finding{f}
 }
 
 func (a *app) vaultFinding() finding {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 )
 
 // Replaceable returns nil if a file may be put at path in place of what is there: nothing, or a file of
@@ -13,9 +12,9 @@ func (k Kind) Replaceable(path string) error {
 	switch same, err := k.Matches(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		return fmt.Errorf("%s: %w", path, err)
 	case !same:
-		return fmt.Errorf("%s is not a %s, and it is not overwritten", filepath.Base(path), k.Noun)
+		return fmt.Errorf("%s is not a %s, and it is not overwritten", path, k.Noun)
 	}
 	return nil
 }
