@@ -105,7 +105,10 @@ func (a *app) askEra(ctx context.Context, t *throughDaemon) error {
 // dial connects to the daemon that runs.
 func (t *throughDaemon) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	conn, _, err := t.place.Open(ctx, t.join)
-	return conn, err
+	if err != nil {
+		return nil, err
+	}
+	return daemon.Joined(conn), nil
 }
 
 // joinWait is how long a command waits for a daemon before it starts the server by itself.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // bridged is a client of a bridge, or of serve, that is shared.
@@ -160,6 +162,36 @@ func TestBridgesOutliveTheDaemon(t *testing.T) {
 	}
 	if starts := len(ledger(t, u.ledger, "start")); starts != 2*(1+n) {
 		t.Errorf("the servers of bridges and of editors were started %d times", starts)
+	}
+}
+
+// A command whose daemon is stopped or killed while it waits says so, what may have happened, and what to do.
+func TestCommandLosesTheDaemon(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(u *user) error{
+		"stopped": func(u *user) error { _, err := u.run("daemon", "stop"); return err },
+		"killed":  func(u *user) error { return syscall.Kill(u.daemons()[0].PID, syscall.SIGKILL) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUser(t)
+			u.must("control", "--socket")
+			cmd := u.command("call", "ledger", "note", "text=x", "hold=true")
+			var said strings.Builder
+			cmd.Stderr = &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for len(ledger(t, u.ledger, "call")) == 0 {
+			}
+			if err := end(u); err != nil {
+				t.Error(err)
+			}
+			const want = "error: the daemon of Wharf was stopped, through which ledger was used\n" +
+				"hint: the server may have received it, and acted on it\n  begin the command anew; without a daemon it starts the server itself\n"
+			if cmd.Wait(); said.String() != want || cmd.ProcessState.ExitCode() != exit.CodeUnreachable {
+				t.Errorf("%d: %s", cmd.ProcessState.ExitCode(), &said)
+			}
+		})
 	}
 }
 

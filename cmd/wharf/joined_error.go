@@ -3,10 +3,14 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
 )
 
 // joinedError is the error of a request that failed in the daemon, as if it had failed here: it is of
@@ -30,7 +34,12 @@ var joinedKinds = map[string]error{
 // daemon says why a request failed, that is the error.
 func (a *app) ofDaemon(err error) error {
 	var answer *host.RPCError
-	if a.streams[daemonStream] == nil || !errors.As(err, &answer) {
+	switch {
+	case a.streams[daemonStream] == nil:
+		return err
+	case errors.Is(err, daemon.ErrEnded):
+		return a.daemonEnded(host.MaybeSent(err))
+	case !errors.As(err, &answer):
 		return err
 	}
 	var why struct {
@@ -39,6 +48,9 @@ func (a *app) ofDaemon(err error) error {
 	}
 	if json.Unmarshal(answer.Data, &why) != nil || joinedKinds[why.Kind] == nil {
 		return err
+	}
+	if strings.HasPrefix(answer.Message, gateway.ErrClosed.Error()) {
+		return a.daemonEnded(why.MaybeSent)
 	}
 	joined := &joinedError{kind: joinedKinds[why.Kind], text: strings.TrimSuffix(answer.Message, ". Hint: "+why.Hint)}
 	switch {
@@ -49,6 +61,16 @@ func (a *app) ofDaemon(err error) error {
 		joined.sent = "no"
 	}
 	return exit.WithHint(joined, why.Hint)
+}
+
+// daemonEnded returns the error of a request whose daemon was stopped meanwhile.
+func (a *app) daemonEnded(maybeSent bool) error {
+	joined := &joinedError{kind: host.ErrUnreachable, text: fmt.Sprintf("%v, through which %s was used", daemon.ErrEnded, plain.Word(a.server)), sent: "no"}
+	hint := "begin the command anew; without a daemon it starts the server itself"
+	if maybeSent {
+		joined.sent, hint = "maybe", mayHaveActed(hint)
+	}
+	return exit.WithHint(joined, hint)
 }
 
 // mayHaveActed returns the hint of a call without an answer, above another hint.
