@@ -367,7 +367,10 @@ func auditFindings(s *settings) []finding {
 		return nil
 	}
 	f := finding{What: "audit log", Value: s.audit.File}
-	log, err := audit.Open(s.audit.File, audit.Options{})
+	log, err := audit.Open(s.audit.File, audit.Options{Required: s.audit.Required})
+	if err == nil {
+		err = log.Ready()
+	}
 	log.Close()
 	if err != nil {
 		f.Problem = strings.TrimPrefix(err.Error(), "audit log: ")

@@ -14,8 +14,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 )
 
-// fileCap is how large a file gets, apart from its last line.
-const fileCap = 128 << 20
+const (
+	// fileCap is how large a file gets, apart from its last line.
+	fileCap = 128 << 20
+
+	// reserveSize is how much room on the disk a required log keeps for calls under way when the disk gets full:
+	// the lines of some hundred calls, or of one with arguments.
+	reserveSize = 64 << 10
+)
 
 // logs is the kind of file that a [Log] writes.
 var logs = jsonl.Kind{Noun: "log of calls", Prefix: `{"at":"`}
@@ -27,8 +33,8 @@ type Options struct {
 }
 
 // Log is an audit log on disk, which only the user can read. Several programs may write to it. A file that
-// reaches 128 MiB is renamed to path.1, in place of the one before, and a new one begins at path. The
-// methods may be called from any goroutine.
+// reaches 128 MiB is renamed to path.1, in place of the one before, and a new one begins at path. A log that is
+// required keeps room on the disk, as path.reserve. The methods may be called from any goroutine.
 type Log struct {
 	options Options
 	path    string // absolute
@@ -82,18 +88,20 @@ func (l *Log) Close() error {
 	return err
 }
 
-// Ready returns an error if the log is required and cannot be written to now. Calls that are under way when
-// it fails are still made: the next line that is written says how many lines are missing.
+// Ready returns an error if the log is required and the line of a call that begins now may have no room. Calls that
+// are under way when the log fails are still made: the next line that is written says how many lines are missing.
 func (l *Log) Ready() error {
 	if !l.options.Required {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failed == nil {
-		return nil
+	if l.failed != nil {
+		l.append(nil)
 	}
-	l.append(nil)
+	if l.failed == nil && !l.reserved() {
+		l.failed = l.locked(l.reserve)
+	}
 	return l.failed
 }
 
@@ -119,7 +127,13 @@ func (l *Log) append(r *Record) error {
 		r.members(&l.line)
 		text = l.line.End()
 	}
-	l.failed = l.locked(func() error { return l.put(text) })
+	l.failed = l.locked(func() error {
+		err := l.put(text)
+		if err != nil && os.Remove(l.reservePath()) == nil {
+			err = l.put(text) // the call was made, and Ready admits no other without a reserve
+		}
+		return err
+	})
 	switch {
 	case l.failed == nil:
 		l.missing = 0
@@ -139,6 +153,34 @@ func (l *Log) locked(do func() error) error {
 		return fmt.Errorf("audit log: %w", err)
 	}
 	return nil
+}
+
+func (l *Log) reservePath() string { return l.path + ".reserve" }
+
+// reserved reports whether the disk has room for lines of calls that are under way.
+func (l *Log) reserved() bool {
+	info, err := os.Lstat(l.reservePath())
+	return err == nil && info.Mode().IsRegular() && info.Size() == reserveSize
+}
+
+// reserve makes room on the disk for lines of calls that are under way. The caller holds the lock.
+func (l *Log) reserve() error {
+	if l.reserved() { // another program has made it meanwhile
+		return nil
+	}
+	path := l.reservePath()
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(make([]byte, reserveSize))
+	if err = errors.Join(err, file.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
 }
 
 // put writes lines at the end of the file, at once. A part that was written of them is taken back, so that

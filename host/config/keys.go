@@ -76,7 +76,7 @@ var accessKeys = keys{
 var auditKeys = keys{
 	{"file", "text", "`audit.jsonl`", "The log. A relative path counts from the folder of the configuration. At 128 MiB it is renamed to FILE.1, in place of the one before.", `file = "/var/log/wharf/audit.jsonl"`},
 	{"args", "text", "`hash`", "What is kept of arguments: `hash` is their size and SHA-256, `full` is all of up to 64 KiB, without the secrets of the configuration.", `args = "full"`},
-	{"required", "true or false", "`false`", "Makes no call while a line cannot be written.", `required = true`},
+	{"required", "true or false", "`false`", "Makes no call while a line cannot be written. 64 KiB of the disk are kept for calls under way, as `audit.jsonl.reserve` beside the log.", `required = true`},
 }
 
 var serveKeys = keys{

@@ -13,11 +13,11 @@ type Disk struct {
 	Dir string
 }
 
-// NewDisk mounts a disk of 64 KiB, which root alone can do.
+// NewDisk mounts a disk of 128 KiB, which root alone can do.
 func NewDisk(t *testing.T) *Disk {
 	t.Helper()
 	d := &Disk{t, t.TempDir()}
-	if err := syscall.Mount("test", d.Dir, "tmpfs", 0, "size=64k"); err != nil {
+	if err := syscall.Mount("test", d.Dir, "tmpfs", 0, "size=128k"); err != nil {
 		t.Skipf("mount a small disk: %v", err)
 	}
 	t.Cleanup(func() {
