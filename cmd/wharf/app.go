@@ -71,7 +71,6 @@ type kept struct {
 	host    *host.Host
 	session *host.Session
 	entry   host.Server
-	joined  bool
 	note    func() // reports a new connection, before the answer that came over it is printed
 }
 

@@ -37,7 +37,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		return nil, err
 	}
 	if k := a.shell; k != nil {
-		return &client{app: a, host: k.host, session: k.session, entry: k.entry, joined: k.joined}, nil
+		return &client{app: a, host: k.host, session: k.session, entry: k.entry}, nil
 	}
 	limit, err := a.flags.timeout.request()
 	if err != nil {

@@ -222,7 +222,7 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 		defer a.greeted.Store(true)
 	}
 	line := &app{Terminal: a.Terminal, argv: argv, settings: a.settings, server: a.server, address: a.address, redact: a.redact}
-	line.shell = &kept{a, s.client.host, s.client.session, s.client.entry, s.client.joined, s.noteConnection}
+	line.shell = &kept{a, s.client.host, s.client.session, s.client.entry, s.noteConnection}
 	line.flags = flags{json: a.flags.json, output: a.flags.output, quiet: a.flags.quiet, save: a.flags.save}
 	root := s.tree(line)
 	forLines(root)
