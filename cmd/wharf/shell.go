@@ -95,7 +95,7 @@ func (s *shell) run(ctx context.Context) error {
 		if err == nil && len(argv) == 0 {
 			continue
 		}
-		if err == nil && (argv[0] == "exit" || argv[0] == "quit") {
+		if err == nil && leaves(argv[0]) && len(argv) == 1 {
 			return nil
 		}
 		if err == nil {
@@ -113,6 +113,9 @@ func (s *shell) run(ctx context.Context) error {
 		}
 	}
 }
+
+// leaves reports whether a word of its own ends the shell.
+func leaves(word string) bool { return word == "exit" || word == "quit" }
 
 // lineError says which line of a script failed.
 type lineError struct {
@@ -209,6 +212,8 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 		return s.app.shellHelp(s.tree(&app{Terminal: s.app.Terminal}))
 	case argv[0] == "help" || argv[0] == "?":
 		return s.do(ctx, append(argv[1:], "--help"))
+	case leaves(argv[0]) && argv[len(argv)-1] != "--help":
+		return exit.Usage(fmt.Errorf("%q ends the shell, and takes no arguments", argv[0]), "%s", lineHint([]string{"call"}, "to call a tool of that name", argv))
 	case strings.HasPrefix(argv[0], "-"): // any command of the program might follow
 		return exit.Usage(fmt.Errorf("%s: expected a tool, or one of the commands of the shell", cleantext.Word(argv[0])), "write flags after it")
 	case !slices.Contains(lineCommands, argv[0]):
