@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/host"
@@ -42,7 +43,7 @@ and "tools".`,
 			if len(words) == 0 && cmd.ArgsLenAtDash() < 0 && a.shell == nil {
 				return a.allTools(cmd.Context(), search)
 			}
-			return a.withServer(atMost(1), func(ctx context.Context, c *client, words []string) error {
+			return a.withServer(a.toolOrSearch, func(ctx context.Context, c *client, words []string) error {
 				if len(words) > 0 {
 					return c.showTool(ctx, words[0])
 				}
@@ -53,6 +54,24 @@ and "tools".`,
 	}
 	cmd.Flags().StringVar(&search, "search", "", "list only tools whose name or description has all of these `WORDS`")
 	return cmd
+}
+
+// toolOrSearch checks the words behind a server: one tool is not searched for.
+func (a *app) toolOrSearch(cmd *cobra.Command, words []string) error {
+	if err := atMost(1)(cmd, words); err != nil || len(words) == 0 || !cmd.Flags().Changed("search") {
+		return err
+	}
+	line, last := []string{"wharf", "tools"}, []string{"--search", strings.TrimSpace(cmd.Flag("search").Value.String() + " " + words[0])}
+	switch {
+	case a.shell != nil:
+		line = line[1:]
+	case a.adHoc:
+		last = append(last, a.argv[slices.Index(a.argv, "--"):]...)
+	default:
+		line = append(line, a.serverWord())
+	}
+	return exit.Usage(fmt.Errorf("with --search tools are listed, and %q would be one to show", plain.Clip(words[0], 40)),
+		"%s", lineHint(line, "several words to search for go in quotes", last))
 }
 
 func (c *client) listTools(ctx context.Context, search string) error {
