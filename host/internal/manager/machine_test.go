@@ -514,6 +514,11 @@ func TestJitter(t *testing.T) {
 			t.Errorf("with %v: a sign of life is asked for after 120 times %v, want %v", random, got, want)
 		}
 	}
+	f := New()
+	defer f.Close()
+	if first, second := f.random(), f.random(); first == second || min(first, second) < 0 || max(first, second) >= 1 {
+		t.Errorf("the random numbers of a manager are %v and %v", first, second)
+	}
 }
 
 func TestNames(t *testing.T) {
