@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
@@ -29,7 +30,7 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 	}
 	if !registry.IsName(name) || version == "" {
 		return nil, exit.Usage(fmt.Errorf("%q is not the name of a server in a registry, a url, or a command after --", word),
-			"names are like io.github.user/weather; `wharf search %s` lists them", plain.Line(name))
+			"names are like io.github.user/weather; `wharf search %s` lists them", searchable(word))
 	}
 	c, err := a.registryAt(r.registry)
 	if err != nil {
@@ -72,6 +73,16 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 		s.Registry.Address = c.Address()
 	}
 	return &addition{s, n, a.aboutListing(l, o), slices.Concat(statusCaution(l), o.Cautions(s))}, nil
+}
+
+// searchable returns what to search for where a word is not the name of a server: its last part, since
+// a search for more than one slash finds none.
+func searchable(word string) string {
+	part, _, _ := strings.Cut(strings.TrimLeft(path.Base(word), "@"), "@")
+	found := strings.FieldsFunc(part, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-", r)
+	})
+	return cmp.Or(strings.TrimLeft(strings.Join(found, " "), "-."), "WORD")
 }
 
 func (a *app) lookUp(ctx context.Context, c *registry.Client, name, version string) (*registry.Listing, error) {
