@@ -129,7 +129,7 @@ func (a *app) askInput(ctx context.Context, n *inputs, in registry.Input, number
 		text, err := a.Ask(ctx, term.Question{Prompt: "> ", Secret: in.IsSecret})
 		switch {
 		case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
-			return fmt.Errorf("nothing was added: %w", host.ErrDenied)
+			return fmt.Errorf("nothing was changed: %w", host.ErrDenied)
 		case err != nil:
 			return err
 		}

@@ -45,7 +45,7 @@ func TestTerminalAsksForInputs(t *testing.T) {
 	}
 	s := withRegistry(t, home, "add", "io.example/weather")
 	s.answer("> ", "\x1b")
-	s.ends(exit.CodeDenied, "nothing was added")
+	s.ends(exit.CodeDenied, "nothing was changed")
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a file was written")
 	}
@@ -125,7 +125,10 @@ func TestTerminalUpdatesFromAVersionThatIsGone(t *testing.T) {
 	if asked := s.await("> "); !strings.Contains(asked, "1/1: the variable WEATHER_API_KEY is needed.") {
 		t.Errorf("%q", asked)
 	}
-	s.answer("", "another\r")
+	s.answer("", "\x1b")
+	s.ends(exit.CodeDenied, "update weather: nothing was changed: denied")
+	s = withRegistry(t, home, "update")
+	s.answer("> ", "another\r")
 	s.await("Update it? yes, [n]o: ")
 	s.answer("", "yes\r")
 	s.ends(exit.CodeUsage, "hint: `wharf auth secret --forget weather/WEATHER_API_KEY` forgets that one, if")
