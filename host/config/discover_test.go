@@ -411,6 +411,20 @@ func TestProjectGetsNoSecrets(t *testing.T) {
 		`{"url": "https://x", "oauth": {"clientId": "${secret:github}"}}`,
 	} {
 		d := Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {"s": ` + entry + `}}`}))
+		if len(d.Servers) != 1 || len(d.Servers[0].Secrets()) > 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "is the text ${secret:github}, as in Claude Code") {
+			t.Errorf("%s: servers %+v, notes %q", entry, d.Servers, d.Notes)
+		}
+	}
+	for _, entry := range []string{
+		`command = "x"
+args = ["a", "${secret:github}"]`,
+		`command = "x"
+env = { A = "$$${secret:github}" }`,
+		`url = "https://x"
+headers = { A = "Bearer ${secret:github}" }`,
+		`url = "https://x/${secret:github}"`,
+	} {
+		d := Discover(project(t, map[string]string{"wharf.toml": "[servers.s]\n" + entry}))
 		want := `server s: it means the secret "github" of your vault; ` + grantsNothing
 		if len(d.Servers) > 0 || len(d.Warnings) == 0 || !strings.Contains(d.Warnings[0], want) {
 			t.Errorf("%s: servers %s, warnings %q", entry, listed(d.Servers), d.Warnings)

@@ -155,3 +155,53 @@ func TestEscape(t *testing.T) {
 		}
 	}
 }
+
+// What means a secret or a file in Wharf's own file is a text in that of a client, and a project cannot name one
+// by a variable either. A file of no client may be written for Wharf.
+func TestSecretsOfWharfAreTexts(t *testing.T) {
+	const entry = `{"command": "c", "args": ["${secret:github}", "a$${file:/etc/passwd}"], "env": {"A": "${file:/etc/passwd}"}}`
+	for path := range dollarFiles {
+		f, err := Parse(path, fmt.Appendf(nil, dollarFiles[path], entry))
+		if err != nil || len(f.Servers) != 1 {
+			t.Fatalf("%s: %+v, %v", path, f, err)
+		}
+		if path == "any.json" {
+			if got := f.Servers[0].Secrets(); len(got) != 2 {
+				t.Errorf("%s: %v", path, got)
+			}
+			continue
+		}
+		want := "env.A: is the text ${file:/etc/passwd}, as in " + f.Client + "; it means a secret or a file in wharf.toml alone"
+		if said := strings.Join(f.Notes, "\n"); !strings.Contains(said, want) {
+			t.Errorf("%s: said %q", path, said)
+		}
+		direct, imported, err := given(t, path, entry, nil)
+		for way, s := range map[string]Server{"direct": direct, "imported": imported} {
+			if err != nil || !slices.Equal(s.Args, []string{"${secret:github}", "a$${file:/etc/passwd}"}) || s.Env["A"] != "${file:/etc/passwd}" {
+				t.Errorf("%s: %s: %q, %q, %v", path, way, s.Args, s.Env, err)
+			}
+		}
+	}
+	for path, file := range map[string]string{
+		".codex/config.toml":    "[mcp_servers.x]\ncommand = 'c'\nenv_vars = ['secret:github']\n[mcp_servers.y]\nurl = 'https://a.example'\nenv_http_headers = { A = 'file:/etc/passwd' }\n",
+		"goose/config.yaml":     "extensions:\n  x: {type: stdio, cmd: c, args: ['${secret:github}'], env_keys: ['secret:github']}\n",
+		".gemini/settings.json": `{"mcpServers": {"x": {"command": "c", "args": ["${secret:github}"]}}}`,
+		"mcphub/servers.json":   `{"mcpServers": {"x": {"command": "c", "env": {"secret:github": null}}}}`,
+		"crush.json":            `{"mcp": {"x": {"type": "stdio", "command": "c", "args": ["${PATH:?is missing}", "x${secret:github}"]}}}`,
+		"opencode.json":         `{"mcp": {"x": {"type": "local", "command": ["c", "{env:secret:github}", "{secret:github}"]}}}`,
+		".continue/config.yaml": "mcpServers:\n  - {name: x, command: c, args: ['${secret:github}']}\n",
+	} {
+		f, err := Parse(path, []byte(file))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, s := range f.Servers {
+			if got := s.Secrets(); len(got) > 0 {
+				t.Errorf("%s: server %s means %v", path, s.Name, got)
+			}
+		}
+		if said := strings.Join(f.Warnings, "\n"); strings.Contains(said, "holds ${secret:github}, which Crush has a shell work out") != (path == "crush.json") {
+			t.Errorf("%s: said %q", path, said)
+		}
+	}
+}

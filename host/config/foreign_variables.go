@@ -4,6 +4,9 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // gooseVariables is the key at which Goose lists the names of variables.
@@ -22,7 +25,7 @@ func (e *entry) foreignEnv(c *client) map[string]string {
 			case v == nil && c.id == "vscode":
 				delete(table, name)
 			case v == nil, v == "" && c.id == "mcphub":
-				table[name] = "${" + name + "}"
+				table[name] = variableNamed(name)
 				e.raw = append(e.raw, "env."+name)
 			}
 		}
@@ -44,7 +47,7 @@ func (e *entry) foreignEnv(c *client) map[string]string {
 			env = make(map[string]string)
 		}
 		if _, given := env[name]; !given {
-			env[name] = "${" + name + "}"
+			env[name] = variableNamed(name)
 			e.raw = append(e.raw, "env."+name)
 			e.nameIn("env."+name, names)
 		}
@@ -63,11 +66,28 @@ func (e *entry) foreignHeaders() map[string]string {
 		if headers == nil {
 			headers = make(map[string]string)
 		}
-		headers[name] = "${" + variable + "}"
+		headers[name] = variableNamed(variable)
 		e.raw = append(e.raw, "headers."+name)
 		e.nameIn("headers."+name, key+"."+name)
 	}
 	return headers
+}
+
+// variableNamed returns the variable of that name, which a file gives: it is to mean nothing else in braces.
+func variableNamed(name string) string {
+	if ofWharf.MatchString(name) || strings.HasPrefix(name, "input:") {
+		return "${env:" + name + "}"
+	}
+	return "${" + name + "}"
+}
+
+// ownReference matches what means a secret in Wharf's own file.
+var ownReference = lazyregexp.New(`\$\{(?:secret|file):[^}]*\}`)
+
+// meansSecret reports whether a value in the syntax of Expand means a secret.
+func meansSecret(value string) bool {
+	pieces, _ := split(value, vars{lookup: unset})
+	return slices.ContainsFunc(pieces, piece.isSecret)
 }
 
 // nameIn notes the key at which a field has the name of a variable in place of a value.
@@ -91,6 +111,8 @@ func (s *Server) translate(e *entry, c *client) {
 		hint = "write ${%s} for that"
 	}
 	switch {
+	case c == &unknownClient:
+		y = ownSyntax
 	case y == nil && c.prefixed:
 		y = editorSyntax
 	case y == nil:
@@ -110,6 +132,9 @@ func (s *Server) translate(e *entry, c *client) {
 		}
 		if m != nil && hint != "" && out == literal(value) && !editorWord.MatchString(m[2]) {
 			e.note(field, "is the text %s, and no variable; "+hint, m[1], m[2])
+		}
+		if m := ownReference.FindString(value); m != "" && !meansSecret(out) {
+			e.note(field, "is the text %s, as in %s; it means a secret or a file in wharf.toml alone", m, c.name)
 		}
 		return out, nil
 	}}

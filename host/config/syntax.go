@@ -45,10 +45,12 @@ var (
 	echoed           = lazyregexp.New(`^\$\(echo((?: "?(?:[\w./:=@%+,]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})+"?)+)\)$`)
 	braced           = lazyregexp.New(`\{(env|file):([^{}]*)\}`)
 	placeholder      = lazyregexp.New(`\$\{([^}]*)\}`)
-	editorWord       = lazyregexp.New(`^((env|input|secret|file|config|command):[\s\S]*|workspaceFolder(Basename)?|cwd|userHome|pathSeparator|/)$`)
+	editorWord       = lazyregexp.New(`^((env|input|config|command):[\s\S]*|workspaceFolder(Basename)?|cwd|userHome|pathSeparator|/)$`)
 	editorVariable   = lazyregexp.New(`^env:([A-Za-z_][A-Za-z0-9_()]*)(?::.*)?$`)
 	explicit         = lazyregexp.New(`^(env|secret|file):`)
-	mcporterVariable = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)|\$\{[^}]*\}`)
+	ofWharf          = lazyregexp.New(`^(secret|file):`)
+	shellVariable    = lazyregexp.New(`^\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*|:?\?[^}]*)?\}$`)
+	mcporterVariable = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)|\$\{([^}]*)\}`)
 	continueVariable = lazyregexp.New(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 )
 
@@ -63,12 +65,27 @@ var (
 // other client would read it as a variable, and no variable has such a name.
 var hubCommand = lazyregexp.New(`\$\{\s*cmd:`)
 
+// ownSyntax is for files of no client in the table: people write them for Wharf too, and so ${secret:NAME} and
+// ${file:PATH} are what they are in Wharf's own file. To every client they are texts.
+func ownSyntax(_, value string) (string, error) {
+	return replaceAll(placeholder, value, func(m []string) string { return m[0] }), nil
+}
+
 // bareSyntax is for clients that know ${NAME}. Nothing escapes a dollar sign.
 func bareSyntax(_, value string) (string, error) {
 	if hubCommand.MatchString(value) {
 		return "", errors.New("holds a command, ${cmd: …}, which mcphub.nvim would run when it reads the file; wharf does not: set a variable, and write ${NAME}")
 	}
-	return replaceAll(placeholder, value, func(m []string) string { return m[0] }), nil
+	return replaceAll(placeholder, value, func(m []string) string { return variableOf(m[0], m[1]) }), nil
+}
+
+// variableOf returns the variable of a client that knows ${NAME}, of which inner is the inside. What only Wharf
+// would not take for a name is a text.
+func variableOf(written, inner string) string {
+	if ofWharf.MatchString(inner) {
+		return literal(written)
+	}
+	return written
 }
 
 // editorSyntax is for clients that know ${env:NAME} and the words of editors. ${NAME} is a text to them,
@@ -112,7 +129,7 @@ func geminiSyntax(_, value string) (string, error) {
 		if name := m[2]; name != "" {
 			return "${" + name + ":-$" + name + "}"
 		}
-		return m[0]
+		return variableOf(m[0], m[1])
 	}), nil
 }
 
@@ -144,6 +161,11 @@ func crushSyntax(_, value string) (string, error) {
 	if left := crushPart.ReplaceAllString(value, ""); strings.Contains(left, "$(") || strings.Contains(left, "`") {
 		return "", errors.New("holds a command, $(…), which Crush would run when it reads the file; wharf does not: set a variable, and write $NAME")
 	}
+	for _, at := range crushPart.FindAllStringSubmatchIndex(value, -1) {
+		if part := value[at[0]:at[1]]; strings.HasPrefix(part, "${") && !shellVariable.MatchString(part[1:]) {
+			return "", fmt.Errorf("holds %s, which Crush has a shell work out; wharf does not: write $NAME, ${NAME} or ${NAME:-default}", part)
+		}
+	}
 	return replaceAll(crushPart, value, func(m []string) string {
 		switch name := strings.TrimPrefix(m[0], "$"); {
 		case m[0] == `\$`:
@@ -151,6 +173,9 @@ func crushSyntax(_, value string) (string, error) {
 		case name == m[0]:
 			return name[1:]
 		case name[0] == '{':
+			if part := shellVariable.FindStringSubmatch(name); !strings.HasPrefix(part[2], ":-") {
+				return "${" + part[1] + "}"
+			}
 			return m[0]
 		case variable.MatchString(name):
 			return "${" + name + "}"
@@ -170,7 +195,7 @@ func mcporterSyntax(_, value string) (string, error) {
 		if m[1] != "" {
 			return "${" + m[1] + "}"
 		}
-		return m[0]
+		return variableOf(m[0], m[2])
 	}), nil
 }
 
