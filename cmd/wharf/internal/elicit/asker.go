@@ -114,7 +114,10 @@ func (a *Asker) runAnswerer(ctx context.Context, w *answerer, params json.RawMes
 	err = cmd.Run()
 	switch {
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // with ErrWaitDelay it has succeeded, and what came is its answer
-		return nil, a.failed(w, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String())))
+		if text := strings.TrimSpace(said.String()); text != "" {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		return nil, a.failed(w, err)
 	case out.over:
 		return nil, a.failed(w, fmt.Errorf("its answer is longer than %d MiB", maxAnswer>>20))
 	}

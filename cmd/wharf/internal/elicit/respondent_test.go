@@ -22,6 +22,7 @@ func TestRespondent(t *testing.T) {
 		`echo '{"name":"Ada"}'`:                           {"", `its action is ""; expected accept, decline or cancel`},
 		`echo Ada`:                                        {"", "its answer is no JSON object"},
 		`echo no such person >&2; exit 3`:                 {"", "respondent sh: exit status 3: no such person"},
+		`echo >&2; exit 3`:                                {"", "respondent sh: exit status 3\n"},
 	} {
 		a, shown := shellAnswerer(t, command)
 		a.Respondent = a.Sampler

@@ -133,28 +133,6 @@ func (f *Field) Answer(text string) (err error) {
 	return err
 }
 
-// take makes a JSON value the answer to the field, or says what is wrong with it.
-func (f *Field) take(value json.RawMessage, given bool) (err error) {
-	f.value, f.given = nil, false
-	text, fits := f.written(value)
-	switch {
-	case !given && f.required:
-		return errors.New("an answer is required")
-	case !given:
-		return nil
-	case !fits:
-		return fmt.Errorf("want %s", strings.Join(f.Terms(), ", "))
-	case f.kind == textField: // an empty text is an answer too
-		f.value, err = text, f.schema.checkText(text)
-	case f.kind == choicesField:
-		f.value, err = f.chooseAny(text)
-	default:
-		return f.Answer(text)
-	}
-	f.given = err == nil
-	return err
-}
-
 func (s *fieldSchema) checkText(text string) error {
 	n := utf8.RuneCountInString(text)
 	switch {

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -98,31 +97,6 @@ func options(values, titles []string, titled []Option) []Option {
 		all = append(all, o)
 	}
 	return append(all, titled...)
-}
-
-// Fill makes the members of a JSON object the answers to the form, or says what does not fit. A field
-// that the object lacks has no answer, whatever its default.
-func (fields Form) Fill(content map[string]json.RawMessage) error {
-	filled := 0
-	for i := range fields {
-		f := &fields[i]
-		value, given := content[f.name]
-		if given {
-			filled++
-		}
-		if err := f.take(value, given); err != nil {
-			return fmt.Errorf("%s: %w", plain.Clip(plain.Line(f.name), 60), err)
-		}
-	}
-	if filled == len(content) {
-		return nil
-	}
-	for name := range content {
-		if !slices.ContainsFunc(fields, func(f Field) bool { return f.name == name }) {
-			return fmt.Errorf("it has no field %q", plain.Clip(name, 60))
-		}
-	}
-	return nil
 }
 
 // Content is the answer to the form.
