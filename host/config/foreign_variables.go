@@ -151,7 +151,7 @@ func (e *entry) noteUnset(s *Server, c *client) {
 	if c.unset == "" {
 		return
 	}
-	for _, name := range s.Variables() {
+	for _, name := range s.settledTexts().Variables() {
 		if _, set := os.LookupEnv(name); !set {
 			e.note("", "the variable %s is not set; until it is, it stands for %s, as in %s", name, c.unset, c.name)
 		}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"unicode"
@@ -102,6 +103,7 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 		}
 		inputs[i].Secret = answers[before]
 	}
+	s = s.settledTexts()
 	var kept []string                         // names in secrets that are of this entry
 	keep := func(name, value string) string { // a reference, or the value if others give it
 		varies := false
@@ -154,6 +156,36 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 		}
 	}
 	return s, slices.DeleteFunc(inputs, func(in Input) bool { return !s.MeansSecret(in.Secret) })
+}
+
+// settledTexts returns an entry of a client to which $NAME is a text where NAME is not set, with these texts in the
+// place of such variables in what looks like a secret: a password with a dollar sign in it means no variable.
+func (s Server) settledTexts() Server {
+	if !s.unsetTexts {
+		return s
+	}
+	parts := s.secretParts()
+	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
+		return secret.Replace(value, parts[field], func(_ secret.Part, text string) string {
+			return unbracedName.ReplaceAllStringFunc(text, func(written string) string {
+				m := unbracedName.FindStringSubmatch(written)
+				if _, set := os.LookupEnv(m[1]); set || m[1] != m[2] || s.ownEnv && hasKey(s.Env, m[1]) {
+					return written
+				}
+				return "$" + m[1]
+			})
+		}), nil
+	}}
+	x.all()
+	return s
+}
+
+// unbracedName matches the variable for a name without braces in a file of Gemini CLI.
+var unbracedName = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*):-\$([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+func hasKey(table map[string]string, key string) bool {
+	_, found := table[key]
+	return found
 }
 
 // fillOwn puts the variables that an entry of another client sets in the places where its other values name

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -13,5 +15,28 @@ func TestPlainSecrets(t *testing.T) {
 	}
 	if got, want := s.PlainSecrets(), []string{"args.api-key", "env.B_TOKEN"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A password with a dollar sign in it, of which Gemini CLI would replace a part if there were such a variable, goes to
+// the vault as it is written, and no part of it is told as the name of a variable.
+func TestSecretsWithADollarSign(t *testing.T) {
+	t.Setenv("SET", "s")
+	f, err := Parse(".gemini/settings.json", []byte(`{"mcpServers": {"x": {"command": "c", "args": ["--api-key", "k$$e${UNSET}", "--password", "pa$word12345", "p$plain"],
+		"env": {"DB_PASSWORD": "$$a$word12345{", "A_TOKEN": "ab$SET", "B_TOKEN": "$UNSET_TOKEN", "C_TOKEN": "${UNSET:-deff123}", "D_TOKEN": "ab$OWN", "OWN": "o"}}}}`))
+	if err != nil || len(f.Servers) != 1 {
+		t.Fatal(f, err)
+	}
+	if said := strings.Join(f.Notes, "\n"); strings.Contains(said, "word12345") || !strings.Contains(said, "the variable plain is not set") {
+		t.Errorf("said %s", said)
+	}
+	secrets := make(map[string]string)
+	out, _ := f.Servers[0].Adopt(secrets, make(map[string]string))
+	if want := map[string]string{"x/password": "pa$word12345", "x/DB_PASSWORD": "$$a$word12345{", "x/D_TOKEN": "abo"}; !maps.Equal(secrets, want) {
+		t.Errorf("the vault gets %q, want %q", secrets, want)
+	}
+	if out.Args[3] != "${secret:x/password}" || out.Env["DB_PASSWORD"] != "${secret:x/DB_PASSWORD}" || out.Env["A_TOKEN"] != "ab${SET:-$SET}" ||
+		out.Env["B_TOKEN"] != "${UNSET_TOKEN:-$UNSET_TOKEN}" || out.Env["C_TOKEN"] != "${UNSET:-deff123}" || out.Args[4] != "p${plain:-$plain}" {
+		t.Errorf("%q, %q", out.Args, out.Env)
 	}
 }
