@@ -138,9 +138,9 @@ func (c *candidates) arguments(words []string, word string) []string {
 			continue
 		}
 		for _, value := range p.Enum {
-			var text string
-			if json.Unmarshal(value, &text) != nil {
-				text = string(value)
+			text := string(value)
+			if mcp.KindOf(value) == "string" {
+				json.Unmarshal(value, &text)
 			}
 			all = append(all, p.Name+"="+text)
 		}

@@ -15,6 +15,7 @@ func TestCandidates(t *testing.T) {
 		tools: []mcp.Tool{
 			{Name: "list", InputSchema: json.RawMessage(`{"properties":{"kind":{"enum":["all","any","none"]},"deep":{"type":"boolean"},"n":{"type":"integer"}}}`)},
 			{Name: "weather", InputSchema: json.RawMessage(`{"properties":{"city":{"enum":["Bonn","Rome\u202e","Riga"]}}}`)},
+			{Name: "mixed", InputSchema: json.RawMessage(`{"properties":{"e":{"enum":["a",1,true,null]}}}`)},
 			{Name: "load"}, {Name: "bad\nname"}, {Name: strings.Repeat("l", 1000)}, {Name: "l\u009b31m"}, {Name: "l\u202emoor"}, {Name: "l\xff"}, {Name: "--yes"},
 		},
 		prompts:   []mcp.Prompt{{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}, {Name: "how"}, {Name: "--yes"}}}, {Name: "-q"}},
@@ -36,6 +37,7 @@ func TestCandidates(t *testing.T) {
 		"call list deep=":           "[deep=false deep=true]",
 		"call weather city=":        "[]", // one of them cannot be shown, and so could not be chosen
 		"call weather city=B":       "[city=Bonn]",
+		"call mixed e=":             "[e=1 e=a e=null e=true]", // null is no empty text
 		"call nosuch ":              "[]",
 		"prompt ":                   "[greet]",
 		"prompt greet ":             "[how= who=]",
