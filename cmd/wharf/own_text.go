@@ -44,7 +44,7 @@ func (a *app) Warn(format string, args ...any) {
 
 // suggested matches a command that reads the configuration, where a text suggests it: in backquotes,
 // or behind a colon.
-var suggested = lazyregexp.New("(?:`|: )wharf (?:add|auth|bridge|call|complete|doctor|edit|import|login|logout|ping|prompts?|read|remove|" +
+var suggested = lazyregexp.New("(?:`|: )wharf (?:acl|add|auth|bridge|call|complete|doctor|edit|import|login|logout|ping|prompts?|read|remove|" +
 	"request|resources|serve|servers|shell|task|tools|update|watch)\\b[^`\n]*")
 
 // coloned joins two texts with a colon, unless one is empty.
