@@ -252,6 +252,28 @@ func TestSharedAfterAnotherConfiguration(t *testing.T) {
 	}
 }
 
+// A server whose entry is as before goes on for commands, whatever becomes of other entries; one whose entry is another
+// is another process.
+func TestServerStaysWhileOtherEntriesChange(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.must("control", "--socket")
+	for _, more := range []string{"", "[servers.two]\ncommand = \"true\"\n", "[servers.two]\ncommand = \"false\"\n", ""} {
+		u.configure(more)
+		u.must("call", "ledger", "note", "text=x")
+	}
+	if n := u.starts(); n != 1 {
+		t.Errorf("the server was started %d times", n)
+	}
+	u.configure("dir = \"/\"\n")
+	for range 2 {
+		u.must("call", "ledger", "note", "text=x")
+	}
+	if n := u.starts(); n != 1 {
+		t.Errorf("the server of another entry was started %d times", n)
+	}
+}
+
 // A relative --config means the daemon of that file, whose rules and files it names by whole paths.
 func TestDaemonOfARelativeConfig(t *testing.T) {
 	t.Parallel()

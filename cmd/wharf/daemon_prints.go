@@ -15,15 +15,16 @@ import (
 // the same fingerprint for a server may share it.
 type prints struct {
 	servers map[string]string
-	errs    map[string]error // of servers that are not shared
-	all     string           // of all
-	fixed   string           // of all, without who may call what, which follows the configuration
+	errs    map[string]error  // of servers that are not shared
+	all     string            // of all
+	process map[string]string // of servers, without who may call what, which follows the configuration
+	fixed   string            // of all, in the same way
 }
 
 // prints returns the fingerprints of servers. They cover what else the settings say: plugins, how to
 // connect, who may call what, and where calls are kept.
 func (a *app) prints(s *settings, folder string) prints {
-	p := prints{servers: make(map[string]string), errs: make(map[string]error)}
+	p := prints{servers: make(map[string]string), errs: make(map[string]error), process: make(map[string]string)}
 	fixed, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.audit, s.policies})
 	access, wrong := json.Marshal([]any{s.access, s.narrowed()})
 	err = errors.Join(err, wrong)
@@ -36,7 +37,8 @@ func (a *app) prints(s *settings, folder string) prints {
 		}
 		p.servers[server.Name] = hashed(print + rest)
 		every.WriteString(p.servers[server.Name])
-		everyFixed.WriteString(hashed(print + string(fixed)))
+		p.process[server.Name] = hashed(print + string(fixed))
+		everyFixed.WriteString(p.process[server.Name])
 	}
 	p.all, p.fixed = hashed(every.String()), hashed(everyFixed.String())
 	return p

@@ -41,9 +41,9 @@ type worlds struct {
 	onClient func(c gateway.Client, left bool) // is told of the clients of all
 	running  sync.WaitGroup                    // the goroutines of worlds, and of follow
 
-	mu    sync.Mutex          // held while a world is made
-	open  map[string]*world   // those that new clients get, by folder
-	alive map[*world]struct{} // those, and the older ones that still have clients
+	mu    sync.Mutex        // held while a world is made
+	open  map[string]*world // those of the newest configuration, by folder
+	alive []*world          // those, and the ones of older configurations that had clients lately; the oldest first
 }
 
 // errOther says that a program would start another server than the daemon has.
@@ -51,7 +51,7 @@ var errOther = errors.New("the configuration, a variable or the working folder i
 
 // enter returns the world in which a request is carried out. The caller calls Leave of its clients. The
 // configuration is read anew, and if it has changed in more than who may call what, the world is made anew:
-// clients of the old world stay there.
+// clients of the old world stay there, and those of one server go there while it runs that server as they want it.
 func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error) {
 	if !filepath.IsAbs(r.Folder) {
 		return nil, errors.New("expected the whole path of the working folder")
@@ -67,22 +67,39 @@ func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error)
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	w := all.open[r.Folder]
-	if w != nil && w.prints.fixed == now.fixed && w.clients.Enter() {
-		return w, w.rules.amend(s, w.gateway)
+	for _, w := range all.fitting(r, &now) {
+		if w.clients.Enter() {
+			return w, w.rules.amend(s, w.gateway)
+		}
 	}
-	if w == nil && len(all.open) >= maxWorlds {
+	if all.open[r.Folder] == nil && len(all.open) >= maxWorlds {
 		return nil, fmt.Errorf("it serves programs in %d folders, which is the most", maxWorlds)
 	}
-	if w, err = all.begin(a, s, now, r.Folder); err != nil {
+	w, err := all.begin(a, s, now, r.Folder)
+	if err != nil {
 		return nil, err
 	}
 	if all.open == nil {
-		all.open, all.alive = make(map[string]*world), make(map[*world]struct{})
+		all.open = make(map[string]*world)
 	}
-	all.open[r.Folder], all.alive[w] = w, struct{}{}
+	all.open[r.Folder], all.alive = w, append(all.alive, w)
 	w.clients.Enter()
 	return w, nil
+}
+
+// fitting returns the worlds that a request may enter by the configuration as it is now, the best first: those
+// that run the one server which it wants, and then the newest. The caller holds mu.
+func (all *worlds) fitting(r *daemon.Request, now *prints) (fit []*world) {
+	for _, w := range all.alive {
+		same := w.folder == r.Folder && r.Server != "" && w.prints.process[r.Server] == now.process[r.Server]
+		if same && w.gateway.Metrics().Connected[r.Server] {
+			fit = append(fit, w)
+		}
+	}
+	if w := all.open[r.Folder]; w != nil && w.prints.fixed == now.fixed {
+		fit = append(fit, w)
+	}
+	return fit
 }
 
 // begin makes a world, which ends when no client has used it for a while. The caller holds mu.
@@ -107,7 +124,7 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 			if all.open[folder] == w {
 				delete(all.open, folder)
 			}
-			delete(all.alive, w)
+			all.alive = slices.DeleteFunc(all.alive, func(one *world) bool { return one == w })
 			return nil
 		}, rules.decide)
 	})
@@ -118,7 +135,7 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 func (all *worlds) living() []*world {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return slices.Collect(maps.Keys(all.alive))
+	return slices.Clone(all.alive)
 }
 
 // follow has who may call what be as the configuration says, in all worlds, until the daemon ends. It warns of a
