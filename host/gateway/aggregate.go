@@ -201,7 +201,7 @@ func (a *aggregate) routeRequest(ctx context.Context, r *request) (server string
 		server, own, err := a.ownName(ctx, r, kind, text(r.params, "name"))
 		return server, edit(r.params, change{"name", quote(own)}), err
 	case mcp.MethodReadResource, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
-		server, own, err := a.ownURI(text(r.params, "uri"))
+		server, own, err := a.ownURI(ctx, r, text(r.params, "uri"))
 		return server, edit(r.params, change{"uri", quote(own)}), err
 	case mcp.MethodComplete:
 		ref := member(r.params, "ref")
@@ -210,7 +210,7 @@ func (a *aggregate) routeRequest(ctx context.Context, r *request) (server string
 			name = "name"
 			server, own, err = a.ownName(ctx, r, catalogue.Prompts, text(ref, name))
 		} else {
-			server, own, err = a.ownURI(text(ref, name))
+			server, own, err = a.ownURI(ctx, r, text(ref, name))
 		}
 		return server, edit(r.params, change{"ref", edit(ref, change{name, quote(own)})}), err
 	case mcp.MethodGetTask, mcp.MethodCancelTask, mcp.MethodTaskResult, mcp.MethodUpdateTask:
@@ -258,24 +258,42 @@ func (a *aggregate) ownName(ctx context.Context, r *request, kind catalogue.Kind
 	return "", "", invalidParams("Unknown %s: %s", l.noun, name)
 }
 
-// ownURI returns the server that a URI is read from, and the server's own URI for it.
-func (a *aggregate) ownURI(uri string) (server, own string, err error) {
-	if server, own, ok := unqualify(uri); ok {
-		if _, found := a.gateway.server(server); found {
-			return server, own, nil
-		}
+// ownURI returns the server that a URI is read from, and the server's own URI for it. If no list that is
+// known has the URI, ownURI asks the servers whose lists were not fetched yet.
+func (a *aggregate) ownURI(ctx context.Context, r *request, uri string) (server, own string, err error) {
+	if server, own, ok := a.knownURI(uri); ok {
+		return server, own, nil
 	}
-	if server, ok := a.servers.owners().serverOf(uri); ok {
-		return server, uri, nil
+	silent := a.askForURIs(ctx, r)
+	if server, own, ok := a.knownURI(uri); ok {
+		return server, own, nil
 	}
-	if server := a.servers.onlyServer("resources"); server != "" {
-		return server, uri, nil
+	switch {
+	case ctx.Err() != nil:
+		return "", "", context.Cause(ctx)
+	case silent != "":
+		return "", "", &rpc.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf(
+			"%s may be a resource of %s, which has not listed what it has", uri, silent)}
 	}
 	code := mcp.CodeResourceNotFound
 	if a.era == mcp.Modern {
 		code = mcp.CodeInvalidParams
 	}
 	return "", "", &rpc.Error{Code: code, Message: "Resource not found: no server lists " + uri, Data: edit(nil, change{"uri", quote(uri)})}
+}
+
+// knownURI is ownURI by the lists that are known.
+func (a *aggregate) knownURI(uri string) (server, own string, ok bool) {
+	if server, own, ok := unqualify(uri); ok {
+		if _, found := a.gateway.server(server); found {
+			return server, own, true
+		}
+	}
+	if server, ok := a.servers.owners().serverOf(uri); ok {
+		return server, uri, true
+	}
+	server = a.servers.onlyServer("resources")
+	return server, uri, server != ""
 }
 
 // setLevel keeps the level that a client asks for, and tells it to the servers that are in use. Each

@@ -24,6 +24,7 @@ type fake struct {
 
 	mu               sync.Mutex
 	tools, resources string // elements of its lists
+	templates        string // elements of the list of templates
 	starts           int
 	restless         bool              // says that its tools have changed whenever it has listed them
 	slow             time.Duration     // how long it takes to acknowledge a stream
@@ -155,7 +156,7 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 	case mcp.MethodListResources:
 		result = `"resources":[` + f.resources + `]`
 	case mcp.MethodListTemplates:
-		result = `"resourceTemplates":[]`
+		result = `"resourceTemplates":[` + f.templates + `]`
 	case mcp.MethodGetTask:
 		result = `"taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":1000`
 	case mcp.MethodCallTool:

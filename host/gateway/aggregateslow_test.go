@@ -159,3 +159,48 @@ func TestAggregateCallOfAnUnlistedTool(t *testing.T) {
 		c.contains("tools/call", `{"name":"files__one"}`, `files got`)
 	})
 }
+
+// The resources of a template are found before a client has asked for any list, and a
+// URI that no server lists is left out.
+func TestAggregateFindsUnlistedResources(t *testing.T) {
+	const made = `{"uri":"b:7"}`
+	for _, request := range []struct{ era, method, params, want string }{
+		{legacy, "resources/read", made, `"uri":"b:7","text":"notes"`},
+		{modern, "resources/read", made, `"uri":"b:7","text":"notes"`},
+		{legacy, "resources/read", `{"uri":"a:1"}`, `"uri":"a:1","text":"files"`},
+		{legacy, "resources/subscribe", made, `"result":{}`},
+		{modern, "subscriptions/listen", `{"notifications":{"resourceSubscriptions":["b:7","none:"]}}`, `"notifications":{"resourceSubscriptions":["b:7"]}`},
+		{legacy, "completion/complete", `{"ref":{"type":"ref/resource","uri":"b:{n}"},"argument":{"name":"n","value":""}}`, `"values":["notes b:{n}"]`},
+		{modern, "completion/complete", `{"ref":{"type":"ref/resource","uri":"b:{n}"},"argument":{"name":"n","value":""}}`, `"values":["notes b:{n}"]`},
+	} {
+		t.Run(request.era+" "+request.method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPair(t, request.era, request.era)
+				p.play(p.servers, "files", request.era, toolOne, `{"uri":"a:1","name":"x"}`)
+				p.play(p.notes, "notes", request.era, toolOne, "").templates = `{"uriTemplate":"b:{n}","name":"x"}`
+				c := p.speaker(request.era)
+				c.ask(request.method, request.params)
+				c.hears(request.want)
+			})
+		})
+	}
+}
+
+// A URI that a server may list that does not answer is not said to be listed by none, and holds up a client once.
+func TestAggregateReadWithASilentServer(t *testing.T) {
+	bubble(t, func(t *testing.T, era string) {
+		p := newPair(t, era, era)
+		files := p.play(p.servers, "files", era, toolOne, "")
+		files.templates = `{"uriTemplate":"a:{n}","name":"x"}`
+		p.play(p.notes, "notes", era, "", "").hung = map[string]bool{mcp.MethodListTemplates: true}
+		c := p.speaker(era)
+		began := time.Now()
+		for range 3 {
+			c.contains("resources/read", `{"uri":"none:"}`, `"code":-32603,`, `none: may be a resource of notes, which has not listed what it has"`)
+		}
+		if waited := time.Since(began); waited > 8*time.Second {
+			t.Errorf("the reads ended after %v", waited)
+		}
+		c.contains("resources/read", `{"uri":"a:1"}`, `"uri":"a:1","text":"files"`)
+	})
+}

@@ -48,7 +48,7 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 		a.streams = slices.DeleteFunc(a.streams, func(other *aggregateStream) bool { return other == s })
 	}()
 	var channels []*listenChannel
-	for server, own := range a.split(r, wanted) {
+	for server, own := range a.split(ctx, r, wanted) {
 		c := &listenChannel{stream: s, server: server, honoured: make(chan mcp.Filter, 1), over: make(chan struct{})}
 		var listening context.Context
 		listening, c.cancel = context.WithCancel(ctx)
@@ -121,10 +121,10 @@ func (s *aggregateStream) notify(ctx context.Context, method string, params json
 
 // split returns, by server, the resources and tasks that the server has to report, in the
 // server's own names. It leaves out those that no server has.
-func (a *aggregate) split(r *request, wanted mcp.Filter) map[string]mcp.Filter {
+func (a *aggregate) split(ctx context.Context, r *request, wanted mcp.Filter) map[string]mcp.Filter {
 	all := make(map[string]mcp.Filter)
 	for _, uri := range wanted.URIs {
-		if server, own, err := a.ownURI(uri); err == nil && a.gateway.reaches(r.caller, server) {
+		if server, own, err := a.ownURI(ctx, r, uri); err == nil && a.gateway.reaches(r.caller, server) {
 			f := all[server]
 			f.URIs = append(f.URIs, own)
 			all[server] = f

@@ -109,6 +109,41 @@ func (a *aggregate) awaitList(ctx context.Context, server string, l *listing) {
 	}
 }
 
+// askForURIs asks the servers that the client reaches for the lists of URIs that were not asked for yet, and waits for
+// them as awaitList does. It returns the name of a server that has not answered, or "".
+func (a *aggregate) askForURIs(ctx context.Context, r *request) (silent string) {
+	var asked []listKey
+	for _, s := range a.reachable(r) {
+		for kind := range uriMembers {
+			if !a.lacksList(s.Name, listingOf(kind)) {
+				continue
+			}
+			key := listKey{s.Name, kind}
+			asked = append(asked, key)
+			a.mu.Lock()
+			begun := a.fetches[key] != nil // it asks again by itself
+			a.mu.Unlock()
+			if !begun {
+				a.fetchList(s.Name, listingOf(kind), r.params)
+			}
+		}
+	}
+	if len(asked) > 0 {
+		r.turn.pass() // requests to other servers do not wait for these lists
+	}
+	for _, key := range asked {
+		a.awaitList(ctx, key.server, listingOf(key.kind))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, key := range asked {
+		if f := a.fetches[key]; silent == "" && (f == nil || !isClosed(f.done) || f.failures > 0) {
+			silent = key.server
+		}
+	}
+	return silent
+}
+
 // announceIfChanged tells the client that a list has changed, if the list differs from what the
 // client was told before.
 func (a *aggregate) announceIfChanged(key listKey, l *listing) {
