@@ -17,10 +17,13 @@ func TestProbes(t *testing.T) {
 	s := newSite(t, legacy, func(_ *host.Config, c *gateway.Config) {
 		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "counts") })
 		c.Principal = func(r *http.Request) (string, error) {
-			if r.Header.Get("Authorization") != "Bearer good" {
-				return "", errors.New("no token")
+			switch r.Header.Get("Authorization") {
+			case "Bearer good":
+				return "", nil
+			case "Bearer another's":
+				return "ann", nil
 			}
-			return "", nil
+			return "", errors.New("no token")
 		}
 	})
 	base := strings.TrimSuffix(s.url, "/mcp/files")
@@ -42,6 +45,7 @@ func TestProbes(t *testing.T) {
 	}
 	ask("GET", "/metrics", 401, "")
 	ask("GET", "/metrics", 200, "counts", "Authorization: Bearer good")
+	ask("GET", "/metrics", 404, "", "Authorization: Bearer another's") // counts are of all principals
 	ask("POST", "/metrics", 404, "", "Authorization: Bearer good")
 	ask("GET", "/metrics", 403, "", "Authorization: Bearer good", "Host: evil.example")
 	s.gateway.Close()
