@@ -105,6 +105,11 @@ func TestProjectsNarrow(t *testing.T) {
 			t.Errorf("%v: scope %d, want %d", &caller, got, want)
 		}
 	}
+
+	r = rules(t, []Table{{Name: "a", Match: []string{"principal:*"}, Allow: []string{"files"}}}, []Table{{Name: "p", Match: []string{"client:editor"}, Allow: []string{"*/read"}}})
+	if d, scope := decide(t, r, other, "files/list"), r.Scope(&other, "files"); !d.Allow || scope == Nothing {
+		t.Errorf("a project that does not name a principal has denied it: %+v, scope %d", d, scope)
+	}
 }
 
 func TestScope(t *testing.T) {
