@@ -51,6 +51,7 @@ func (n *inputs) give(in registry.Input, text string) error {
 var (
 	notInNames     = lazyregexp.New(`[^A-Za-z0-9_.@-]`)
 	notInVariables = lazyregexp.New(`[^A-Za-z0-9_]`)
+	ofSessions     = lazyregexp.New(`^(_|PATH|PATHEXT|HOME|HOMEDRIVE|HOMEPATH|USER|USERNAME|USERPROFILE|LOGNAME|HOSTNAME|COMPUTERNAME|SHELL|COMSPEC|LANG|LANGUAGE|LC_.*|TERM|TZ|PWD|OLDPWD|TMPDIR|TMP|TEMP|DISPLAY|EDITOR|VISUAL|PAGER|MAIL|OS)$`)
 )
 
 // absolutePath returns a path that means the same in every folder.
@@ -68,14 +69,24 @@ func absolutePath(path string) string {
 	return path
 }
 
-// later makes an input come from the environment whenever the server starts.
+// later makes an input come from the environment whenever the server starts. One that only happens to be
+// named like a variable of every session, such as the argument path, gets a variable with the name of the entry.
 func (n *inputs) later(in registry.Input) {
-	name := strings.ToUpper(notInVariables.ReplaceAllString(in.ID, "_"))
-	if name[0] >= '0' && name[0] <= '9' {
-		name = "_" + name
+	name := variableOf(in.ID)
+	if ofSessions.MatchString(name) && in.Of != "the variable "+name {
+		name = variableOf(n.entry + "_" + in.ID)
 	}
 	n.unset = append(n.unset, name)
 	n.answers[in.ID] = []string{"${" + name + "}"}
+}
+
+// variableOf returns the name of a variable that is made of other words.
+func variableOf(words string) string {
+	name := strings.ToUpper(notInVariables.ReplaceAllString(words, "_"))
+	if name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	return name
 }
 
 // completeInputs asks for required inputs that have no answer yet. If it cannot ask, the answers
