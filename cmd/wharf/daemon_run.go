@@ -68,7 +68,11 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 	}
 	l, err := localsocket.Listen(place.Socket())
 	if err != nil {
-		return exit.Usage(err, "`wharf daemon status` lists the daemons that run")
+		hint := "`wharf daemon status` lists the daemons that run"
+		if errors.Is(err, localsocket.ErrServed) {
+			hint += ", and `wharf daemon stop` ends this one"
+		}
+		return exit.Usage(err, "%s", hint)
 	}
 	defer l.Close()
 	logFile := ""

@@ -257,7 +257,11 @@ func (at addresses) listen(ctx context.Context, entrance string) (l listener.Set
 	}
 	if err != nil {
 		l.Close()
-		return l, exit.Usage(fmt.Errorf("--unix: %w", err), "")
+		hint := ""
+		if errors.Is(err, localsocket.ErrServed) {
+			hint = "end that program, or name another path"
+		}
+		return l, exit.Usage(fmt.Errorf("--unix: %w", err), "%s", hint)
 	}
 	return l, nil
 }

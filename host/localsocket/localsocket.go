@@ -22,9 +22,12 @@ import (
 // ErrNoListener is the error of [Dial] for a socket at which no program listens.
 var ErrNoListener = errors.New("no program listens at the socket")
 
+// ErrServed is in the error of [Listen] for a socket at which another program listens.
+var ErrServed = errors.New("serves clients")
+
 // Listen listens at a socket for programs of this user. It makes the folder of the socket if it is
 // missing, and returns an error if another user can reach the folder. It replaces a socket that an
-// earlier program left, and returns an error if a program listens there. The listener closes
+// earlier program left, and returns [ErrServed] if a program listens there. The listener closes
 // connections of other users and does not return them. The caller closes the listener, which removes
 // the socket.
 func Listen(path string) (net.Listener, error) {
@@ -35,7 +38,7 @@ func Listen(path string) (net.Listener, error) {
 	lock := folder.Flock(filepath.Base(path) + ".lock") // for as long as the socket is served
 	locked, err := lockUnserved(lock, path)
 	if err == nil && !locked {
-		err = fmt.Errorf("another program of yours serves clients at %s: end it, or name another path", path)
+		err = fmt.Errorf("another program of yours %w at %s", ErrServed, path)
 	}
 	if err != nil {
 		return nil, err
