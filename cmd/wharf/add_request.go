@@ -123,23 +123,15 @@ func commandName(argv []string) string {
 	return program
 }
 
-// imageFlag matches a flag of docker run that has no value behind it: it takes none, or has it in the same word.
-var imageFlag = lazyregexp.New(`^(-[ditqP]+|-[euvpwmhl].+|--(detach|init|interactive|no-healthcheck|oom-kill-disable|privileged|publish-all|quiet|read-only|rm|tty)|--[a-z-]+=.*)$`)
-
 // imageName makes a name from the words behind docker run; "" if there is no image among them.
 func imageName(words []string) string {
-	for i := 0; i < len(words); i++ {
-		switch word := words[i]; {
-		case imageFlag.MatchString(word):
-		case strings.HasPrefix(word, "-"):
-			i++ // its value
-		default:
-			image, _, _ := strings.Cut(word, "@")
-			name, _, _ := strings.Cut(path.Base(image), ":")
-			return name
-		}
+	at := config.Image(words)
+	if at < 0 {
+		return ""
 	}
-	return ""
+	image, _, _ := strings.Cut(words[at], "@")
+	name, _, _ := strings.Cut(path.Base(image), ":")
+	return name
 }
 
 // siteName makes a name from a host: the first part that says who owns it. It keeps all parts of

@@ -148,8 +148,9 @@ func (e *entry) foreign(c *client, name string) Server {
 		envFile: e.first(foreignKeys.envFile),
 	}
 	s.keys = e.keyed
-	s.named, s.noDefaults, s.unsetTexts, s.ownEnv = e.named, !c.defaults, c.unset == unsetText, true
 	s.Command, s.Args = e.foreignCommand(c)
+	s.Env = e.containerEnv(s.Command, s.Args, s.Env)
+	s.named, s.noDefaults, s.unsetTexts, s.ownEnv = e.named, !c.defaults, c.unset == unsetText, true
 	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
 	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
 		s.Disabled = true
