@@ -83,7 +83,7 @@ func (n *inputs) later(in registry.Input) {
 // variableOf returns the name of a variable that is made of other words.
 func variableOf(words string) string {
 	name := strings.ToUpper(notInVariables.ReplaceAllString(words, "_"))
-	if name[0] >= '0' && name[0] <= '9' {
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "_" + name
 	}
 	return name
