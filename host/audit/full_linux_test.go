@@ -2,6 +2,7 @@ package audit
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -55,6 +56,9 @@ func TestFullDisk(t *testing.T) {
 func TestLinesWithoutRoom(t *testing.T) {
 	disk := testenv.NewDisk(t)
 	path := filepath.Join(disk.Dir, "audit.jsonl")
+	if err := opened(t, path, Options{Required: true}, fileCap).Ready(); err != nil {
+		t.Fatal(err)
+	}
 	l := opened(t, path, Options{}, fileCap)
 	disk.Fill()
 	r := sample
@@ -65,6 +69,9 @@ func TestLinesWithoutRoom(t *testing.T) {
 		} else if lost++; !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}
+	}
+	if _, err := os.Stat(path + ".reserve"); err != nil { // it is for logs that are required
+		t.Error(err)
 	}
 	disk.Empty()
 	if err := l.Write(&r); err != nil {

@@ -129,7 +129,7 @@ func (l *Log) append(r *Record) error {
 	}
 	l.failed = l.locked(func() error {
 		err := l.put(text)
-		if err != nil && os.Remove(l.reservePath()) == nil {
+		if err != nil && l.options.Required && os.Remove(l.reservePath()) == nil {
 			err = l.put(text) // the call was made, and Ready admits no other without a reserve
 		}
 		return err
