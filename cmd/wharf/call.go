@@ -191,7 +191,8 @@ func (c *client) refused(ctx context.Context, tool string, known []mcp.Tool, err
 	if known == nil || !errors.Is(err, host.ErrDenied) || !c.forbids(tool) {
 		return err
 	}
-	if !c.app.settings.denies(host.Server{Name: c.entry.Name}, tool) && c.lacks(tool) {
+	byRules := c.app.settings.denies(host.Server{Name: c.entry.Name}, tool) // whatever the entry permits
+	if !byRules && c.lacks(tool) {
 		return c.unlisted(ctx, tool, known)
 	}
 	if near := meant(tool, namesOfTools(known)); near != "" {

@@ -108,7 +108,7 @@ func TestServeOnASocket(t *testing.T) {
 	}
 	second := exec.CommandContext(t.Context(), "wharf", "serve", "--unix="+path)
 	second.Env = p.Env
-	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "another program of yours serves clients at "+path) {
+	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "another program of yours serves clients at "+path) || !strings.Contains(string(out), "name another path") {
 		t.Errorf("the second: %s, %v", out, err)
 	}
 	if !json.Valid(noPlace) {

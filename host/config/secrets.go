@@ -169,7 +169,9 @@ func (s Server) settledTexts() Server {
 		return secret.Replace(value, parts[field], func(_ secret.Part, text string) string {
 			return unbracedName.ReplaceAllStringFunc(text, func(written string) string {
 				m := unbracedName.FindStringSubmatch(written)
-				if _, set := os.LookupEnv(m[1]); set || m[1] != m[2] || s.ownEnv && hasKey(s.Env, m[1]) {
+				_, set := os.LookupEnv(m[1])
+				_, own := s.Env[m[1]]
+				if set || own && s.ownEnv || m[1] != m[2] {
 					return written
 				}
 				return "$" + m[1]
@@ -182,11 +184,6 @@ func (s Server) settledTexts() Server {
 
 // unbracedName matches the variable for a name without braces in a file of Gemini CLI.
 var unbracedName = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*):-\$([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-func hasKey(table map[string]string, key string) bool {
-	_, found := table[key]
-	return found
-}
 
 // fillOwn puts the variables that an entry of another client sets in the places where its other values name
 // them: in a file of Wharf's own, such a name is that of a variable of the environment.

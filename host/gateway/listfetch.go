@@ -110,7 +110,8 @@ func (a *aggregate) awaitList(ctx context.Context, server string, l *listing) {
 }
 
 // askForURIs asks the servers that the client reaches for the lists of URIs that were not asked for yet, and waits for
-// them as awaitList does. It returns the name of a server that has not answered, or "".
+// them as awaitList does. It returns the name of a server that has not answered, or "". Unlike awaitLists it asks once:
+// a client may read many URIs that no server has.
 func (a *aggregate) askForURIs(ctx context.Context, r *request) (silent string) {
 	var asked []listKey
 	for _, s := range a.reachable(r) {

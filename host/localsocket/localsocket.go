@@ -23,7 +23,7 @@ import (
 var ErrNoListener = errors.New("no program listens at the socket")
 
 // ErrServed is in the error of [Listen] for a socket at which another program listens.
-var ErrServed = errors.New("serves clients")
+var ErrServed = errors.New("another program of yours serves clients")
 
 // Listen listens at a socket for programs of this user. It makes the folder of the socket if it is
 // missing, and returns an error if another user can reach the folder. It replaces a socket that an
@@ -38,7 +38,7 @@ func Listen(path string) (net.Listener, error) {
 	lock := folder.Flock(filepath.Base(path) + ".lock") // for as long as the socket is served
 	locked, err := lockUnserved(lock, path)
 	if err == nil && !locked {
-		err = fmt.Errorf("another program of yours %w at %s", ErrServed, path)
+		err = fmt.Errorf("%w at %s", ErrServed, path)
 	}
 	if err != nil {
 		return nil, err
