@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -76,6 +77,10 @@ func blankScreen(t *testing.T) *screen {
 			s.shown <- string(text[:n])
 		}
 	}()
+	if end, limited := t.Deadline(); limited { // before it await fails, and says what it has seen
+		hung := time.AfterFunc(time.Until(end)-10*time.Second, func() { master.Close() })
+		t.Cleanup(func() { hung.Stop() })
+	}
 	t.Cleanup(func() {
 		master.Close() // and with it every read of the terminal
 		for range s.shown {
