@@ -48,7 +48,7 @@ func (a *app) request(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
-	params, err := typed.Build(words[0], nil, false)
+	params, err := typed.Params(words[0])
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -50,4 +51,13 @@ func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Ob
 		return nil, explanation{args, reader, built, tool, faults, 0, taken}.err()
 	}
 	return built, nil
+}
+
+// Params returns the params of a request of any method. There is no schema for them, so a value
+// without a key is an error.
+func (args Arguments) Params(method string) (Object, error) {
+	if args.NeedNames() {
+		return nil, exit.Usage(fmt.Errorf("argument %q: method %q takes key=value or a JSON object", plain.Clip(args.bare[0].text, 40), plain.Clip(method, 40)), formHint)
+	}
+	return args.Build(method, nil, false)
 }
