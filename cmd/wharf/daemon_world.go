@@ -144,7 +144,7 @@ func (all *worlds) follow() {
 	a := all.app.inFolder("")
 	a.settings = all.app.settings
 	w := a.watchConfig()
-	var told map[string][]string
+	var told toldMistakes
 	w.run(all.ctx, func() {
 		mistakes := make(map[string][]string) // the folders where each counts
 		for _, one := range all.living() {
@@ -157,13 +157,10 @@ func (all *worlds) follow() {
 				mistakes[err.Error()] = append(mistakes[err.Error()], plain.Line(one.folder))
 			}
 		}
-		for _, why := range slices.Sorted(maps.Keys(mistakes)) {
-			if told[why] == nil {
-				slices.Sort(mistakes[why])
-				a.Warn("who may call what in %s is as before: %s", strings.Join(slices.Compact(mistakes[why]), ", "), why)
-			}
+		for _, why := range told.news(slices.Collect(maps.Keys(mistakes))) {
+			slices.Sort(mistakes[why])
+			a.Warn("who may call what in %s is as before: %s", strings.Join(slices.Compact(mistakes[why]), ", "), why)
 		}
-		told = mistakes
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -62,21 +63,40 @@ func (l *liveRules) amend(s *settings, g *gateway.Gateway) error {
 	return nil
 }
 
-// followRules has the rules be those of the configuration until ctx ends. While that cannot be read, they
-// stay as they are.
+// followRules has the rules be those of the configuration until ctx ends.
 func (a *app) followRules(ctx context.Context, l *liveRules, g *gateway.Gateway) {
 	watched := a.inFolder(a.folder) // without the signals of this one
 	watched.settings = a.settings
 	w := watched.watchConfig()
 	w.again() // for a change that came before it looked
-	w.run(ctx, func() {
-		s, err := a.inFolder(a.folder).load()
-		if err == nil {
-			w.follow(s)
-			err = l.amend(s, g)
-		}
-		if err != nil {
-			a.Warn("who may call what is as before: %v", err)
-		}
-	})
+	var told toldMistakes
+	w.run(ctx, func() { a.reread(l, g, w, &told) })
+}
+
+// reread has the rules be those of the configuration. While that cannot be read, they stay as they are, and the
+// person is told why, once.
+func (a *app) reread(l *liveRules, g *gateway.Gateway, w *configWatcher, told *toldMistakes) {
+	s, err := a.inFolder(a.folder).load()
+	if err == nil {
+		w.follow(s)
+		err = l.amend(s, g)
+	}
+	var mistakes []string
+	if err != nil {
+		mistakes = []string{err.Error()}
+	}
+	for _, why := range told.news(mistakes) {
+		a.Warn("who may call what is as before: %s", why)
+	}
+}
+
+// toldMistakes are the mistakes in a configuration of which the person was told, and which are still there.
+type toldMistakes struct{ now []string }
+
+// news takes all mistakes of one reading, or none, and returns those of which the person is to be told, sorted. A
+// mistake that comes back after it was mended is news.
+func (t *toldMistakes) news(mistakes []string) []string {
+	before := t.now
+	t.now = slices.Sorted(slices.Values(mistakes))
+	return slices.DeleteFunc(slices.Clone(t.now), func(why string) bool { return slices.Contains(before, why) })
 }
