@@ -22,11 +22,13 @@ stay. -e NAME=VALUE gives it a variable, -e NAME one that it takes from the envi
 whenever it starts, and -H a header. The server gets what is typed, with ${env:NAME},
 ${secret:NAME} and ${file:PATH} replaced when it starts, and ${NAME} in a url or header.
 
-Of a server of the registry, what it needs is asked for. Secrets go to the vault, and
-the entry has ${secret:NAME} in their place. Without a terminal, what is not given by
--e, -H or --set is taken from the environment when the server starts. Packages are
-preferred to servers that run elsewhere; --prefer names another kind. NAME@VERSION is
-one version; without it the newest is taken. ` + "`wharf update`" + ` finds newer ones.`
+Of a server of the registry, what it needs is asked for, and ${NAME} is a variable in each
+answer. A secret goes to the vault as it is typed, and the entry has ${secret:NAME} in
+its place; one that is ${NAME}, or has ${env:NAME} or the like in it, stays in the entry.
+Without a terminal, what is not given by -e, -H or --set is taken from the environment
+when the server starts. Packages are preferred to servers that run elsewhere; --prefer
+names another kind. NAME@VERSION is one version; without it the newest is taken.
+` + "`wharf update`" + ` finds newer ones.`
 
 func newAdd(a *app) *cobra.Command {
 	var r addRequest

@@ -30,14 +30,14 @@ func newInputs(entry string) *inputs {
 	return &inputs{entry, make(registry.Answers), make(map[string]string), nil}
 }
 
-// give takes an answer of the user. A secret goes to the vault, unless the answer is a reference
-// already.
+// give takes an answer of the user. A secret goes to the vault as it was typed, unless the answer
+// refers to one that is kept elsewhere.
 func (n *inputs) give(in registry.Input, text string) error {
 	if wrong := in.Check(text); wrong != "" {
 		return fmt.Errorf("%s: %s", in.Of, wrong)
 	}
 	switch {
-	case in.IsSecret && !strings.Contains(text, "${"):
+	case in.IsSecret && !refers.MatchString(text):
 		name := n.entry + "/" + notInNames.ReplaceAllString(in.ID, "_")
 		n.secrets[name] = text
 		text = "${secret:" + name + "}"
@@ -51,6 +51,7 @@ func (n *inputs) give(in registry.Input, text string) error {
 var (
 	notInNames     = lazyregexp.New(`[^A-Za-z0-9_.@-]`)
 	notInVariables = lazyregexp.New(`[^A-Za-z0-9_]`)
+	refers         = lazyregexp.New(`^(?:[A-Za-z]+ )?\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}]*)?\}$|\$\{(?:env|secret|file):[^{}]+\}`)
 	ofSessions     = lazyregexp.New(`^(_|PATH|PATHEXT|HOME|HOMEDRIVE|HOMEPATH|USER|USERNAME|USERPROFILE|LOGNAME|HOSTNAME|COMPUTERNAME|SHELL|COMSPEC|LANG|LANGUAGE|LC_.*|TERM|TZ|PWD|OLDPWD|TMPDIR|TMP|TEMP|DISPLAY|EDITOR|VISUAL|PAGER|MAIL|OS)$`)
 )
 

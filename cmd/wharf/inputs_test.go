@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/registry"
@@ -15,6 +16,37 @@ func TestInputsOfTheEnvironment(t *testing.T) {
 		n.later(registry.Input{ID: id, Of: "the argument " + id})
 		if got := n.answers[id]; len(got) != 1 || got[0] != want {
 			t.Errorf("%q is answered with %q; want %q", id, got, want)
+		}
+	}
+}
+
+// A secret is kept as it is typed, whatever is in it, unless it refers to one that is kept elsewhere.
+func TestInputsKeepSecrets(t *testing.T) {
+	for text, kept := range map[string]bool{
+		"abc":                   true,
+		"ky${HOME}zz":           true,
+		"x${":                   true,
+		"${}":                   true,
+		"${a}${b}":              true,
+		"pa$$word${env:}":       true,
+		"${not a name}":         true,
+		"${KEY}":                false,
+		"${KEY:-none}":          false,
+		"Bearer ${KEY}":         false,
+		"${secret:mine}":        false,
+		"Bearer ${env:KEY}":     false,
+		"user:${file:~/.token}": false,
+	} {
+		n := newInputs("s")
+		if err := n.give(registry.Input{ID: "API_KEY", Of: "the variable API_KEY", Value: registry.Value{IsSecret: true}}, text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		want, secret := text, ""
+		if kept {
+			want, secret = "${secret:s/API_KEY}", text
+		}
+		if got := n.answers["API_KEY"]; !slices.Equal(got, []string{want}) || n.secrets["s/API_KEY"] != secret {
+			t.Errorf("%s: the answer is %q, and the vault gets %q", text, got, n.secrets)
 		}
 	}
 }
