@@ -136,23 +136,29 @@ func (a *app) entryFindings(ctx context.Context, s *settings) (findings []findin
 // nothing. Rules of a project are not for the user to mend.
 func (a *app) ruleFindings(s *settings) (findings []finding) {
 	servers := a.serversOfRules(s)
-	check := func(what, place string, each func(wrong func(key string, i int, server string))) {
+	check := func(what, place string, each func(wrong func(key, problem string), stranger func(key string, i int, server string))) {
 		before := len(findings)
-		each(func(key string, i int, server string) {
-			findings = append(findings, finding{fmt.Sprintf("%s %s[%d]", what, key, i), place, a.withConfig(noServer(server, servers))})
+		wrong := func(key, problem string) {
+			findings = append(findings, finding{what + " " + key, place, a.withConfig(problem)})
+		}
+		each(wrong, func(key string, i int, server string) {
+			wrong(fmt.Sprintf("%s[%d]", key, i), noServer(server, servers))
 		})
 		if len(findings) == before {
 			findings = append(findings, finding{What: what, Value: place})
 		}
 	}
 	for _, table := range s.access {
-		check("access "+table.Name, table.Place, func(wrong func(string, int, string)) { table.Strangers(servers, wrong) })
+		check("access "+table.Name, table.Place, func(_ func(string, string), stranger func(string, int, string)) { table.Strangers(servers, stranger) })
 	}
 	for _, p := range s.policies {
-		check("policy "+p.Name, p.Place, func(wrong func(string, int, string)) {
+		check("policy "+p.Name, p.Place, func(wrong func(string, string), stranger func(string, int, string)) {
+			if problem := noPolicy(p.Plugin, s.plugins); problem != "" {
+				wrong("plugin", problem)
+			}
 			for i, server := range p.Servers {
 				if !policy.FitsAny(server, servers) {
-					wrong("servers", i, server)
+					stranger("servers", i, server)
 				}
 			}
 		})
@@ -176,6 +182,21 @@ func (a *app) serversOfRules(s *settings) []string {
 		names = append(names, r.Entry.Server)
 	}
 	return names
+}
+
+// noPolicy says that no policy plugin has the name that a policy gives, or returns "". What a file contains is not
+// looked at.
+func noPolicy(name string, files map[string]config.Plugin) string {
+	if files[name].File != "" {
+		return ""
+	}
+	if plugins.Builtin()[name] != nil {
+		return fmt.Sprintf("%s is a part of wharf, and no policy plugin", name)
+	}
+	if near := meant(name, slices.Collect(maps.Keys(files))); near != "" {
+		return fmt.Sprintf("no plugin is called %q; did you mean %q?", name, near)
+	}
+	return fmt.Sprintf("no plugin is called %q; `wharf plugin add` adds the file of one", name)
 }
 
 // noServer says that a pattern of a rule is about no server, and which is probably meant.

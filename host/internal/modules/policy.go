@@ -2,9 +2,9 @@ package modules
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi/verdict"
-	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/policyplugin"
 )
 
@@ -14,13 +14,15 @@ func (m *Cache) Policy(ctx context.Context, name string) (*policyplugin.Plugin, 
 }
 
 func (m *Cache) loadPolicy(ctx context.Context, name string) (*policyplugin.Plugin, error) {
+	if !m.Has(name) {
+		return nil, &policyplugin.TableError{Err: fmt.Errorf("no plugin is called %q", name)}
+	}
 	binary, err := m.binary(name)
 	if err != nil {
 		return nil, err
 	}
 	if kindOf(binary) != aPolicy {
-		return nil, hosterr.Errorf(hosterr.ErrPluginRefused, "look at plugin in the table of the policy, and at file in [plugins."+hosterr.TOMLKey(name)+"]",
-			"%s is no policy plugin: it does not export %s", name, verdict.ExportDecide)
+		return nil, &policyplugin.TableError{Err: fmt.Errorf("%s is no policy plugin: it does not export %s", name, verdict.ExportDecide)}
 	}
 	p, err := m.openPolicy(ctx, name, binary, m.Files()[name].File != "")
 	return p, m.refused(ctx, name, err)

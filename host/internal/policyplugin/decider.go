@@ -97,7 +97,7 @@ func (d *Decider) broken(ctx context.Context, c *policy.Call, err error) policy.
 		Rule: d.String(), Reason: fmt.Sprintf("the policy plugin %s gave no verdict: %v", d.config.Plugin, err),
 		Hint: fmt.Sprintf("use another version of the plugin %s, or take [policy.%s] out of your configuration", d.config.Plugin, d.config.Name),
 	}
-	var wrong *tableError
+	var wrong *TableError
 	if errors.As(err, &wrong) {
 		out.Reason, out.Hint = wrong.Error(), fmt.Sprintf("correct [policy.%s] in your configuration", d.config.Name)
 	}
@@ -109,10 +109,10 @@ func (d *Decider) broken(ctx context.Context, c *policy.Call, err error) policy.
 	return out
 }
 
-// tableError says that a table does not fit its plugin.
-type tableError struct{ err error }
+// TableError says that a table does not fit its plugin, or names none.
+type TableError struct{ Err error }
 
-func (e *tableError) Error() string { return e.err.Error() }
+func (e *TableError) Error() string { return e.Err.Error() }
 
 // String names the table, as decisions do.
 func (d *Decider) String() string {
@@ -159,10 +159,10 @@ func (d *Decider) ask(ctx context.Context, c *policy.Call) (policy.Decision, err
 // fits compares the table with the manifest of the plugin.
 func (d *Decider) fits(m *verdict.Manifest) error {
 	if m.Arguments && !d.config.Arguments {
-		return &tableError{fmt.Errorf("the plugin %s decides by the arguments of calls, and arguments = true is missing", d.config.Plugin)}
+		return &TableError{fmt.Errorf("the plugin %s decides by the arguments of calls, and arguments = true is missing", d.config.Plugin)}
 	}
 	if err := CheckSettings(m, d.config.Settings); err != nil {
-		return &tableError{err}
+		return &TableError{err}
 	}
 	return nil
 }
