@@ -103,7 +103,7 @@ func TestRefreshThatFails(t *testing.T) {
 		kept   int
 	}{
 		{"invalid_grant", 400, object{"error": "invalid_grant"}, "forget token\ndone", 0},
-		{"invalid_client of a registered one", 401, object{"error": "invalid_client"}, "forget token\ndone", 0},
+		{"invalid_client of a registered one", 401, object{"error": "invalid_client"}, "load registration\nforget registration\nforget token\ndone", 0},
 		{"no with status 200", 200, object{"error": "bad_refresh_token"}, "forget token\ndone", 0},
 		{"no in other words", 404, object{}, "fail login", 1},
 		{"down", 503, object{"error": "invalid_grant"}, "fail retry", 1},
@@ -141,6 +141,34 @@ func TestRefreshForgetsWhatItSent(t *testing.T) {
 	var left token
 	if !w.host.Vault.Get(key, &left) || left.Access != "theirs" {
 		t.Errorf("left is %+v", left)
+	}
+}
+
+// The sign-in after a refresh that a lost client could not make registers another client, and
+// opens no page with the lost one. A client that was registered meanwhile is used.
+func TestRegisterAfterRefresh(t *testing.T) {
+	for _, newer := range []bool{false, true} {
+		w, registered := signedIn(t), 1
+		w.host.Now += 3_600_000
+		w.grants = func(form url.Values) (int, object) {
+			if form.Get("client_id") == "registered" {
+				return 401, object{"error": "invalid_client"}
+			}
+			return w.issue(form)
+		}
+		w.answers[as+"/register"] = func(*step.HTTP) *step.Response { return reply(201, object{"client_id": "again"}) }
+		if newer {
+			key, c := registrationKey(as), client{}
+			w.host.Vault.Get(key, &c)
+			c.ID, registered = "again", 0
+			w.host.Vault.Put(key, c)
+		}
+		w.alone(step.ReasonExpired, nil)
+		pages := len(w.pages)
+		w.mustGive(w.run(step.ReasonLogin, nil), "token-2")
+		if n := w.called(as + "/register"); n != registered || len(w.pages) != pages+1 {
+			t.Errorf("%d registrations, want %d; %d pages", n, registered, len(w.pages)-pages)
+		}
 	}
 }
 

@@ -58,6 +58,11 @@ func (l *login) giveUp(old *token, err error) error {
 		return auth.Misconfigured("refresh at "+old.Source.Issuer+": "+err.Error(), "see client_id and client_secret")
 	case saysNo(err):
 		l.token = nil
+		if saysNo(err, "invalid_client") {
+			if err := l.dropLost(&old.Source); err != nil {
+				return err
+			}
+		}
 		return l.Forget(old.key(l))
 	case errors.As(err, &r):
 		return &auth.Failure{Class: step.FailLogin, Message: "refresh at " + old.Source.Issuer + ": " + err.Error(), URL: old.Source.Issuer}

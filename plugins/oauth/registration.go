@@ -196,6 +196,16 @@ func (l *login) explainRegistration(err error, at *place) error {
 	return errors.New("register at " + at.Server.Issuer + ": " + err.Error())
 }
 
-// dropRegistration forgets a client that the authorization server no longer
-// knows.
+// dropLost drops the registration of a client that its issuer no longer knows. A client that was
+// registered since stays.
+func (l *login) dropLost(src *source) error {
+	var c client
+	found, err := l.Load(registrationKey(src.Issuer), &c)
+	if err != nil || !found || c.ID != src.Client.ID {
+		return err
+	}
+	return l.dropRegistration(src.Issuer)
+}
+
+// dropRegistration forgets a client that the authorization server no longer knows.
 func (l *login) dropRegistration(issuer string) error { return l.Forget(registrationKey(issuer)) }
