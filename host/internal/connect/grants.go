@@ -149,6 +149,9 @@ func (d *Dialer) granted(via string, gs []capability.Grant) error {
 		if slices.Contains(i.Kinds, kind.String()) {
 			continue
 		}
+		if err := d.config.Modules.CheckTransport(via); err != nil {
+			return err // a plugin of another kind asks for nothing
+		}
 		lacks, hint := "is not granted", fmt.Sprintf("to grant it: wharf plugin grant %s %s", via, kind)
 		if !slices.Contains(i.Asked, kind.String()) {
 			var keys []string

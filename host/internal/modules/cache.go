@@ -8,8 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -140,23 +138,6 @@ func (m *Cache) Builtin(name string) bool { return m.config.Builtin[name] != nil
 // Has reports whether there is a plugin of that name. It does not tell whether that is a transport,
 // which is known only when it is read.
 func (m *Cache) Has(name string) bool { return m.Files()[name].File != "" || m.Builtin(name) }
-
-// Transports returns the sorted names that the transport of a server entry may have. It reads all
-// builtin plugins, so it is meant for an error; it does not read files.
-func (m *Cache) Transports() []string {
-	names := make(map[string]bool)
-	for name, module := range m.config.Builtin {
-		if kindOf(module()) == aTransport {
-			names[name] = true
-		}
-	}
-	for name, p := range m.Files() {
-		if p.File != "" {
-			names[name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
 
 // LoadTime returns for how long plugins have been loaded and compiled since a time. That is the host's
 // own time: it does not count as that of a server.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"runtime"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
@@ -22,19 +24,11 @@ func (m *Cache) Transport(ctx context.Context, name string) (*Transport, error) 
 }
 
 func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, error) {
-	binary, err := m.binary(name)
+	binary, err := m.transportBinary(name)
 	if err != nil {
 		return nil, err
 	}
 	file := m.Files()[name]
-	if k := kindOf(binary); k != aTransport {
-		kind := hosterr.ErrPluginRefused
-		if file.File == "" { // not the name of a transport: these are known
-			kind = hosterr.ErrUnknownTransport
-		}
-		return nil, hosterr.Errorf(kind, "look at transport in the entry, and at the plugin that is called "+name,
-			"%s is %s, and no transport", name, k)
-	}
 	if file.Isolation == config.IsolationProcess { // the first process that runs it reports its faults
 		if len(m.config.Worker) == 0 {
 			return nil, hosterr.Errorf(hosterr.ErrConfig, "leave isolation out of [plugins."+hosterr.TOMLKey(name)+"], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
@@ -53,6 +47,37 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 		return nil, m.unloaded(ctx, name, err)
 	}
 	return &Transport{Hash: module.Hash(), Module: module}, nil
+}
+
+// Transports returns the sorted names that the transport of a server entry may have. It reads all
+// plugins, so it is meant for an error; one that cannot be read is left out.
+func (m *Cache) Transports() []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(m.config.Builtin)), maps.Keys(m.Files()))
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return m.CheckTransport(name) != nil })
+}
+
+// CheckTransport returns an error if the plugin of that name cannot be read or is of another kind. It loads nothing.
+func (m *Cache) CheckTransport(name string) error {
+	_, err := m.transportBinary(name)
+	return err
+}
+
+// transportBinary returns the module of a transport.
+func (m *Cache) transportBinary(name string) ([]byte, error) {
+	binary, err := m.binary(name)
+	if err != nil {
+		return nil, err
+	}
+	if k := kindOf(binary); k != aTransport {
+		kind := hosterr.ErrPluginRefused
+		if m.Files()[name].File == "" { // not the name of a transport: these are known
+			kind = hosterr.ErrUnknownTransport
+		}
+		return nil, hosterr.Errorf(kind, "look at transport in the entry, and at the plugin that is called "+name,
+			"%s is %s, and no transport", name, k)
+	}
+	return binary, nil
 }
 
 // unloaded returns the error for a plugin that could not be inspected or compiled: err with a kind
