@@ -23,7 +23,8 @@ func newBridge(a *app) *cobra.Command {
 		Long: `Pass the messages of an MCP client on stdin and stdout on to a server, whatever
 transport and sign-in the server needs: an editor or agent that can start a program
 reaches every server that Wharf reaches. It ends when stdin ends, or when the program
-that started it does.
+that started it does. Once stdin has ended, calls under way may take three seconds more,
+not counted while a server starts, and are then cancelled.
 
 With --shared it uses the server of the daemon, as all programs in this folder do that offer
 the server the same (see wharf daemon). It starts the server itself where the daemon would start another one.

@@ -45,7 +45,8 @@ request, unless it may keep what a client relies on: that is so once a tool of a
 the older protocol was called. idle_stop in its entry decides otherwise.
 
 Without an address the client is the program that starts this one, on stdin and stdout: it
-ends when stdin ends, or when that program does.
+ends when stdin ends, or when that program does. Once stdin has ended, calls under way may
+take three seconds more, not counted while a server starts, and are then cancelled.
 
 With --unix clients come to a unix socket, in a folder that no other user can reach, and
 speak as on stdin and stdout. It serves 64 at once, and only programs of your own user. The

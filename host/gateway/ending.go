@@ -3,11 +3,14 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // ErrClosed is the error of calls to a closed gateway, and of requests that end because it is closed.
@@ -19,10 +22,17 @@ type closedError struct{}
 func (closedError) Error() string { return "the gateway is ending" }
 func (closedError) Unwrap() error { return host.ErrClosed }
 
+// leaveTime is how long requests may still take once their client has ended its side of a stream.
+const leaveTime = 3 * time.Second
+
+var errEndedSide = fmt.Errorf("the client has ended its side, and the request took longer than %v after that", leaveTime)
+
 // whyGivenUp returns why a request whose context has ended is given up.
 func whyGivenUp(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), ErrClosed) {
-		return ErrClosed
+	for _, why := range []error{ErrClosed, errEndedSide} {
+		if errors.Is(context.Cause(ctx), why) {
+			return why
+		}
 	}
 	return errLeft
 }
@@ -79,11 +89,48 @@ func (g *Gateway) takesClients() bool {
 	return !g.finishing && !g.closed
 }
 
+// awaitLeaving waits for leaveTime, or until ctx ends. It begins anew while servers are being started, and after
+// that: what is piped into the program has ended before its servers are there.
+func (g *Gateway) awaitLeaving(ctx context.Context) error {
+	news := g.host.Watch()
+	defer news.Close()
+	for {
+		for g.starting() {
+			if _, err := news.Next(ctx); err != nil {
+				return err
+			}
+		}
+		started := g.started()
+		select {
+		case <-time.After(leaveTime):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !g.starting() && g.started() == started {
+			return nil
+		}
+	}
+}
+
+// starting reports whether a server is being connected for the first time.
+func (g *Gateway) starting() bool {
+	return slices.ContainsFunc(g.host.Servers(), func(s status.Status) bool {
+		_, ours := g.server(s.Name)
+		return ours && s.State == status.Connecting
+	})
+}
+
+// started returns how many sessions have been connected for the first time.
+func (g *Gateway) started() uint64 {
+	c := g.host.Counts()
+	return c.Connected - c.Reconnected
+}
+
 // endRequests cancels the requests that a peer serves, and waits until the client has the errors that
-// answer them, but no longer than closeTime.
-func endRequests(p *rpc.Peer) {
+// answer them and say why, but no longer than closeTime.
+func endRequests(p *rpc.Peer, why error) {
 	ctx, stop := context.WithTimeout(context.Background(), closeTime)
 	defer stop()
-	p.EndRequests(ErrClosed)
+	p.EndRequests(why)
 	p.AwaitAnswered(ctx)
 }

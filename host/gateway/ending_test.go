@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // What a client is told of a call that ends with the gateway, and of one that comes too late.
@@ -117,4 +119,53 @@ func TestFinishBesideAListener(t *testing.T) {
 	if rest, err := io.ReadAll(listener.Body); err != nil || !strings.Contains(string(rest), `"id":"l"`) {
 		t.Errorf("the listener has got %q, %v", rest, err)
 	}
+}
+
+// A client that has ended its side gets the answers of three seconds, and an error for a call that takes longer,
+// which the server hears of.
+func TestClientEndsItsSide(t *testing.T) {
+	for name, pause := range map[string]time.Duration{"in time": 2 * time.Second, "too long": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, legacy)
+				c := s.client()
+				c.send(initialize("0", legacy, `{}`))
+				srv := s.server()
+				srv.greet(legacy)
+				c.read()
+				c.send(initialized, call)
+				srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":$token}}}`)
+				began := time.Now()
+				c.closeWrite()
+				if pause < time.Hour {
+					time.Sleep(pause)
+					srv.send(`{"jsonrpc":"2.0","id":$a,"result":{"content":[]}}`)
+					c.want(`{"jsonrpc":"2.0","id":"a-1","result":{"content":[]}}`)
+				} else {
+					c.want(`{"jsonrpc":"2.0","id":"a-1","error":{"code":-32603,"message":"the client has ended its side, and the request took longer than 3s after that; the server may have acted on the request"}}`)
+					srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$a,"reason":"context canceled: the client has ended its side, and the request took longer than 3s after that"}}`)
+				}
+				if line, more := <-c.lines; more || time.Since(began) > 4*time.Second {
+					t.Errorf("after %v: %s", time.Since(began), line)
+				}
+			})
+		})
+	}
+}
+
+// The time that a server takes to start does not count: what is piped into the program ends before that.
+func TestClientEndsItsSideDuringAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, legacy)
+		c := s.client()
+		c.send(initialize("0", legacy, `{}`), initialized, call)
+		c.closeWrite()
+		srv := s.server()
+		time.Sleep(10 * time.Second)
+		srv.greet(legacy)
+		c.read()
+		srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":$token}}}`)
+		srv.send(`{"jsonrpc":"2.0","id":$a,"result":{"content":[]}}`)
+		c.want(`{"jsonrpc":"2.0","id":"a-1","result":{"content":[]}}`)
+	})
 }

@@ -163,8 +163,9 @@ func (g *Gateway) server(name string) (s host.Server, found bool) {
 
 // ServeConn serves one client over a stream, and closes the stream. It returns when the client has
 // ended its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. Requests
-// that are under way then are answered as those of [Gateway.Close]. An error says why the stream broke. When ServeConn returns, all calls and subscriptions of the client
-// have ended. All clients on streams are one principal; the entries of servers say whether they share
+// that are under way then are answered as those of [Gateway.Close], and so are those that take longer than three
+// seconds once the client has ended its side and its servers are started. An error says why the stream broke. When
+// ServeConn returns, all calls and subscriptions of the client have ended. All clients on streams are one principal; the entries of servers say whether they share
 // sessions.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
 	serverName, kind := "", policy.Gateway
@@ -203,6 +204,8 @@ func (g *Gateway) serveConn(ctx context.Context, stream io.ReadWriteCloser, serv
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
 
+	var leaving sync.WaitGroup
+	defer leaving.Wait()
 	served, leave := context.WithCancelCause(context.WithoutCancel(ctx)) // ends after the last answers
 	defer leave(nil)
 	c := newClientConn(served, g, o, serverName)
@@ -215,10 +218,21 @@ func (g *Gateway) serveConn(ctx context.Context, stream io.ReadWriteCloser, serv
 		return err
 	}
 	defer context.AfterFunc(ctx, func() {
-		endRequests(a.Peer)
+		why := ErrClosed
+		if context.Cause(ctx) == errEndedSide {
+			why = errEndedSide
+		}
+		endRequests(a.Peer, why)
 		leave(context.Cause(ctx))
 	})()
-	return a.Await(served, c.inputEnded)
+	return a.Await(served, func() {
+		c.inputEnded()
+		leaving.Go(func() {
+			if g.awaitLeaving(served) == nil {
+				cancel(errEndedSide)
+			}
+		})
+	})
 }
 
 // Era returns the era of a server, from a session with it or from what is known of an earlier one, or

@@ -122,7 +122,7 @@ func (s *httpSession) removeFromMaps() { delete(s.handler.sessions, s.id) }
 
 func (s *httpSession) close() {
 	if s.handler.gateway.ctx.Err() != nil {
-		endRequests(s.peer)
+		endRequests(s.peer, ErrClosed)
 	}
 	s.cancel(nil)
 	s.peer.Close(nil)

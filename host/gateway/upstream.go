@@ -266,6 +266,8 @@ func (g *Gateway) clientError(err error) error {
 	text, why := err.Error(), errorData{host.ErrorKind(err), g.host.Redact(host.Hint(err)), host.MaybeSent(err)}
 	if g.ctx.Err() != nil || errors.Is(err, ErrClosed) { // whatever ended with it
 		text, why.Kind, why.Hint = ErrClosed.Error(), host.ErrorKind(ErrClosed), ""
+	} else if errors.Is(err, errEndedSide) {
+		text = errEndedSide.Error()
 	}
 	if why.MaybeSent {
 		text += "; the server may have acted on the request"
