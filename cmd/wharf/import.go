@@ -17,7 +17,6 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
@@ -375,11 +374,14 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 			return err
 		}
 		above.WriteString(a.StyleErr(term.Bold, a.Own("%s, of %s (%s):", plain.Name(s.Name, plain.NameColumns), item.Client, cleantext.Visible(item.File))) + rows)
+		item.Needs = s.Unset(os.LookupEnv)
+		for _, name := range item.Needs {
+			above.WriteString(a.Own("! the variable %s is not set here", name))
+		}
 		if s.Name == demoName {
 			above.WriteString(a.Own("! the demo server cannot be named while this one has its name; --name gives it another"))
 		}
 		item.State, item.Target = "added", s.Target()
-		item.Needs = amend.Unset(s, os.LookupEnv)
 		added = append(added, item)
 	}
 	if len(added) == 0 {

@@ -21,12 +21,12 @@ func differences(s, other host.Server) (keys []string) {
 	}{
 		{"command", s.Command == other.Command},
 		{"args", slices.Equal(s.Args, other.Args)},
-		{"env", maps.Equal(s.Env, other.Env)},
+		{"env", maps.EqualFunc(s.Env, other.Env, sameValue)},
 		{"env_file", s.EnvFile == other.EnvFile},
 		{"dir", s.Dir == other.Dir},
 		{"url", s.URL == other.URL},
 		{"address", s.Address == other.Address},
-		{"headers", maps.Equal(lowered(s.Headers), lowered(other.Headers))},
+		{"headers", maps.EqualFunc(lowered(s.Headers), lowered(other.Headers), sameValue)},
 		{"tls", s.TLS == other.TLS},
 		{"auth", reflect.DeepEqual(s.Auth, other.Auth)},
 	} {
@@ -35,6 +35,11 @@ func differences(s, other host.Server) (keys []string) {
 		}
 	}
 	return keys
+}
+
+// sameValue reports whether two values are the same, or differ in whether their variable has to be set.
+func sameValue(value, other string) bool {
+	return strings.ReplaceAll(value, "${?", "${") == strings.ReplaceAll(other, "${?", "${")
 }
 
 // lowered returns headers by their names in lower case, as a table of its own.

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Expand returns the server with the variables in its values replaced: in command, args, env,
@@ -17,6 +19,7 @@ import (
 //	${NAME}            the variable; an error where it is not set
 //	${NAME:-default}   the default where it is not set, or empty; of $ in it there is ${NAME:-$NAME} alone
 //	${env:NAME}        the same as ${NAME}, as editors write it
+//	${?NAME}           the variable; as all of a value in env, headers or settings, it leaves that out where it is not set
 //	${secret:NAME}     a secret of the vault, which stays until [Server.Resolve]
 //	${file:PATH}       what is in a file, as a secret
 //	${input:ID}        the answer to a question of the file, see [Input], as a secret
@@ -148,6 +151,30 @@ func (s Server) Variables() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// Unset returns the names of the variables that the entry takes from the environment and that are not set, sorted,
+// without those for which it has a text. It is for what a person may want to set: an entry may be ready without.
+func (s Server) Unset(lookup func(string) (string, bool)) []string {
+	names := make(map[string]bool)
+	vars := s.vars(lookup)
+	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
+		pieces, _ := split(value, vars.in(field))
+		for _, p := range pieces {
+			names[p.unset] = true
+		}
+		return value, nil
+	}}
+	x.all()
+	for _, setting := range s.Auth.Settings {
+		if r, ok := setting.(Reference); ok && r.Env != "" {
+			if _, set := lookup(r.Env); !set {
+				names[r.Env] = true
+			}
+		}
+	}
+	delete(names, "")
+	return slices.Sorted(maps.Keys(names))
+}
+
 // CheckVariables returns all mistakes in the variables of an entry, also of one of a project. It
 // finds the errors that Expand returns for an entry of the user's own, and the variables of auth
 // that are not set. It opens nothing.
@@ -249,17 +276,29 @@ func (x *expansion) table(field string, values map[string]string) map[string]str
 	return out
 }
 
-// isAbsent reports whether a variable or a header is left out, because the file of Codex lists the name of a
-// variable for it that is not set. Codex leaves out headers that are blank too. Goose refuses a server whose
-// variables it does not find.
+// isAbsent reports whether a variable or a header is left out, because its variable is not set: it is all ${?NAME}, or
+// the file of Codex lists the name of a variable for it. Codex leaves out headers that are blank too
+// (build_default_headers in rmcp-client/src/utils.rs). Goose refuses a server whose variables it does not find.
 func (s *Server) isAbsent(field, value string, lookup func(string) (string, bool)) bool {
-	key, listed := s.named[field]
-	if !listed || key == gooseVariables {
+	name := variableIn(value)
+	if m := optional.FindStringSubmatch(value); m != nil && s.keys.names == nil {
+		name = m[1]
+	} else if !s.isListed(field) {
 		return false
 	}
-	value, set := lookup(variableIn(value))
+	value, set := lookup(name)
 	return !set || strings.HasPrefix(field, "headers.") && strings.TrimSpace(value) == ""
 }
+
+// isListed reports whether a variable or a header is one for which the file only lists the name of a variable, which
+// need not be set.
+func (s *Server) isListed(field string) bool {
+	key, listed := s.named[field]
+	return listed && key != gooseVariables
+}
+
+// optional matches a value that is nothing but a variable which need not be set.
+var optional = lazyregexp.New(`^\$\{\?([^{}]+)\}$`)
 
 // variableIn returns the name of the variable that is all of a value, as ${NAME}.
 func variableIn(value string) string {

@@ -127,31 +127,61 @@ wharf.toml:5: server files: env.TOKEN: the variable C is not set; set it, or wri
 }
 
 // A variable that a file of Codex only lists is left out if it is not set, as by Codex: env is without it, and so are
-// the headers, also for a blank. Goose refuses such a server.
+// the headers, also for a blank. What import writes does the same. Goose refuses such a server.
 func TestListedVariables(t *testing.T) {
-	expanded := func(name, text string) (Server, error) {
+	lookup := func(name string) (string, bool) {
+		value, set := map[string]string{"SET": "s", "EMPTY": "", "BLANK": " "}[name]
+		return value, set
+	}
+	expanded := func(name, text string, unset ...string) (Server, error) {
 		file, err := Parse(name, []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return file.Servers[0].Expand(func(name string) (string, bool) {
-			value, set := map[string]string{"SET": "s", "EMPTY": "", "BLANK": " "}[name]
-			return value, set
-		})
+		direct, wrong := file.Servers[0].Expand(lookup)
+		imported, _ := file.Servers[0].Adopt(make(map[string]string), make(map[string]string))
+		if got := imported.Unset(lookup); !slices.Equal(got, unset) {
+			t.Errorf("%s: %q are not set, want %q", text, got, unset)
+		}
+		written := Server{Command: imported.Command, Args: imported.Args, Env: imported.Env, URL: imported.URL, Headers: imported.Headers}
+		if s, err := written.Expand(lookup); (err != nil) != (wrong != nil) || err == nil && (!maps.Equal(s.Env, direct.Env) || !maps.Equal(s.Headers, direct.Headers)) {
+			t.Errorf("%s: imported: %v, %v, %v", text, s.Env, s.Headers, err)
+		}
+		return direct, wrong
 	}
-	s, err := expanded(".codex/config.toml", "[mcp_servers.c]\ncommand = \"x\"\nenv_vars = [\"UNSET\", \"SET\", \"EMPTY\", { name = \"OTHER\" }]\n")
+	s, err := expanded(".codex/config.toml", "[mcp_servers.c]\ncommand = \"x\"\nenv_vars = [\"UNSET\", \"SET\", \"EMPTY\", { name = \"OTHER\" }]\n", "OTHER", "UNSET")
 	if want := map[string]string{"SET": "s", "EMPTY": ""}; err != nil || !maps.Equal(s.Env, want) {
 		t.Errorf("%v, %v", s.Env, err)
 	}
-	s, err = expanded("codex/config.toml", "[mcp_servers.c]\nurl = \"https://c.example\"\nenv_http_headers = { X-A = \"SET\", X-B = \"UNSET\", X-C = \"BLANK\" }\n")
+	s, err = expanded("codex/config.toml", "[mcp_servers.c]\nurl = \"https://c.example\"\nenv_http_headers = { X-A = \"SET\", X-B = \"UNSET\", X-C = \"BLANK\" }\nbearer_token_env_var = \"TOK\"\n", "TOK", "UNSET")
 	if want := map[string]string{"X-A": "s"}; err != nil || !maps.Equal(s.Headers, want) {
 		t.Errorf("%v, %v", s.Headers, err)
 	}
-	_, err = expanded("goose/config.yaml", "extensions:\n  c: {type: stdio, cmd: x,\n    env_keys: [UNSET]}\n")
+	s, err = expanded("a.json", `{"mcpServers": {"c": {"command": "docker", "args": ["run", "-e", "UNSET", "-e", "SET", "image"]}}}`, "UNSET")
+	if want := map[string]string{"SET": "s"}; err != nil || !maps.Equal(s.Env, want) {
+		t.Errorf("%v, %v", s.Env, err)
+	}
+	s, err = expanded("wharf.toml", "[servers.c]\ncommand = \"x\"\nenv = { A = \"${?UNSET}\", B = \"${?EMPTY}\", C = \"${?SET}\", D = \"${SET:-d}${UNSET:-d}\" }\n", "UNSET")
+	if want := map[string]string{"B": "", "C": "s", "D": "sd"}; err != nil || !maps.Equal(s.Env, want) {
+		t.Errorf("%v, %v", s.Env, err)
+	}
+	s, err = expanded("wharf.toml", "[servers.c]\nurl = \"https://c.example\"\nheaders = { A = \"${?BLANK}\", B = \"${?SET}\" }\n")
+	if want := map[string]string{"B": "s"}; err != nil || !maps.Equal(s.Headers, want) {
+		t.Errorf("%v, %v", s.Headers, err)
+	}
+	_, err = expanded("wharf.toml", "[servers.c]\ncommand = \"x\"\nargs = [\"${?SET}\", \"x${?UNSET}\"]\n", "UNSET")
+	if want := "wharf.toml:3: server c: args[1]: the variable UNSET is not set; set it: ${?UNSET} leaves out a whole variable or header, and no part of a text"; err == nil || err.Error() != want {
+		t.Error(err)
+	}
+	s, err = expanded(".mcp.json", `{"mcpServers": {"c": {"command": "c", "env": {"A": "${?SET}"}}}}`)
+	if want := map[string]string{"A": "${?SET}"}; err != nil || !maps.Equal(s.Env, want) {
+		t.Errorf("%v, %v", s.Env, err)
+	}
+	_, err = expanded("goose/config.yaml", "extensions:\n  c: {type: stdio, cmd: x,\n    env_keys: [UNSET]}\n", "UNSET")
 	if err == nil || !strings.HasPrefix(err.Error(), "goose/config.yaml:3: server c: env_keys: ") || !strings.HasSuffix(err.Error(), ": the variable UNSET is not set; set it") {
 		t.Error(err)
 	}
-	s, err = expanded("wharf.toml", "[servers.c]\ncommand = \"x\"\nenv = { A = \"${UNSET}\" }\n")
+	s, err = expanded("wharf.toml", "[servers.c]\ncommand = \"x\"\nenv = { A = \"${UNSET}\" }\n", "UNSET")
 	if err == nil {
 		t.Errorf("%v", s.Env)
 	}

@@ -151,9 +151,7 @@ func (e *entry) noteUnset(s *Server, c *client) {
 	if c.unset == "" {
 		return
 	}
-	for _, name := range s.settledTexts().Variables() {
-		if _, set := os.LookupEnv(name); !set {
-			e.note("", "the variable %s is not set; until it is, it stands for %s, as in %s", name, c.unset, c.name)
-		}
+	for _, name := range s.settledTexts().Unset(os.LookupEnv) {
+		e.note("", "the variable %s is not set; until it is, it stands for %s, as in %s", name, c.unset, c.name)
 	}
 }

@@ -144,6 +144,7 @@ func (s Server) Adopt(secrets, answers map[string]string) (out Server, questions
 		s.Args, s.Env, s.EnvFile, s.Dir = nil, nil, "", ""
 	}
 	adopt("")
+	s.ownTerms()
 	for key, setting := range s.Auth.Settings { // x has cloned the map
 		if value, ok := setting.(string); ok && onlySecret.MatchString(value) {
 			s.Auth.Settings[key] = Reference{Secret: onlySecret.FindStringSubmatch(value)[1]}
@@ -206,6 +207,18 @@ func (s *Server) fillOwn() {
 	}}
 	x.all()
 	s.ownEnv = false
+}
+
+// ownTerms rewrites what only the file of another client says of variables in the terms of Wharf's own file.
+func (s *Server) ownTerms() {
+	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
+		if name := variableIn(value); s.isListed(field) && value == variableNamed(name) && variable.MatchString(name) {
+			return "${?" + name + "}", nil
+		}
+		return value, nil
+	}}
+	x.all()
+	s.named, s.noDefaults, s.unsetTexts, s.keys = nil, false, false, keyNames{}
 }
 
 // meantName matches ${…} in a value, and an escaped dollar sign.

@@ -48,7 +48,7 @@ var (
 	editorWord       = lazyregexp.New(`^((env|input|config|command):[\s\S]*|workspaceFolder(Basename)?|cwd|userHome|pathSeparator|/)$`)
 	editorVariable   = lazyregexp.New(`^env:([A-Za-z_][A-Za-z0-9_()]*)(?::.*)?$`)
 	explicit         = lazyregexp.New(`^(env|secret|file):`)
-	ofWharf          = lazyregexp.New(`^(secret|file):`)
+	ofWharf          = lazyregexp.New(`^(secret:|file:|\?)`)
 	shellVariable    = lazyregexp.New(`^\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*|:?\?[^}]*)?\}$`)
 	mcporterVariable = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)|\$\{([^}]*)\}`)
 	continueVariable = lazyregexp.New(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)

@@ -17,6 +17,7 @@ type piece struct {
 	secret  Reference
 	written string // how the secret is meant in the file
 	asks    string // the id of the question that it is the answer to; "" for none
+	unset   string // the variable that is not set, and for which the file has no text; "" for none
 }
 
 func (p piece) isSecret() bool { return p.secret != Reference{} }
@@ -38,6 +39,7 @@ type vars struct {
 	lookup func(string) (string, bool)
 	inputs []Input
 
+	optional   bool // ${?NAME} can be written
 	noDefaults bool // no default can be written
 	unsetTexts bool // a variable that is not set is what is written
 
@@ -54,7 +56,7 @@ const maxOwn = 256 << 10
 // that the entry itself sets comes before that of the environment.
 func (s Server) vars(lookup func(string) (string, bool)) vars {
 	left := maxOwn
-	v := vars{lookup: lookup, inputs: s.Inputs, noDefaults: s.noDefaults, unsetTexts: s.unsetTexts, left: &left}
+	v := vars{lookup: lookup, inputs: s.Inputs, optional: s.keys.names == nil, noDefaults: s.noDefaults, unsetTexts: s.unsetTexts, left: &left}
 	if s.ownEnv {
 		v.own = s.Env
 	}
@@ -145,6 +147,9 @@ func (v vars) substitute(inner string) (piece, error) {
 		return piece{secret: Reference{Secret: v.inputs[at].Secret}, asks: id}, nil
 	}
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
+	if v.optional && !hasFallback {
+		name = strings.TrimPrefix(name, "?")
+	}
 	name = strings.TrimPrefix(name, "env:")
 	named := variable.MatchString(name)
 	switch {
@@ -158,19 +163,24 @@ func (v vars) substitute(inner string) (piece, error) {
 		return piece{}, fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)
 	}
 	text, set := v.lookup(name)
+	p := piece{text: text}
+	if !set && (fallback == "" || fallback == "$"+name) {
+		p.unset = name
+	}
 	switch {
 	case !set && v.unsetTexts && !hasFallback:
-		return piece{text: "${" + inner + "}"}, nil
+		p.text = "${" + inner + "}"
 	case set && v.unsetTexts && fallback == "$"+name:
-		return piece{text: text}, nil
 	case hasFallback && text == "":
-		return piece{text: fallback}, nil
+		p.text = fallback
 	case !set && v.noDefaults:
-		return piece{}, fmt.Errorf("the variable %s is not set; set it", name)
+		return p, fmt.Errorf("the variable %s is not set; set it", name)
+	case !set && strings.HasPrefix(inner, "?"):
+		return p, fmt.Errorf("the variable %s is not set; set it: ${%s} leaves out a whole variable or header, and no part of a text", name, inner)
 	case !set:
-		return piece{}, fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
+		return p, fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
 	}
-	return piece{text: text}, nil
+	return p, nil
 }
 
 // fileSecret returns the content of a file as a secret. "~" begins a path in the home folder.
