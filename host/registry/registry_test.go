@@ -32,6 +32,24 @@ func described(t *testing.T, member, text string) *Option {
 
 const stdio = `"transport": {"type": "stdio"}, `
 
+// Packages come before remotes, unless one prefers those, and bundles are the last packages.
+func TestOptions(t *testing.T) {
+	s := server(t, `{"name": "io.example/x", "description": "d", "version": "1.0.0",
+		"remotes": [{"type": "sse", "url": "https://a.example.com"}, {"type": "streamable-http", "url": "https://b.example.com"}],
+		"packages": [{"registryType": "mcpb", "identifier": "https://example.com/x.mcpb", `+stdio+`"fileSha256": "`+strings.Repeat("0", 64)+`"},
+			{"registryType": "pypi", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}},
+			{"registryType": "npm", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}}]}`)
+	for remotesFirst, want := range map[bool]string{false: "pypi npm mcpb sse http", true: "sse http pypi npm mcpb"} {
+		var kinds []string
+		for _, o := range s.Options(remotesFirst) {
+			kinds = append(kinds, o.Kind)
+		}
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("remotes first %t: %s, want %s", remotesFirst, got, want)
+		}
+	}
+}
+
 // What each type of package is run by.
 func TestRunMapping(t *testing.T) {
 	for name, tc := range map[string]struct {
