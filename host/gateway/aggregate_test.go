@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,6 +71,16 @@ func TestAggregate(t *testing.T) {
 			c.contains("completion/complete", `{"ref":{"type":"ref/resource","uri":"wharf+notes:log:///x"},"argument":{"name":"a","value":"b"}}`, `"completion":{"values":["notes log:///x"]}`)
 		})
 	}
+}
+
+// Lists are in the order of the servers, and not of their names.
+func TestAggregateKeepsTheOrder(t *testing.T) {
+	p := newPair(t, legacy, legacy, func(_ *host.Config, g *gateway.Config) { slices.Reverse(g.Servers) })
+	p.play(p.servers, "files", legacy, toolOne, `{"uri":"a:1","name":"x"}`)
+	p.play(p.notes, "notes", legacy, toolOne, `{"uri":"b:1","name":"x"}`)
+	c := p.speaker(legacy)
+	c.contains("tools/list", `{}`, `"tools":[{"name":"notes__one",`, `},{"name":"files__one",`)
+	c.contains("resources/list", `{}`, `"resources":[{"uri":"b:1","name":"x"},{"uri":"a:1","name":"x"}]`)
 }
 
 // A page that shows a tool keeps its scheme and stays the page of that tool, also where two servers list the

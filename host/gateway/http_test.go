@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -341,6 +342,27 @@ func TestRefusedOverHTTP(t *testing.T) {
 	s.url = strings.Replace(s.url, "/mcp/files", "/mcp/file", 1)
 	if a := s.post(discover, append(headers, "Authorization: Bearer good")...); a.StatusCode != 404 {
 		t.Errorf("another path: %d", a.StatusCode)
+	}
+}
+
+// The headers of a call that repeat its arguments are compared with them, at one server and at all as one.
+func TestArgumentHeadersOverHTTP(t *testing.T) {
+	p := newPair(t, modern, modern)
+	p.play(p.servers, "files", modern, `{"name":"one","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}}`, "")
+	web := httptest.NewServer(p.gateway.Handler())
+	t.Cleanup(web.Close)
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":{"city":"Öland"},` + modernMeta(`{}`, "") + `}}`
+	for path, tool := range map[string]string{"/mcp/files": "one", "/mcp": "files__one"} {
+		s := &site{scene: p.scene, url: web.URL + path, client: web.Client()}
+		for header, says := range map[string]string{
+			"Mcp-Param-City: =?base64?w5ZsYW5k?=": "files got", "Mcp-Param-City: Rome": `is \"Rome\", and the argument is \"Öland\"`, "Mcp-Param-Other: x": "is missing",
+		} {
+			a := s.post(fmt.Sprintf(call, tool), modernHeaders("tools/call", "Mcp-Name: "+tool, header)...)
+			body, _ := io.ReadAll(a.Body)
+			if !strings.Contains(string(body), says) || (a.StatusCode == 400) != strings.Contains(string(body), "-32020") {
+				t.Errorf("%s, %s: %d %s", path, header, a.StatusCode, body)
+			}
+		}
 	}
 }
 
