@@ -138,6 +138,8 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s %s: %+v", r.method, r.params, *m.Error)
 		case r.kind != "" && (m.Error == nil || m.Error.Code != r.code || m.Error.Data.Kind != r.kind):
 			t.Errorf("%s %s: got %+v, want %d %s", r.method, r.params, m.Error, r.code, r.kind)
+		case r.kind != "" && r.kind != KindServer && m.Error.Data.Hint == "":
+			t.Errorf("%s %s: %s, and no hint", r.method, r.params, m.Error.Message)
 		}
 	}
 	c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99}}`)

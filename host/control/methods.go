@@ -218,7 +218,7 @@ func callTool(ctx context.Context, e *editor, s *server, p *CallParams) (*mcp.Ca
 	o := host.RequestOptions{Caller: e.number, Timeout: time.Duration(p.Timeout) * time.Millisecond}
 	if !none(p.Progress) {
 		if p.Progress[0] != '"' && p.Progress[0] != '-' && p.Progress[0]-'0' > 9 {
-			return nil, invalid(KindParams, "", "tools/call: expected progress to be a string or a number")
+			return nil, invalid(KindParams, hintSchema, "tools/call: expected progress to be a string or a number")
 		}
 		o.Progress = func(done mcp.Progress) {
 			if text, err := encode(ProgressParams{p.Progress, done}); err == nil {

@@ -41,7 +41,7 @@ func (t *tracing) stop() error {
 func startTrace(_ context.Context, e *editor, p *TraceParams) (*Empty, error) {
 	t := &e.control.tracing
 	if !filepath.IsAbs(p.File) {
-		return nil, invalid(KindParams, "", "trace/start: expected the whole path of a file that is new, or a trace that may be replaced")
+		return nil, invalid(KindParams, hintSchema, "trace/start: expected the whole path of a file that is new, or a trace that may be replaced")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
