@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -79,6 +80,23 @@ func TestS12Audit(t *testing.T) {
 		for _, l := range got {
 			t.Logf("%+v", l)
 		}
+	}
+}
+
+// A call that its caller has left may have been carried out, and its line says so.
+func TestAuditOfACallThatIsLeft(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log, err := audit.Open(path, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := connect(t, newHost(t, host.Config{Audit: log}), server("patient"))
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	s.CallTool(host.WithOptions(ctx, host.RequestOptions{Progress: func(mcp.Progress) { leave() }}), "wait", nil)
+	if text, err := os.ReadFile(path); err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), `"name":"wait"`) || !strings.Contains(string(text), `"sent":"maybe"`) {
+		t.Errorf("the audit log has %s, %v", text, err)
 	}
 }
 
