@@ -7,6 +7,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/wharf-mcp/wharf/host/observe"
 	"github.com/wharf-mcp/wharf/internal/otlptest"
@@ -103,6 +107,33 @@ func TestTracerOfBadParents(t *testing.T) {
 			t.Errorf("%.60s: %v", params, spans)
 		}
 	}
+}
+
+// holding is a receiver that takes nothing until it is closed.
+type holding chan struct{}
+
+func (h holding) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { <-h; return nil }
+func (h holding) Shutdown(context.Context) error                             { return nil }
+
+// A receiver that hangs holds up no request, however many there are.
+func TestReceiverThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		receiver := make(holding)
+		tracer, err := newTracer(receiver, "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, began := &Observer{Tracer: tracer}, time.Now()
+		for range 10_000 {
+			_, _, end := o.Send(t.Context(), &observe.Request{Method: "ping"})
+			end(observe.OK)
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("the requests took %v", waited)
+		}
+		close(receiver)
+		tracer.Close(t.Context())
+	})
 }
 
 // TestLostSpansAreReportedOnce: once for a receiver that fails, and again after it has worked.
