@@ -49,7 +49,12 @@ func TestEditor(t *testing.T) {
 		t.Errorf("a call to a stopped server: %+v", m.Error)
 	}
 	c.wantHas(c.call("servers/restart", `{"server":"files"}`), `"state":"connected"`)
+	c.call("tools/call", `{"server":"files","name":"grow","arguments":{"what":"tools"}}`)
+	c.event(ToolsChanged, "files")
 	c.call("servers/restart", `{"server":"files"}`)
+	if got := c.call("tools/list", `{"server":"files"}`); strings.Contains(got, `"name":"new"`) {
+		t.Errorf("the server is the one of before: %s", got)
+	}
 	if m := c.answer(c.begin("servers/start", `{"server":"broken"}`)); m.Error == nil || m.Error.Data.Kind != KindUnknownTransport {
 		t.Errorf("a server that cannot start: %+v", m.Error)
 	}

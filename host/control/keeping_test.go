@@ -72,19 +72,36 @@ func TestPluginsAreDescribed(t *testing.T) {
 	c.refused(KindUnknownPlugin, "plugins/inspect", `{}`)
 }
 
-// Saved sign-ins and secrets are listed without their values.
+// Saved sign-ins and secrets are listed without their values, and so are servers whose entries have some in them.
 func TestSignInsAreListed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "vault")
 	if err := vault.Open(vault.Config{Dir: dir}).StoreSecret(t.Context(), "mine", "s3cr3t"); err != nil {
 		t.Fatal(err)
 	}
-	s := newConfigured(t, configured+"settings = { key = \"${secret:mine}\" }\n", func(c *Control, h *host.Config) {
+	const careless = `
+[servers.far]
+url = "https://me:s3cr3t@far.example/mcp?api_key=s3cr3t"
+headers = { Authorization = "Bearer s3cr3t" }
+disabled = true
+
+[servers.near]
+command = "near"
+args = ["--token", "s3cr3t"]
+env = { API_KEY = "s3cr3t" }
+disabled = true
+`
+	s := newConfigured(t, configured+"settings = { key = \"${secret:mine}\" }\n"+careless, func(c *Control, h *host.Config) {
 		h.VaultDir = dir
 		c.kept = keptBy(h)
 	})
 	c := s.ready(all)
 	got := c.call("auth/status", `{}`)
 	c.wantHas(got, `"vault":{"path":"`+dir, `"logins":[]`, `"secrets":[{"name":"mine","servers":["other"]}]`)
+	for _, method := range []string{"auth/status", "config/get", "servers/list", "plugins/list", "status"} {
+		if got := c.call(method, `{}`); strings.Contains(got, "s3cr3t") {
+			t.Errorf("%s shows a secret: %s", method, got)
+		}
+	}
 	c.wantHas(c.call("servers/add", `{"entry":{"name":"x","url":"https://x.example","transport":"pigeon","headers":{"A":"${secret:mine}","B":"${secret:other}"}}}`),
 		`"needs":[{"kind":"trust","name":"x"},{"kind":"plugin","name":"pigeon"},{"kind":"secret","name":"other"}]`)
 }
