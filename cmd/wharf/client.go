@@ -103,7 +103,7 @@ func (a *app) explainDial(server host.Server, err error) error {
 	if dash := slices.Index(a.argv, "--"); a.adHoc && dash > 2 && a.shell == nil {
 		s, _ := a.load()
 		if _, missing := host.Locate(server); missing != nil && s != nil && s.has(a.argv[1]) {
-			err = exit.WithHint(err, lineHint([]string{"wharf"}, "after -- comes a command that starts a server; "+plain.Word(a.argv[1])+" is a server already", slices.Delete(slices.Clone(a.argv), dash, dash+1)))
+			err = exit.WithHint(err, a.undashed(s, dash))
 		}
 	}
 	if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
@@ -113,6 +113,28 @@ func (a *app) explainDial(server host.Server, err error) error {
 		err = exit.WithHint(err, hint)
 	}
 	return a.explainSignIn(server, err)
+}
+
+// undashed returns the hint for a line of a known server that has arguments of a tool after --, at dash.
+func (a *app) undashed(s *settings, dash int) string {
+	where := "after -- comes a command that starts a server; " + plain.Word(a.argv[1]) + " is a server already"
+	server, _ := s.find(a.argv[1])
+	schema := knownSchema(server, a.argv[2])
+	line := slices.Clone(a.argv[:dash])
+	for _, word := range a.argv[dash+1:] {
+		key, text, found := strings.Cut(word, "=")
+		switch {
+		case !strings.HasPrefix(word, "-"):
+		case !found:
+			return where + ", and a text that begins with - is given by name: key=-…"
+		case slices.Contains(schema.Names(), key):
+			word = schema.Object(key, text)
+		default:
+			word = strings.TrimLeft(word, "-")
+		}
+		line = append(line, word)
+	}
+	return lineHint([]string{"wharf"}, where, line)
 }
 
 // explainSignIn replaces the error of a server that a person has to sign in to, if the person cannot be asked.

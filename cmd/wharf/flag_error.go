@@ -14,7 +14,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
@@ -85,7 +84,8 @@ func belowZero(word string) bool {
 // returns "" if the tool of the line is not known, or if the line has more words than the tool
 // has arguments.
 func (a *app) keyed(cmd *cobra.Command) string {
-	before, keys := a.keysOf(cmd)
+	before, schema := a.schemaOf(cmd)
+	keys := schema.Names()
 	line := slices.Clone(a.argv)
 	keys = slices.DeleteFunc(keys, func(key string) bool { return given(line, key+"=") })
 	isNameless := func(word string) bool {
@@ -115,34 +115,30 @@ func (a *app) keyed(cmd *cobra.Command) string {
 	return lineHint([]string{"wharf"}, where, line)
 }
 
-// keysOf returns the words between the tool that cmd calls and an unknown flag, and the names of
-// the tool's arguments. It returns no names if the tool is not known.
-func (a *app) keysOf(cmd *cobra.Command) (before, keys []string) {
+// schemaOf returns the words between the tool that cmd calls and an unknown flag, and the schema of
+// the tool, which names nothing if the tool is not known.
+func (a *app) schemaOf(cmd *cobra.Command) (before []string, schema *args.Schema) {
+	none := args.ReadSchema(nil)
 	words := cmd.Flags().Args() // those before the flag
 	var server host.Server
 	switch {
 	case a.shell != nil:
 		server = a.shell.entry
 	case cmd.ArgsLenAtDash() >= 0 || len(words) == 0:
-		return nil, nil
+		return nil, none
 	default:
 		words = a.dotted(words)
 		s, err := a.load()
 		if err != nil || !s.has(words[0]) {
-			return nil, nil
+			return nil, none
 		}
 		server, _ = s.find(words[0])
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		return nil, nil
+		return nil, none
 	}
-	tools := knownTools(server)
-	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == words[0] })
-	if at < 0 {
-		return nil, nil
-	}
-	return words[1:], args.ReadSchema(tools[at].InputSchema).Names()
+	return words[1:], knownSchema(server, words[0])
 }
 
 // nearFlag returns the flag of cmd that an unknown one was probably meant to be, or "".
@@ -182,12 +178,16 @@ const commandBehind = "a command goes after --: `wharf add --name NAME -- COMMAN
 
 // argumentOf suggests an argument of a tool for a flag that does not exist: other programs take
 // --key value, Wharf takes key=value. A single letter behind a single hyphen stands for the only
-// key that begins with it.
+// key that begins with it. An argument whose name begins with a hyphen is given in an object.
 func (a *app) argumentOf(cmd *cobra.Command, err error) string {
 	flag, _, _ := strings.Cut(unknownFlag(err), "=")
 	name := strings.TrimLeft(flag, "-")
-	if len(name) == 1 && !strings.HasPrefix(flag, "--") {
-		_, keys := a.keysOf(cmd)
+	_, schema := a.schemaOf(cmd)
+	keys := schema.Names()
+	write := func(text string) string { return plain.ShellWord(name + "=" + text) }
+	if slices.Contains(keys, flag) {
+		write = func(text string) string { return plain.ShellWord(schema.Object(flag, text)) }
+	} else if len(name) == 1 && !strings.HasPrefix(flag, "--") {
 		if !slices.Contains(keys, name) {
 			keys = beginning(keys, name)
 			if len(keys) != 1 {
@@ -201,11 +201,11 @@ func (a *app) argumentOf(cmd *cobra.Command, err error) string {
 	}
 	for i, word := range a.argv {
 		if value, found := strings.CutPrefix(word, flag+"="); found {
-			return plain.ShellWord(name + "=" + value)
+			return write(value)
 		}
 		if word == flag && i+1 < len(a.argv) && !strings.HasPrefix(a.argv[i+1], "-") {
-			return plain.ShellWord(name + "=" + a.argv[i+1])
+			return write(a.argv[i+1])
 		}
 	}
-	return plain.ShellWord(name + "=…")
+	return write("…")
 }

@@ -203,6 +203,7 @@ var apart = map[string]string{
 	"try `wharf tools -- COMMAND…`":             "usage.txtar",
 	"; --save DIR writes it to a file":          "output.txtar",
 	"for an argument write %s; see `%s --help`": "tools.txtar",
+	"no plugin is called %q; `wharf plugin add` adds the file of one":                                                                                                                           "policy.txtar",
 	"${secret:%s} has no value yet%s; give it with: wharf auth secret %[1]s":                                                                                                                    "import.txtar",
 	"%s of %s has another value for ${secret:%[3]s} than the vault, which keeps its own; to give it the new one: wharf auth secret %[3]s":                                                       "secrets.txtar",
 	"There is nothing new to copy. `wharf import --list` shows what was found.":                                                                                                                 "import.txtar",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -57,4 +58,14 @@ func namesOfTools(tools []mcp.Tool) []string {
 		names[i] = tools[i].Name
 	}
 	return names
+}
+
+// knownSchema returns the schema of a tool, which names nothing if the tool is not known.
+func knownSchema(server host.Server, tool string) *args.Schema {
+	tools := knownTools(server)
+	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == tool })
+	if at < 0 {
+		return args.ReadSchema(nil)
+	}
+	return args.ReadSchema(tools[at].InputSchema)
 }

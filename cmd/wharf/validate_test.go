@@ -29,6 +29,7 @@ func serverBreaks() {
 				`"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},`+
 				`{"name":"odd","inputSchema":{"$ref":"https://example.com/schema.json"}},`+
 				`{"name":"wrong","inputSchema":{"type":"object","properties":{"n":{"type":"wat"}}}},`+
+				`{"name":"dashed","inputSchema":{"type":"object","required":["--n"],"properties":{"-dash":{"type":"string"},"--n":{"type":"integer"},"":{}}}},`+
 				`{"name":"null","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
 		case "tools/call":
 			fmt.Fprintln(os.Stderr, "called with", string(m.Params.Arguments))

@@ -163,6 +163,8 @@ func (x explanation) hint() string {
 		switch path := f.Path(); {
 		case near != "" && f.Kind == host.FaultMissing:
 			return fmt.Sprintf("is %q meant to be %q?", near, plain.Clip(path[len(path)-1], 40))
+		case near != "" && near == f.Near && len(path) == 1 && !Assignable(near):
+			return fmt.Sprintf("did you mean %q? It is given as %s", near, x.schema.Example(x.schema.about(near)))
 		case near != "":
 			return fmt.Sprintf("did you mean %q?", near)
 		}

@@ -1,8 +1,10 @@
 package args
 
 import (
+	"encoding/json"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -12,6 +14,25 @@ import (
 func looksLikeKey(key, text string) bool {
 	drive := len(key) == 1 && strings.HasPrefix(text, "/")
 	return !drive && IsKey(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
+}
+
+// Assignable reports whether key=value gives an argument of that name. Others are given in an object.
+func Assignable(key string) bool {
+	return key != "" && !strings.HasPrefix(key, "-") && !strings.HasPrefix(key, "{") && !strings.HasSuffix(key, ":") && !strings.Contains(key, "=")
+}
+
+// objectOf returns an object of one member.
+func objectOf(key string, value json.RawMessage) string {
+	return "{" + plain.Quote(key) + ":" + string(value) + "}"
+}
+
+// Object returns an object that gives an argument a value, as key=value would.
+func (s *Schema) Object(key, text string) string {
+	value, ok := coerce(text, s.Types(key))
+	if !ok {
+		value = json.RawMessage(plain.Quote(text))
+	}
+	return objectOf(key, value)
 }
 
 // IsKey reports whether a word has the form that names of tools and of their arguments have.

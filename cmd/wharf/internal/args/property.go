@@ -214,6 +214,8 @@ func (s *Schema) Example(p Property) string {
 	value := s.example(p, nil, exampleDepth)
 	var text string
 	switch known := p.Default != nil || len(p.Enum) > 0 && !slices.Contains(p.Types, "array"); {
+	case !Assignable(p.Name):
+		return plain.ShellWord(objectOf(p.Name, value))
 	case value[0] == '"' && json.Unmarshal(value, &text) == nil && !strings.HasPrefix(text, "@"):
 		return plain.ShellWord(p.Name + "=" + text)
 	case known:
@@ -229,7 +231,11 @@ func (s *Schema) exampleWith(path []string) string {
 	if len(path) == 1 {
 		return s.Example(p)
 	}
-	return plain.ShellWord(p.Name + "=" + string(s.example(p, path[1:], exampleDepth)))
+	value := s.example(p, path[1:], exampleDepth)
+	if !Assignable(p.Name) {
+		return plain.ShellWord(objectOf(p.Name, value))
+	}
+	return plain.ShellWord(p.Name + "=" + string(value))
 }
 
 // An example nests objects at most exampleDepth deep, and has at most exampleBytes bytes.
@@ -317,14 +323,18 @@ func (s *Schema) exampleObject(p Property, path []string, depth int) string {
 func (s *Schema) usage() string {
 	var words []string
 	for _, name := range s.Names() {
-		value := "=…"
+		value := "…"
 		switch types := s.Types(name); {
 		case len(types) == 1 && types[0] == "object":
-			value = "={…}"
+			value = "{…}"
 		case len(types) == 1 && types[0] == "array":
-			value = "=[…]"
+			value = "[…]"
 		}
-		word := plain.ShellWord(plain.Clip(plain.Line(cmp.Or(name, NoName)), 40) + value)
+		word := plain.Clip(plain.Line(name), 40) + "=" + value
+		if !Assignable(name) {
+			word = objectOf(plain.Clip(plain.Line(name), 40), json.RawMessage(value))
+		}
+		word = plain.ShellWord(word)
 		if !s.Required(name) {
 			word = "[" + word + "]"
 		}
