@@ -94,7 +94,7 @@ type query struct {
 	raw    bool            // params are given
 
 	arguments any  // of a call, unless params are given
-	harmless  bool // it may be made once more
+	once      bool // it is not made again
 	quiet     bool // it is not watched
 	admitted  bool // its caller may make it
 

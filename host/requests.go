@@ -87,7 +87,7 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	var q query
 	s.ask(ctx, &q, mcp.MethodCallTool, name)
-	q.arguments, q.harmless = args, s.mayRepeat(name)
+	q.arguments = args
 	if err := q.showArguments(); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	var q query
 	s.ask(ctx, &q, method, "")
-	if q.raw = q.reads(method) || s.keeps(&q); q.raw && params != nil {
+	if q.raw = q.reads(method) || s.keeps(&q) || q.entry.Resend; q.raw && params != nil {
 		var err error
 		if q.params, err = json.Marshal(params); err != nil {
 			return err

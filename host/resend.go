@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -45,7 +46,7 @@ func mend[T any](ctx context.Context, s *Session, q *query, request func(context
 		if err = nil; failed == nil {
 			result, failed = request(ctx)
 		}
-		if failed == nil || !lostInFlight(ctx, failed) || !reads[q.method] && (!q.harmless || s.entry.Load() != q.sentTo) {
+		if failed == nil || !lostInFlight(ctx, failed) || !reads[q.method] && !s.mayRepeat(ctx, q) {
 			return explain(s.Name(), failed)
 		}
 		var second error
@@ -74,14 +75,32 @@ type harmlessTools struct {
 	names map[string]bool
 }
 
-// mayRepeat reports whether a tool may be called again: the user allows it in the entry, and the
-// newest list of this entry's server marks the tool as harmless.
-func (s *Session) mayRepeat(tool string) bool {
-	if !s.entry.Load().Resend {
+// mayRepeat reports whether a call that was lost may be made again: it calls a tool, the user allows that in
+// the entry, which is still the one that the call was sent to, and the newest list of this entry's server
+// marks the tool as harmless. It asks for the list where the session has none.
+func (s *Session) mayRepeat(ctx context.Context, q *query) bool {
+	entry := s.entry.Load()
+	if q.method != mcp.MethodCallTool || q.once || !entry.Resend || entry != q.sentTo {
 		return false
 	}
+	var call struct{ Task json.RawMessage } // no caller would know the ID of the first of two tasks
+	about := []subject{q.about}
+	if q.raw {
+		var err error
+		if about, err = q.subjects(q.method, q.params); err != nil || json.Unmarshal(q.params, &call) != nil || call.Task != nil {
+			return false
+		}
+	}
 	known := s.harmless.Load()
-	return known != nil && known.of == s.entry.Load() && known.names[tool]
+	if known == nil || known.of != entry {
+		tools, err := s.inner.ListTools(WithOptions(ctx, RequestOptions{}))
+		if err != nil {
+			return false
+		}
+		s.learn(entry, tools)
+		known = s.harmless.Load()
+	}
+	return known != nil && known.of == entry && s.entry.Load() == entry && known.names[about[0].name]
 }
 
 // learn takes in a list of tools. of is the entry that the session had when it asked for the

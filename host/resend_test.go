@@ -20,7 +20,7 @@ func TestResend(t *testing.T) {
 	const list = `{"tools":[{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
 		`{"name":"repeats","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}},{"name":"writes","inputSchema":{"type":"object"}}],"resultType":"complete"}`
 	for _, c := range []struct {
-		tool   string // "" is a list; "relayed " before it relays the request
+		tool   string // "" is a list; "relayed " before it relays the request, "any " calls any method, "first " before it has had no list
 		resend bool
 		breaks int // how often the connection is lost
 		sent   int
@@ -35,7 +35,16 @@ func TestResend(t *testing.T) {
 		{"writes", true, 1, 1, true},
 		{"unknown", true, 1, 1, true},
 		{"relayed ", false, 1, 2, false},
-		{"relayed reads", true, 1, 1, true},
+		{"relayed reads", true, 1, 2, false},
+		{"relayed writes", true, 1, 1, true},
+		{"first reads", true, 1, 3, false}, // with a list between
+		{"first reads", true, 2, 2, true},  // with a list that is lost too
+		{"first unknown", true, 1, 2, true},
+		{"first writes", true, 1, 2, true},
+		{"any reads", true, 1, 2, false},
+		{"any reads", false, 1, 1, true},
+		{"any writes", true, 1, 1, true},
+		{"first reads", false, 1, 1, true},
 	} {
 		var sent, breaks atomic.Int32
 		hangUp := func(w http.ResponseWriter) {
@@ -49,23 +58,29 @@ func TestResend(t *testing.T) {
 			site.tools[name] = func(w http.ResponseWriter, _ *http.Request, id string) { hangUp(w); result(w, id, good("done")) }
 		}
 		site.list = func(w http.ResponseWriter, _ *http.Request, id string) { hangUp(w); result(w, id, list) }
-		entry := host.Server{Name: "remote", URL: serve(t, site), Protocol: "2026-07-28", Resend: c.resend}
+		tool, first := strings.CutPrefix(c.tool, "first ")
+		site.legacy = first // in the other era a call of a tool asks for the list
+		entry := host.Server{Name: "remote", URL: serve(t, site), Protocol: map[bool]string{true: "2025-11-25", false: "2026-07-28"}[first], Resend: c.resend}
 		s := connect(t, newHost(t, host.Config{}), entry)
-		if _, err := s.ListTools(t.Context()); err != nil {
-			t.Fatal(err)
+		if !first {
+			if _, err := s.ListTools(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		sent.Store(0)
 		breaks.Store(int32(c.breaks))
 		var err error
-		switch name, relayed := strings.CutPrefix(c.tool, "relayed "); {
+		switch name, relayed := strings.CutPrefix(tool, "relayed "); {
 		case relayed && name == "":
 			_, err = s.Relay(t.Context(), host.Relay{Method: "tools/list"})
 		case relayed:
 			_, err = s.Relay(t.Context(), host.Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"` + name + `"}`)})
 		case name == "":
 			_, err = s.ListTools(t.Context())
+		case strings.HasPrefix(tool, "any "):
+			err = s.Call(t.Context(), "tools/call", map[string]any{"name": tool[len("any "):]}, nil)
 		default:
-			_, err = s.CallTool(t.Context(), c.tool, nil)
+			_, err = s.CallTool(t.Context(), tool, nil)
 		}
 		name := fmt.Sprintf("%q, resend %v, lost %d times", c.tool, c.resend, c.breaks)
 		if c.fails != (err != nil) || int(sent.Load()) != c.sent {
@@ -264,5 +279,9 @@ func TestTasksAreNotResent(t *testing.T) {
 	}
 	if _, err := s.BeginTask(t.Context(), "repeats", nil, 0); !host.MaybeSent(err) || sent.Load() != 1 {
 		t.Errorf("sent %d times, %v", sent.Load(), err)
+	}
+	task := host.Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"repeats","task":{}}`)}
+	if _, err := s.Relay(t.Context(), task); !host.MaybeSent(err) || sent.Load() != 2 {
+		t.Errorf("relayed: sent %d times, %v", sent.Load(), err)
 	}
 }

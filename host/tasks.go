@@ -20,7 +20,7 @@ import (
 func (s *Session) BeginTask(ctx context.Context, name string, args any, ttl time.Duration) (*mcp.Task, error) {
 	var q query
 	s.ask(ctx, &q, mcp.MethodCallTool, name)
-	q.arguments = args
+	q.arguments, q.once = args, true // no caller would know the ID of the first of two tasks
 	if err := q.showArguments(); err != nil {
 		return nil, err
 	}
