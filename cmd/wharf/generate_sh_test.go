@@ -57,6 +57,16 @@ func TestProgramRunsNothingOfAServer(t *testing.T) {
 	}
 }
 
+// A tool that is called help can be called.
+func TestProgramOfAToolNamedHelp(t *testing.T) {
+	c := &client{app: &app{server: "dock"}, entry: host.Server{}}
+	for name, want := range map[string]string{"help": "\n'' | -h | --help)", "other": "\n'' | -h | --help | help)"} {
+		if text, err := c.program([]mcp.Tool{{Name: name}}); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
+
 // What a program does not have, or not from any folder, is told.
 func TestLacksAnywhere(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -55,7 +55,7 @@ export class Client {
 // TypeScript returns the client in TypeScript: one module that imports nothing.
 func (c *Client) TypeScript() ([]byte, error) {
 	methods := newNames("Constructor", "Then", "ToString", "ToLocaleString", "ValueOf", "ToJSON", "HasOwnProperty") // which mean something for every object
-	tools, r, err := c.read(methods, newNames("Client", "Caller", "ToolResult", "ToolError", "Error", "Promise", "Record"))
+	tools, r, err := c.read(methods, newNames("Client", "Caller", "ToolResult", "ToolError", "Error", "Promise", "Record", "Object"))
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +131,10 @@ func optional(s *shape) bool {
 // identifier matches names of members that need no quotes.
 var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// inherited are members that an object has when nobody gives them: without their types in that of an optional
+// member, no object without it would do, not even {}.
+var inherited = []string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf"}
+
 // declaration writes the type of an object or a choice.
 func (w *tsWriter) declaration(s *shape) {
 	w.out.WriteString("\n")
@@ -153,7 +157,11 @@ func (w *tsWriter) declaration(s *shape) {
 		if m.required {
 			mark = ""
 		}
-		fmt.Fprintf(&w.out, "  %s%s: %s;\n", name, mark, w.typeOf(m.shape))
+		of := w.typeOf(m.shape)
+		if slices.Contains(inherited, m.name) && !m.required && of != "unknown" {
+			of += fmt.Sprintf(" | Object[%q]", m.name)
+		}
+		fmt.Fprintf(&w.out, "  %s%s: %s;\n", name, mark, of)
 	}
 	if s.items != nil {
 		w.out.WriteString("  [member: string]: unknown;\n")

@@ -12,7 +12,8 @@ export async function check(): Promise<number> {
   // @ts-expect-error b is missing
   await new demo.Client(sdk).add({ a: 1 });
   await new everything.Client(sdk).echo({ message: "hello" });
-  new hostile.Client(sdk);
+  await new hostile.Client(sdk).toString2();
+  await new hostile.Client(sdk).toString2({ constructor: { valueOf: true } });
   const filter: kinds.FindFilesFilter = { not: { name: "x" }, both: null };
   const found = await new kinds.Client(sdk).findFiles({
     path: "/", kind: "folder", names: [], labels: { a: "b" }, filter, depth: null, "-": true,

@@ -96,6 +96,11 @@ func (c *Client) Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 	return c.call(ctx, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", arguments)
 }
 
+// ToString calls the tool "toString".
+func (c *Client) ToString(ctx context.Context, arguments ToStringArguments) (*mcp.CallToolResult, error) {
+	return c.call(ctx, "toString", arguments)
+}
+
 // INJECTEDGoEmbedINJECTEDINJECTEDINJECTEDINJECTEDArguments has members whose names no field
 // can have.
 //
@@ -184,6 +189,17 @@ const (
 
 type XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxArguments struct {
 	Yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy *string `json:"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy,omitzero"`
+}
+
+type ToStringArguments struct {
+	ToString       *string                       `json:"toString,omitzero"`
+	Constructor    *ToStringArgumentsConstructor `json:"constructor,omitzero"`
+	Proto          *int64                        `json:"__proto__,omitzero"`
+	HasOwnProperty any                           `json:"hasOwnProperty,omitzero"`
+}
+
+type ToStringArgumentsConstructor struct {
+	ValueOf *bool `json:"valueOf,omitzero"`
 }
 
 func structured[T any](result *mcp.CallToolResult, err error) (*T, error) {

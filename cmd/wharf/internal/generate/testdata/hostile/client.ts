@@ -95,6 +95,11 @@ export class Client {
   async xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx(args: XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxArguments = {}): Promise<ToolResult> {
     return this.#call("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", args);
   }
+
+  /** Calls the tool "toString". */
+  async toString2(args: ToString2Arguments = {}): Promise<ToolResult> {
+    return this.#call("toString", args);
+  }
 }
 
 /**
@@ -143,7 +148,7 @@ export type INJECTEDGoEmbedINJECTEDINJECTEDINJECTEDINJECTEDN1INJECTED1111GoEmbed
 
 export interface INJECTEDGoEmbedINJECTEDINJECTEDINJECTEDINJECTEDResult {
   "x\u202ey"?: string;
-  constructor?: string;
+  constructor?: string | Object["constructor"];
   [member: string]: unknown;
 }
 
@@ -186,4 +191,15 @@ export type N9LivesArgumentsType =
 
 export interface XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxArguments {
   yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy?: string;
+}
+
+export interface ToString2Arguments {
+  toString?: string | Object["toString"];
+  constructor?: ToString2ArgumentsConstructor | Object["constructor"];
+  __proto__?: number;
+  hasOwnProperty?: unknown;
+}
+
+export interface ToString2ArgumentsConstructor {
+  valueOf?: boolean | Object["valueOf"];
 }
