@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
@@ -52,10 +53,25 @@ func (c *client) detach(ctx context.Context, tool string, arguments args.Object)
 		}
 		return rawResult(task), nil
 	}
-	if c.entry.Command != "" && c.app.shell == nil && c.app.streams[daemonStream] == nil {
-		c.app.Warn("%s ends with this command, and may forget the task", plain.Line(c.session.Name()))
+	if ends := c.processEnds(); ends != "" {
+		c.app.Warn("%s, and may forget the task", ends)
 	}
 	return nil, c.app.printTask(task)
+}
+
+// processEnds says when the process that keeps the tasks of a server ends, or "" for a server that Wharf
+// does not start, and so does not end.
+func (c *client) processEnds() string {
+	name := plain.Line(c.session.Name())
+	switch {
+	case c.entry.Command == "":
+		return ""
+	case c.app.shell != nil:
+		return name + " ends with this shell"
+	case c.joined:
+		return fmt.Sprintf("%s ends with the daemon, or %d minutes after its last client", name, int(lingering.Minutes()))
+	}
+	return name + " ends with this command"
 }
 
 // followLog tells the server to log from the level of --log up. If the server does not log, it

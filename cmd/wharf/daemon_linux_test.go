@@ -177,6 +177,29 @@ func TestCommandsJoinTheDaemon(t *testing.T) {
 	}
 }
 
+// Whoever begins or lists a task is told when the process that keeps it ends.
+func TestTasksOfTheDaemon(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.configure("[servers.tasks]\ncommand = \"server-tasks\"\n")
+	says := func(args ...string) string {
+		out, err := u.command(args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+		return string(out)
+	}
+	for _, ends := range []string{"with this command", "with the daemon, or 5 minutes after its last client"} {
+		if got := says("call", "tasks", "dig", "--detach"); !strings.Contains(got, "tasks ends "+ends+", and may forget the task") {
+			t.Error(got)
+		}
+		if got := says("task", "list", "tasks", "-o", "text"); !strings.Contains(got, "tasks ends "+ends+", and may forget them") {
+			t.Error(got)
+		}
+		u.must("control", "--socket")
+	}
+}
+
 // A call that is lost in the daemon ends the command as one that is lost without it.
 func TestLostCallInTheDaemon(t *testing.T) {
 	t.Parallel()

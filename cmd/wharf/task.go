@@ -20,9 +20,12 @@ func newTask(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
 		Short: "See to the tasks of a server",
-		Long: `See to the tasks of a server, which ` + "`wharf call --detach`" + ` or another program began: calls
-of tools that go on without a connection. How long a server keeps a task is its own
-affair; a server that Wharf starts as a command may forget its tasks when it ends.`,
+		Long: fmt.Sprintf(`See to the tasks of a server, which `+"`wharf call --detach`"+` or another program began: calls
+of tools that go on without a connection. The server has the tasks, and how long it keeps
+them is its own affair: Wharf keeps none. A server that Wharf starts as a command may
+forget them when it ends, which is with the command or the shell that started it; or, where
+it runs in the daemon, with the daemon (see wharf daemon), or %d minutes after its last
+client. One that is reached by an address goes on when Wharf ends.`, int(lingering.Minutes())),
 		RunE: runGroup,
 	}
 	sub := func(use, short, long string, check cobra.PositionalArgs, run func(context.Context, *client, []string) error) {
@@ -32,7 +35,7 @@ affair; a server that Wharf starts as a command may forget its tasks when it end
 		})
 	}
 	sub("list SERVER | -- COMMAND…", "List the tasks that a server keeps",
-		"List the tasks that a server keeps for this client. Servers of the revision 2026-07-28\nhave no such list.", exactly(), a.listTasks)
+		"List the tasks that a server keeps for this client, and since when. A note says when the\nserver ends. Servers of the revision 2026-07-28 have no such list.", exactly(), a.listTasks)
 	sub("status SERVER ID | ID -- COMMAND…", "Print how far a task is", "Print how far a task is: as JSON, or a line on a terminal.", exactly("ID"), a.showTask)
 	sub("result SERVER ID | ID -- COMMAND…", "Wait for a task and print its result",
 		taskResultLong, exactly("ID"), a.finishTask)
@@ -60,15 +63,22 @@ func (a *app) listTasks(ctx context.Context, c *client, _ []string) error {
 	if err != nil {
 		return err
 	}
-	rows := plain.Table{{"TASK", "STATUS", "UPDATED", "MESSAGE"}}
+	rows := plain.Table{{"TASK", "STATUS", "SINCE", "UPDATED", "MESSAGE"}}
 	for _, t := range tasks {
-		rows = append(rows, []string{plain.Cell(t.ID), plain.Cell(string(t.Status)), plain.Cell(t.LastUpdatedAt), about(t.StatusMessage, "")})
+		rows = append(rows, []string{plain.Cell(t.ID), plain.Cell(string(t.Status)), plain.Cell(t.CreatedAt), plain.Cell(t.LastUpdatedAt), about(t.StatusMessage, "")})
 	}
 	err = a.printList(append([]mcp.Task{}, tasks...), rows) // [] and not null
-	if err == nil && len(tasks) == 0 {
-		a.none(c.session.Name() + " keeps no tasks for this client")
+	switch ends := c.processEnds(); {
+	case err != nil:
+		return err
+	case len(tasks) == 0:
+		a.none(plain.Line(c.session.Name()) + " keeps no tasks for this client")
+	case ends == "":
+		a.none(plain.Line(c.session.Name()) + " keeps them, also when Wharf ends")
+	default:
+		a.none(ends + ", and may forget them")
 	}
-	return err
+	return nil
 }
 
 func (a *app) showTask(ctx context.Context, c *client, words []string) error {
