@@ -20,11 +20,11 @@ func differences(s, other host.Server) (keys []string) {
 		same bool
 	}{
 		{"command", s.Command == other.Command},
-		{"args", slices.Equal(s.Args, other.Args)},
+		{"args", slices.EqualFunc(s.Args, other.Args, sameValue)},
 		{"env", maps.EqualFunc(s.Env, other.Env, sameValue)},
 		{"env_file", s.EnvFile == other.EnvFile},
 		{"dir", s.Dir == other.Dir},
-		{"url", s.URL == other.URL},
+		{"url", sameValue(s.URL, other.URL)},
 		{"address", s.Address == other.Address},
 		{"headers", maps.EqualFunc(lowered(s.Headers), lowered(other.Headers), sameValue)},
 		{"tls", s.TLS == other.TLS},
@@ -37,10 +37,15 @@ func differences(s, other host.Server) (keys []string) {
 	return keys
 }
 
-// sameValue reports whether two values are the same, or differ in whether their variable has to be set.
+// sameValue reports whether two values are the same, or differ only in how a variable is written, and in what becomes
+// of one that is not set.
 func sameValue(value, other string) bool {
-	return strings.ReplaceAll(value, "${?", "${") == strings.ReplaceAll(other, "${?", "${")
+	const name = "$${$1}"
+	return value == other || ownVariables.ReplaceAllString(value, name) == ownVariables.ReplaceAllString(other, name)
 }
+
+// ownVariables matches a variable without a default, or with one that import has written.
+var ownVariables = lazyregexp.New(`\$\{\??(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(?:\$[A-Za-z_][A-Za-z0-9_]*)?)?\}`)
 
 // lowered returns headers by their names in lower case, as a table of its own.
 func lowered(headers map[string]string) map[string]string {

@@ -37,3 +37,12 @@ func TestRestrictByPatterns(t *testing.T) {
 		}
 	}
 }
+
+// An entry is that of another client where only the spelling of a variable differs, and what becomes of one that is not set.
+func TestSameValue(t *testing.T) {
+	for _, value := range []string{"Bearer ${?X}", "Bearer ${env:X}", "Bearer ${X:-}", "Bearer ${X:-$X}", "Bearer ${env:X:-}"} {
+		if !sameValue(value, "Bearer ${X}") || sameValue(value, "Bearer ${Y}") || sameValue(value, "Bearer ${X:-d}") || sameValue(value, "Bearer X") {
+			t.Errorf("%s is not as ${X}", value)
+		}
+	}
+}

@@ -149,7 +149,7 @@ var clients = []client{
 		ends:   []string{"opencode.json", "opencode.jsonc"},
 		roots:  [][]string{rootNested, rootFlat},
 		unit:   time.Millisecond,
-		syntax: braceSyntax,
+		syntax: braceSyntax, unset: unsetEmpty,
 	},
 	{
 		id: "crush", name: "Crush",
@@ -157,7 +157,7 @@ var clients = []client{
 		ends:   []string{"crush.json", ".crush.json"},
 		roots:  [][]string{rootFlat},
 		unit:   time.Second,
-		syntax: crushSyntax, defaults: true,
+		syntax: crushSyntax, defaults: true, unset: unsetEmpty,
 	},
 	{
 		id: "amp", name: "Amp",

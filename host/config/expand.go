@@ -56,7 +56,13 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 		return joined(pieces), errs
 	}}
 	x.absent = func(field, value string) bool { return s.isAbsent(field, value, lookup) }
+	before := s
 	x.all()
+	for field, texts := range map[string][2]string{"command": {before.Command, s.Command}, "url": {before.URL, s.URL}, "address": {before.Address, s.Address}} {
+		if texts[0] != "" && texts[1] == "" && len(x.wrong) == 0 {
+			x.fail(field, "is empty with its variables filled in; set them")
+		}
+	}
 	if len(x.wrong) == 0 {
 		x.check()
 	}
@@ -155,15 +161,7 @@ func (s Server) Variables() []string {
 // without those for which it has a text. It is for what a person may want to set: an entry may be ready without.
 func (s Server) Unset(lookup func(string) (string, bool)) []string {
 	names := make(map[string]bool)
-	vars := s.vars(lookup)
-	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
-		pieces, _ := split(value, vars.in(field))
-		for _, p := range pieces {
-			names[p.unset] = true
-		}
-		return value, nil
-	}}
-	x.all()
+	s.eachUnset(lookup, func(name string, _ bool) { names[name] = true })
 	for _, setting := range s.Auth.Settings {
 		if r, ok := setting.(Reference); ok && r.Env != "" {
 			if _, set := lookup(r.Env); !set {
@@ -171,8 +169,23 @@ func (s Server) Unset(lookup func(string) (string, bool)) []string {
 			}
 		}
 	}
-	delete(names, "")
 	return slices.Sorted(maps.Keys(names))
+}
+
+// eachUnset calls see with each variable in a value that is not set and for which there is no text. wrong says that this is
+// a mistake in that value.
+func (s Server) eachUnset(lookup func(string) (string, bool), see func(name string, wrong bool)) {
+	vars := s.vars(lookup)
+	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
+		pieces, errs := split(value, vars.in(field))
+		for _, p := range pieces {
+			if p.unset != "" {
+				see(p.unset, len(errs) > 0)
+			}
+		}
+		return value, nil
+	}}
+	x.all()
 }
 
 // CheckVariables returns all mistakes in the variables of an entry, also of one of a project. It

@@ -36,9 +36,10 @@ func TestMistakesInForeignFiles(t *testing.T) {
 		{gemini, `"command": "c", "auth": {"provider": ""}`, `auth: does nothing without a url; a process gets credentials by auth.variables`},
 
 		// These are found when the variables are replaced.
-		{opencode, `"type": "local", "command": ["c", "{env:NO_SUCH_1}"]`, `command[1]: the variable NO_SUCH_1 is not set; set it`},
-		{opencode, `"type": "local", "command": ["{env:NO_SUCH_1}"]`, `command[0]: the variable`},
-		{opencode, `"type": "local", "command": ["c"], "environment": {"K": "{env:NO_SUCH_1}"}`, `environment.K: the variable`},
+		{opencode, `"type": "local", "command": ["c", "{env:NO SUCH}"]`, `command[1]: ${env:NO SUCH} names no variable`},
+		{opencode, `"type": "local", "command": ["{env:NO_SUCH_1}"]`, `command[0]: is empty with its variables filled in; set them`},
+		{opencode, `"type": "remote", "url": "{env:NO_SUCH_1}"`, `url: is empty with its variables filled in; set them`},
+		{opencode, `"type": "local", "command": ["c"], "environment": {"K": "{env:NO SUCH}"}`, `environment.K: ${env:NO SUCH} names no variable`},
 		{".mcp.json", `"command": "c", "cwd": "${NO_SUCH_1}"`, `cwd: the variable`},
 		{".mcp.json", `"serverUrl": "${NO_SUCH_1}"`, `serverUrl: the variable`},
 		{".mcp.json", `"url": "wss://a.example"`, `url: is for a transport that speaks WebSocket, and`},

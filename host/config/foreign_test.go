@@ -19,6 +19,10 @@ import (
 func TestClients(t *testing.T) {
 	t.Setenv("HOME", "/home/ada")
 	t.Setenv("USERPROFILE", "/home/ada")
+	for _, name := range []string{"LOG_LEVEL", "GH_PAT", "API_KEY", "MY_VALUE", "MY_API_KEY", "MY_CLIENT_ID", "MY_CLIENT_SECRET", "DB_CONNECTION_STRING", "EXTERNAL_API_KEY"} {
+		t.Setenv(name, "") // which restores it
+		_ = os.Unsetenv(name)
+	}
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +60,6 @@ func TestClients(t *testing.T) {
 // that is written as told is used, and it tells of none where the client's syntax has none.
 func TestHintsAtDefaults(t *testing.T) {
 	for path, entry := range map[string]string{
-		"opencode.json":         `{"mcp": {"a": {"type": "local", "command": ["x"], "environment": {"K": %q}}}}`,
 		".continue/config.yaml": "name: c\nmcpServers:\n  - name: a\n    command: x\n    env:\n      K: %q\n",
 		"crush.json":            `{"mcp": {"a": {"type": "stdio", "command": "x", "env": {"K": %q}}}}`,
 		".mcp.json":             `{"mcpServers": {"a": {"command": "x", "env": {"K": %q}}}}`,
@@ -71,7 +74,7 @@ func TestHintsAtDefaults(t *testing.T) {
 			}
 			return file.Servers[0].Expand(func(string) (string, bool) { return "", false })
 		}
-		spelled := map[string]string{"opencode.json": "{env:UNSET}", ".continue/config.yaml": "${{ secrets.UNSET }}", "mcporter.json": "$env:UNSET", ".cursor/mcp.json": "${env:UNSET}"}
+		spelled := map[string]string{"crush.json": "${UNSET:?}", ".continue/config.yaml": "${{ secrets.UNSET }}", "mcporter.json": "$env:UNSET", ".cursor/mcp.json": "${env:UNSET}"}
 		_, wrong := expand(cmp.Or(spelled[path], "${UNSET}"))
 		if wrong == nil || !strings.Contains(wrong.Error(), "UNSET is not set; set it") {
 			t.Errorf("%s: %v", path, wrong)

@@ -151,7 +151,11 @@ func (e *entry) noteUnset(s *Server, c *client) {
 	if c.unset == "" {
 		return
 	}
-	for _, name := range s.settledTexts().Unset(os.LookupEnv) {
-		e.note("", "the variable %s is not set; until it is, it stands for %s, as in %s", name, c.unset, c.name)
+	names := make(map[string]bool)
+	s.settledTexts().eachUnset(os.LookupEnv, func(name string, wrong bool) { names[name] = names[name] || !wrong })
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if names[name] {
+			e.note("", "the variable %s is not set; until it is, it stands for %s, as in %s", name, c.unset, c.name)
+		}
 	}
 }

@@ -153,7 +153,8 @@ func gooseSyntax(named map[string]string) syntax {
 // crushSyntax is that of the text of a here-document, which Crush expands: a backslash escapes a dollar sign, and
 // $$ and the other special parameters are empty. It refuses commands, except an echo as Crush's
 // documentation has it. The words of such an echo are variables, and words whose characters mean
-// nothing to a shell or, as - does, to echo; so echo only prints them.
+// nothing to a shell or, as - does, to echo; so echo only prints them. A variable that is not set is empty, but
+// ${NAME:?text} is an error then (internal/config/resolve.go).
 func crushSyntax(_, value string) (string, error) {
 	if m := echoed.FindStringSubmatch(value); m != nil && strings.Count(m[1], `"`)%2 == 0 {
 		value = strings.ReplaceAll(m[1][1:], `"`, "")
@@ -173,20 +174,30 @@ func crushSyntax(_, value string) (string, error) {
 		case name == m[0]:
 			return name[1:]
 		case name[0] == '{':
-			if part := shellVariable.FindStringSubmatch(name); !strings.HasPrefix(part[2], ":-") {
-				return "${" + part[1] + "}"
+			part := shellVariable.FindStringSubmatch(name)
+			switch {
+			case part[2] == "":
+				return "${" + part[1] + ":-}"
+			case strings.HasPrefix(part[2], ":-"):
+				return m[0]
 			}
-			return m[0]
+			return "${" + part[1] + "}"
 		case variable.MatchString(name):
-			return "${" + name + "}"
+			return "${" + name + ":-}"
 		}
 		return ""
 	}), nil
 }
 
-// braceSyntax knows {env:NAME} and {file:path}.
+// braceSyntax knows {env:NAME} and {file:path}. A variable that is not set is empty (substitute in
+// packages/opencode/src/config/variable.ts).
 func braceSyntax(_, value string) (string, error) {
-	return replaceAll(braced, value, func(m []string) string { return "${" + m[1] + ":" + m[2] + "}" }), nil
+	return replaceAll(braced, value, func(m []string) string {
+		if m[1] == "env" && variable.MatchString(m[2]) {
+			return "${env:" + m[2] + ":-}"
+		}
+		return "${" + m[1] + ":" + m[2] + "}"
+	}), nil
 }
 
 // mcporterSyntax knows $env:NAME beside ${NAME}.

@@ -17,10 +17,10 @@ func TestSyntaxes(t *testing.T) {
 			_ = os.Unsetenv(name)
 		}
 	}
-	const mcphub, gemini, goose, crush, vscode = "mcphub/servers.json", ".gemini/settings.json", "goose/config.yaml", "crush.json", ".vscode/mcp.json"
+	const mcphub, gemini, goose, crush, vscode, opencode = "mcphub/servers.json", ".gemini/settings.json", "goose/config.yaml", "crush.json", ".vscode/mcp.json", "opencode.json"
 	files := map[string]string{
 		mcphub: `{"mcpServers": {"x": %s}}`, gemini: `{"mcpServers": {"x": %s}}`, goose: `{"extensions": {"x": %s}}`,
-		crush: `{"mcp": {"x": %s}}`, vscode: `{"servers": {"x": %s}}`, ".cursor/mcp.json": `{"mcpServers": {"x": %s}}`,
+		crush: `{"mcp": {"x": %s}}`, vscode: `{"servers": {"x": %s}}`, ".cursor/mcp.json": `{"mcpServers": {"x": %s}}`, opencode: `{"mcp": {"x": %s}}`,
 	}
 	for _, tt := range []struct{ path, entry, want, note string }{
 		// mcp-hub
@@ -45,6 +45,14 @@ func TestSyntaxes(t *testing.T) {
 		{crush, `{"type": "stdio", "command": "c", "args": ["pa$$word", "$5x", "a\\$SET", "a\\\\$SET", "\\${SET}", "$$${SET}", "a$", "\\n", "${UNSET:-d}"], "env": {"K": "a$$${SET}"}}`,
 			`["paword" "x" "a$SET" "a\\s" "${SET}" "s" "a$" "\\n" "d"] map[K:as] map[]`, ""},
 		{crush, `{"type": "http", "url": "https://a.example", "headers": {"A": "pa$$word"}}`, `[] map[] map[A:paword]`, ""},
+		{crush, `{"type": "stdio", "command": "c", "args": ["a${UNSET}b", "$UNSET", "$(echo x $UNSET)"], "env": {"K": "$word"}}`, `["ab" "" "x "] map[K:] map[]`,
+			"the variable UNSET is not set; until it is, it stands for an empty text, as in Crush"},
+		{crush, `{"type": "stdio", "command": "c", "args": ["${UNSET:?is missing}"]}`, "args[0]: the variable UNSET is not set; set it, or write ${UNSET:-default}", ""},
+		{crush, `{"type": "stdio", "command": "c", "args": ["${UNSET:-}"]}`, `[""] map[] map[]`, "the variable UNSET is not set; until it is, it stands for an empty text"},
+
+		// opencode
+		{opencode, `{"type": "local", "command": ["c", "a{env:UNSET}b", "{env:SET}", "{env:EMPTY}"], "environment": {"K": "{env:UNSET}"}}`, `["ab" "s" ""] map[K:] map[]`,
+			"the variable UNSET is not set; until it is, it stands for an empty text, as in opencode"},
 
 		// VS Code
 		{vscode, `{"command": "c", "args": ["a${env:UNSET}b", "${env:SET:-d}", "${SET}"]}`, `["ab" "s" "${SET}"] map[] map[]`, "the variable UNSET is not set; until it is, it stands for an empty text, as in VS Code"},
