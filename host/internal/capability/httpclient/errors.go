@@ -110,8 +110,12 @@ func (e *Refusal) Error() string {
 		return fmt.Sprintf("sign in: %v", e.Err)
 	}
 	var b strings.Builder
-	if e.Err != nil && len(e.Keys) == 0 && !e.Basic() { // before the header fields, which may be long
+	switch { // before the header fields, which may be long
+	case len(e.Keys) > 0 || e.Basic():
+	case e.Err != nil:
 		fmt.Fprintf(&b, "sign in: %v; it answered ", e.Err)
+	case e.Signed || e.Configured:
+		fmt.Fprintf(&b, "%s; it answered ", e.refused())
 	}
 	fmt.Fprintf(&b, "HTTP %d", e.HTTP)
 	if len(e.Keys) > 0 {
@@ -127,6 +131,18 @@ func (e *Refusal) Error() string {
 		fmt.Fprintf(&b, "; Mcp-Auth-Server: %s", e.AuthServer)
 	}
 	return b.String()
+}
+
+// refused says that the server did not accept what the request had.
+func (e *Refusal) refused() string {
+	sent := "credentials"
+	if !e.Signed {
+		sent = "Authorization"
+	}
+	if e.HTTP == http.StatusForbidden {
+		return "the server denies this to the " + sent + " that it was sent"
+	}
+	return "the server does not take the " + sent + " that it was sent"
 }
 
 // Basic reports whether a server was sent no credentials and accepts only Basic (RFC 7617). No

@@ -76,3 +76,18 @@ func TestScopeOfARefusal(t *testing.T) {
 		}
 	}
 }
+
+// What the server did not accept comes before the header fields, which may be long.
+func TestARefusalOfCredentialsSaysSoFirst(t *testing.T) {
+	for want, r := range map[string]*Refusal{
+		"the server does not take the Authorization that it was sent; it answered HTTP 401: no; WWW-Authenticate: Bearer": {HTTP: 401, Body: "no", Configured: true, Challenges: []string{"Bearer"}},
+		"the server does not take the credentials that it was sent; it answered HTTP 401; WWW-Authenticate: Basic":        {HTTP: 401, Signed: true, Configured: true, Challenges: []string{"Basic"}},
+		"the server denies this to the credentials that it was sent; it answered HTTP 403: no":                            {HTTP: 403, Body: "no", Signed: true},
+		"HTTP 401 to a request with X-Key: no": {HTTP: 401, Body: "no", Keys: []string{"X-Key"}},
+		"HTTP 403: no":                         {HTTP: 403, Body: "no"},
+	} {
+		if got := r.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
