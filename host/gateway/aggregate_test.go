@@ -199,6 +199,38 @@ func TestAggregateStartsWhatIsUsed(t *testing.T) {
 	}
 }
 
+// A client that has called a server before it asks for the list gets that of now, and hears of changes.
+// The list of a server that it has not used may be that of an earlier run.
+func TestAggregateListsWhatIsUsed(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		dir := filepath.Join(t.TempDir(), "catalogue")
+		tool := func(name string) string { return `{"name":"` + name + `","inputSchema":{"type":"object"}}` }
+		for _, now := range []string{"old", "new"} {
+			p := newPair(t, legacy, legacy, func(hc *host.Config, _ *gateway.Config) { hc.CatalogueDir = dir })
+			files := p.play(p.servers, "files", legacy, tool(now), "")
+			p.play(p.notes, "notes", legacy, tool(now), "")
+			c := p.speaker(era)
+			if now == "new" {
+				if era == modern {
+					c.ask("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+					c.hears(mcp.NotificationAcknowledged, `"toolsListChanged":true`)
+				}
+				c.contains("tools/call", `{"name":"files__old","arguments":{}}`, `files got`)
+				c.contains("tools/list", `{}`, `files__new`, `notes__old`)
+				files.mu.Lock()
+				files.tools = tool("newer")
+				files.mu.Unlock()
+				files.tell(mcp.NotificationToolsListChanged, "")
+				c.hears(mcp.NotificationToolsListChanged)
+			} else {
+				c.contains("tools/list", `{}`, `files__old`, `notes__old`)
+			}
+			p.gateway.Close()
+			p.host.Close()
+		}
+	}
+}
+
 // A server that cannot be reached is missing in the lists, and a call to it says why.
 func TestAggregateWithoutAServer(t *testing.T) {
 	p := newPair(t, legacy, legacy, func(hc *host.Config, _ *gateway.Config) {

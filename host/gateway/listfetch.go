@@ -99,7 +99,7 @@ func (a *aggregate) awaitList(ctx context.Context, server string, l *listing) {
 	a.mu.Lock()
 	f := a.fetches[listKey{server, l.kind}]
 	a.mu.Unlock()
-	if f == nil || !a.lacksList(server, l) {
+	if f == nil {
 		return
 	}
 	select {

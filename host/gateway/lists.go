@@ -308,20 +308,31 @@ func (a *aggregate) list(ctx context.Context, r *request, l *listing) (json.RawM
 }
 
 // awaitLists starts the servers whose list was not fetched yet, and waits for them, but no longer than
-// [Config].ListWait after the client first needed the list.
+// [Config].ListWait after the client first needed the list. It also asks the servers that the client uses
+// already and has not been listed: what is known of those may be older than that use.
 func (a *aggregate) awaitLists(ctx context.Context, r *request, l *listing) error {
-	known, servers := true, a.reachable(r)
-	for _, s := range servers {
-		if a.lacksList(s.Name, l) {
-			known = false
+	known := true
+	var awaited []string
+	for _, s := range a.reachable(r) {
+		lacks, used, connected := a.lacksList(s.Name, l), false, false
+		a.mu.Lock()
+		if b := a.backends[s.Name]; b != nil && a.fetches[listKey{s.Name, l.kind}] == nil {
+			used, connected = true, isClosed(b.ready)
+		}
+		a.mu.Unlock()
+		if lacks || used {
 			a.fetchList(s.Name, l, r.params)
 		}
+		if lacks || connected {
+			awaited = append(awaited, s.Name)
+		}
+		known = known && !lacks
 	}
 	if known {
 		a.gateway.counts.knownLists.Add(1)
 	}
-	for _, s := range servers {
-		a.awaitList(ctx, s.Name, l)
+	for _, server := range awaited {
+		a.awaitList(ctx, server, l)
 	}
 	return context.Cause(ctx)
 }
