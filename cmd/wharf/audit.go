@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,8 +26,9 @@ type auditShow struct {
 	errors, follow bool
 	since          sinceFlag
 
-	broken int    // lines
-	day    string // of the line that was shown last
+	broken  int    // lines
+	day     string // of the line that was shown last
+	columns [3]int // of the client, the server and the result
 }
 
 func newAudit(a *app) *cobra.Command {
@@ -37,7 +39,8 @@ func newAudit(a *app) *cobra.Command {
 		Long: `Show who called what, and how it ended: the lines of the audit log, which the table [audit]
 of the configuration turns on. There is one for each call of a tool, prompt, resource,
 completion or task, and for each of them that was denied; lists and pings have none. The
-log is at most two files, of which the older has .1 behind its name; both are shown.
+log is at most two files, of which the older has .1 behind its name; both are shown, in the
+order in which the calls began. With --follow it is that in which they ended.
 
 With --json the lines are printed as they are in the log: at, kind (the way to call),
 client (what it calls itself), principal, peer, era (of the client), server, method, name,
@@ -79,7 +82,8 @@ func (s *sinceFlag) Set(text string) error {
 	return errors.New("expected a duration such as 1h, a day such as 2026-07-28, or a time such as 2026-07-28T09:00:00Z")
 }
 
-// run prints the lines of the log that fit, the oldest first.
+// run prints the lines of the log that fit, the oldest call first. The log has them in the order in which they ended,
+// and so has a log that is followed.
 func (s *auditShow) run(ctx context.Context) error {
 	set, err := s.app.load()
 	if err != nil {
@@ -92,21 +96,27 @@ func (s *auditShow) run(ctx context.Context) error {
 		s.app.Warn("no entry has the name %s", plain.Word(s.server))
 	}
 	path := set.audit.File
-	if err := s.printHead(); err != nil {
-		return err
-	}
+	var rows []auditRow
 	var last os.FileInfo
 	var end int64
 	for _, name := range []string{path + ".1", path} {
-		info, n, err := s.print(name, 0)
+		more, info, n, err := s.read(name, 0)
 		if err != nil {
 			return err
 		}
+		rows = append(rows, more...)
 		if last = nil; info != nil {
 			last, end = info, n
 		}
 	}
-	if s.follow {
+	if !s.follow {
+		slices.SortStableFunc(rows, func(a, b auditRow) int { return a.at.Compare(b.at) })
+	}
+	s.fit(rows)
+	if err = s.printHead(); err == nil {
+		err = s.print(rows)
+	}
+	if s.follow && err == nil {
 		err = s.followOn(ctx, path, last, end)
 	}
 	if s.broken > 0 {
@@ -138,48 +148,52 @@ func (s *auditShow) followOn(ctx context.Context, path string, last os.FileInfo,
 			return err
 		case last != nil && !os.SameFile(now, last): // it was renamed to make room for another
 			if older, err := os.Stat(path + ".1"); err == nil && os.SameFile(older, last) {
-				if _, _, err := s.print(path+".1", end); err != nil {
+				if _, _, err := s.next(path+".1", end); err != nil {
 					return err
 				}
 			}
 			end = 0
 		}
-		if last, end, err = s.print(path, end); err != nil {
+		if last, end, err = s.next(path, end); err != nil {
 			return err
 		}
 	}
 }
 
-// print prints the lines of a file behind an offset that fit, and returns the offset behind the last whole
-// line. info is nil if there is no such file.
-func (s *auditShow) print(path string, from int64) (info os.FileInfo, end int64, err error) {
+// next prints the lines of a file behind an offset that fit, and returns what read does.
+func (s *auditShow) next(path string, from int64) (info os.FileInfo, end int64, err error) {
+	rows, info, end, err := s.read(path, from)
+	return info, end, cmp.Or(err, s.print(rows))
+}
+
+// read reads the lines of a file behind an offset that fit, and returns the offset behind the last whole line.
+// info is nil if there is no such file.
+func (s *auditShow) read(path string, from int64) (rows []auditRow, info os.FileInfo, end int64, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
+		return nil, nil, 0, nil
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	defer f.Close()
 	if info, err = f.Stat(); err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	if end, err = wholeLines(f, from, info.Size()); err != nil {
-		return info, from, err
+		return nil, info, from, err
 	}
 	for line, err := range audit.Read(io.NewSectionReader(f, from, end-from)) {
 		switch {
 		case errors.Is(err, audit.ErrBroken):
 			s.broken++
 		case err != nil:
-			return info, end, err
+			return rows, info, end, err
 		case s.wants(&line.Record):
-			if err := s.printLine(&line); err != nil {
-				return info, end, err
-			}
+			rows = append(rows, s.row(&line))
 		}
 	}
-	return info, end, nil
+	return rows, info, end, nil
 }
 
 // wholeLines returns the offset behind the last line break between two offsets of a file, or from if there
@@ -212,46 +226,113 @@ func (s *auditShow) wants(r *audit.Record) bool {
 	return !s.errors || !r.OK || r.IsError
 }
 
-// columns of a line for people, of which no text is cut. The usual ones leave 26 of 80 for the call.
-const auditColumns = "%-8s  %-10s  %-10s  %-11s  %7s  %s\n"
+// auditRow is what is kept of a line until it is printed: there may be a million.
+type auditRow struct {
+	at    time.Time
+	text  string    // as it is in the log; or for people what is below the line
+	cells [5]string // for people: the client, the server, the result, the time and the call; none for missing lines
+}
+
+func (s *auditShow) row(line *audit.Line) auditRow {
+	r := auditRow{at: line.At}
+	if !s.app.forPeople() {
+		r.text = string(line.Raw) + "\n"
+		return r
+	}
+	if line.Missing > 0 {
+		r.text = fmt.Sprintf("%d lines are missing, which could not be written\n", line.Missing)
+		return r
+	}
+	what := line.Method
+	if line.Name != "" {
+		what += " " + line.Name
+	}
+	r.cells = [...]string{
+		plain.Line(cmp.Or(line.Caller.Principal, line.Caller.Name, string(line.Caller.Kind))), plain.Line(line.Server),
+		auditResult(&line.Record), fmt.Sprintf("%.1f", float64(line.Took.Microseconds())/1000), plain.Line(what),
+	}
+	if !line.Allowed && line.Rule != "" {
+		r.text = "          by " + plain.Line(line.Rule) + "\n"
+	}
+	switch line.Person {
+	case "":
+	case "none":
+		r.text += "          a person was asked, and did not answer\n"
+	default:
+		r.text += "          a person was asked, and said " + plain.Line(line.Person) + "\n"
+	}
+	return r
+}
+
+// Columns of a line for people, of which no text is cut.
+const (
+	auditWidth    = 80
+	auditCall     = 22 // are left for the call
+	auditRest     = len("15:04:05  " + "  " + "  " + "  " + "1234567" + "  ")
+	auditShortest = len("CLIENT") // is as long as SERVER and RESULT
+)
+
+// fit has the columns be as wide as rows need them, and no wider than leaves room for the calls: a longer text moves
+// what is behind it. Of what is followed they have the usual width at least, for the rows to come.
+func (s *auditShow) fit(rows []auditRow) {
+	s.columns = [...]int{auditShortest, auditShortest, auditShortest}
+	if s.follow {
+		s.columns = [...]int{len("claude-code"), 10, len("tool failed")}
+	}
+	call := len("CALL")
+	for i := range rows {
+		for n := range s.columns {
+			s.columns[n] = max(s.columns[n], plain.Width(rows[i].cells[n]))
+		}
+		call = max(call, plain.Width(rows[i].cells[4]))
+	}
+	for left := auditWidth - auditRest - min(call, auditCall); s.columns[0]+s.columns[1]+s.columns[2] > left; {
+		widest := 0
+		if s.columns[1] > s.columns[0] {
+			widest = 1
+		}
+		s.columns[widest]--
+	}
+}
 
 func (s *auditShow) printHead() error {
 	if !s.app.forPeople() {
 		return nil
 	}
-	return s.app.printLaidOut(fmt.Sprintf(auditColumns, "TIME", "CLIENT", "SERVER", "RESULT", "MS", "CALL"))
+	return s.app.printLaidOut(s.line("TIME", [...]string{"CLIENT", "SERVER", "RESULT", "MS", "CALL"}))
 }
 
-func (s *auditShow) printLine(line *audit.Line) error {
-	if !s.app.forPeople() {
-		return s.app.Print(string(line.Raw) + "\n")
+func (s *auditShow) line(at string, cells [5]string) string {
+	line := fmt.Sprintf("%-8s  ", at)
+	for n, columns := range s.columns {
+		line += cells[n] + strings.Repeat(" ", max(0, columns-plain.Width(cells[n]))) + "  "
 	}
-	day, at, _ := strings.Cut(line.At.Local().Format(time.DateTime), " ")
-	text := ""
+	return line + fmt.Sprintf("%7s  %s\n", cells[3], cells[4])
+}
+
+func (s *auditShow) print(rows []auditRow) error {
+	for i := range rows {
+		show, text := s.app.Print, rows[i].text
+		if s.app.forPeople() {
+			show, text = s.app.printLaidOut, s.shown(&rows[i])
+		}
+		if err := show(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown returns a row for people, below its day where that is another than the one before.
+func (s *auditShow) shown(r *auditRow) (text string) {
+	day, at, _ := strings.Cut(r.at.Local().Format(time.DateTime), " ")
 	if day != s.day {
 		s.day, text = day, day+"\n"
 	}
-	if line.Missing > 0 {
-		return s.app.printLaidOut(text + fmt.Sprintf("%-8s  %d lines are missing, which could not be written\n", at, line.Missing))
+	if r.cells == ([5]string{}) {
+		return text + at + "  " + r.text
 	}
-	who := cmp.Or(line.Caller.Principal, line.Caller.Name, string(line.Caller.Kind))
-	what := line.Method
-	if line.Name != "" {
-		what += " " + line.Name
-	}
-	text += fmt.Sprintf(auditColumns, at, plain.Line(who), plain.Line(line.Server),
-		auditResult(&line.Record), fmt.Sprintf("%.1f", float64(line.Took.Microseconds())/1000), plain.Line(what))
-	if !line.Allowed && line.Rule != "" {
-		text += "          by " + plain.Line(line.Rule) + "\n"
-	}
-	switch line.Person {
-	case "":
-	case "none":
-		text += "          a person was asked, and did not answer\n"
-	default:
-		text += "          a person was asked, and said " + plain.Line(line.Person) + "\n"
-	}
-	return s.app.printLaidOut(text)
+	return text + s.line(at, r.cells) + r.text
 }
 
 // auditResult says how a call ended.

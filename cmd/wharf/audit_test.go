@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/audit"
+	"github.com/wharf-mcp/wharf/host/policy"
 )
 
 // A log is followed where it goes on in another file, and no line is shown twice or left out.
@@ -62,6 +63,78 @@ func TestAuditFollow(t *testing.T) {
 	cancel()
 	if err := <-done; err == nil {
 		t.Error("it ended by itself")
+	}
+}
+
+// A log is shown in the order in which the calls began, over both of its files, in columns as wide as is needed.
+func TestAuditOrderAndColumns(t *testing.T) {
+	dir := t.TempDir()
+	path, file := filepath.Join(dir, "audit.jsonl"), filepath.Join(dir, "wharf.toml")
+	if err := os.WriteFile(file, []byte("[audit]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record := func(second int, client, server, name string) audit.Record {
+		return audit.Record{
+			At: time.Date(2026, 1, 2, 3, 4, second, 0, time.Local), Caller: policy.Caller{Name: client}, Server: server,
+			Method: "tools/call", Name: name, OK: true, Allowed: true, Took: time.Millisecond,
+		}
+	}
+	long := strings.Repeat("n", 40)
+	for _, tt := range []struct {
+		client, server, name string
+		want                 string
+	}{
+		{"claude-code", "d", "t", `TIME      CLIENT       SERVER  RESULT       MS  CALL
+2026-01-02
+03:04:05  claude-code  d       ok          1.0  tools/call t
+03:04:06  pet          d       ok          1.0  tools/call second
+03:04:07  pet          d       ok          1.0  tools/call third
+`},
+		{long, "数", long, `TIME      CLIENT                 SERVER  RESULT       MS  CALL
+2026-01-02
+03:04:05  ` + long + `  数      ok          1.0  tools/call ` + long + `
+03:04:06  pet                    d       ok          1.0  tools/call second
+03:04:07  pet                    d       ok          1.0  tools/call third
+`},
+	} {
+		os.Remove(path + ".1")
+		for n, records := range [][]audit.Record{{record(6, "pet", "d", "second")}, {record(7, "pet", "d", "third"), record(5, tt.client, tt.server, tt.name)}} {
+			os.Remove(path)
+			log, err := audit.Open(path, audit.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range records {
+				if err := log.Write(&r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			log.Close()
+			if n == 0 {
+				err = os.Rename(path, path+".1")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, json := range []bool{false, true} {
+			var out strings.Builder
+			a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: &out, Err: io.Discard}}
+			a.flags.config, a.flags.json, a.flags.output = file, json, formatText
+			if json {
+				a.flags.output = formatJSON
+			}
+			if err := (&auditShow{app: a}).run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got := out.String()
+			if !json && got != tt.want {
+				t.Errorf("got\n%swant\n%s", got, tt.want)
+			}
+			if at := strings.Index; json && !(at(got, ":05") < at(got, ":06") && at(got, ":06") < at(got, ":07")) {
+				t.Error(got)
+			}
+		}
 	}
 }
 
