@@ -302,6 +302,20 @@ func TestLoginProvokesAChallenge(t *testing.T) {
 	}
 }
 
+// Only a person who asks to sign in has the server asked for its challenge: a request was refused for each other reason.
+func TestOnlyALoginProvokesAChallenge(t *testing.T) {
+	for _, reason := range []string{step.ReasonChallenged, step.ReasonUpscope, step.ReasonInitial, step.ReasonExpired} {
+		w := newWorld(t)
+		w.answers[mcp] = func(*step.HTTP) *step.Response {
+			return &step.Response{Status: 401, Headers: map[string]string{"www-authenticate": `Bearer scope="read"`}}
+		}
+		w.run(reason, nil)
+		if n := w.called(mcp); n != 0 {
+			t.Errorf("%s: the server was asked for its challenge %d times", reason, n)
+		}
+	}
+}
+
 func TestPersonSaysNo(t *testing.T) {
 	w := newWorld(t)
 	w.host.Browse = nil
