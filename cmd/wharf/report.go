@@ -33,6 +33,8 @@ func (a *app) withAddress(hint string) string {
 		"write headers in its entry", "give -H 'X-API-Key: …'",
 		"write the name of its certificate in its entry", "add it with `wharf add`, and write the name of its certificate in its entry",
 		"name its authority's file in the entry of the server", "add it with `wharf add`, and name its authority's file in its entry",
+		"write scopes into auth of its entry, if you know them, and then: wharf login "+a.server,
+		"if you know them, add it with `wharf add`, write scopes into auth of its entry, and sign in with `wharf login NAME`",
 		"look at auth in the entry of "+a.server+", or ", "",
 		"wharf login "+a.server, "wharf login "+a.address,
 	).Replace(hint)

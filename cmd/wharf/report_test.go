@@ -61,11 +61,12 @@ func TestHintsWithoutAnEntry(t *testing.T) {
 	spot := &app{server: "127.0.0.1", address: "https://127.0.0.1/mcp"}
 	process := &app{server: "x", adHoc: true}
 	for given, want := range map[string][2]string{
-		`a slow server gets longer with --timeout, or with timeout = "2m" in its entry`:                         {"a slow server gets longer with --timeout", "a slow server gets longer with --timeout"},
-		`it is slow to start; it gets longer with --timeout, or with start_timeout = "2m" in its entry`:         {"it is slow to start; it gets longer with --timeout", "it is slow to start; it gets longer with --timeout"},
-		`a call that takes longer needs max_timeout = "3h" in its entry, or more`:                               {`a call that takes longer needs an entry, with max_timeout = "3h" or more`, `a call that takes longer needs an entry, with max_timeout = "3h" or more`},
-		`if that is the server, write the name of its certificate in its entry: tls = { name = "…" }`:           {"if that is the server, add it with `wharf add`, and write the name of its certificate in its entry: tls = { name = \"…\" }", ""},
-		`if the certificate is right, name its authority's file in the entry of the server: tls = { ca = "…" }`: {"if the certificate is right, add it with `wharf add`, and name its authority's file in its entry: tls = { ca = \"…\" }", ""},
+		`a slow server gets longer with --timeout, or with timeout = "2m" in its entry`:                                         {"a slow server gets longer with --timeout", "a slow server gets longer with --timeout"},
+		`it is slow to start; it gets longer with --timeout, or with start_timeout = "2m" in its entry`:                         {"it is slow to start; it gets longer with --timeout", "it is slow to start; it gets longer with --timeout"},
+		`a call that takes longer needs max_timeout = "3h" in its entry, or more`:                                               {`a call that takes longer needs an entry, with max_timeout = "3h" or more`, `a call that takes longer needs an entry, with max_timeout = "3h" or more`},
+		"the server does not say which; write scopes into auth of its entry, if you know them, and then: wharf login 127.0.0.1": {"the server does not say which; if you know them, add it with `wharf add`, write scopes into auth of its entry, and sign in with `wharf login NAME`", ""},
+		`if that is the server, write the name of its certificate in its entry: tls = { name = "…" }`:                           {"if that is the server, add it with `wharf add`, and write the name of its certificate in its entry: tls = { name = \"…\" }", ""},
+		`if the certificate is right, name its authority's file in the entry of the server: tls = { ca = "…" }`:                 {"if the certificate is right, add it with `wharf add`, and name its authority's file in its entry: tls = { ca = \"…\" }", ""},
 	} {
 		if got := hint(entry, given); got != given {
 			t.Errorf("of an entry: %s", got)
