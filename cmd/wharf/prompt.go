@@ -67,6 +67,9 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 		return err
 	}
 	c.doubt(aPrompt.what, name, names)
+	if len(result.Messages) == 0 {
+		a.none("the prompt is empty")
+	}
 	r := a.newRenderer()
 	return r.print(result.Raw, a.Print, func() string {
 		var out strings.Builder
@@ -111,7 +114,13 @@ func (a *app) listPrompts(ctx context.Context, c *client, _ []string) error {
 	for _, p := range prompts {
 		rows = append(rows, []string{plain.Cell(p.Name), plain.Cell(promptSignature(p.Arguments)), about(p.Description, p.Title)})
 	}
-	return a.printList(append([]mcp.Prompt{}, prompts...), rows) // [] and not null
+	if err := a.printList(append([]mcp.Prompt{}, prompts...), rows); err != nil { // [] and not null
+		return err
+	}
+	if len(prompts) == 0 {
+		a.none(plain.Line(c.session.Name()) + " has no prompts")
+	}
+	return nil
 }
 
 // promptSignature returns the arguments of a prompt as they are written on the command line.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,6 +46,9 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 	}
 	if err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(result.Contents, func(part mcp.ResourceContents) bool { return part.Text != "" || part.Blob != "" }) {
+		a.none("the resource is empty")
 	}
 	r := a.newRenderer()
 	return r.print(result.Raw, a.PrintPlain, func() string {

@@ -42,7 +42,13 @@ func (a *app) listResources(ctx context.Context, c *client, _ []string) error {
 	for _, r := range have.Templates {
 		rows = append(rows, []string{plain.Cell(r.URITemplate), plain.Cell(r.Name), plain.Cell(r.MIMEType), about(r.Description, r.Title)})
 	}
-	return a.printList(have, rows)
+	if err := a.printList(have, rows); err != nil {
+		return err
+	}
+	if len(have.Resources)+len(have.Templates) == 0 {
+		a.none(plain.Line(c.session.Name()) + " has no resources")
+	}
+	return nil
 }
 
 // resourceLists asks for both lists. A server may have no method for templates.

@@ -83,8 +83,12 @@ func (c *client) listTools(ctx context.Context, search string) error {
 	if err := c.app.printList(append([]mcp.Tool{}, tools...), toolTable("", tools)); err != nil { // [] and not null
 		return err
 	}
-	if search != "" && len(tools) == 0 {
+	switch {
+	case len(tools) > 0:
+	case search != "":
 		c.app.none(noneFound)
+	default:
+		c.app.none(plain.Line(c.session.Name()) + " has no tools")
 	}
 	if said := strings.TrimSpace(c.session.Info().Instructions); said != "" && search == "" && c.app.forPeople() {
 		return c.app.Print("\n" + c.app.heading(3, "THE SERVER SAYS", "") + c.app.paragraph(clipped(said), 2))

@@ -22,7 +22,7 @@ func serverBreaks() {
 		json.Unmarshal(input.Bytes(), &m)
 		switch m.Method {
 		case "initialize":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"breaks","version":"1"}}}`+"\n", m.ID)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"breaks","version":"1"}}}`+"\n", m.ID)
 		case "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+
 				`{"name":"count","inputSchema":{"type":"object","properties":{"n":{"type":"integer","maximum":9},"mode":{"enum":["up","down"]},"at":{"type":"object","properties":{"x":{"type":"integer"}}}}},`+
@@ -38,6 +38,14 @@ func serverBreaks() {
 				continue
 			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`+"\n", m.ID, m.Params.Arguments)
+		case "prompts/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"prompts":[]}}`+"\n", m.ID)
+		case "resources/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"resources":[]}}`+"\n", m.ID)
+		case "resources/read":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"contents":[]}}`+"\n", m.ID)
+		case "prompts/get":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"messages":[]}}`+"\n", m.ID)
 		default:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
 		}
