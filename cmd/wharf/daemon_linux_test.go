@@ -334,7 +334,7 @@ func callThroughControl(t *testing.T, conn net.Conn, n int) {
 	}
 }
 
-// A folder of sockets that others could reach is refused, and a command does without the daemon.
+// A folder of sockets that others could reach is refused, and a command and a bridge do without the daemon.
 func TestDaemonInAnOpenFolder(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -346,11 +346,16 @@ func TestDaemonInAnOpenFolder(t *testing.T) {
 		t.Error(out, err)
 	}
 	u.must("call", "ledger", "note", "text=x")
+	b := u.bridge("note", "bridge", "--shared", "ledger")
+	b.call("of its own", false)
+	if line := b.answer(); !strings.Contains(line, `"text":"of its own"`) {
+		t.Error(line)
+	}
 	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	u.must("call", "ledger", "note", "text=x")
-	if n := u.starts(); n != 2 {
+	if n := u.starts(); n != 3 {
 		t.Errorf("%d starts", n)
 	}
 }
