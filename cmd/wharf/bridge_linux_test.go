@@ -1,7 +1,12 @@
 package main
 
 import (
+	"bufio"
+	"io"
+	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -30,9 +35,23 @@ func TestControlWantsAProgram(t *testing.T) {
 
 // A person who ends serve is told what it has served.
 func TestServeTellsItsCounts(t *testing.T) {
-	screen := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "serve", "--http", "0")
+	dir, err := os.MkdirTemp("", "sock") // of t.TempDir the path would be too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "s")
+	screen := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "serve", "--unix", path)
 	screen.start()
-	screen.await("/mcp/demo")
+	screen.await(path)
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, greeting("demo__add"))
+	for answers := bufio.NewScanner(conn); answers.Scan() && !strings.Contains(answers.Text(), `"sum":3`); {
+	}
 	screen.Process.Signal(os.Interrupt)
-	screen.ends(exit.CodeInterrupted, "Served: 0 requests of 0 clients, 0 of them failed or were not valid; servers were connected 0 times")
+	screen.ends(exit.CodeInterrupted, "Served: 2 requests of 1 clients, 0 of them failed or were not valid; servers were connected 1 times")
 }
