@@ -376,7 +376,10 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		above.WriteString(a.StyleErr(term.Bold, a.Own("%s, of %s (%s):", plain.Name(s.Name, plain.NameColumns), item.Client, cleantext.Visible(item.File))) + rows)
 		item.Needs = s.Unset(os.LookupEnv)
 		for _, name := range item.Needs {
-			above.WriteString(a.Own("! the variable %s is not set here", name))
+			above.WriteString(a.Own("! the variable %s is not set here", plain.Line(name)))
+		}
+		for _, place := range s.PlainSecrets() {
+			above.WriteString(a.Own("! %s looks like a secret, and goes into the file as it is", plain.Line(place)))
 		}
 		if s.Name == demoName {
 			above.WriteString(a.Own("! the demo server cannot be named while this one has its name; --name gives it another"))

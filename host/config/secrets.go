@@ -37,7 +37,7 @@ func (s Server) PlainSecrets() (places []string) {
 			place := field // of a table
 			if list, _, isList := strings.Cut(field, "["); isList || field == "url" {
 				place = list + "." + p.Name
-			} else if strings.Contains(value[p.Begin:p.End], "${") {
+			} else if text := value[p.Begin:p.End]; strings.Contains(text, "${") && !plainDefault.MatchString(text) {
 				continue
 			}
 			places = append(places, place)
@@ -48,6 +48,9 @@ func (s Server) PlainSecrets() (places []string) {
 	slices.Sort(places)
 	return slices.Compact(places)
 }
+
+// plainDefault matches a variable with a default.
+var plainDefault = lazyregexp.New(`\$\{[^{}]*:-[^{}$]+\}`)
 
 // secretParts returns the parts of an entry's values that look like secrets, by the field. Of a variable,
 // a header or a setting whose name sounds like a secret that is the whole value.
@@ -215,10 +218,26 @@ func (s *Server) ownTerms() {
 		if name := variableIn(value); s.isListed(field) && value == variableNamed(name) && variable.MatchString(name) {
 			return "${?" + name + "}", nil
 		}
+		if s.unsetTexts {
+			value = meantName.ReplaceAllStringFunc(value, selfDefault)
+		}
 		return value, nil
 	}}
 	x.all()
 	s.named, s.noDefaults, s.unsetTexts, s.keys = nil, false, false, keyNames{}
+}
+
+// selfDefault returns ${NAME} with its name as the default, as $NAME has it, and ${…} that names no variable as a text.
+func selfDefault(written string) string {
+	inner := meantName.FindStringSubmatch(written)[1]
+	name, _, given := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
+	switch {
+	case inner == "" || given || ofWharf.MatchString(inner) || strings.HasPrefix(inner, "input:"):
+		return written
+	case !variable.MatchString(name):
+		return literal(written)
+	}
+	return "${" + name + ":-$" + name + "}"
 }
 
 // meantName matches ${…} in a value, and an escaped dollar sign.

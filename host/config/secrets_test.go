@@ -11,9 +11,9 @@ import (
 func TestPlainSecrets(t *testing.T) {
 	s := Server{
 		Command: "x", Args: []string{"--api-key", "hunter2hunter2"},
-		Env: map[string]string{"A_TOKEN": "${A_TOKEN}", "B_TOKEN": "hunter2", "C_TOKEN": "${secret:c}", "HOME": "/home"},
+		Env: map[string]string{"A_TOKEN": "${A_TOKEN}", "B_TOKEN": "hunter2", "C_TOKEN": "${secret:c}", "HOME": "/home", "D_TOKEN": "${X:-hunter2}", "E_TOKEN": "${X:-}", "F_TOKEN": "${X:-$X}"},
 	}
-	if got, want := s.PlainSecrets(), []string{"args.api-key", "env.B_TOKEN"}; !slices.Equal(got, want) {
+	if got, want := s.PlainSecrets(), []string{"args.api-key", "env.B_TOKEN", "env.D_TOKEN"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -38,5 +38,28 @@ func TestSecretsWithADollarSign(t *testing.T) {
 	if out.Args[3] != "${secret:x/password}" || out.Env["DB_PASSWORD"] != "${secret:x/DB_PASSWORD}" || out.Env["A_TOKEN"] != "ab${SET:-$SET}" ||
 		out.Env["B_TOKEN"] != "${UNSET_TOKEN:-$UNSET_TOKEN}" || out.Env["C_TOKEN"] != "${UNSET:-deff123}" || out.Args[4] != "p${plain:-$plain}" {
 		t.Errorf("%q, %q", out.Args, out.Env)
+	}
+}
+
+// $NAME and ${NAME} are one to Gemini CLI, and so in what import writes. That is ready without the variable, which is told.
+func TestGeminiIsImportedWithoutVariables(t *testing.T) {
+	unset := func(string) (string, bool) { return "", false }
+	f, err := Parse(".gemini/settings.json", []byte(`{"mcpServers": {"x": {"command": "c", "args": ["$A", "x${B}y", "${a b}", "${C:-d}", "$${D}"], "env": {"K": "${OWN}", "OWN": "o${E}"}}}}`))
+	if err != nil || len(f.Servers) != 1 {
+		t.Fatal(f, err)
+	}
+	direct, err := f.Servers[0].Expand(unset)
+	if want := []string{"$A", "x${B}y", "${a b}", "d", "$${D}"}; err != nil || !slices.Equal(direct.Args, want) {
+		t.Errorf("%q, %v", direct.Args, err)
+	}
+	out, _ := f.Servers[0].Adopt(make(map[string]string), make(map[string]string))
+	if want := []string{"${A:-$A}", "x${B:-$B}y", "$${a b}", "${C:-d}", "$$${D:-$D}"}; !slices.Equal(out.Args, want) || out.Env["K"] != "o${E:-$E}" {
+		t.Errorf("%q, %q", out.Args, out.Env)
+	}
+	if _, err := (Server{Args: out.Args, Env: out.Env}).Expand(unset); err != nil {
+		t.Error(err)
+	}
+	if got, want := out.Unset(unset), []string{"A", "B", "D", "E"}; !slices.Equal(got, want) {
+		t.Errorf("%q are not set, want %q", got, want)
 	}
 }

@@ -31,9 +31,10 @@ func TestSyntaxes(t *testing.T) {
 		{".cursor/mcp.json", `{"command": "c", "args": ["$SET"], "env": {"SET": ""}}`, `["$SET"] map[SET:] map[]`, "args[0]: is the text $SET, and no variable; write ${env:SET} for that"},
 
 		// Gemini CLI
-		{gemini, `{"command": "c", "args": ["pa$$word", "pa$word", "$SET", "${SET}", "x${UNSET}", "[$EMPTY]", "$5", "a$$$SET", "${", "${a b}", "${UNSET:-d}"]}`,
-			`["pa$$word" "pa$word" "s" "s" "x${UNSET}" "[]" "$5" "a$$s" "${" "${a b}" "d"] map[] map[]`,
+		{gemini, `{"command": "c", "args": ["pa$$word", "pa$word", "$SET", "${SET}", "[$EMPTY]", "$5", "a$$$SET", "${", "${a b}", "${UNSET:-d}"]}`,
+			`["pa$$word" "pa$word" "s" "s" "[]" "$5" "a$$s" "${" "${a b}" "d"] map[] map[]`,
 			"the variable word is not set; until it is, it stands for the text that is written there, as in Gemini CLI"},
+		{gemini, `{"command": "c", "args": ["${UNSET:-d}"]}`, `["d"] map[] map[]`, ""},
 
 		// Goose
 		{goose, `{"type": "streamable_http", "uri": "https://a.example/$OWN/$SET", "headers": {"A": "pa$$word", "B": "$SET", "C": "Bearer $OWN", "D": "${ SET }", "E": "$$OWN", "F": "a$${SET}"}, "envs": {"OWN": "o"}}`,

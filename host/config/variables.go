@@ -170,7 +170,7 @@ func (v vars) substitute(inner string) (piece, error) {
 	switch {
 	case !set && v.unsetTexts && !hasFallback:
 		p.text = "${" + inner + "}"
-	case set && v.unsetTexts && fallback == "$"+name:
+	case set && fallback == "$"+name:
 	case hasFallback && text == "":
 		p.text = fallback
 	case !set && v.noDefaults:
