@@ -46,7 +46,7 @@ type flags struct {
 func (f *flags) register(root *cobra.Command) {
 	global := root.PersistentFlags()
 	global.Var(fileName{&f.config}, "config", "configuration `FILE`: wharf.toml, or that of another client, as it is (default: your own wharf.toml)")
-	global.Var(&f.timeout, "timeout", "longest wait for the server to start, and for an answer or a progress report, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
+	global.Var(&f.timeout, "timeout", "longest wait for the server to start, for an answer or a progress report, and for a sampler or respondent, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s, 30s and for ever)")
 	global.Var(fileName{&f.trace}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
 	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again, and `wharf plugin test` its sign-ins")
 	global.Var(givenText{&f.trustHash}, "trust-hash", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")

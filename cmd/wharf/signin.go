@@ -46,7 +46,13 @@ func (a *app) letAsk(server host.Server) (func(*host.Config), error) {
 		}
 		sampler = entry.Sampler
 	}
-	asker := &elicit.Asker{Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser, Sampler: sampler, Respondent: respondent}
+	limit, _, err := a.flags.timeout.chosen()
+	if err != nil {
+		return nil, err
+	}
+	asker := &elicit.Asker{
+		Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser, Sampler: sampler, Respondent: respondent, Limit: limit,
+	}
 	return func(c *host.Config) {
 		if a.CanAsk() || sampler != nil {
 			c.Client.Sample = func(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -24,6 +25,8 @@ type Asker struct {
 
 	Sampler    []string // a command that answers for a model; with nil the person does
 	Respondent []string // a command that fills in forms; with nil the person does
+
+	Limit time.Duration // of a run of either; 0 waits for ever. A person takes the time they need
 
 	limit               limit
 	sampler, respondent answerer
@@ -92,7 +95,7 @@ func (a *Asker) nameOf(w *answerer) (name string, command []string) {
 }
 
 // runAnswerer runs the command of an answerer with params on its stdin, and returns what it writes. The command is
-// killed when ctx ends. The server learns only that it failed; the person is told why.
+// killed when ctx or the limit ends. The server learns only that it failed; the person is told why.
 func (a *Asker) runAnswerer(ctx context.Context, w *answerer, params json.RawMessage) (json.RawMessage, error) {
 	name, command := a.nameOf(w)
 	if n := w.begun.Add(1); n > maxAnswers {
@@ -108,11 +111,19 @@ func (a *Asker) runAnswerer(ctx context.Context, w *answerer, params json.RawMes
 	defer done()
 	var out, said bounded
 	out.most, said.most = maxAnswer, 4<<10
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	running := ctx
+	if a.Limit > 0 {
+		var cancel context.CancelFunc
+		running, cancel = context.WithTimeout(ctx, a.Limit)
+		defer cancel()
+	}
+	cmd := exec.CommandContext(running, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(params), &out, &said
 	cmd.WaitDelay = childWait
 	err = cmd.Run()
 	switch {
+	case err != nil && running.Err() != nil && ctx.Err() == nil:
+		return nil, a.failed(w, fmt.Errorf("it took longer than the timeout of %v", a.Limit))
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // with ErrWaitDelay it has succeeded, and what came is its answer
 		if text := strings.TrimSpace(said.String()); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -54,5 +55,20 @@ func TestRespondentIsBounded(t *testing.T) {
 	}
 	if _, err := a.Sample(t.Context(), json.RawMessage(`{}`)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A command that hangs is ended after the limit, and the person is told of it.
+func TestAnswererTakesTooLong(t *testing.T) {
+	a, shown := shellAnswerer(t, "exec sleep 1000")
+	a.Respondent, a.Limit = a.Sampler, time.Millisecond
+	if _, err := a.Elicit(t.Context(), mcp.Elicitation{}); err == nil {
+		t.Error("the respondent has answered")
+	}
+	if _, err := a.Sample(t.Context(), json.RawMessage(`{}`)); err == nil {
+		t.Error("the sampler has answered")
+	}
+	if strings.Count(shown.String(), " sh: it took longer than the timeout of 1ms\n") != 2 {
+		t.Errorf("shown %q", shown)
 	}
 }
