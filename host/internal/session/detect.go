@@ -21,9 +21,9 @@ import (
 //   - a legacy server refuses it, with whatever error its library has for a
 //     request before initialize; initialize follows on the same connection;
 //   - a legacy server may also say nothing. After a while initialize is sent as
-//     well, and whichever is answered first decides. That while may be short,
-//     because nothing is decided by it: a modern server that is slow to start
-//     finds both requests and answers the first;
+//     well. That while may be short, because it decides nothing for a server of one
+//     era: a modern one that is slow to start finds both requests and refuses the
+//     second. One of both eras accepts it, and is a legacy server from then on;
 //   - a legacy server may also end the connection. Then the caller dials again and begins
 //     with initialize.
 //
@@ -119,41 +119,51 @@ func (h *handshake) heard(ctx context.Context, got reply) (*agreedConn, error) {
 	return h.modern(ctx, got)
 }
 
-// race waits for the probe and initialize at once. An answer to the probe takes precedence over an
-// initialize that is pending or whose answer is held back.
+// race waits for the probe and initialize at once. A server that accepts initialize speaks the legacy era
+// from then on, even if it has answered the probe before: one on the official SDK in TypeScript then answers
+// as a legacy server for as long as the connection lasts. A modern server refuses initialize. An answer that
+// is missing is waited for as long as the probe had alone.
 func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*agreedConn, error) {
-	var held reply // the answer to initialize
+	var found, held reply // the answers to the probe and to initialize
 	var patience <-chan time.Time
 	for {
 		select {
-		case got := <-probe:
-			if l, err := h.heard(ctx, got); l != nil || err != nil {
+		case found = <-probe:
+			probe = nil
+			if found.err == nil && hello != nil {
+				patience = time.After(probeTimeout)
+				continue
+			}
+			if l, err := h.heard(ctx, found); l != nil || err != nil {
 				return l, err
 			}
 			if hello == nil {
 				return h.legacy(ctx, held)
 			}
-			probe = nil
 		case held = <-hello:
-			if probe == nil {
+			hello = nil
+			if held.err == nil {
 				return h.legacy(ctx, held)
 			}
-			hello = nil
-			// The order in which two goroutines hear of their answers must not matter: if both
-			// answers have come, race waits for the answer to the probe.
-			if h.conn.Peer.Quiet() {
+			if probe != nil {
+				patience = time.After(probeTimeout)
 				continue
 			}
-			// A modern server refuses initialize as well, so after a refusal the probe has again as
-			// long as it had alone. Otherwise it has a moment only: a server of both eras that was
-			// slow to start answers both requests at once, but may pause between them.
-			patience = time.After(200 * time.Millisecond)
-			if held.err != nil {
-				patience = time.After(probeTimeout)
+			if l, err := h.heard(ctx, found); l != nil || err != nil {
+				return l, err
 			}
-		case <-patience:
 			return h.legacy(ctx, held)
+		case <-patience:
+			if hello == nil {
+				return h.legacy(ctx, held)
+			}
+			if l, err := h.heard(ctx, found); l != nil || err != nil {
+				return l, err
+			}
 		case <-h.conn.Done():
+			if l := h.discovered(found); l != nil {
+				return l, nil
+			}
 			return h.leftWith(ctx, probe)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

@@ -144,16 +144,19 @@ func TestDetection(t *testing.T) {
 				answer(discoverResult)(p, p.find(probed)[0])
 				answer(initializeResult(mcp.LatestLegacy))(p, m)
 			}),
-		}, mcp.Modern, []string{probed + " initialize"}},
+		}, mcp.Legacy, []string{probedFirst}},
 		{"both at once, in the other order", []server{
 			oldServer().with(probed, silent).with("initialize", func(p *process, m message) {
 				answer(initializeResult(mcp.LatestLegacy))(p, m)
 				answer(discoverResult)(p, p.find(probed)[0])
 			}),
-		}, mcp.Modern, []string{probed + " initialize"}},
+		}, mcp.Legacy, []string{probedFirst}},
+		{"initialize accepted a second after the probe, as by the SDK in TypeScript", []server{
+			oldServer().with(probed, answer(discoverResult)).with("initialize", after(time.Second, answer(initializeResult(mcp.LatestLegacy)))).slow(40 * time.Second),
+		}, mcp.Legacy, []string{probedFirst}},
 		{"both at once, on a busy machine", []server{
 			oldServer().with(probed, after(2*time.Second+100*time.Millisecond, answer(discoverResult))),
-		}, mcp.Modern, []string{probed + " initialize"}},
+		}, mcp.Legacy, []string{probedFirst}},
 		{"discover later than initialize", []server{
 			oldServer().with(probed, after(5*time.Second, answer(discoverResult))).
 				with("initialize", after(2*time.Second, answer(initializeResult(mcp.LatestLegacy)))),
