@@ -155,7 +155,7 @@ func (u *usage) look() {
 	switch {
 	case u.open > 0: // end looks again
 	case limit < 0, u.task, watching, u.state && limit == 0:
-		u.arm(coldTime)
+		u.arm(min(cmp.Or(max(0, limit), coldTime), coldTime))
 	case wait > 0:
 		u.arm(wait)
 	default:

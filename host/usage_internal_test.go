@@ -54,8 +54,14 @@ func TestWhenAServerRests(t *testing.T) {
 		}, nil},
 		"after a question":    {func(s *scene) { s.request(mcp.MethodCallTool, `{"resultType":"input_required"}`) }, []time.Duration{questionTime}},
 		"with a subscription": {func(s *scene) { s.watch.Store(true); time.Sleep(10*time.Minute + time.Second); s.watch.Store(false) }, []time.Duration{11 * time.Minute}},
-		"legacy, read":        {func(s *scene) { s.isLegacy.Store(true); s.request(mcp.MethodListTools, "{}") }, []time.Duration{coldTime}},
-		"legacy, called":      {func(s *scene) { s.isLegacy.Store(true); s.request(mcp.MethodCallTool, "{}") }, nil},
+		"with a subscription, by entry": {func(s *scene) {
+			s.idle.Store(int64(2 * time.Second))
+			s.watch.Store(true)
+			time.Sleep(10*time.Minute + time.Second)
+			s.watch.Store(false)
+		}, []time.Duration{10*time.Minute + 2*time.Second}},
+		"legacy, read":   {func(s *scene) { s.isLegacy.Store(true); s.request(mcp.MethodListTools, "{}") }, []time.Duration{coldTime}},
+		"legacy, called": {func(s *scene) { s.isLegacy.Store(true); s.request(mcp.MethodCallTool, "{}") }, nil},
 		"legacy, by entry": {func(s *scene) {
 			s.isLegacy.Store(true)
 			s.idle.Store(int64(2 * time.Minute))
