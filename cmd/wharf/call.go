@@ -353,12 +353,16 @@ func (c *client) call(ctx context.Context, tool string, arguments args.Object) (
 	return result, c.ended(err)
 }
 
-// toolError is the error of a call whose result is an error. The result has been printed.
+// toolError is the error of a call, or of a task, whose result is an error. The result has been printed.
 type toolError struct {
 	server, tool string
+	task         string // then the tool is not known
 }
 
 func (e *toolError) Error() string {
+	if e.task != "" {
+		return fmt.Sprintf("task %s on %s: the tool answered with an error", plain.Word(e.task), e.server)
+	}
 	return fmt.Sprintf("call %s: tool %q answered with an error", e.server, e.tool)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/localsocket"
 )
 
 // joinedError is the error of a request that failed in the daemon, as if it had failed here: it is of
@@ -37,7 +38,7 @@ func (a *app) ofDaemon(err error) error {
 	switch {
 	case a.streams[daemonStream] == nil:
 		return err
-	case errors.Is(err, daemon.ErrEnded):
+	case errors.Is(err, daemon.ErrEnded), errors.Is(err, localsocket.ErrNoListener):
 		return a.daemonEnded(host.MaybeSent(err))
 	case !errors.As(err, &answer):
 		return err

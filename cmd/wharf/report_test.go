@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/localsocket"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
@@ -27,8 +29,8 @@ func TestOwnEndings(t *testing.T) {
 		want exit.Kind
 	}{
 		"output":           {&term.OutputError{Err: &fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}}, exit.Kind{Code: exit.CodeInternal, Name: "output"}},
-		"tool":             {&toolError{"s", "t"}, tool},
-		"tool with a hint": {exit.WithHint(&toolError{"s", "t"}, "h"), tool},
+		"tool":             {&toolError{server: "s", tool: "t"}, tool},
+		"tool with a hint": {exit.WithHint(&toolError{server: "s", tool: "t"}, "h"), tool},
 		"replay":           {&differentError{"r", "p"}, exit.Kind{Code: exit.CodeServer, Name: "different"}},
 	} {
 		if got := exit.KindOf(t.Context(), fmt.Errorf("call s: %w", c.err)); got != c.want {
@@ -132,6 +134,20 @@ func TestReportSent(t *testing.T) {
 		if got := stderr.String(); strings.Contains(got, "hint:") || strings.Contains(got, `"sent"`) != sent || sent && !strings.Contains(got, `"sent":"no"`) {
 			t.Errorf("%v: %s", err, got)
 		}
+	}
+}
+
+// A daemon that is gone when a command asks it anew has been stopped, as one that is lost in a call.
+func TestReportOfALostDaemon(t *testing.T) {
+	var stderr strings.Builder
+	a := &app{Terminal: &term.Terminal{Err: &stderr}, server: "files", streams: streams{
+		daemonStream: func(context.Context) (io.ReadWriteCloser, error) { return nil, errors.ErrUnsupported },
+	}}
+	if code := a.report(t.Context(), fmt.Errorf("tasks/get: %w: open memory:daemon: %w", host.ErrNotSent, localsocket.ErrNoListener)); code != exit.CodeUnreachable {
+		t.Errorf("code %d", code)
+	}
+	if got := stderr.String(); !strings.HasPrefix(got, "error: the daemon of Wharf was stopped, through which files was used\nhint: ") {
+		t.Error(got)
 	}
 }
 

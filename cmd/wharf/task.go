@@ -101,7 +101,7 @@ func (a *app) finishTask(ctx context.Context, c *client, words []string) error {
 	}
 	failed, err := a.printResult(result.Raw)
 	if failed && err == nil {
-		err = &toolError{server: c.session.Name(), tool: words[0]}
+		err = &toolError{server: c.session.Name(), task: words[0]}
 	}
 	return err
 }

@@ -62,7 +62,10 @@ func serverTasks() {
 
 func taskAnswer(method string, modern bool, wish json.RawMessage) string {
 	const capabilities = `{"tools":{"listChanged":true},"logging":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
-	const result = `{"content":[{"type":"text","text":"a bone"}]}`
+	result := `{"content":[{"type":"text","text":"a bone"}]}`
+	if _, err := os.Stat("fails"); err == nil {
+		result = `{"content":[{"type":"text","text":"a stone"}],"isError":true}`
+	}
 	state := "completed"
 	if _, err := os.Stat("hold"); err == nil {
 		state = "working"
