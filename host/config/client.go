@@ -205,8 +205,8 @@ var clients = []client{
 	},
 	{
 		id: "amazonq", name: "Amazon Q",
-		files: []string{"~/.aws/amazonq/mcp.json"},
-		ends:  []string{".amazonq/mcp.json", "amazonq/mcp.json"},
+		files: []string{"~/.aws/amazonq/default.json", "~/.aws/amazonq/mcp.json"}, // the IDE writes the first, and reads both
+		ends:  []string{".amazonq/default.json", "amazonq/default.json", ".amazonq/mcp.json", "amazonq/mcp.json"},
 		unit:  time.Millisecond, prefixed: true,
 	},
 	{

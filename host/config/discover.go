@@ -20,7 +20,8 @@ import (
 // editors and agents use. If several define the same name, the first of them counts.
 var projectFiles = slices.Concat(
 	[]string{ownProjectFile, ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"},
-	[]string{".roo/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".air/mcp.json", ".amazonq/mcp.json", "config/mcporter.json"},
+	[]string{".roo/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".air/mcp.json"},
+	[]string{".amazonq/default.json", ".amazonq/mcp.json", "config/mcporter.json"},
 	projectSettings,
 )
 
