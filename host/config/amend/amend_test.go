@@ -321,6 +321,23 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
+func TestEffectNamesWhereRequestsGo(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://a.example:8443/mcp": "a.example:8443", "unix:///run/mcp.sock#/mcp": "the socket /run/mcp.sock",
+		"wss://a.example/mcp": "a.example", "ws://a.example/mcp": "a.example ! the connection to it is not encrypted.",
+		"http://": "nowhere ! this is no address of the web.",
+	} {
+		what, _ := Effect(config.Server{URL: url})
+		got := strings.TrimSuffix(strings.TrimPrefix(what, "It sends requests to "), ".")
+		for _, caution := range Cautions(config.Server{URL: url}) {
+			got += " ! " + caution
+		}
+		if got != want {
+			t.Errorf("%s: %s; want %s", url, got, want)
+		}
+	}
+}
+
 func TestEffectHasTheDollarsOfTheProcess(t *testing.T) {
 	_, argv := Effect(config.Server{Command: "bash", Args: []string{"-c", "echo $$$$ $${FOO}"}})
 	if want := []string{"bash", "-c", "echo $$ ${FOO}"}; !slices.Equal(argv, want) {

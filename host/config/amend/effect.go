@@ -41,7 +41,7 @@ func Effect(s config.Server) (what string, argv []string) {
 	case strings.Contains(s.URL, "$"):
 		return "It sends requests to the url above, with the variables filled in.", nil
 	case s.URL != "":
-		site, _ := cleantext.Site(s.URL)
+		site, _ := siteOf(s.URL)
 		return fmt.Sprintf("It sends requests to %s.", site), nil
 	case s.Address != "":
 		return fmt.Sprintf("The plugin %s connects to %s.", cleantext.Visible(s.Via()), cleantext.Visible(s.Address)), nil
@@ -53,7 +53,7 @@ func Effect(s config.Server) (what string, argv []string) {
 func Cautions(s config.Server) (cautions []string) {
 	add := func(format string, a ...any) { cautions = append(cautions, fmt.Sprintf(format, a...)) }
 	if s.URL != "" && !strings.Contains(s.URL, "$") {
-		if _, warning := cleantext.Site(s.URL); warning != "" {
+		if _, warning := siteOf(s.URL); warning != "" {
 			add("%s", warning)
 		}
 	}
@@ -70,6 +70,19 @@ func Cautions(s config.Server) (cautions []string) {
 		add("%s is looked for in the folder that wharf is started in; write its whole path, unless that is meant", cleantext.Word(s.Args[at]))
 	}
 	return cautions
+}
+
+// siteOf is [cleantext.Site] for the url of an entry, which may be that of a socket or of a WebSocket.
+func siteOf(address string) (site, warning string) {
+	scheme, rest, _ := strings.Cut(address, ":")
+	switch strings.ToLower(scheme) {
+	case "unix":
+		path, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "#")
+		return "the socket " + cleantext.Visible(path), ""
+	case "wss":
+		address = "https:" + rest
+	}
+	return cleantext.Site(address)
 }
 
 // maxPlace is how much of the place of a secret is shown.
