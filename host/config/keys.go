@@ -111,9 +111,9 @@ var policyKeys = keys{
 var reconnectKeys = keys{
 	{"backoff", "list of durations", "`500ms`, `1s`, `2s`, `4s`", "The first waits. A wait is up to a quarter shorter or longer than it says.", `backoff = ["1s", "5s"]`},
 	{"slow", "duration", "`1m`", "The wait after them. It doubles each time.", `slow = "30s"`},
-	{"slow_max", "duration", "`5m`", "The longest wait.", `slow_max = "10m"`},
+	{"slow_max", "duration", "`5m`", "The longest of these waits.", `slow_max = "10m"`},
 	{"calm", "duration", "`1m`", "How long a connection has to last before earlier failures are forgiven.", `calm = "2m"`},
-	{"failures", "number", "`5`", "How many failures in a window are too many: calls then fail at once until the next try. `0` is any number.", `failures = 10`},
+	{"failures", "number", "`5`", "How many failures in a window are too many: the next try is then a window away, and calls fail at once until then. `0` is any number.", `failures = 10`},
 	{"window", "duration", "`1m`", "The window in which failures are counted.", `window = "90s"`},
 }
 
@@ -132,10 +132,10 @@ var serverKeys = keys{
 	{"auth", "text or table", "by the server's own challenge", "How the server is signed in to; see below.", `auth = "oauth"`},
 	{"type", "text", "none", "Another name of `transport`, as other clients write it.", `type = "http"`},
 	{"strategy", "text", "`http-first`", "Which transport of a url is tried: `http-first`, `sse-first`, `http-only` or `sse-only`.", `strategy = "http-only"`},
-	{"timeout", "duration", "`30s`", "The longest wait for an answer or a report of progress; `0` is none.", `timeout = "2m"`},
+	{"timeout", "duration", "`30s`", "The longest wait for an answer or a report of progress; `0` is none. A call of a client of a gateway has none unless this says so, since the client has its own.", `timeout = "2m"`},
 	{"start_timeout", "duration", "`60s`", "The longest wait until the server is ready for requests, without the time in which plugins are compiled; `0` is none.", `start_timeout = "3m"`},
 	{"max_timeout", "duration", "that of the file", "The longest wait for an answer, reports of progress or not; `0` is none.", `max_timeout = "3h"`},
-	{"ping", "duration", "`1m`, or never for a command that ends", "After how long without a message the server is asked for a sign of life, from `1s`; `0` is never. One that gives none twice is connected anew.", `ping = "30s"`},
+	{"ping", "duration", "`1m`, or never for a command that ends", "After how long without a message a server with no call to answer is asked for a sign of life, from `1s`; `0` is never. One that gives none twice is connected anew.", `ping = "30s"`},
 	{"ping_timeout", "duration", "`10s`", "The longest wait for a sign of life.", `ping_timeout = "5s"`},
 	{"idle_stop", "duration", "by its use, see `wharf serve --help`", "After how long without a request `wharf serve` and `wharf bridge` end the process of the command, which the next request starts again; `0` is never.", `idle_stop = "10m"`},
 	{"resend", "true or false", "`false`", "Sends a call again after a lost connection, if the tool says that it is read-only or may be repeated.", `resend = true`},
