@@ -34,10 +34,11 @@ func newTraceShow(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show a trace as the sequence of its messages",
-		Long: `Show a trace as the sequence of its messages: when, with which connection of
-which server, which way, and for an answer, what it answers and how long it took.
-Messages are cut to the width of the terminal; --full shows all that the file has
-of them. With --json the lines are printed as they are in the file.
+		Long: `Show a trace as the sequence of its messages: when, with which connection of which
+server, or of "client" for a client of a gateway, which way, and for an answer, what it
+answers and how long it took. Messages are cut to the width of the terminal; --full
+shows all that the file has of them. With --json the lines are printed as they are in
+the file.
 
 A trace that gets long is in two files: at 128 MiB FILE is put aside as FILE.1, in
 the place of what was put aside before, and another FILE goes on. Each is shown by

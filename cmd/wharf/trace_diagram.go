@@ -15,8 +15,8 @@ import (
 )
 
 // diagram draws the lines of a trace: the time, the server and the number of the
-// connection, an arrow between the client on the left and the server on the right,
-// and the message. Its only state is the protocol revision of each connection.
+// connection, an arrow between Wharf on the left and its peer on the right, and the
+// message. The peer is a server, or a client of a gateway. Its only state is the protocol revision of each connection.
 type diagram struct {
 	terminal *term.Terminal
 	full     bool
@@ -81,7 +81,7 @@ func (d *diagram) heading(l *trace.Line) string {
 	if d.stacks() {
 		return strings.Join(plain.Wrap(began, d.columns(), 2), "\n") + "\n" + d.terminal.StyleOut(term.Bold, "SECONDS  CONNECTION") + "\n"
 	}
-	text := fmt.Sprintf("%*s  %-*s  CLIENT%*s", timeColumn, "SECONDS", nameColumn, "CONNECTION", d.arrowColumn()-len("CLIENT"), "SERVER")
+	text := fmt.Sprintf("%*s  %-*s  WHARF%*s", timeColumn, "SECONDS", nameColumn, "CONNECTION", d.arrowColumn()-len("WHARF"), "PEER")
 	return began + "\n" + d.terminal.StyleOut(term.Bold, text) + "\n"
 }
 
