@@ -177,7 +177,7 @@ func TestCommandsJoinTheDaemon(t *testing.T) {
 	}
 }
 
-// Whoever begins or lists a task is told when the process that keeps it ends.
+// A command that begins or lists tasks says when the process that keeps them ends.
 func TestTasksOfTheDaemon(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)

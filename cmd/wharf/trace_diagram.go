@@ -16,7 +16,8 @@ import (
 
 // diagram draws the lines of a trace: the time, the server and the number of the
 // connection, an arrow between Wharf on the left and its peer on the right, and the
-// message. The peer is a server, or a client of a gateway. Its only state is the protocol revision of each connection.
+// message. The peer is a server, or a client of a gateway. The only state of a diagram is
+// the protocol revision of each connection.
 type diagram struct {
 	terminal *term.Terminal
 	full     bool

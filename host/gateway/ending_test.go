@@ -78,16 +78,22 @@ func TestEndAnswersCalls(t *testing.T) {
 	})
 }
 
-// Before it is closed, a gateway lets the calls end that are under way, and takes no others.
-func TestFinish(t *testing.T) {
-	s := newScene(t, legacy)
-	c := s.client()
+// calling returns a legacy client with a call under way, and the server that has it as $a.
+func (s *scene) calling() (c, srv *end) {
+	c = s.client()
 	c.send(initialize("0", legacy, `{}`))
-	srv := s.server()
+	srv = s.server()
 	srv.greet(legacy)
 	c.read()
 	c.send(initialized, call)
 	srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":$token}}}`)
+	return c, srv
+}
+
+// Before it is closed, a gateway lets the calls end that are under way, and takes no others.
+func TestFinish(t *testing.T) {
+	s := newScene(t, legacy)
+	c, srv := s.calling()
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.gateway.Finish(over); !errors.Is(err, context.Canceled) {
@@ -128,13 +134,7 @@ func TestClientEndsItsSide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t, legacy)
-				c := s.client()
-				c.send(initialize("0", legacy, `{}`))
-				srv := s.server()
-				srv.greet(legacy)
-				c.read()
-				c.send(initialized, call)
-				srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":$token}}}`)
+				c, srv := s.calling()
 				began := time.Now()
 				c.closeWrite()
 				if pause < time.Hour {

@@ -131,8 +131,8 @@ func optional(s *shape) bool {
 // identifier matches names of members that need no quotes.
 var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// inherited are members that an object has when nobody gives them: without their types in that of an optional
-// member, no object without it would do, not even {}.
+// inherited are the members of Object.prototype, which every object has. An optional member of such a name
+// takes the type of the inherited one too: otherwise TypeScript refuses each object that does not set it, even {}.
 var inherited = []string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf"}
 
 // declaration writes the type of an object or a choice.
