@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -62,10 +63,17 @@ func (c *connection) Err() error {
 	}
 }
 
-// Shutdown ends the connection and everything that it opened, within the graces of the guest and
-// its processes.
+// flushTime bounds how long a connection that ends waits for a server to take what is queued for it.
+const flushTime = 500 * time.Millisecond
+
+// Shutdown ends the connection and everything that it opened, within flushTime and the graces of the
+// guest and its processes. What is queued for the server goes out before that: it may be the
+// cancellation of a call that ended just now.
 func (c *connection) Shutdown(ctx context.Context) error {
 	c.saved.discard()
+	soon, cancel := context.WithTimeout(ctx, flushTime)
+	c.peer.Flush(soon)
+	cancel()
 	c.trace.Closing()
 	err := errors.Join(c.inst.Close(ctx), c.table.Close(ctx))
 	if err == nil {
