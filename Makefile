@@ -208,10 +208,13 @@ cross: ## compile for every platform, tests included
 vuln: ## known vulnerabilities; needs a database that check does without
 	$(GOVULNCHECK) $(PACKAGES)
 
+.PHONY: check-rest
+check-rest: lint tidy-check wasm-check extras-check cross test-guest sizes ## all of check but the tests
+
 # With the long trials, as CI has them.
 .PHONY: check
 check: export WHARF_LONG = 1
-check: lint tidy-check wasm-check extras-check cross test-guest sizes test ## all that must hold before a commit
+check: check-rest test ## all that must hold before a commit
 
 .PHONY: clean
 clean: ## remove what make has built
