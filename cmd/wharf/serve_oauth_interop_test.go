@@ -31,7 +31,7 @@ func TestInteropS4Tokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ours, other = "https://mcp.example.com/mcp", "https://other.example/mcp"
-	orders, answers := startSignInScript(t, "tokens.mjs", packages, ours, other)
+	orders, answers, _ := startSignInScript(t, "tokens.mjs", packages, ours, other)
 	lines := bufio.NewScanner(answers)
 	if !lines.Scan() {
 		t.Fatal("it has not started")

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +46,7 @@ func TestInteropSignIn(t *testing.T) {
 		{"a tool wants more", (*signIn).stepsUp},
 		{"the person signs out", (*signIn).signsOut},
 		{"the browser is elsewhere", (*signIn).signsInElsewhere},
+		{"the authorization server has forgotten all", (*signIn).isForgotten},
 		{"nothing shows a token", (*signIn).showsNoToken},
 	} {
 		if !t.Run(scene.name, func(t *testing.T) { scene.play(s, t) }) {
@@ -188,6 +190,19 @@ func (s *signIn) signsInElsewhere(t *testing.T) {
 	s.did(t, "register", "consent", "authorization_code") // signing out has forgotten the registration
 }
 
+// An authorization server that keeps its state in memory knows neither the login nor the client after a restart.
+// The next login registers anew; its pages ask for the person as well.
+func (s *signIn) isForgotten(t *testing.T) {
+	s.restart(t)
+	s.isRefused(t, "whoami")
+	s.did(t, "grant.error")
+	s.works(t, "login")
+	s.sees(t, "login", "consent")
+	s.did(t, "register", "login", "consent", "authorization_code")
+	s.works(t, "whoami", "ada may notes:read")
+	s.did(t)
+}
+
 // Tokens are in no output and no trace, and in no file as they are.
 func (s *signIn) showsNoToken(t *testing.T) {
 	if len(s.tokens) < 10 {
@@ -226,15 +241,18 @@ type signIn struct {
 
 	orders  io.Writer
 	answers *json.Decoder
+	stop    func()   // ends the servers
+	earlier []string // the tokens that were issued before the last restart
 	tokens  []string // all that the authorization server has issued
 
-	browser string
-	visits  chan visit
-	home    string
-	person  []string // the variables by which the person is there
-	env     []string // those, and the home
-	mu      sync.Mutex
-	said    bytes.Buffer // all that wharf has said
+	packages string // the folder with what the servers are made of
+	browser  string
+	visits   chan visit
+	home     string
+	person   []string // the variables by which the person is there
+	env      []string // those, and the home
+	mu       sync.Mutex
+	said     bytes.Buffer // all that wharf has said
 }
 
 // visit is what the browser has seen of a sign-in.
@@ -266,7 +284,7 @@ func newSignIn(t *testing.T) *signIn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &signIn{browser: browser, visits: make(chan visit, 10), home: t.TempDir()}
+	s := &signIn{packages: packages, browser: browser, visits: make(chan visit, 10), home: t.TempDir()}
 	s.person = []string{
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + filepath.Join(s.home, "nowhere"), // the keyring is not ours
 		"BROWSER=" + browser, "WHARF_INTEROP=" + packages, "SIGNIN_CHROMIUM=" + chromium,
@@ -274,7 +292,7 @@ func newSignIn(t *testing.T) *signIn {
 	}
 	s.env = append(append(os.Environ(), s.person...),
 		"HOME="+s.home, "XDG_CONFIG_HOME="+s.home, "XDG_DATA_HOME="+s.home, "XDG_STATE_HOME="+s.home)
-	s.start(t, packages)
+	s.start(t)
 	return s
 }
 
@@ -291,18 +309,34 @@ func (s *signIn) listen(t *testing.T) string {
 	return server.URL
 }
 
-// start starts the two servers. They end with the test.
-func (s *signIn) start(t *testing.T, packages string) {
-	orders, answers := startSignInScript(t, "server.mjs", packages)
-	s.orders, s.answers = orders, json.NewDecoder(answers)
+// start starts the two servers, on free ports if there are none. They end with the test.
+func (s *signIn) start(t *testing.T, ports ...string) {
+	orders, answers, stop := startSignInScript(t, "server.mjs", append([]string{s.packages}, ports...)...)
+	s.orders, s.answers, s.stop = orders, json.NewDecoder(answers), stop
 	if err := s.answers.Decode(s); err != nil {
 		t.Fatal(err)
 	}
 }
 
+// restart ends the two servers and starts them anew, at the same addresses.
+func (s *signIn) restart(t *testing.T) {
+	t.Helper()
+	s.stop()
+	s.earlier = s.tokens
+	var ports []string
+	for _, address := range []string{s.Issuer, s.MCP} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports = append(ports, u.Port())
+	}
+	s.start(t, ports...)
+}
+
 // startSignInScript starts a script of testdata/signin, which takes orders on its stdin and answers on its
-// stdout. It ends with the test, and says then what it wrote to stderr, if the test has failed.
-func startSignInScript(t *testing.T, script string, args ...string) (orders io.Writer, answers io.Reader) {
+// stdout. It ends with stop or with the test, and what it wrote to stderr is told if the test has failed by then.
+func startSignInScript(t *testing.T, script string, args ...string) (orders io.Writer, answers io.Reader, stop func()) {
 	t.Helper()
 	cmd := exec.Command("node", append([]string{filepath.Join("testdata", "signin", script)}, args...)...)
 	var complaints bytes.Buffer
@@ -318,14 +352,15 @@ func startSignInScript(t *testing.T, script string, args ...string) (orders io.W
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		stdin.Close()
 		cmd.Wait()
 		if t.Failed() {
 			t.Logf("%s says: %s", script, complaints.String())
 		}
 	})
-	return stdin, stdout
+	t.Cleanup(stop)
+	return stdin, stdout, stop
 }
 
 // order gives the servers an order, and returns what they did since the last.
@@ -341,7 +376,7 @@ func (s *signIn) order(t *testing.T, order string) map[string]int {
 	if err := s.answers.Decode(&answer); err != nil {
 		t.Fatal(err)
 	}
-	s.tokens = answer.Tokens
+	s.tokens = slices.Concat(s.earlier, answer.Tokens)
 	return answer.Did
 }
 

@@ -1,7 +1,7 @@
 // An authorization server and an MCP server that it protects, each on a port of
 // its own on this machine: what TestInteropSignIn signs in to.
 //
-//	node server.mjs FOLDER     a folder with oidc-provider and the SDK in its node_modules
+//	node server.mjs FOLDER [ISSUER MCP]     a folder with oidc-provider and the SDK in its node_modules; the ports
 //
 // The first line on stdout names the servers: {"issuer": …, "mcp": …}. Every line
 // on stdin is a JSON object with orders, and is answered with a line that says
@@ -22,12 +22,13 @@ import { Journal } from './journal.mjs';
 import { notes } from './notes.mjs';
 import { packagesOf } from './packages.mjs';
 
-const load = packagesOf(process.argv[2]);
+const [folder, ...ports] = process.argv.slice(2);
+const load = packagesOf(folder);
 console.info = console.warn; // oidc-provider says there what a real one would have to mind
 
-/** A server on a free port, which gets its handler once its address is known. */
-async function listen() {
-  const server = createServer().listen(0, '127.0.0.1');
+/** A server on a port, 0 for a free one, which gets its handler once its address is known. */
+async function listen(port = 0) {
+  const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');
   return { server, origin: `http://127.0.0.1:${server.address().port}` };
 }
@@ -37,7 +38,7 @@ const realNow = Date.now;
 Date.now = () => realNow() + ahead * 1000;
 
 const journal = new Journal();
-const [front, back] = [await listen(), await listen()];
+const [front, back] = [await listen(ports[0]), await listen(ports[1])];
 const resource = `${back.origin}/mcp`;
 const policy = { resource, scopes: 'notes:read notes:write', lifetime: 3600 };
 const client = { client_id: 'notes', client_secret: 'known to the two servers alone' };
