@@ -254,6 +254,15 @@ func serverCounts() {
 		func(_ context.Context, _ *mcp.CallToolRequest, in city) (*mcp.CallToolResult, any, error) {
 			return said("it is " + in.Name + ", here"), nil, nil
 		})
+	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "it has " + r.Params.URI}}}, nil
+	}
+	server.AddResource(&mcp.Resource{URI: "list:///the-page?of=$(touch run)&at=1", Name: "page"}, read)
+	server.AddResource(&mcp.Resource{URI: "note:///a-$(touch run)=(b) 'c'; \"!d\" <e> | f*", Name: "note"}, read)
+	server.AddPrompt(&mcp.Prompt{Name: "day's $(touch run) `touch run` (touch run); & <old>", Arguments: []*mcp.PromptArgument{{Name: "hour"}}},
+		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: r.Params.Name + " at " + r.Params.Arguments["hour"] + ", here"}}}}, nil
+		})
 	server.Run(context.Background(), &mcp.StdioTransport{})
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -59,7 +58,7 @@ func (a *app) replaceCompletion(root *cobra.Command) {
 					if plain, _ := cmd.Flags().GetBool("no-descriptions"); plain {
 						generate = root.GenPowerShellCompletion
 					}
-					return a.printScript(generate, strings.NewReplacer(), "")
+					return a.printScript(generate, powerShellChanges, "")
 				}
 			}
 		}
@@ -76,22 +75,28 @@ func (a *app) printScript(generate func(io.Writer) error, changes *strings.Repla
 }
 
 // The changes to Cobra's script for each shell. The word at which a Tab is pressed may be within
-// quotes. The words before it are evaluated, in fish without the escapes of the line: a value may
-// be one that a server has chosen.
+// quotes. The words before it are evaluated, in fish without the escapes of the line: a word may
+// be one that a server has chosen, so there only a flag and a path that begins with a variable or
+// ~ are evaluated. A flag begins with "-"; Cobra takes any word with "-" and "=" for one.
 var (
 	bashChanges = strings.NewReplacer(`    args=("${words[@]:1}")`, "    __wharf_close_quotes\n"+`    args=("${words[@]:1}")`)
 	zshChanges  = strings.NewReplacer(
 		`    words=("${=words[1,CURRENT]}")`, `    [[ -z $compstate[quote] && $words[CURRENT] == *[\"\']* ]] && words[CURRENT]=$IPREFIX$PREFIX
     words=("${=words[1,CURRENT]}")`, // zsh has the escapes that take the place of quotes within a word
 		`comp=${comp//:/\\:}`, `comp=${comp//\\/\\\\}; comp=${comp//:/\\:}`,
+		`=~ '-.*=' ]]`, `=~ '^-.*=' ]]`,
 		`requestComp="${words[1]} __complete ${words[2,-1]}"`, `requestComp="${words[1]} __complete ${words[2,-1]}${compstate[quote]}"`)
 	fishChanges = strings.NewReplacer(
 		"    set -l args (commandline -opc)", `    set -l args
     for word in (commandline -opc)
-        string match -qr '^[^-=][^=]*=' -- $word; and set word (string escape -- $word)
+        string match -qr '^(-|[~$])[\w./~$=:@,+-]*$' -- $word; or set word (string escape -- $word)
         set -a args $word
     end`,
-		"(string escape -- (commandline -ct))", "(commandline -ct | string unescape | string escape)")
+		"(string escape -- (commandline -ct))", "(commandline -ct | string unescape | string escape)",
+		`'-.*=' "$lastArg"`, `'^-.*=' "$lastArg"`)
+	powerShellChanges = strings.NewReplacer( // where a Tab inserts what several words have in common, it is escaped too
+		`$Arguments.Split(" ")[-1]`, "($Arguments -split '(?<!`) ')[-1]",
+		`$CompletionText = "$($comp.Name)$Description"`, `$CompletionText = "$($comp.Name.TrimEnd() | __wharf_escapeStringWithSpecialChars)"`)
 )
 
 // completeServers offers the names of servers for the first word, and behind it the names that
@@ -213,16 +218,11 @@ func dottedTools(s *settings, word string) (all []string) {
 	return nil
 }
 
-// offer returns the words for a shell. In a value it escapes characters that mean something to
-// the shell. It leaves out a name with such a character, which a server has chosen and the user
-// does not expect, and a value that begins or ends with a blank, which would be lost. No space
+// offer returns the words for a shell, whose script escapes the characters that mean something to
+// it. A word that begins or ends with a blank is left out, since the blank would be lost. No space
 // follows a key.
 func offer(words []string) ([]string, cobra.ShellCompDirective) {
-	words = omit(words, func(word string) bool {
-		key, _, pair := strings.Cut(word, "=")
-		isValue := pair && args.IsKey(key)
-		return !isValue && strings.ContainsAny(word, "\"\\$`;|&<>()!") || strings.TrimSpace(word) != word
-	})
+	words = omit(words, func(word string) bool { return strings.TrimSpace(word) != word })
 	directive := cobra.ShellCompDirectiveNoFileComp
 	if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !strings.HasSuffix(word, "=") }) {
 		directive |= cobra.ShellCompDirectiveNoSpace

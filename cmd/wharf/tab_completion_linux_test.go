@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
 // TestCompletionInShells types a command line in each shell that there is, with the words
@@ -76,6 +78,14 @@ func TestCompletionInShells(t *testing.T) {
 			}
 			s.answer("ready> ", "wharf call cities city name=\"e\t--output text\n")
 			s.await("it is e$(touch run) (touch run), here")
+			s.answer("ready> ", "wharf read cities li\t--output text | tr a-z A-Z\n")
+			s.await("IT HAS LIST:///THE-PAGE?OF=$(TOUCH RUN)&AT=1")
+			s.answer("ready> ", "wharf read cities no\t--outp\ttext | tr a-z A-Z\n")
+			s.await("IT HAS NOTE:///A-$(TOUCH RUN)=(B) 'C'; \"!D\" <E> | F*")
+			s.answer("ready> ", "wharf read cities 'list:///the-page?of=\t--output text | tr a-z A-Z\n") // nor is the address taken for a flag
+			s.await("IT HAS LIST:///THE-PAGE?OF=$(TOUCH RUN)&AT=1")
+			s.answer("ready> ", "wharf prompt cities day\thou\tnoon --outp\ttext | tr a-z A-Z\n") // a Tab evaluates the name
+			s.await("DAY'S $(TOUCH RUN) `TOUCH RUN` (TOUCH RUN); & <OLD> AT NOON, HERE")
 			if _, err := os.Stat(filepath.Join(rc, "run")); err == nil {
 				t.Error("the shell has run a part of a value")
 			}
@@ -100,10 +110,12 @@ func knowCities(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, "wharf", "wharf.toml"), []byte("[servers.cities]\ncommand = \"server-counts\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("wharf", "tools", "cities")
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		cmd := exec.Command("wharf", list, "cities")
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 	}
 	return "XDG_CONFIG_HOME=" + dir
 }
@@ -120,6 +132,10 @@ func TestCompletionInFish(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	config := knowCities(t)
+	const (
+		note = "note:///a-$(touch run)=(b) 'c'; \"!d\" <e> | f*"
+		day  = "day's $(touch run) `touch run` (touch run); & <old>"
+	)
 	for line, want := range map[string]string{
 		"wharf call cities city name=N":                              "name=New Orleans\nname=New York\n",
 		`wharf call cities city name=New\ Y`:                         "name=New York\n",
@@ -127,6 +143,13 @@ func TestCompletionInFish(t *testing.T) {
 		"wharf call cities city name=a":                              "name=a$HOME \"b\" `touch run`; c\\n\n",
 		`wharf call cities city name='e$(touch run) (touch run)' na`: "",
 		`wharf call cities city name="New Y`:                         "name=New York\n",
+		"wharf read cities no":                                       note + "\n",
+		"wharf read cities 'note:///a-$(touch run)=":                 note + "\n",
+		`wharf read cities note:///a-\$\(touch\ run\)=`:              note + "\n",
+		"wharf read cities (string escape li)":                       "",
+		"wharf read cities li":                                       "list:///the-page?of=$(touch run)&at=1\n",
+		"wharf prompt cities day":                                    day + "\n",
+		"wharf prompt cities " + plain.ShellWord(day) + " hou":       "hour=\n",
 		"wharf call demo ec":                                         "echo\n",
 		"wharf call demo echo mes":                                   "message=\n",
 		"wharf demo ad":                                              "add\n",

@@ -45,10 +45,8 @@ func TestOffers(t *testing.T) {
 		{nil, nil, none},
 		{[]string{"a=", "b="}, []string{"a=", "b="}, key},
 		{[]string{"a=1", "b="}, []string{"a=1", "b="}, none},
-		{[]string{"$(reboot)", "`reboot`", "a;b", "a|b", "a&b", "a b", "'a", "a ", `"a`, `\a`, "<a", "a>", "!a", "demo://a/{b}?c#d"}, []string{"a b", "'a", "demo://a/{b}?c#d"}, none},
+		{[]string{"$(reboot)", "a&b", "a b", "'a", "a ", " a", "demo://a/{b}?c#d"}, []string{"$(reboot)", "a&b", "a b", "'a", "demo://a/{b}?c#d"}, none},
 		{[]string{"city=Chicago", "city=New York", "city=St. John's", "unit=C"}, []string{"city=Chicago", "city=New York", "city=St. John's", "unit=C"}, none},
-		{[]string{"city=$(reboot)", "city=`reboot`", "city=a;b", `city="q"\n`, "unit=C"}, []string{"city=$(reboot)", "city=`reboot`", "city=a;b", `city="q"\n`, "unit=C"}, none},
-		{[]string{"file:///a?b=$(reboot)"}, nil, none},
 		// the only value that is left would be completed at once
 		{[]string{"city=Chicago", "city=New York ", "unit=C"}, []string{"unit=C"}, none},
 	} {

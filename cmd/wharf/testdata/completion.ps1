@@ -53,7 +53,7 @@ filter __wharf_escapeStringWithSpecialChars {
     # has the wrong values if the cursor was moved
     # so use the last argument
     if ($WordToComplete -ne "" ) {
-        $WordToComplete = $Arguments.Split(" ")[-1]
+        $WordToComplete = ($Arguments -split '(?<!`) ')[-1]
     }
     __wharf_debug "New WordToComplete: $WordToComplete"
 
@@ -226,7 +226,7 @@ filter __wharf_escapeStringWithSpecialChars {
                         $Description = "  ($($comp.Description))"
                     }
 
-                    $CompletionText = "$($comp.Name)$Description"
+                    $CompletionText = "$($comp.Name.TrimEnd() | __wharf_escapeStringWithSpecialChars)"
                     if ($ExecutionContext.SessionState.LanguageMode -eq "FullLanguage"){
                         [System.Management.Automation.CompletionResult]::new($CompletionText, "$($comp.Name)$Description", 'ParameterValue', "$($comp.Description)")
                     } else {
