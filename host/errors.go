@@ -136,6 +136,16 @@ func Withheld(err error) []string {
 	return start.Cause.Withheld
 }
 
+// Reached says how far the start of a server over HTTP came that took too long: whether a connection
+// was made, and whether its TLS handshake was done, where there is one. It is false for other errors.
+func Reached(err error) (connected, secured bool) {
+	var start *connect.StartError
+	if !errors.As(err, &start) {
+		return false, false
+	}
+	return start.Reach >= capability.Connected, start.Reach >= capability.Ready
+}
+
 // explain adds the kind and the hint to an error that the packages below return.
 func explain(server string, err error) error {
 	if err == nil { // returns before anything escapes to the heap: every good call passes here

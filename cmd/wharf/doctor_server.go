@@ -181,7 +181,15 @@ func (d *diagnosis) failed() string {
 		return stepCommand
 	case failedInTLS(d.err):
 		return d.orElse(stepTLS, stepReach)
-	case failedToReach(d.err), d.server.URL == "", errors.Is(d.err, host.ErrTimeout):
+	case d.server.URL == "":
+		return stepReach
+	}
+	switch connected, secured := host.Reached(d.err); {
+	case secured:
+		return stepHTTP
+	case connected:
+		return stepTLS
+	case failedToReach(d.err), errors.Is(d.err, host.ErrTimeout):
 		return stepReach
 	}
 	return stepHTTP
@@ -195,19 +203,26 @@ func (d *diagnosis) orElse(step, other string) string {
 	return other
 }
 
+// networkError is net.Error.
+type networkError interface {
+	error
+	Timeout() bool
+	Temporary() bool
+}
+
 // failedInTLS reports whether a connection was made and its TLS handshake failed.
 func failedInTLS(err error) bool {
+	var network networkError
+	if errors.As(err, &network) && network.Error() == "net/http: TLS handshake timeout" { // it has no name of its own
+		return true
+	}
 	return errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError))
 }
 
 // failedToReach reports whether no connection was made: err is a network error, and not that the
 // other side cut the connection off.
 func failedToReach(err error) bool {
-	var network interface { // as net.Error
-		error
-		Timeout() bool
-		Temporary() bool
-	}
+	var network networkError
 	return errors.As(err, &network) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE)
 }
 

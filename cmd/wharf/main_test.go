@@ -131,6 +131,7 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			"code":      code,
 			"digest":    digest,
 			"follow":    followHint,
+			"http":      httpAnswer,
 			"large":     large,
 			"hinted":    hintedCommand,
 			"gone":      gone,

@@ -5,9 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 
 	"aead.dev/minisign"
@@ -28,6 +30,37 @@ func site(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600))
 	ts.Setenv("SSL_CERT_FILE", authority)
 	ts.Setenv("SITE", s.URL)
+}
+
+// httpAnswer serves one answer to every request: http STATUS [HEADER…] [BODY]. A HEADER has a colon
+// and a space in it. Status 0 is a server that takes connections and is silent, and 1 one that is
+// asked for TLS. The address is in $ANSWER.
+func httpAnswer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: http STATUS [HEADER…] [BODY]")
+	}
+	status, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if status < 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		ts.Defer(func() { l.Close() })
+		ts.Setenv("ANSWER", []string{"http", "https"}[status]+"://"+l.Addr().String())
+		return // the system takes the connections
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, word := range args[1:] {
+			if key, value, ok := strings.Cut(word, ": "); ok {
+				w.Header().Set(key, value)
+			}
+		}
+		w.WriteHeader(status)
+		if last := args[len(args)-1]; len(args) > 1 && !strings.Contains(last, ": ") {
+			io.WriteString(w, last)
+		}
+	}))
+	ts.Defer(s.Close)
+	ts.Setenv("ANSWER", s.URL)
 }
 
 // plainSite serves a folder without TLS: plainsite FOLDER. Its address, with https://

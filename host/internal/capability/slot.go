@@ -83,6 +83,18 @@ func (s *Slot) Requested(answered bool) {
 	}
 }
 
+// Reached tells the table that a connection came as far as r.
+func (s *Slot) Reached(r Reach) {
+	for reach := &s.table.reach; ; {
+		if had := reach.Load(); had >= int32(r) || reach.CompareAndSwap(had, int32(r)) {
+			return
+		}
+	}
+}
+
+// Reach returns how far a connection of the table came.
+func (s *Slot) Reach() Reach { return s.table.Reach() }
+
 // Run starts j on a goroutine of the table, and does not wait for it.
 func (s *Slot) Run(j Job) { s.table.workers.run(j) }
 

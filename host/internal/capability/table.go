@@ -54,6 +54,8 @@ type Table struct {
 	// server has not answered yet.
 	unanswered atomic.Int64
 
+	reach atomic.Int32 // a [Reach]
+
 	// processes has the last process of each grant. A grant has one live process at a time: a
 	// closed process has to be gone before the next one starts.
 	processes map[string]*Slot
@@ -172,6 +174,19 @@ func (t *Table) Usage() Usage {
 	defer t.mu.Unlock()
 	return Usage{len(t.handles), t.served, t.held.Load(), len(t.workers.idle)}
 }
+
+// Reach is how far the connections of a table to their server came.
+type Reach int32
+
+// In this order.
+const (
+	NotReached Reach = iota
+	Connected        // a connection was made
+	Ready            // it can carry a request: its TLS handshake is done, if it has one
+)
+
+// Reach returns how far a connection of an HTTP grant came, since the table was made.
+func (t *Table) Reach() Reach { return Reach(t.reach.Load()) }
 
 // Stderr returns the last 64 KiB of what child processes wrote to their stderr.
 // It is complete when a sink hears Exit.

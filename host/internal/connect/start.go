@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/crash"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
@@ -24,6 +25,7 @@ import (
 type StartError struct {
 	Err   error
 	Cause crash.Cause
+	Reach capability.Reach // of a start over HTTP that took too long
 }
 
 func (e *StartError) Error() string { return e.Err.Error() }
@@ -212,5 +214,5 @@ func (s *Starting) Explain(err error) error {
 			why.Hint = fmt.Sprintf("is `%s` an MCP server? It has sent no message; %s", cleantext.Line(line, noiseLine), slowStart)
 		}
 	}
-	return &StartError{Err: err, Cause: why}
+	return &StartError{Err: err, Cause: why, Reach: c.table.Reach()}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -60,6 +61,16 @@ func (c *transaction) send(ctx context.Context, at *url.URL) (*http.Response, er
 		req.ContentLength = int64(len(c.body))
 		req.GetBody = c.reader
 		req.Body, _ = c.reader()
+	}
+	if c.slot.Reach() < capability.Ready { // once there was a connection, a trace would only cost
+		req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			ConnectDone: func(_, _ string, err error) {
+				if err == nil {
+					c.slot.Reached(capability.Connected)
+				}
+			},
+			GotConn: func(httptrace.GotConnInfo) { c.slot.Reached(capability.Ready) },
+		}))
 	}
 	c.await(forHead)
 	resp, err := c.client.transport.RoundTrip(req)
