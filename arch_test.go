@@ -170,7 +170,7 @@ var arrows = map[string][]string{
 	"host/internal/capability/process":    {"abi", "host/cleantext", "host/internal/capability", "host/internal/capability/stream", xsys + below},
 	"host/internal/capability/httpclient": {"abi", "host/cleantext", "host/internal/hostio", "host/internal/capability", "host/internal/capability/dial", "host/internal/capability/stream", "host/internal/redact", "internal/lazyregexp"},
 	"host/internal/extism/speaker":        {},
-	"host/internal/policyplugin":          {"abi" + below, "host/cleantext", "host/mcp", "host/policy", "host/internal/extism", "host/internal/strictjson"},
+	"host/internal/policyplugin":          {"abi" + below, "host/cleantext", "host/mcp", "host/policy", "host/internal/extism", "host/internal/hosterr", "host/internal/strictjson"},
 	"host/internal/capability/captest":    {"abi", "host/internal/capability", "host/internal/hostio"},
 }
 

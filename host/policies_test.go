@@ -135,6 +135,24 @@ func speaking(t *testing.T, m speaker.Module, counts bool) string {
 	return file
 }
 
+// A policy whose file is missing, or is another than the one that is trusted, says what to type.
+func TestHintOfAPolicyThatIsNotThere(t *testing.T) {
+	file := speaking(t, speaker.Module{Reply: `{"id":0,"verdict":"allow"}`}, false)
+	for hint, p := range map[string]config.Plugin{
+		"[plugins.kit]\nfile = ":   {Name: "kit", File: file + ".not"},
+		"[plugins.kit]\nsha256 = ": {Name: "kit", File: file, SHA256: strings.Repeat("0", 64)},
+	} {
+		h := newHost(t, host.Config{Files: map[string]config.Plugin{"kit": p}, Policies: []config.Policy{{Name: "strict", Plugin: "kit"}}})
+		s, err := h.Add(server("surface"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CallTool(t.Context(), "log", nil); !strings.Contains(host.Hint(err), hint) {
+			t.Errorf("%v, its hint %q, want %q", err, host.Hint(err), hint)
+		}
+	}
+}
+
 // Whatever a policy does instead of allowing, nothing goes past it: no request of any method, however it is
 // made. The error names the policy and says why.
 func TestNothingGoesPastAPolicy(t *testing.T) {

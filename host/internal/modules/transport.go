@@ -120,7 +120,7 @@ func (m *Cache) binary(name string) ([]byte, error) {
 		return module(), nil
 	}
 	binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
-	kind, hint := hosterr.ErrConfig, "look at file in [plugins."+hosterr.TOMLKey(name)+"]"
+	kind, hint := hosterr.ErrConfig, fmt.Sprintf("name the file that is there in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name)
 	if p.Installed != nil {
 		hint = plugin.ReinstallHint(name, p.Installed)
 	}

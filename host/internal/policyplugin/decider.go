@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/verdict"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/extism"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
 
@@ -95,7 +96,7 @@ func (d *Decider) ByArguments(ctx context.Context, c *policy.Call) bool {
 func (d *Decider) broken(ctx context.Context, c *policy.Call, err error) policy.Decision {
 	out := policy.Decision{
 		Rule: d.String(), Reason: fmt.Sprintf("the policy plugin %s gave no verdict: %v", d.config.Plugin, err),
-		Hint: fmt.Sprintf("use another version of the plugin %s, or take [policy.%s] out of your configuration", d.config.Plugin, d.config.Name),
+		Hint: cmp.Or(hosterr.Hint(err), fmt.Sprintf("use another version of the plugin %s, or take [policy.%s] out of your configuration", d.config.Plugin, d.config.Name)),
 	}
 	var wrong *TableError
 	if errors.As(err, &wrong) {
