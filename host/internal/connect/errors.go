@@ -6,10 +6,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
@@ -21,6 +23,7 @@ import (
 func unreachable(entry config.Server, errs []error) error {
 	first, last := answerOf(errs[0]), answerOf(errs[len(errs)-1])
 	var fault *rpc.Error
+	var redirect *httpclient.RedirectError
 	switch {
 	case !slices.ContainsFunc(errs, func(err error) bool { return !isNotMCP(err) }):
 		hint := "does the server run at another path, such as /sse?"
@@ -30,6 +33,9 @@ func unreachable(entry config.Server, errs []error) error {
 			hint = "is what follows /mcp in its path right? The page of the server says which path it is"
 		case err == nil && !strings.HasSuffix(u.Path, "/mcp"):
 			hint = "is its path /mcp? The page of the server says which it is"
+		}
+		if statusOf(errs[0]) == 405 {
+			hint = "it takes no POST there, which every message to an MCP server is; " + hint
 		}
 		text := "there is no MCP server at this address: " + describeAnswer(errs)
 		// An error in JSON-RPC is not that of an MCP server here, and no caller should take it for one.
@@ -49,10 +55,33 @@ func unreachable(entry config.Server, errs []error) error {
 		return unreachableWith("the server failed: "+withoutPage(last.Text), "what stands before the server, such as a proxy, got no answer from it: is it running?", errs)
 	case last != nil && last.HTTP >= 500:
 		return unreachableWith("the server failed: "+withoutPage(last.Text), "its own log says why", errs)
+	case len(errs) == 1 && last != nil && last.HTTP == 429:
+		return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: errs[0], Hint: "it has had too many requests, from you or from your network: try again " + later(last.Wait)}
+	case len(errs) == 1 && errors.As(errs[0], &redirect) && redirect.SignIn:
+		return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: errs[0], Hint: "that page is for a browser: if you have a token or a key for the server, write auth or headers in its entry; if it needs none, its url is another"}
 	case len(errs) == 1:
 		return errs[0]
 	}
 	return fmt.Errorf("%w; and %w", errs[0], errs[1])
+}
+
+// later says when to try again a server that may ask for a wait.
+func later(wait time.Duration) string {
+	if wait <= 0 {
+		return "in a minute"
+	}
+	return "when that time is over"
+}
+
+// statusOf returns the HTTP status of an answer that was no message, or an error in JSON-RPC; 0 if err has none.
+func statusOf(err error) int {
+	if fault := (*rpc.Error)(nil); errors.As(err, &fault) {
+		return fault.HTTP
+	}
+	if said := answerOf(err); said != nil {
+		return said.HTTP
+	}
+	return 0
 }
 
 // isNotMCP reports whether err comes from a web server without an MCP server at this address: the

@@ -26,6 +26,7 @@ func TestFailed(t *testing.T) {
 	const page = `: <!DOCTYPE html><html><head><title> Bad Gateway </title></head><body>nginx</body></html>`
 	const express = `: <!DOCTYPE html> <html lang="en"> <head> <title>Error</title> </head> <body> <pre>Cannot POST /x/mcp</pre> </body> </html>`
 	const other = "is its path /mcp? The page of the server says which it is"
+	const post = "it takes no POST there, which every message to an MCP server is; "
 	const below = "is what follows /mcp in its path right? The page of the server says which path it is"
 	const proxy = "what stands before the server, such as a proxy, got no answer from it: is it running?"
 	plain := errors.New("connection refused")
@@ -47,7 +48,9 @@ func TestFailed(t *testing.T) {
 		"a line shown":    {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express)}, "there is no MCP server at this address: HTTP 404, a page: Cannot POST /x/mcp", other},
 		"a line cut":      {"http://h/", []error{answer(abi.Refused, 404, "HTTP 404"+express[:len(express)-30]+"…")}, "there is no MCP server at this address: HTTP 404, a page: Cannot POS…", other},
 		"nothing at /mcp": {"http://h/mcp", []error{answer(abi.Refused, 404, "HTTP 404: x")}, "there is no MCP server at this address: HTTP 404: x", "does the server run at another path, such as /sse?"},
-		"no POST":         {"http://h/", []error{answer(abi.Refused, 405, "HTTP 405"+page), answer(abi.Refused, 404, "HTTP 404")}, "there is no MCP server at this address: HTTP 404", other},
+		"no POST":         {"http://h/", []error{answer(abi.Refused, 405, "HTTP 405"+page), answer(abi.Refused, 404, "HTTP 404")}, "there is no MCP server at this address: HTTP 404", post + other},
+		"no POST at all":  {"http://h/", []error{answer(abi.Refused, 405, "HTTP 405"), answer(abi.Refused, 405, "HTTP 405")}, "there is no MCP server at this address: HTTP 405", post + other},
+		"too many":        {"http://h/mcp", []error{answer(abi.Refused, 429, "HTTP 429: slow down")}, "HTTP 429: slow down", "it has had too many requests, from you or from your network: try again in a minute"},
 		"no JSON":         {"http://h/", []error{answer(abi.Refused, 415, "HTTP 415"+page)}, "there is no MCP server at this address: HTTP 415, a page: Bad Gateway", other},
 		"files":           {"http://h/", []error{answer(abi.ProtocolFailed, 501, "HTTP 501"+page)}, "there is no MCP server at this address: HTTP 501, a page: Bad Gateway", other},
 		"a page":          {"http://h/", []error{answer(abi.ProtocolFailed, 200, "HTTP 200: expected x, got text/html")}, "there is no MCP server at this address: HTTP 200: expected x, got text/html", other},

@@ -45,8 +45,9 @@ func IsRedirect(resp *http.Response) bool {
 // RedirectError says why a redirect was not followed. Its text is that of Err, which has the status
 // for the guest.
 type RedirectError struct {
-	HTTP int
-	Err  error
+	HTTP   int
+	SignIn bool // it leads to a page where people sign in
+	Err    error
 }
 
 func (e *RedirectError) Error() string { return e.Err.Error() }

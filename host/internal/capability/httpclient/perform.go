@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // perform sends the request, more than once if needed, until an answer is for the guest. The caller
@@ -85,17 +87,28 @@ func (c *transaction) send(ctx context.Context, at *url.URL) (*http.Response, er
 func (c *transaction) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 	defer Discard(resp)
 	to := resp.Header.Get("Location")
+	if isSignInPage(to) {
+		return nil, &RedirectError{resp.StatusCode, true, capability.StatusErrorf(abi.Denied, "HTTP %d redirects to a page where people sign in, %s", resp.StatusCode, cleantext.Line(BareURL(to), 200))}
+	}
 	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
 	if c.method != http.MethodGet && !keeps {
-		return nil, &RedirectError{resp.StatusCode, capability.StatusErrorf(abi.Denied, "HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
+		return nil, &RedirectError{resp.StatusCode, false, capability.StatusErrorf(abi.Denied, "HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
 			resp.StatusCode, c.method, cleantext.Line(BareURL(to), 200))}
 	}
 	u, status, err := c.client.origin.resolve(from, to)
 	if err != nil {
-		return nil, &RedirectError{resp.StatusCode, capability.StatusErrorf(status, "HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)}
+		return nil, &RedirectError{resp.StatusCode, false, capability.StatusErrorf(status, "HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)}
 	}
 	return u, nil
 }
+
+// isSignInPage reports whether a Location looks like that of a page where people sign in.
+func isSignInPage(to string) bool {
+	u, err := url.Parse(to)
+	return err == nil && signInPage.MatchString(u.Host+u.Path) && !strings.HasSuffix(u.Path, "/mcp") && !strings.HasSuffix(u.Path, "/sse")
+}
+
+var signInPage = lazyregexp.New(`(?i)(^|[./])(log[-_]?in|sign[-_]?in|sso|saml2?|oauth2?|authorize)([./_-]|$)|^(accounts?|auth|idp)\.`)
 
 // tell returns the status for the guest and the error for the user, from err.
 func (c *transaction) tell(ctx context.Context, err error) (abi.Status, error) {
