@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/status"
 )
@@ -56,6 +57,10 @@ var (
 
 	// ErrTimeout: the server did not answer in time.
 	ErrTimeout = hosterr.ErrTimeout
+
+	// ErrInputRequired: the server asks for input from a person, a model or a folder before it answers, and did
+	// not get it.
+	ErrInputRequired = session.ErrInputRequired
 
 	// ErrProtocol: the server sent something that is no valid answer.
 	ErrProtocol = hosterr.ErrProtocol
@@ -103,6 +108,7 @@ var errorKinds = []struct {
 	{ErrPluginRefused, "plugin_refused"},
 	{ErrDisabled, "disabled"},
 	{ErrUnsupported, "unsupported"},
+	{ErrInputRequired, "input_required"},
 	{ErrProtocol, "protocol"},
 	{ErrTimeout, "timeout"},
 	{context.DeadlineExceeded, "timeout"},
@@ -146,6 +152,20 @@ func Reached(err error) (connected, secured bool) {
 	return start.Reach >= capability.Connected, start.Reach >= capability.Ready
 }
 
+// Unoffered returns the capabilities of a client that a server asks for and that this one does not declare, such as
+// "elicitation". It returns nil if that is not why err happened.
+func Unoffered(err error) (names []string) {
+	var asked *session.UnansweredError
+	var no *rpc.Error
+	switch {
+	case errors.As(err, &asked) && mcp.CapabilityFor(asked.Method) != "":
+		return []string{mcp.CapabilityFor(asked.Method)}
+	case errors.As(err, &no) && no.Code == mcp.CodeMissingClientCapability:
+		return session.Required(no)
+	}
+	return nil
+}
+
 // explain adds the kind and the hint to an error that the packages below return.
 func explain(server string, err error) error {
 	if err == nil { // returns before anything escapes to the heap: every good call passes here
@@ -162,7 +182,7 @@ func explain(server string, err error) error {
 	if errors.As(err, &sorted) {
 		return &hosterr.Error{Kind: sorted.Kind, Err: err, Hint: sorted.Hint}
 	}
-	for _, judge := range []func(string, error) (hint string, kind error){denied, broken, lost} {
+	for _, judge := range []func(string, error) (hint string, kind error){denied, unanswered, broken, lost} {
 		if hint, kind := judge(server, err); kind != nil {
 			return &hosterr.Error{Kind: kind, Err: err, Hint: hint}
 		}
@@ -255,6 +275,17 @@ func unsigned(server string, e *auth.Error) (hint string, kind error) {
 		return cmp.Or(e.Hint, "sign in with: wharf login "+server), ErrLogin
 	}
 	return e.Hint, ErrAuthRequired
+}
+
+// unanswered returns the hint and the kind of an error about what a server asked for.
+func unanswered(_ string, err error) (hint string, kind error) {
+	if !errors.Is(err, ErrInputRequired) {
+		return "", nil
+	}
+	if names := Unoffered(err); names != nil {
+		hint = "it needs a client that offers " + strings.Join(names, ", ")
+	}
+	return hint, ErrInputRequired
 }
 
 // broken returns the hint and the kind of an error that a plugin caused.

@@ -64,6 +64,9 @@ func TestExplain(t *testing.T) {
 		{&rpc.CallError{Sent: rpc.MaybeSent, Err: &guest.StatusError{Status: abi.ProtocolFailed, HTTP: 200}}, ErrProtocol, ""},
 		{&rpc.CallError{Sent: rpc.MaybeSent, Err: &guest.StatusError{Status: abi.ProtocolFailed, HTTP: 500}}, ErrUnreachable, ""},
 		{&rpc.CallError{Err: errors.New("x")}, ErrUnreachable, ""},
+		{&session.UnansweredError{Method: "elicitation/create"}, ErrInputRequired, "a client that offers elicitation"},
+		{&session.UnansweredError{Method: "tools/call"}, ErrInputRequired, ""},
+		{fmt.Errorf("%w: %w", session.ErrInputRequired, rpc.ErrTimeout), ErrInputRequired, ""},
 		{&rpc.Error{Code: -1, Message: "no"}, nil, ""},
 		{errors.New("whatever"), nil, ""},
 	} {
@@ -71,7 +74,7 @@ func TestExplain(t *testing.T) {
 		if err = explain("another", fmt.Errorf("again: %w", err)); !errors.Is(err, c.err) {
 			t.Errorf("%v is lost", c.err)
 		}
-		for _, kind := range []error{ErrDenied, ErrAuthRequired, ErrLogin, ErrUnreachable, ErrTimeout, ErrClosed, ErrProtocol, ErrConfig} {
+		for _, kind := range []error{ErrDenied, ErrAuthRequired, ErrLogin, ErrUnreachable, ErrTimeout, ErrClosed, ErrProtocol, ErrConfig, ErrInputRequired} {
 			if got, want := errors.Is(err, kind), errors.Is(c.kind, kind); got != want {
 				t.Errorf("%v is %v: %t", c.err, kind, got)
 			}

@@ -292,22 +292,15 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 // couldOffer returns the end of a hint at a tool that is not listed: the flags with which wharf would
 // offer more to the server. Some servers list a tool only to a client that could answer what it asks for.
 func (c *client) couldOffer() string {
-	var flags []string
-	if f := &c.app.flags; !c.app.CanAsk() { // a person at a terminal answers for a model too
-		if f.sampler == "" && len(c.entry.Sampler) == 0 {
-			flags = append(flags, "--sampler COMMAND answers for a model")
-		}
-		if f.respondent == "" {
-			flags = append(flags, "--respondent COMMAND fills in forms")
-		}
+	names := []string{"sampling", "elicitation", "roots"}
+	if len(c.entry.Sampler) > 0 {
+		names = names[1:]
 	}
-	if len(c.app.flags.roots) == 0 {
-		flags = append(flags, "--root DIR names a folder")
-	}
-	if len(flags) == 0 {
+	flags := c.app.offering(names)
+	if flags == "" {
 		return ""
 	}
-	return "; some servers list more tools to a client that offers more: " + strings.Join(flags, ", ")
+	return "; some servers list more tools to a client that offers more: " + flags
 }
 
 // doubt warns of a name that a server has taken although it lists others.

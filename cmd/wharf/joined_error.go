@@ -29,6 +29,7 @@ func (e *joinedError) Unwrap() error { return e.kind }
 var joinedKinds = map[string]error{
 	"unreachable": host.ErrUnreachable, "timeout": host.ErrTimeout, "sign_in_needed": host.ErrAuthRequired, "denied": host.ErrDenied,
 	"configuration": host.ErrConfig, "protocol": host.ErrProtocol, "unsupported": host.ErrUnsupported,
+	"input_required": host.ErrInputRequired,
 }
 
 // ofDaemon returns the error of a command. If the command has used a server of the daemon, and the

@@ -186,7 +186,8 @@ var meanings = map[string]string{
 	"sign_in_needed": "the server wants a sign-in, and the user has not signed in", "unreachable": "there is no connection, or it was lost",
 	"timeout": "the server took longer than it may", "tool_error": "the tool says that it failed; stdout has its result",
 	"server_error": "the server answered with an error", "unsupported": "the server cannot do that",
-	"protocol": "the server broke the protocol, or went over a limit", "denied": "you, or a grant, did not allow it",
+	"input_required": "the server asks for what a person, a model or a folder has to answer, and did not get it",
+	"protocol":       "the server broke the protocol, or went over a limit", "denied": "you, or a grant, did not allow it",
 	"plugin_refused": "the plugin cannot be used", "different": "a replay went another way than its recording",
 	"interrupted": "a signal ended it; a SIGTERM is `0` for what goes on until it is ended: `watch`, `servers --watch`, `bridge`, `control`, `daemon`, `audit --follow`, and `serve` with an address", "internal": "none of these", "output": "stdout could not be written",
 }

@@ -61,6 +61,35 @@ func (a *app) withFlags(hint string, err error) string {
 		strings.Join(names, ", "), strings.Join(names, " -e "))
 }
 
+// offering returns the flags with which wharf would offer these capabilities to a server.
+func (a *app) offering(names []string) string {
+	var flags []string
+	for _, name := range names {
+		switch {
+		case name == "sampling" && !a.CanAsk() && a.flags.sampler == "": // a person at a terminal answers for a model too
+			flags = append(flags, "--sampler COMMAND answers for a model")
+		case name == "elicitation" && !a.CanAsk() && a.flags.respondent == "":
+			flags = append(flags, "--respondent COMMAND fills in forms")
+		case name == "roots" && len(a.flags.roots) == 0:
+			flags = append(flags, "--root DIR names a folder")
+		}
+	}
+	return strings.Join(flags, ", ")
+}
+
+// withOffers replaces a hint at what a server wants its client to offer by flags that offer it.
+func (a *app) withOffers(hint string, err error) string {
+	names := host.Unoffered(err)
+	flags := a.offering(names)
+	switch person := slices.Contains(names, "elicitation") || slices.Contains(names, "sampling"); {
+	case !person || a.CanAsk():
+		return cmp.Or(flags, hint)
+	case flags == "":
+		return "at a terminal you are asked"
+	}
+	return "at a terminal you are asked; without one, " + flags
+}
+
 // withFile completes a hint to write a line into an entry: it names the file of the entry, or how
 // the server gets one.
 func (a *app) withFile(hint string) string {
@@ -103,7 +132,7 @@ var lineOfEntry = lazyregexp.New(`^(.*)write (\w+) = ("[^"]*") under (\[servers\
 
 // errorText returns an error as it is reported, and its hint.
 func (a *app) errorText(err error) (message, hint string) {
-	message, hint = err.Error(), a.withFile(a.withFlags(a.withAddress(exit.HintOf(err)), err))
+	message, hint = err.Error(), a.withFile(a.withOffers(a.withFlags(a.withAddress(exit.HintOf(err)), err), err))
 	saved, typed, page := errors.Is(err, signin.ErrSavedRefused), errors.Is(err, signin.ErrTypedRefused), host.SignInURL(err) != ""
 	switch {
 	case typed:

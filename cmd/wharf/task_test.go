@@ -12,7 +12,8 @@ import (
 
 // serverTasks is a server of either era whose tool "dig" can be run as a task and "look" cannot, and which
 // keeps the task in the folder from one start to the next. While there is a file "hold" the
-// task goes on. It logs each call.
+// task goes on. While there is a file "asks", the modern server asks for what it names, in the result of "look" and
+// in the task of "dig". The modern "dash" wants a client that offers elicitation and roots. It logs each call.
 func serverTasks() {
 	modern, level := len(os.Args) > 1 && os.Args[1] == "modern", ""
 	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
@@ -21,6 +22,7 @@ func serverTasks() {
 			Method string          `json:"method"`
 			Params struct {
 				Level string          `json:"level"`
+				Name  string          `json:"name"`
 				Task  json.RawMessage `json:"task"`
 				Meta  struct {
 					Level string `json:"io.modelcontextprotocol/logLevel"`
@@ -51,7 +53,11 @@ func serverTasks() {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"MCP error -32602: no such task"}}`+"\n", m.ID)
 			continue
 		}
-		answer := taskAnswer(m.Method, modern, m.Params.Task)
+		if modern && m.Method == "tools/call" && m.Params.Name == "dash" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32021,"message":"no","data":{"requiredCapabilities":{"elicitation":{},"roots":{}}}}}`+"\n", m.ID)
+			continue
+		}
+		answer := taskAnswer(m.Method, modern, m.Params.Name, m.Params.Task)
 		if answer == "" {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
 			continue
@@ -60,7 +66,7 @@ func serverTasks() {
 	}
 }
 
-func taskAnswer(method string, modern bool, wish json.RawMessage) string {
+func taskAnswer(method string, modern bool, tool string, wish json.RawMessage) string {
 	const capabilities = `{"tools":{"listChanged":true},"logging":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
 	result := `{"content":[{"type":"text","text":"a bone"}]}`
 	if _, err := os.Stat("fails"); err == nil {
@@ -72,6 +78,10 @@ func taskAnswer(method string, modern bool, wish json.RawMessage) string {
 	}
 	if _, err := os.Stat("cancelled"); err == nil {
 		state = "cancelled"
+	}
+	var questions string
+	if asks, err := os.ReadFile("asks"); err == nil && modern {
+		state, questions = "input_required", fmt.Sprintf(`"inputRequests":{"q":{"method":%q,"params":{"message":"who?","messages":[],"maxTokens":1}}}`, bytes.TrimSpace(asks))
 	}
 	task := fmt.Sprintf(`"taskId":"t1","status":%q,"statusMessage":"so far","createdAt":"2026-01-01T00:00:00Z","ttl":null,"pollInterval":100`, state)
 	switch method {
@@ -88,6 +98,8 @@ func taskAnswer(method string, modern bool, wish json.RawMessage) string {
 			`{"name":"dash","inputSchema":{"type":"object"},"execution":{"taskSupport":"forbidden"}}]}`
 	case "tools/call":
 		switch {
+		case tool == "look" && questions != "":
+			return `{"resultType":"input_required",` + questions + `}`
 		case modern:
 			return `{"resultType":"task","taskId":"t1","status":"working","pollIntervalMs":100}`
 		case wish != nil:
@@ -98,6 +110,9 @@ func taskAnswer(method string, modern bool, wish json.RawMessage) string {
 	case "tasks/get":
 		if modern && state == "completed" {
 			return `{` + task + `,"result":` + result + `}`
+		}
+		if questions != "" {
+			task += "," + questions
 		}
 		return `{` + task + `}`
 	case "tasks/list":

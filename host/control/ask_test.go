@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -41,6 +42,23 @@ func TestServerAsks(t *testing.T) {
 	two.wantHas(string(two.answer(id).Result), `file:///work`)
 	two.send(`{"jsonrpc":"2.0","method":"roots/changed"}`)
 	two.call("status", `{}`)
+}
+
+// An editor that a server cannot ask is told what to say to be asked.
+func TestWhoCouldBeAsked(t *testing.T) {
+	s := newScene(t)
+	for data, want := range map[string]string{
+		`{"requiredCapabilities":{"elicitation":{}}}`:                                   `it goes to an editor with elicit in its capabilities`,
+		`{"requiredCapabilities":{"x":{},"sampling":{},"elicitation":{},"roots":null}}`: `it goes to an editor with sample, elicit, roots in its capabilities`,
+		`{"requiredCapabilities":{"x":{}}}`:                                             ``,
+		`7`:                                                                             ``,
+	} {
+		fault := faultOf(t.Context(), s.host, &host.RPCError{Code: mcp.CodeMissingClientCapability, Message: "no", Data: json.RawMessage(data)})
+		var got ErrorData
+		if err := json.Unmarshal(fault.Data, &got); err != nil || got.Kind != KindServer || got.Hint != want {
+			t.Errorf("%s: %s, %v; want %q", data, fault.Data, err, want)
+		}
+	}
 }
 
 // The order of the fields of a form is told, whatever the schema of a server is.

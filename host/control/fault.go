@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -34,10 +35,11 @@ const (
 	KindDenied           Kind = "denied"            // a grant or an approval is missing
 	KindSignIn           Kind = "sign_in_needed"
 	KindPluginRefused    Kind = "plugin_refused"
-	KindDisabled         Kind = "disabled"     // the server was stopped, or its entry disables it
-	KindServer           Kind = "server_error" // the server answered with an error
-	KindUnsupported      Kind = "unsupported"  // the server does not offer that
-	KindProtocol         Kind = "protocol"     // the server broke its protocol
+	KindDisabled         Kind = "disabled"       // the server was stopped, or its entry disables it
+	KindServer           Kind = "server_error"   // the server answered with an error
+	KindUnsupported      Kind = "unsupported"    // the server does not offer that
+	KindInputRequired    Kind = "input_required" // the server asks for input, and did not get it
+	KindProtocol         Kind = "protocol"       // the server broke its protocol
 	KindTimeout          Kind = "timeout"
 	KindUnreachable      Kind = "unreachable" // there is no connection, or it was lost
 	KindInternal         Kind = "internal"
@@ -74,6 +76,9 @@ func faultOf(ctx context.Context, h *host.Host, err error) *rpc.Error {
 			data.Hint += ", or " + p.Hint
 		}
 	}
+	if hint := whoAnswers(err); hint != "" {
+		data.Hint = hint
+	}
 	code := CodeFailed
 	switch {
 	case errors.As(err, &own):
@@ -84,6 +89,20 @@ func faultOf(ctx context.Context, h *host.Host, err error) *rpc.Error {
 		data.Server = no.Raw
 	}
 	return newFault(code, p.Message, data)
+}
+
+// whoAnswers returns a hint at what an editor has to declare so that it is asked what a server asks for, or "".
+func whoAnswers(err error) string {
+	var can []string
+	for _, name := range host.Unoffered(err) {
+		if own := map[string]string{"elicitation": "elicit", "sampling": "sample", "roots": "roots"}[name]; own != "" {
+			can = append(can, own)
+		}
+	}
+	if can == nil {
+		return ""
+	}
+	return "it goes to an editor with " + strings.Join(can, ", ") + " in its capabilities"
 }
 
 // fault is an error about what an editor wrote.

@@ -99,7 +99,7 @@ var allKinds = []Kind{
 	KindNotInitialized, KindAlreadyInitialized, KindVersion, KindParams, KindUnknownMethod, KindUnknownServer, KindFutureEvent, KindCancelled,
 	KindUnknownHandle, KindUnknownPlugin, KindTaken, KindChanged,
 	KindConfiguration, KindUnknownTransport, KindDenied, KindSignIn, KindPluginRefused, KindDisabled, KindServer, KindUnsupported,
-	KindProtocol, KindTimeout, KindUnreachable, KindInternal,
+	KindInputRequired, KindProtocol, KindTimeout, KindUnreachable, KindInternal,
 }
 
 var allEvents = []EventKind{ServerState, ToolsChanged, PromptsChanged, ResourcesChanged, ResourceUpdated, Log, Stderr, Warning, PluginWarning, SignInNeeded, ConfigChanged, ClientOfGateway, Gap}

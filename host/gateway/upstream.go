@@ -286,9 +286,7 @@ func (g *Gateway) clientError(err error) error {
 // checkOffered returns an error if a client with these capabilities has not offered to answer a
 // server's request. It allows all methods that the protocol does not define.
 func checkOffered(capabilities json.RawMessage, method string, params json.RawMessage) error {
-	name := map[string]string{
-		mcp.MethodListRoots: "roots", mcp.MethodCreateMessage: "sampling", mcp.MethodElicit: "elicitation",
-	}[method]
+	name := mcp.CapabilityFor(method)
 	if name == "" {
 		return nil
 	}

@@ -46,3 +46,17 @@ type ElicitResult struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content,omitempty"`
 }
+
+// CapabilityFor returns the capability that a client declares to be sent a request, such as "roots". It is "" for
+// a request that the protocol does not have servers send.
+func CapabilityFor(request string) string {
+	switch request {
+	case MethodListRoots:
+		return "roots"
+	case MethodCreateMessage:
+		return "sampling"
+	case MethodElicit:
+		return "elicitation"
+	}
+	return ""
+}

@@ -226,12 +226,15 @@ func (s *Session) tryChanged(ctx context.Context, l *agreedConn, q *request, err
 	case mcp.CodeMissingClientCapability:
 		var fault *rpc.Error
 		errors.As(err, &fault)
-		if names := namesOf(member(fault.Data, "requiredCapabilities")); names != nil {
+		if names := Required(fault); names != nil {
 			err = fmt.Errorf("the server needs a client that offers %s: %w", strings.Join(names, ", "), err)
 		}
 	}
 	return text, d, err
 }
+
+// Required returns the capabilities that a server wants of its client, by its [mcp.CodeMissingClientCapability].
+func Required(fault *rpc.Error) []string { return namesOf(member(fault.Data, "requiredCapabilities")) }
 
 // send sends a request on l in dialect d and waits for its answer. Its frame is small, because many callers
 // may wait in it.

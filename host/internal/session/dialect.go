@@ -21,6 +21,16 @@ var (
 	ErrInputRequired = errors.New("the server asks for more input")
 )
 
+// UnansweredError is an [ErrInputRequired] for a request of a server that no callback answers.
+type UnansweredError struct{ Method string }
+
+func (e *UnansweredError) Error() string {
+	return fmt.Sprintf("%v: %s, and this client does not answer that", ErrInputRequired, clip(e.Method))
+}
+
+// Unwrap returns [ErrInputRequired].
+func (e *UnansweredError) Unwrap() error { return ErrInputRequired }
+
 // dialect holds how the requests and results of one era look once a session is open. It is
 // immutable.
 type dialect struct {

@@ -67,7 +67,7 @@ func (s *Session) appendAnswer(ctx context.Context, dst []byte, a inputRequest) 
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, errNoHandler):
-		return nil, fmt.Errorf("%w: %s, and this client does not answer that", ErrInputRequired, clip(a.method))
+		return nil, &UnansweredError{a.method}
 	}
 	if fault := (*rpc.Error)(nil); errors.As(err, &fault) {
 		err = errors.New(fault.Message) // the text of our error must not look like the server's

@@ -64,6 +64,8 @@ func KindOf(ctx context.Context, err error) Kind {
 		return Kind{CodeServer, "server_error"}
 	case errors.Is(err, host.ErrUnsupported):
 		return Kind{CodeServer, "unsupported"}
+	case errors.Is(err, host.ErrInputRequired):
+		return Kind{CodeServer, "input_required"}
 	case errors.Is(err, host.ErrProtocol):
 		return Kind{CodeServer, "protocol"}
 	case errors.Is(err, host.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
