@@ -15,10 +15,10 @@ type client struct {
 
 	// files are the paths of the user's own files, and of those of an administrator. "~" is the
 	// home folder, "{config}" the system's folder for configuration, and "$NAME" the value of a
-	// variable. A name before a colon limits the path to one system.
+	// variable. A name before a colon limits the path to one system. "*" is any name, or what is before the end of one.
 	files []string
 
-	// ends are the ends of the paths of its files, including those in projects.
+	// ends are the ends of the paths of its files, including those in projects. "*" is as in files.
 	ends []string
 
 	// roots are the paths of the keys that hold the table of servers; nil is mcpServers.
@@ -205,9 +205,15 @@ var clients = []client{
 	},
 	{
 		id: "amazonq", name: "Amazon Q",
-		files: []string{"~/.aws/amazonq/default.json", "~/.aws/amazonq/mcp.json"}, // the IDE writes the first, and reads both
-		ends:  []string{".amazonq/default.json", "amazonq/default.json", ".amazonq/mcp.json", "amazonq/mcp.json"},
-		unit:  time.Millisecond, prefixed: true,
+		files: []string{
+			"~/.aws/amazonq/default.json", "~/.aws/amazonq/mcp.json", // the IDE writes the first, and reads both
+			"~/.aws/amazonq/cli-agents/*.json", // agents of the CLI
+		},
+		ends: []string{
+			".amazonq/default.json", "amazonq/default.json", ".amazonq/mcp.json", "amazonq/mcp.json",
+			".amazonq/cli-agents/*.json", "amazonq/cli-agents/*.json",
+		},
+		unit: time.Millisecond, prefixed: true,
 	},
 	{
 		id: "mcphub", name: "mcphub.nvim",
@@ -244,12 +250,26 @@ func clientOf(path string) (found *client) {
 	longest := 0
 	for i := range clients {
 		for _, end := range clients[i].ends {
-			if len(end) > longest && strings.HasSuffix(path, "/"+end) {
+			if _, ok := cutEnd(path, end); ok && len(end) > longest {
 				found, longest = &clients[i], len(end)
 			}
 		}
 	}
 	return found
+}
+
+// cutEnd returns the folder above the end of a path with slashes. end is one of [client].ends.
+func cutEnd(path, end string) (folder string, ok bool) {
+	before, after, several := strings.Cut(end, "*")
+	if !several {
+		return strings.CutSuffix(path, "/"+end)
+	}
+	path, ok = strings.CutSuffix(path, after)
+	at := strings.LastIndex(path, "/"+before)
+	if !ok || at < 0 || strings.Contains(path[at+1+len(before):], "/") {
+		return "", false
+	}
+	return path[:at], true
 }
 
 // IsNamed reports whether a file is a configuration by its name: Wharf's own, or that of another

@@ -80,13 +80,14 @@ func clientFiles(ids []string) iter.Seq2[*client, string] {
 				continue
 			}
 			for _, file := range c.files {
-				path, ok := expandPlace(file, runtime.GOOS)
-				if !ok || seen[path] {
-					continue
-				}
-				seen[path] = true
-				if !yield(c, path) {
-					return
+				for _, path := range placesOf(file, runtime.GOOS) {
+					if seen[path] {
+						continue
+					}
+					seen[path] = true
+					if !yield(c, path) {
+						return
+					}
 				}
 			}
 		}
@@ -116,6 +117,27 @@ func find(c *client, path, cwd string) (f Found, there bool) {
 	}
 	f.Err = err
 	return f, true
+}
+
+// placesOf returns the paths that file, one of [client].files, has on a system. With "*" in it they are those that
+// are there.
+func placesOf(file, system string) (paths []string) {
+	path, ok := expandPlace(file, system)
+	switch {
+	case !ok:
+		return nil
+	case !strings.Contains(file, "*"):
+		return []string{path}
+	}
+	star := strings.LastIndex(path, "*")
+	end, below, _ := strings.Cut(filepath.ToSlash(path[star+1:]), "/")
+	names, _ := os.ReadDir(path[:star]) // without the folder there are none
+	for _, d := range names {
+		if strings.HasSuffix(d.Name(), end) {
+			paths = append(paths, filepath.Join(path[:star], d.Name(), filepath.FromSlash(below)))
+		}
+	}
+	return paths
 }
 
 // expandPlace returns the path that file, one of [client].files, has on a system. ok is false if

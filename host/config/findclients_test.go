@@ -27,6 +27,7 @@ func TestFindClients(t *testing.T) {
 			if !ok || !strings.HasPrefix(path, home) { // an administrator's
 				continue
 			}
+			path = strings.ReplaceAll(path, "*", "my")
 			want++
 			write(t, path, sample(c, path))
 		}
@@ -43,6 +44,11 @@ func TestFindClients(t *testing.T) {
 	}
 	if some, err := FindClients(cwd, "zed", "codex"); err != nil || len(some) != 3 {
 		t.Errorf("of two clients: %d files, %v", len(some), err)
+	}
+	write(t, filepath.Join(home, ".aws", "amazonq", "cli-agents", "other.json"), `{"mcpServers": {"b": {"command": "x"}}}`)
+	write(t, filepath.Join(home, ".aws", "amazonq", "cli-agents", "agent_config.json.example"), `{"mcpServers": {"c": {"command": "x"}}}`)
+	if agents, err := FindClients(cwd, "amazonq"); err != nil || len(agents) != 4 || listed(agents[3].File.Servers) != "b" {
+		t.Errorf("of Amazon Q: %d files, %v", len(agents), err)
 	}
 	for id, want := range map[string]string{"emacs": "there are amazonq, amp,", "zet": `did you mean "zed"?`, "cursr": `did you mean "cursor"?`} {
 		if _, err := FindClients(cwd, id); err == nil || !strings.Contains(err.Error(), "no client \""+id+"\" is known; "+want) {

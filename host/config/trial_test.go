@@ -29,6 +29,7 @@ func TestFilesOfUsers(t *testing.T) {
 		{"LM Studio", ".lmstudio/mcp.json", `{"mcpServers": {"a": ` + remote + `}}`, "a", 0, ""},
 		{"Kiro", ".kiro/settings/mcp.json", `{"mcpServers": {"a": {"command": "x", "autoApprove": []}}}`, "a", 0, "autoApprove: is not taken"},
 		{"Amazon Q, of its IDE", ".aws/amazonq/default.json", `{"useLegacyMcpJson": true, "mcpServers": {"a": {"command": "x", "timeout": 60000}}}`, "a", time.Minute, ""},
+		{"Amazon Q, an agent of its CLI", ".aws/amazonq/cli-agents/my.json", `{"name": "my", "tools": ["*"], "useLegacyMcpJson": true, "mcpServers": {"a": {"command": "x", "timeout": 60000}}}`, "a", time.Minute, ""},
 		{"Amazon Q", ".aws/amazonq/mcp.json", `{"mcpServers": {"a": {"command": "x", "timeout": 60000}}}`, "a", time.Minute, ""},
 		{"Copilot CLI", ".copilot/mcp-config.json", `{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"]}}}`, "a", 0, ""},
 		{"Windsurf", ".codeium/windsurf/mcp_config.json", `{"mcpServers": {"a": {"serverUrl": "https://a.example"}}}`, "a", 0, ""},

@@ -33,7 +33,7 @@ func placeOf(path, cwd string) place {
 	home, _ := os.UserHomeDir()
 	if c := clientOf(path); c != nil {
 		for _, end := range c.ends {
-			folder, ok := strings.CutSuffix(filepath.ToSlash(path), "/"+end)
+			folder, ok := cutEnd(filepath.ToSlash(path), end)
 			if !ok || !strings.HasPrefix(end, ".") {
 				continue
 			}
@@ -51,15 +51,13 @@ func isUserFile(path string) bool {
 	info, err := os.Stat(path)
 	for _, c := range clients {
 		for _, file := range c.files {
-			own, ok := expandPlace(file, runtime.GOOS)
-			if !ok {
-				continue
-			}
-			if own == path {
-				return true
-			}
-			if other, wrong := os.Stat(own); err == nil && wrong == nil && os.SameFile(info, other) {
-				return true
+			for _, own := range placesOf(file, runtime.GOOS) {
+				if own == path {
+					return true
+				}
+				if other, wrong := os.Stat(own); err == nil && wrong == nil && os.SameFile(info, other) {
+					return true
+				}
 			}
 		}
 	}
