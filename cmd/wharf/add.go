@@ -48,11 +48,15 @@ func newAdd(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&r.name, "name", "", "what the server is called here (default: a `NAME` made of what is added)")
 	f.StringArrayVar(&r.set, "set", nil, "the answer to what a server of the registry needs, `INPUT=VALUE`")
-	f.StringVar(&r.prefer, "prefer", "", "the `KIND` of package that is run: npm, pypi, nuget, oci, cargo, mcpb, or remote")
+	f.StringVar(&r.prefer, "prefer", "", "the `KIND` of package that is run: "+strings.Join(packageKinds, ", ")+", or remote")
+	cmd.RegisterFlagCompletionFunc("prefer", cobra.FixedCompletions(append(packageKinds, "remote"), cobra.ShellCompDirectiveNoFileComp))
 	f.BoolVar(&r.replace, "replace", false, "put it in the place of the server of that name, if there is one")
 	f.BoolVar(&r.yes, "yes", false, "do not ask")
 	return cmd
 }
+
+// packageKinds are the kinds of packages that a registry has.
+var packageKinds = []string{"npm", "pypi", "nuget", "oci", "cargo", "mcpb"}
 
 func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
 	f, err := a.ownFile()

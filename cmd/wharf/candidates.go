@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -84,6 +87,10 @@ func (c *candidates) values(words []string, word string) (all []string) {
 		if _, is := settled[key]; is {
 			continue
 		}
+		if path, typed := strings.CutPrefix(word, key+"=@"); typed {
+			all = append(all, filesAt(key+"=@", path)...)
+			continue
+		}
 		value, typed := strings.CutPrefix(word, key+"=")
 		if !typed {
 			all = append(all, key+"=")
@@ -133,6 +140,10 @@ func (c *candidates) arguments(words []string, word string) []string {
 		if given(words[1:], p.Name+"=") {
 			continue
 		}
+		if path, typed := strings.CutPrefix(word, p.Name+"=@"); typed {
+			all = append(all, filesAt(p.Name+"=@", path)...)
+			continue
+		}
 		if !strings.HasPrefix(word, p.Name+"=") {
 			all = append(all, p.Name+"=")
 			continue
@@ -149,6 +160,27 @@ func (c *candidates) arguments(words []string, word string) []string {
 		}
 	}
 	return beginning(all, word)
+}
+
+// filesAt returns the files and folders whose path begins with what is typed of it, behind a prefix.
+// A file whose name begins with a dot is only returned if the dot is typed.
+func filesAt(prefix, path string) (all []string) {
+	folder, typed := filepath.Split(path)
+	entries, err := os.ReadDir(cmp.Or(folder, "."))
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, typed) || name[0] == '.' && typed == "" {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.IsDir() { // through a link
+			name += "/"
+		}
+		all = append(all, prefix+folder+name)
+	}
+	return all
 }
 
 // given reports whether a key is among the words, as key=value or key:=JSON.

@@ -243,6 +243,7 @@ func serverCounts() {
 		return said(strconv.Itoa(n)), nil, nil
 	}
 	mcp.AddTool(server, &mcp.Tool{Name: "next"}, count)
+	mcp.AddTool(server, &mcp.Tool{Name: "day.next"}, count)
 	mcp.AddTool(server, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
 		os.Exit(1)
 		return nil, nil, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
@@ -24,6 +25,9 @@ was asked for them: ` + "`wharf tools` asks all servers for their tools." + `
 // completion script, as other groups of commands do. The script for bash also works
 // without the package bash-completion.
 func (a *app) replaceCompletion(root *cobra.Command) {
+	if len(a.argv) > 0 && strings.HasPrefix(a.argv[0], cobra.ShellCompRequestCmd) {
+		unquoteUsages(root)
+	}
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "completion" {
@@ -65,6 +69,16 @@ func (a *app) replaceCompletion(root *cobra.Command) {
 	}
 }
 
+// unquoteUsages takes the marks from the names of values in the usages of all flags, as help does.
+func unquoteUsages(cmd *cobra.Command) {
+	unquote := func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) }
+	cmd.PersistentFlags().VisitAll(unquote)
+	cmd.Flags().VisitAll(unquote)
+	for _, c := range cmd.Commands() {
+		unquoteUsages(c)
+	}
+}
+
 // printScript prints the script that Cobra has for a shell, with changes.
 func (a *app) printScript(generate func(io.Writer) error, changes *strings.Replacer, more string) error {
 	var script strings.Builder
@@ -79,8 +93,9 @@ func (a *app) printScript(generate func(io.Writer) error, changes *strings.Repla
 // be one that a server has chosen, so there only a flag and a path that begins with a variable or
 // ~ are evaluated. A flag begins with "-"; Cobra takes any word with "-" and "=" for one.
 var (
-	bashChanges = strings.NewReplacer(`    args=("${words[@]:1}")`, "    __wharf_close_quotes\n"+`    args=("${words[@]:1}")`)
-	zshChanges  = strings.NewReplacer(
+	bashChanges = strings.NewReplacer(`    args=("${words[@]:1}")`, "    __wharf_close_quotes\n"+`    args=("${words[@]:1}")`,
+		"_init_completion -n =: ||", "_init_completion -n =:@ ||") // a file is written as key=@file
+	zshChanges = strings.NewReplacer(
 		`    words=("${=words[1,CURRENT]}")`, `    [[ -z $compstate[quote] && $words[CURRENT] == *[\"\']* ]] && words[CURRENT]=$IPREFIX$PREFIX
     words=("${=words[1,CURRENT]}")`, // zsh has the escapes that take the place of quotes within a word
 		`comp=${comp//:/\\:}`, `comp=${comp//\\/\\\\}; comp=${comp//:/\\:}`,
@@ -118,7 +133,7 @@ func (a *app) completeServers(cmd *cobra.Command, words []string, word string) (
 	if len(words) == 0 {
 		names := slices.Sorted(slices.Values(s.names()))
 		if command == "call" || command == "tools" {
-			names = append(names, dottedTools(s, word)...)
+			names = append(names, a.dottedTools(s, word)...)
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -203,13 +218,15 @@ func offerServers(servers []host.Server, words []string) ([]string, cobra.ShellC
 }
 
 // dottedTools returns the tools of a server as SERVER.TOOL, if word begins with the name of a
-// server and a dot.
-func dottedTools(s *settings, word string) (all []string) {
+// server and a dot. It leaves out those that would be read as the tool of another server.
+func (a *app) dottedTools(s *settings, word string) (all []string) {
 	for at := strings.LastIndexByte(word, '.'); at > 0; at = strings.LastIndexByte(word[:at], '.') {
 		if server, found := s.find(word[:at]); found {
 			known := s.knownOf(server)
 			for _, tool := range known.next("call", nil, word[at+1:]) {
-				all = append(all, word[:at+1]+tool)
+				if name := word[:at+1] + tool; a.dotted([]string{name})[0] == server.Name {
+					all = append(all, name)
+				}
 			}
 			all, _ = offer(all)
 			return all
@@ -220,11 +237,11 @@ func dottedTools(s *settings, word string) (all []string) {
 
 // offer returns the words for a shell, whose script escapes the characters that mean something to
 // it. A word that begins or ends with a blank is left out, since the blank would be lost. No space
-// follows a key.
+// follows a key, or a folder.
 func offer(words []string) ([]string, cobra.ShellCompDirective) {
 	words = omit(words, func(word string) bool { return strings.TrimSpace(word) != word })
 	directive := cobra.ShellCompDirectiveNoFileComp
-	if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !strings.HasSuffix(word, "=") }) {
+	if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !strings.HasSuffix(word, "=") && !strings.HasSuffix(word, "/") }) {
 		directive |= cobra.ShellCompDirectiveNoSpace
 	}
 	return words, directive

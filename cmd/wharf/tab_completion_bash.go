@@ -2,7 +2,7 @@ package main
 
 // bashWords stands behind the script for bash, and replaces two of the script's functions.
 const bashWords = `
-# Bash splits words at "=" and ":". The package bash-completion has a function that joins
+# Bash splits words at "=", ":" and "@". The package bash-completion has a function that joins
 # them; where it is not installed, this does.
 __wharf_init_completion()
 {
@@ -86,6 +86,22 @@ __wharf_complete_within_quotes()
     done
 }
 
+# How much of the word stands before what Bash replaces, which begins at the last "@", or behind the
+# last of the other letters at which it splits words.
+__wharf_count_kept()
+{
+    local letter i
+    __wharf_kept=0
+    for ((i = 0; i < ${#cur}; i++)); do
+        letter=${cur:i:1}
+        case $letter in
+        \\) ((i++)) ;;
+        @) [[ $COMP_WORDBREAKS == *@* ]] && __wharf_kept=$i ;;
+        [=:]) [[ $COMP_WORDBREAKS == *"$letter"* ]] && __wharf_kept=$((i + 1)) ;;
+        esac
+    done
+}
+
 # What goes into the line is escaped, also the common beginning of several words.
 __wharf_handle_completion_types()
 {
@@ -98,12 +114,17 @@ __wharf_handle_completion_types()
         __wharf_handle_standard_completion_case # with descriptions
         return
     fi
+    __wharf_count_kept
     for line in "${completions[@]}"; do
         line=${line%%$tab*}
         printf -v word %q "$line"
-        if [[ $line == "$cur"* || $word == "$cur"* ]]; then
+        if [[ $word == "$cur"* ]]; then
+            COMPREPLY+=("${word:__wharf_kept}")
+        elif [[ $line == "$cur"* ]]; then
+            printf -v word %q "${line:__wharf_kept}"
             COMPREPLY+=("$word")
         fi
     done
+    cur= # nothing more is cut off
 }
 `

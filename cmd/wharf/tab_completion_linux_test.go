@@ -23,10 +23,13 @@ func TestCompletionInShells(t *testing.T) {
 		}
 	}
 	rc := t.TempDir()
-	if err := os.WriteFile(filepath.Join(rc, "a-file"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(rc, "a-file"), []byte("from here"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(rc, "a-folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(rc, "a-folder", "in @ it"), []byte("from within"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	config := knowCities(t)
@@ -66,6 +69,10 @@ func TestCompletionInShells(t *testing.T) {
 			s.await("it is a$home \\\"b\\\" `touch run`; c\\\\n, here")
 			s.answer("ready> ", "wharf call cities city name=e\t--outp\ttext\n") // nor when a Tab evaluates the line
 			s.await("it is e$(touch run) (touch run), here")
+			s.answer("ready> ", "wharf call demo echo message=@a-fi\t| tr a-z A-Z\n")
+			s.await("FROM HERE")
+			s.answer("ready> ", "wharf call demo echo message=@a-fo\tin\t| tr a-z A-Z\n")
+			s.await("FROM WITHIN")
 			if c.argv[0] == "bash" {
 				s.answer("ready> ", "wharf call demo echo Fol --save a-fo\t| tr a-z A-Z\n")
 				if shown := s.await(`"FOL"`); strings.Contains(shown, "filedir") || !strings.Contains(shown, "a-folder/") {
@@ -83,6 +90,8 @@ func TestCompletionInShells(t *testing.T) {
 			s.answer("ready> ", "wharf read cities no\t--outp\ttext | tr a-z A-Z\n")
 			s.await("IT HAS NOTE:///A-$(TOUCH RUN)=(B) 'C'; \"!D\" <E> | F*")
 			s.answer("ready> ", "wharf read cities 'list:///the-page?of=\t--output text | tr a-z A-Z\n") // nor is the address taken for a flag
+			s.await("IT HAS LIST:///THE-PAGE?OF=$(TOUCH RUN)&AT=1")
+			s.answer("ready> ", "wharf read cities list:///the-page\\?of=\t--output text | tr a-z A-Z\n")
 			s.await("IT HAS LIST:///THE-PAGE?OF=$(TOUCH RUN)&AT=1")
 			s.answer("ready> ", "wharf prompt cities day\thou\tnoon --outp\ttext | tr a-z A-Z\n") // a Tab evaluates the name
 			s.await("DAY'S $(TOUCH RUN) `TOUCH RUN` (TOUCH RUN); & <OLD> AT NOON, HERE")
