@@ -33,6 +33,7 @@ type client struct {
 
 	defaults bool   // its documentation has ${NAME:-default}
 	unset    string // what a variable is to it that is not set, for people; "" is a mistake
+	since    string // what its later releases do with one, where that differs, for people
 }
 
 // What a variable is that is not set.
@@ -112,14 +113,14 @@ var clients = []client{
 			"{config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json",
 		},
 		ends: []string{"mcp_settings.json", ".roo/mcp.json", "rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json"},
-		unit: time.Second, prefixed: true,
+		unit: time.Second, prefixed: true, unset: unsetText,
 	},
 	{
 		id: "gemini", name: "Gemini CLI",
 		files:  []string{"~/.gemini/settings.json"},
 		ends:   []string{".gemini/settings.json"},
 		unit:   time.Millisecond,
-		syntax: geminiSyntax, sse: true, unset: unsetText,
+		syntax: geminiSyntax, sse: true, unset: unsetText, since: ", whose later releases leave it empty in env and headers",
 	},
 	{
 		id: "copilot", name: "GitHub Copilot CLI",

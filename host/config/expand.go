@@ -322,7 +322,11 @@ func variableIn(value string) string {
 func (x *expansion) check() {
 	s := x.server
 	if s.URL != "" {
-		if err := checkURL(s.URL); err != nil {
+		err := checkURL(s.URL)
+		if err != nil && s.unsetTexts && placeholder.MatchString(s.URL) {
+			err = errors.New("is no url with a variable in it that is not set; set that")
+		}
+		if err != nil {
 			x.fail("url", "%v", err)
 		}
 		if via := s.Via(); isHTTP(via) && isWebSocket(s.URL) {

@@ -155,7 +155,7 @@ func (e *entry) noteUnset(s *Server, c *client) {
 	s.settledTexts().eachUnset(os.LookupEnv, func(name string, wrong bool) { names[name] = names[name] || !wrong })
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if names[name] {
-			e.note("", "the variable %s is not set; until it is, it stands for %s, as in %s", name, c.unset, c.name)
+			e.note("", "the variable %s is not set; until it is, it stands for %s, as in %s%s", name, c.unset, c.name, c.since)
 		}
 	}
 }
