@@ -95,7 +95,7 @@ var clients = []client{
 		ends:  []string{"windsurf/mcp_config.json"},
 		keys:  map[string]string{"url": "serverUrl"},
 
-		prefixed: true,
+		syntax: windsurfSyntax, prefixed: true,
 	},
 	{
 		id: "cline", name: "Cline",

@@ -163,6 +163,9 @@ func (e *entry) foreign(c *client, name string) Server {
 	}
 	e.oneCredential(&s)
 	s.translate(e, c)
+	if c.id == "crush" {
+		s.optionalHeaders(e)
+	}
 	if len(e.wrong) == 0 {
 		e.checkName(name)
 		e.checkTarget(&s)
@@ -194,6 +197,11 @@ func (e *entry) normalize(c *client) {
 	if options, ok := e.values["requestOptions"].(map[string]any); ok && c.id == "continue" {
 		delete(e.values, "requestOptions")
 		e.values["headers"] = options["headers"]
+		for _, key := range slices.Sorted(maps.Keys(options)) {
+			if key != "headers" {
+				e.note("requestOptions."+key, "is not used by wharf")
+			}
+		}
 	}
 	if e.values["url"] != nil && e.values["apiKey"] != nil && c.id == "continue" { // which sends it so: MCPConnection.ts
 		e.values["bearerToken"] = e.values["apiKey"]

@@ -73,6 +73,29 @@ func (e *entry) foreignHeaders() map[string]string {
 	return headers
 }
 
+// optionalHeaders leaves out headers that are empty, and those that are a variable which is not set or is empty, as
+// Crush does (MCPConfig.ResolvedHeaders in internal/config/config.go).
+func (s *Server) optionalHeaders(e *entry) {
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		value := s.Headers[name]
+		m := emptyDefault.FindStringSubmatch(value)
+		switch {
+		case value == "":
+			delete(s.Headers, name)
+		case m != nil:
+			s.Headers[name] = variableNamed(m[1])
+			e.nameIn("headers."+name, "headers."+name)
+			if _, set := os.LookupEnv(m[1]); !set {
+				e.note("headers."+name, "is left out until the variable %s is set, as in Crush", m[1])
+			}
+		}
+	}
+	s.named = e.named
+}
+
+// emptyDefault matches a value that is nothing but a variable, which is empty where it is not set.
+var emptyDefault = lazyregexp.New(`^\$\{([A-Za-z_][A-Za-z0-9_]*):-\}$`)
+
 // variableNamed returns the variable of that name, which a file gives: it is to mean nothing else in braces.
 func variableNamed(name string) string {
 	if ofWharf.MatchString(name) || strings.HasPrefix(name, "input:") {

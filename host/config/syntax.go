@@ -99,6 +99,16 @@ func editorSyntax(_, value string) (string, error) {
 	}), nil
 }
 
+// windsurfSyntax knows ${file:PATH} beside what editors know. "~" begins a path in the home folder.
+func windsurfSyntax(_, value string) (string, error) {
+	return replaceAll(placeholder, value, func(m []string) string {
+		if editorWord.MatchString(m[1]) || strings.HasPrefix(m[1], "file:") {
+			return m[0]
+		}
+		return literal(m[0])
+	}), nil
+}
+
 // hubSyntax is that of mcp-hub, in src/utils/env-resolver.js: an argument that is all $NAME is a variable too.
 func hubSyntax(field, value string) (string, error) {
 	if strings.HasPrefix(field, "args[") {

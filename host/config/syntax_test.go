@@ -8,6 +8,29 @@ import (
 	"testing"
 )
 
+// What Windsurf takes from a file is taken from it here, by the file itself and as import writes it.
+func TestFilesOfWindsurf(t *testing.T) {
+	const value = "Bearer ${file:/run/token}"
+	f, err := Parse("windsurf/mcp_config.json", []byte(`{"mcpServers": {"x": {"serverUrl": "https://a.example/mcp", "headers": {"Authorization": "`+value+`", "X": "${secret:a}"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	adopted, _ := f.Servers[0].Adopt(make(map[string]string), make(map[string]string))
+	for _, s := range []Server{f.Servers[0], adopted} {
+		expanded, err := s.Expand(unset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := expanded.Resolve(map[Reference]string{{File: "/run/token"}: "sesame"})
+		if err != nil || resolved.Headers["Authorization"] != "Bearer sesame" || resolved.Headers["X"] != "${secret:a}" {
+			t.Errorf("%+v, %v", resolved.Headers, err)
+		}
+	}
+	if said := strings.Join(f.Notes, "\n"); strings.Contains(said, "${file") || !strings.Contains(said, "headers.X: is the text ${secret:a}, as in Windsurf") {
+		t.Errorf("said %q", said)
+	}
+}
+
 // A variable that is not set, and a text for that, makes no url: the error says that it is to be set.
 func TestUnsetInURL(t *testing.T) {
 	f, err := Parse(".roo/mcp.json", []byte(`{"mcpServers": {"x": {"type": "streamable-http", "url": "https://${env:UNSET}/mcp"}}}`))
@@ -62,6 +85,8 @@ func TestSyntaxes(t *testing.T) {
 			"the variable UNSET is not set; until it is, it stands for an empty text, as in Crush"},
 		{crush, `{"type": "stdio", "command": "c", "args": ["${UNSET:?is missing}"]}`, "args[0]: the variable UNSET is not set; set it, or write ${UNSET:-default}", ""},
 		{crush, `{"type": "stdio", "command": "c", "args": ["${UNSET:-}"]}`, `[""] map[] map[]`, "the variable UNSET is not set; until it is, it stands for an empty text"},
+		{crush, `{"type": "http", "url": "https://a.example", "headers": {"A": "$UNSET", "B": "${UNSET}", "C": "$(echo $EMPTY)", "D": "", "E": "x $UNSET", "F": "$SET", "G": "${UNSET:-d}"}}`,
+			`[] map[] map[E:x  F:s G:d]`, "headers.A: is left out until the variable UNSET is set, as in Crush"},
 
 		// opencode
 		{opencode, `{"type": "local", "command": ["c", "a{env:UNSET}b", "{env:SET}", "{env:EMPTY}"], "environment": {"K": "{env:UNSET}"}}`, `["ab" "s" ""] map[K:] map[]`,

@@ -49,6 +49,8 @@ func TestFilesOfUsers(t *testing.T) {
 		{"Amp", "amp/settings.json", `{"amp.mcpServers": {"a": ` + local + `}}`, "a", 0, ""},
 		{"Goose", "goose/config.yaml", "GOOSE_MODEL: m\nextensions:\n  a:\n    type: stdio\n    cmd: x\n    timeout: 60\n", "a", time.Minute, ""},
 		{"Continue", ".continue/config.yaml", "name: c\nmcpServers:\n  - name: a\n    command: x\n", "a", 0, ""},
+		{"Continue, of a url", ".continue/config.yaml", "name: c\nmcpServers:\n  - name: a\n    type: sse\n    url: https://a.example\n    requestOptions:\n      timeout: 60\n      headers:\n        X: y\n",
+			"a", 0, "config.yaml:7: server a: requestOptions.timeout: is not used by wharf"},
 		{"Continue, of its hub", ".continue/config.yaml", "name: c\nmcpServers:\n  - uses: a/b\n  - name: a\n    command: x\n", "a", 0, `server 1: uses: "a/b" is a block of Continue's hub`},
 		{"mcporter, an address", "mcporter.json", `{"mcpServers": {"a": {"baseUrl": "https://a.example"}}}`, "a", 0, ""},
 		{"mcporter, a command line", "mcporter.json", `{"mcpServers": {"a": {"command": "node x.js"}}}`, "a", 0, ""},
