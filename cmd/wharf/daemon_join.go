@@ -19,6 +19,8 @@ type throughDaemon struct {
 	place daemon.Place
 	join  daemon.Request
 	entry host.Server // its address is the connection to the daemon
+
+	warned bool // that an editor has stopped its own
 }
 
 // ofDaemon is how a lost daemon is connected to again, however often it was lost: another one is there at
@@ -87,13 +89,14 @@ func (a *app) loadForDaemon() (*settings, error) {
 
 // askEra asks the daemon for the era of the server, which becomes that of the entry: what a server of
 // the older protocol answers is not to look like that of a newer one. Before the server was ever
-// connected it is not known, and any does. It warns of a server that an editor has stopped: those of
+// connected it is not known, and any does. It warns once of a server that an editor has stopped: those of
 // programs are others.
 func (a *app) askEra(ctx context.Context, t *throughDaemon) error {
 	r := t.join
 	r.Want = daemon.Era
 	answer, err := t.place.Ask(ctx, r)
-	if err == nil && answer.Stopped {
+	if err == nil && answer.Stopped && !t.warned {
+		t.warned = true
 		a.Warn("an editor has stopped its %s; programs have one of their own, which is started", plain.Name(t.entry.Name, plain.NameColumns))
 	}
 	if err == nil {
