@@ -68,14 +68,15 @@ func (l List) Hash() string { return hash(l.Items) }
 // said so when it sent the list.
 func (l List) Fresh(now time.Time) bool { return now.Before(l.Until) }
 
-// Key identifies the server of an entry. It is a hash of all that decides which server answers,
-// so an entry that was changed to another server starts without a catalogue. Credentials are
-// left out: a new token leads to the same server.
+// Key identifies the server of an entry. It is a hash of all that decides which server answers, and
+// for whom: an entry that was changed to another server, or to the credentials of another account,
+// starts without a catalogue. Of credentials it has where they are found, and not what they are: a
+// new token leads to the same server.
 type Key string
 
 // KeyOf returns the key of an entry whose variables have not been expanded.
 func KeyOf(s config.Server) Key {
-	text, err := json.Marshal([]any{s.Name, s.Via(), s.Command, s.Args, s.Dir, s.URL, s.Address, s.Strategy, s.Protocol, s.Settings})
+	text, err := json.Marshal([]any{s.Name, s.Via(), s.Command, s.Args, s.Dir, s.URL, s.Address, s.Strategy, s.Protocol, s.Settings, s.Auth.Provider, s.References()})
 	if err != nil {
 		panic(err) // texts can be marshalled
 	}

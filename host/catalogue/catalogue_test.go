@@ -217,6 +217,7 @@ func TestKeys(t *testing.T) {
 	entry := config.Server{Name: "a", Command: "c", Args: []string{"x"}, Env: map[string]string{"K": "1"}}
 	same := entry
 	same.Env, same.Headers, same.Timeout = map[string]string{"K": "2"}, map[string]string{"H": "1"}, time.Second
+	same.Auth.Settings = map[string]any{"token": "t"}
 	if KeyOf(entry) != KeyOf(same) {
 		t.Error("a credential or a limit makes another key")
 	}
@@ -225,6 +226,9 @@ func TestKeys(t *testing.T) {
 		"args": func(s *config.Server) { s.Args = []string{"y"} }, "dir": func(s *config.Server) { s.Dir = "/" },
 		"url": func(s *config.Server) { s.URL = "https://a.example" }, "address": func(s *config.Server) { s.Address = "unix:/a" },
 		"transport": func(s *config.Server) { s.Transport = "pigeon" }, "settings": func(s *config.Server) { s.Settings = map[string]string{"k": "v"} },
+		"provider": func(s *config.Server) { s.Auth.Provider = "oauth" },
+		"token":    func(s *config.Server) { s.Auth.Settings = map[string]any{"token": config.Reference{Env: "T"}} },
+		"secret":   func(s *config.Server) { s.Env = map[string]string{"K": "${secret:k}"} },
 	} {
 		other := entry
 		change(&other)
