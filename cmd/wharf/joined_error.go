@@ -10,7 +10,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/localsocket"
 )
 
@@ -45,13 +44,13 @@ func (a *app) ofDaemon(err error) error {
 		return err
 	}
 	var why struct {
-		Kind, Hint string
-		MaybeSent  bool
+		Kind, Hint        string
+		MaybeSent, Ending bool
 	}
 	if json.Unmarshal(answer.Data, &why) != nil || joinedKinds[why.Kind] == nil {
 		return err
 	}
-	if strings.HasPrefix(answer.Message, gateway.ErrClosed.Error()) {
+	if why.Ending {
 		return a.daemonEnded(why.MaybeSent)
 	}
 	joined := &joinedError{kind: joinedKinds[why.Kind], text: strings.TrimSuffix(answer.Message, ". Hint: "+why.Hint)}

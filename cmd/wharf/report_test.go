@@ -137,6 +137,20 @@ func TestReportSent(t *testing.T) {
 	}
 }
 
+// That the daemon is ending is told by a member of its error, and not by the words.
+func TestReportOfAnEndingDaemon(t *testing.T) {
+	for data, ended := range map[string]bool{`{"kind":"unreachable","ending":true}`: true, `{"kind":"unreachable"}`: false} {
+		var stderr strings.Builder
+		a := &app{Terminal: &term.Terminal{Err: &stderr}, server: "files", streams: streams{
+			daemonStream: func(context.Context) (io.ReadWriteCloser, error) { return nil, errors.ErrUnsupported },
+		}}
+		a.report(t.Context(), &host.RPCError{Code: -32603, Message: "the gateway is ending", Data: json.RawMessage(data)})
+		if got := stderr.String(); strings.HasPrefix(got, "error: the daemon of Wharf was stopped") != ended {
+			t.Errorf("%s: %s", data, got)
+		}
+	}
+}
+
 // A daemon that is gone when a command asks it anew has been stopped, as one that is lost in a call.
 func TestReportOfALostDaemon(t *testing.T) {
 	var stderr strings.Builder

@@ -13,8 +13,8 @@ import (
 
 // What a client is told of a call that ends with the gateway, and of one that comes too late.
 const (
-	cancelledByEnd = `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the gateway is ending; the server may have acted on the request","data":{"kind":"unreachable","maybeSent":true}}}`
-	refusedByEnd   = `{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the gateway is ending","data":{"kind":"unreachable"}}}`
+	cancelledByEnd = `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the gateway is ending; the server may have acted on the request","data":{"kind":"unreachable","maybeSent":true,"ending":true}}}`
+	refusedByEnd   = `{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the gateway is ending","data":{"kind":"unreachable","ending":true}}}`
 )
 
 // A call that is under way when the gateway is closed is answered, to clients of both eras, and on a stream as

@@ -264,7 +264,7 @@ func TestGatewayEndsOverHTTP(t *testing.T) {
 	}
 	m.events(`{"jsonrpc":"2.0","id":"li","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"li"}}}`, "")
 	l.events("")
-	a.events(`3-2 {"jsonrpc":"2.0","id":"a-1","error":{"code":-32603,"message":"the gateway is ending; the server may have acted on the request","data":{"kind":"unreachable","maybeSent":true}}}`, "")
+	a.events(`3-2 {"jsonrpc":"2.0","id":"a-1","error":{"code":-32603,"message":"the gateway is ending; the server may have acted on the request","data":{"kind":"unreachable","maybeSent":true,"ending":true}}}`, "")
 	if a := s.post(initialize("0", legacy, `{}`)); a.StatusCode != 503 {
 		t.Errorf("a closed gateway: %d", a.StatusCode)
 	}

@@ -253,6 +253,7 @@ type errorData struct {
 	Kind      string `json:"kind"` // see [host.ErrorKind]
 	Hint      string `json:"hint,omitempty"`
 	MaybeSent bool   `json:"maybeSent,omitempty"`
+	Ending    bool   `json:"ending,omitempty"` // the gateway is: the error is [ErrClosed]
 }
 
 // clientError returns the error that a client gets for err. An error of the server stays as it is.
@@ -263,9 +264,9 @@ func (g *Gateway) clientError(err error) error {
 	if errors.As(err, &no) {
 		return no
 	}
-	text, why := err.Error(), errorData{host.ErrorKind(err), g.host.Redact(host.Hint(err)), host.MaybeSent(err)}
+	text, why := err.Error(), errorData{Kind: host.ErrorKind(err), Hint: g.host.Redact(host.Hint(err)), MaybeSent: host.MaybeSent(err)}
 	if g.ctx.Err() != nil || errors.Is(err, ErrClosed) { // whatever ended with it
-		text, why.Kind, why.Hint = ErrClosed.Error(), host.ErrorKind(ErrClosed), ""
+		text, why.Kind, why.Hint, why.Ending = ErrClosed.Error(), host.ErrorKind(ErrClosed), "", true
 	} else if errors.Is(err, errEndedSide) {
 		text = errEndedSide.Error()
 	}
