@@ -50,6 +50,9 @@ func (e *entry) audit() (a *Audit) {
 		if !filepath.IsAbs(a.File) {
 			a.File = filepath.Join(filepath.Dir(e.doc.path), a.File)
 		}
+		if whole, err := filepath.Abs(a.File); err == nil { // the file of the configuration may be named by a relative path
+			a.File = whole
+		}
 	})
 	return a
 }

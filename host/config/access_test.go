@@ -38,12 +38,17 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// The log is named by its whole path, also where the configuration is not.
 func TestAudit(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for text, want := range map[string]*Audit{
 		"":          nil,
-		"[audit]\n": {File: filepath.Join("x", "audit.jsonl")},
-		"[audit]\nfile = \"a/b\"\nargs = \"full\"\nrequired = true\n": {File: filepath.Join("x", "a", "b"), Full: true, Required: true},
-		"[audit]\nargs = \"hash\"\n":                                  {File: filepath.Join("x", "audit.jsonl")},
+		"[audit]\n": {File: filepath.Join(here, "x", "audit.jsonl")},
+		"[audit]\nfile = \"a/b\"\nargs = \"full\"\nrequired = true\n": {File: filepath.Join(here, "x", "a", "b"), Full: true, Required: true},
+		"[audit]\nargs = \"hash\"\n":                                  {File: filepath.Join(here, "x", "audit.jsonl")},
 	} {
 		if f, err := Parse(filepath.Join("x", "w.toml"), []byte(text)); err != nil || !reflect.DeepEqual(f.Audit, want) {
 			t.Errorf("%q: %+v, %v", text, f, err)
