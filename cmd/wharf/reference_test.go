@@ -124,7 +124,7 @@ func (r *reference) settings() {
 // environment are the variables that Wharf reads, and those that a server gets. The
 // names that the source looks up must be among them.
 var environment = []struct{ name, meaning string }{
-	{"WHARF_TIMEOUT_MS", "The timeout of a request in milliseconds; `0` is none. `--timeout` outranks it."},
+	{"WHARF_TIMEOUT_MS", "The timeout of a request, and of the start of a server, in milliseconds; `0` is none. `timeout` and `start_timeout` of an entry outrank it, each for its own, and `--timeout` outranks all of them."},
 	{"WHARF_REGISTRY", "The address of the registry that `search`, `add` and `update` ask."},
 	{"WHARF_TRACE", "Layers to print to stderr, with commas between: `rpc`, `abi`, `io`."},
 	{"OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "The receiver of traces, which Wharf sends by OTLP over HTTP in protobuf. The first is a base, to which Wharf adds `/v1/traces`; the second is the whole URL. If neither is set, Wharf sends no traces."},
@@ -230,8 +230,8 @@ func (r *reference) limits() {
 	r.head("limit", "value", "set by")
 	for _, l := range []struct{ what, dir, name, set string }{
 		{"a message of a server", "host/internal/connect", "DefaultMessageCap", "`message_cap`"},
-		{"an answer, or the time between two reports of progress", "host/internal/rpc", "DefaultTimeout", "`timeout`, `--timeout`, `WHARF_TIMEOUT_MS`"},
-		{"the start of a server", "host/internal/session", "defaultStartTimeout", "`start_timeout`, `--timeout`"},
+		{"an answer, or the time between two reports of progress", "host/internal/rpc", "DefaultTimeout", "`--timeout`; else `timeout`; else `WHARF_TIMEOUT_MS`"},
+		{"the start of a server", "host/internal/session", "defaultStartTimeout", "`--timeout`; else `start_timeout`; else `WHARF_TIMEOUT_MS`"},
 		{"pages of a list", "host/mcp", "MaxPages", ""},
 		{"the text of all pages of a list", "host/mcp", "MaxListBytes", ""},
 		{"the schema of a tool that arguments are checked with", "host/mcp", "MaxSchemaBytes", ""},

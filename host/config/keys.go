@@ -74,7 +74,7 @@ var accessKeys = keys{
 }
 
 var auditKeys = keys{
-	{"file", "text", "`audit.jsonl`", "The log. A relative path counts from the folder of the configuration. At 128 MiB it is renamed to FILE.1, in place of the one before.", `file = "/var/log/wharf/audit.jsonl"`},
+	{"file", "text", "`audit.jsonl`", "The log. A relative path counts from the folder of the configuration file, also of one that `--config` names. At 128 MiB it is renamed to FILE.1, in place of the one before.", `file = "/var/log/wharf/audit.jsonl"`},
 	{"args", "text", "`hash`", "What is kept of arguments: `hash` is their size and SHA-256, `full` is all of up to 64 KiB, without the secrets of the configuration.", `args = "full"`},
 	{"required", "true or false", "`false`", "Makes no call while a line cannot be written. 64 KiB of the disk are kept for calls under way, as `audit.jsonl.reserve` beside the log.", `required = true`},
 }
@@ -132,8 +132,8 @@ var serverKeys = keys{
 	{"auth", "text or table", "by the server's own challenge", "How the server is signed in to; see below.", `auth = "oauth"`},
 	{"type", "text", "none", "Another name of `transport`, as other clients write it.", `type = "http"`},
 	{"strategy", "text", "`http-first`", "Which transport of a url is tried: `http-first`, `sse-first`, `http-only` or `sse-only`.", `strategy = "http-only"`},
-	{"timeout", "duration", "`30s`", "The longest wait for an answer or a report of progress; `0` is none. A call of a client of a gateway has none unless this says so, since the client has its own.", `timeout = "2m"`},
-	{"start_timeout", "duration", "`60s`", "The longest wait until the server is ready for requests, without the time in which plugins are compiled; `0` is none.", `start_timeout = "3m"`},
+	{"timeout", "duration", "`30s`", "The longest wait for an answer or a report of progress; `0` is none. It outranks `WHARF_TIMEOUT_MS`. A call of a client of a gateway has none unless this says so, since the client has its own.", `timeout = "2m"`},
+	{"start_timeout", "duration", "`60s`", "The longest wait until the server is ready for requests, without the time in which plugins are compiled; `0` is none. It outranks `WHARF_TIMEOUT_MS`.", `start_timeout = "3m"`},
 	{"max_timeout", "duration", "that of the file", "The longest wait for an answer, reports of progress or not; `0` is none.", `max_timeout = "3h"`},
 	{"ping", "duration", "`1m`, or never for a command that ends", "After how long without a message a server with no call to answer is asked for a sign of life, from `1s`; `0` is never. One that gives none twice is connected anew.", `ping = "30s"`},
 	{"ping_timeout", "duration", "`10s`", "The longest wait for a sign of life.", `ping_timeout = "5s"`},
