@@ -28,6 +28,7 @@ type auditShow struct {
 
 	broken  int    // lines
 	day     string // of the line that was shown last
+	widest  [5]int // of the texts of a row
 	columns [3]int // of the client, the server and the result
 }
 
@@ -96,26 +97,7 @@ func (s *auditShow) run(ctx context.Context) error {
 		s.app.Warn("no entry has the name %s", plain.Word(s.server))
 	}
 	path := set.audit.File
-	var rows []auditRow
-	var last os.FileInfo
-	var end int64
-	for _, name := range []string{path + ".1", path} {
-		more, info, n, err := s.read(name, 0)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, more...)
-		if last = nil; info != nil {
-			last, end = info, n
-		}
-	}
-	if !s.follow {
-		slices.SortStableFunc(rows, func(a, b auditRow) int { return a.at.Compare(b.at) })
-	}
-	s.fit(rows)
-	if err = s.printHead(); err == nil {
-		err = s.print(rows)
-	}
+	last, end, err := s.show(path)
 	if s.follow && err == nil {
 		err = s.followOn(ctx, path, last, end)
 	}
@@ -123,6 +105,102 @@ func (s *auditShow) run(ctx context.Context) error {
 		s.app.Warn("%d lines are not whole: a program was killed, or a disk was full, while it wrote them", s.broken)
 	}
 	return err
+}
+
+// show prints what the files of a log have, and returns the state and the end of the newer one, or nil and 0 if it is
+// not there. It reads them twice, since only then the columns are known: two full logs are more than is kept in memory.
+func (s *auditShow) show(path string) (last os.FileInfo, end int64, err error) {
+	var logs []*auditLog
+	var places []auditPlace
+	for _, name := range []string{path + ".1", path} {
+		l, err := openAuditLog(name, 0)
+		if err != nil {
+			return nil, 0, err
+		}
+		if last, end = nil, 0; l == nil {
+			continue
+		}
+		defer l.Close()
+		last, end = l.info, l.end
+		err = s.read(l, 0, func(line *audit.Line) error {
+			places = append(places, auditPlace{line.At.UnixMicro(), line.Offset, int32(len(line.Raw)), int32(len(logs))})
+			s.measure(line)
+			return nil
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		logs = append(logs, l)
+	}
+	if !s.follow {
+		slices.SortStableFunc(places, func(a, b auditPlace) int { return cmp.Compare(a.at, b.at) })
+	}
+	s.fit()
+	if err := s.printHead(); err != nil {
+		return nil, 0, err
+	}
+	for _, p := range places {
+		line, err := logs[p.log].line(p)
+		if err == nil {
+			err = s.print(&line)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	return last, end, nil
+}
+
+// auditPlace is where a line is that is to be shown. There may be a million.
+type auditPlace struct {
+	at     int64 // when its call began, in microseconds
+	offset int64
+	length int32
+	log    int32 // in which it is
+}
+
+// auditLog is an open file of the log.
+type auditLog struct {
+	*os.File
+	info os.FileInfo
+	end  int64 // behind its last whole line
+
+	chunk []byte // what was read last
+	from  int64  // where that begins
+}
+
+// openAuditLog opens a file of the log, which is looked at behind an offset. It returns nil if there is no such file.
+func openAuditLog(path string, from int64) (*auditLog, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &auditLog{File: f}
+	if l.info, err = f.Stat(); err == nil {
+		l.end, err = wholeLines(f, from, l.info.Size())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// line reads the line at a place again.
+func (l *auditLog) line(p auditPlace) (audit.Line, error) {
+	const ahead = 16 << 10 // lines are nearly in the order in which they are shown
+	end := p.offset + int64(p.length)
+	if p.offset < l.from || end > l.from+int64(len(l.chunk)) {
+		n := int(max(int64(p.length), min(ahead, l.end-p.offset)))
+		l.from, l.chunk = p.offset, slices.Grow(l.chunk[:0], n)[:n]
+		if _, err := l.ReadAt(l.chunk, l.from); err != nil {
+			return audit.Line{}, err
+		}
+	}
+	return audit.ReadLine(l.chunk[p.offset-l.from : end-l.from])
 }
 
 // followInterval is how often a log is looked at that is followed. It is not watched, because a log that is
@@ -160,40 +238,32 @@ func (s *auditShow) followOn(ctx context.Context, path string, last os.FileInfo,
 	}
 }
 
-// next prints the lines of a file behind an offset that fit, and returns what read does.
+// next prints the lines of a file behind an offset that fit, and returns its state, and the offset behind the last
+// whole line. info is nil if there is no such file.
 func (s *auditShow) next(path string, from int64) (info os.FileInfo, end int64, err error) {
-	rows, info, end, err := s.read(path, from)
-	return info, end, cmp.Or(err, s.print(rows))
+	l, err := openAuditLog(path, from)
+	if l == nil {
+		return nil, 0, err
+	}
+	defer l.Close()
+	return l.info, l.end, s.read(l, from, s.print)
 }
 
-// read reads the lines of a file behind an offset that fit, and returns the offset behind the last whole line.
-// info is nil if there is no such file.
-func (s *auditShow) read(path string, from int64) (rows []auditRow, info os.FileInfo, end int64, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, 0, nil
-	}
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, nil, 0, err
-	}
-	if end, err = wholeLines(f, from, info.Size()); err != nil {
-		return nil, info, from, err
-	}
-	for line, err := range audit.Read(io.NewSectionReader(f, from, end-from)) {
+// read passes on the lines of a file behind an offset that fit.
+func (s *auditShow) read(l *auditLog, from int64, take func(*audit.Line) error) error {
+	for line, err := range audit.Read(io.NewSectionReader(l, from, l.end-from)) {
 		switch {
 		case errors.Is(err, audit.ErrBroken):
 			s.broken++
-		case err != nil:
-			return rows, info, end, err
-		case s.wants(&line.Record):
-			rows = append(rows, s.row(&line))
+			continue
+		case err == nil && s.wants(&line.Record):
+			err = take(&line)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return rows, info, end, nil
+	return nil
 }
 
 // wholeLines returns the offset behind the last line break between two offsets of a file, or from if there
@@ -226,19 +296,15 @@ func (s *auditShow) wants(r *audit.Record) bool {
 	return !s.errors || !r.OK || r.IsError
 }
 
-// auditRow is what is kept of a line until it is printed: there may be a million.
+// auditRow is a line as people are shown it.
 type auditRow struct {
 	at    time.Time
-	text  string    // as it is in the log; or for people what is below the line
-	cells [5]string // for people: the client, the server, the result, the time and the call; none for missing lines
+	text  string    // what is below the line
+	cells [5]string // the client, the server, the result, the time and the call; none for missing lines
 }
 
 func (s *auditShow) row(line *audit.Line) auditRow {
 	r := auditRow{at: line.At}
-	if !s.app.forPeople() {
-		r.text = string(line.Raw) + "\n"
-		return r
-	}
 	if line.Missing > 0 {
 		r.text = fmt.Sprintf("%d lines are missing, which could not be written\n", line.Missing)
 		return r
@@ -272,20 +338,27 @@ const (
 	auditShortest = len("CLIENT") // is as long as SERVER and RESULT
 )
 
-// fit has the columns be as wide as rows need them, and no wider than leaves room for the calls: a longer text moves
-// what is behind it. Of what is followed they have the usual width at least, for the rows to come.
-func (s *auditShow) fit(rows []auditRow) {
+// measure notes how wide a line needs the columns.
+func (s *auditShow) measure(line *audit.Line) {
+	if !s.app.forPeople() {
+		return
+	}
+	for n, cell := range s.row(line).cells {
+		s.widest[n] = max(s.widest[n], plain.Width(cell))
+	}
+}
+
+// fit has the columns be as wide as the lines need them, and no wider than leaves room for the calls: a longer text
+// moves what is behind it. Of what is followed they have the usual width at least, for the lines to come.
+func (s *auditShow) fit() {
 	s.columns = [...]int{auditShortest, auditShortest, auditShortest}
 	if s.follow {
 		s.columns = [...]int{len("claude-code"), 10, len("tool failed")}
 	}
-	call := len("CALL")
-	for i := range rows {
-		for n := range s.columns {
-			s.columns[n] = max(s.columns[n], plain.Width(rows[i].cells[n]))
-		}
-		call = max(call, plain.Width(rows[i].cells[4]))
+	for n := range s.columns {
+		s.columns[n] = max(s.columns[n], s.widest[n])
 	}
+	call := max(len("CALL"), s.widest[4])
 	for left := auditWidth - auditRest - min(call, auditCall); s.columns[0]+s.columns[1]+s.columns[2] > left; {
 		widest := 0
 		if s.columns[1] > s.columns[0] {
@@ -310,17 +383,12 @@ func (s *auditShow) line(at string, cells [5]string) string {
 	return line + fmt.Sprintf("%7s  %s\n", cells[3], cells[4])
 }
 
-func (s *auditShow) print(rows []auditRow) error {
-	for i := range rows {
-		show, text := s.app.Print, rows[i].text
-		if s.app.forPeople() {
-			show, text = s.app.printLaidOut, s.shown(&rows[i])
-		}
-		if err := show(text); err != nil {
-			return err
-		}
+func (s *auditShow) print(line *audit.Line) error {
+	if !s.app.forPeople() {
+		return s.app.Print(string(line.Raw) + "\n")
 	}
-	return nil
+	r := s.row(line)
+	return s.app.printLaidOut(s.shown(&r))
 }
 
 // shown returns a row for people, below its day where that is another than the one before.

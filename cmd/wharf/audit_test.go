@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -144,4 +146,59 @@ func TestWholeLines(t *testing.T) {
 			t.Errorf("%.20q: %d, %v", text, got, err)
 		}
 	}
+}
+
+// Of a long log, the lines are not kept in memory until they are printed.
+func TestAuditOfALongLog(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "wharf.toml")
+	if err := os.WriteFile(file, []byte("[audit]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(filepath.Join(dir, "audit.jsonl"), audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines, width = 4000, 4 << 10
+	for n := range lines {
+		r := audit.Record{At: time.Unix(int64(lines-n), 0), Name: strings.Repeat("n", width), Allowed: true, OK: true}
+		if err := log.Write(&r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log.Close()
+	for _, as := range []format{formatText, formatJSON} {
+		out := &heapWatch{before: heapInUse()}
+		a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: out, Err: io.Discard}}
+		a.flags.config, a.flags.json, a.flags.output = file, as == formatJSON, as
+		if err := (&auditShow{app: a}).run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if out.held > lines*width/4 {
+			t.Errorf("%s: %d bytes are held when the first line is printed", as, out.held)
+		}
+		if out.lines < lines {
+			t.Errorf("%s: %d lines", as, out.lines)
+		}
+	}
+}
+
+// heapWatch notes how much more of the heap is in use at the first write, and counts lines.
+type heapWatch struct {
+	before, held int64
+	lines        int
+}
+
+func (w *heapWatch) Write(p []byte) (int, error) {
+	if w.lines += bytes.Count(p, []byte("\n")); w.held == 0 {
+		w.held = max(heapInUse()-w.before, 1)
+	}
+	return len(p), nil
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -129,7 +129,8 @@ func (r *Record) cut() {
 // Line is a line that was read.
 type Line struct {
 	Record
-	Raw []byte // as it is written, without the line break; valid until the next line is read
+	Raw    []byte // as it is written, without the line break; valid until the next line is read
+	Offset int64  // at which Read found it
 }
 
 // maxLine is the longest line that is read, in bytes: longer than any that is written.
@@ -158,12 +159,22 @@ func Read(in io.Reader) iter.Seq2[Line, error] {
 				continue
 			}
 			line := Line{Raw: raw}
-			if err == nil && (jsonl.Read(raw, line.members) != nil || line.At.IsZero()) {
-				err = ErrBroken
+			if err == nil {
+				line, err = ReadLine(raw)
 			}
+			line.Offset = lines.Offset
 			if !yield(line, err) {
 				return
 			}
 		}
 	}
+}
+
+// ReadLine reads a line without its line break. The error is [ErrBroken].
+func ReadLine(raw []byte) (Line, error) {
+	line := Line{Raw: raw}
+	if jsonl.Read(raw, line.members) != nil || line.At.IsZero() {
+		return line, ErrBroken
+	}
+	return line, nil
 }

@@ -12,8 +12,10 @@ var ErrTooLong = errors.New("the line is too long")
 
 // Lines reads lines of bounded length.
 type Lines struct {
-	Number int // of the line that was read last, from 1
+	Number int   // of the line that was read last, from 1
+	Offset int64 // at which it begins
 
+	end  int64 // of what was read
 	in   *bufio.Reader
 	line []byte
 	most int
@@ -29,10 +31,11 @@ func NewLines(in io.Reader, most int) *Lines {
 // [ErrTooLong], and the next call goes on behind that line; any other error is that of the
 // input.
 func (l *Lines) Next() ([]byte, error) {
-	l.line = l.line[:0]
+	l.line, l.Offset = l.line[:0], l.end
 	long := false
 	for {
 		part, err := l.in.ReadSlice('\n')
+		l.end += int64(len(part))
 		if long = long || len(l.line)+len(part) > l.most; !long {
 			l.line = append(l.line, part...)
 		}
