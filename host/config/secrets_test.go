@@ -16,6 +16,14 @@ func TestPlainSecrets(t *testing.T) {
 	if got, want := s.PlainSecrets(), []string{"args.api-key", "env.B_TOKEN", "env.D_TOKEN"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	for url, want := range map[string]string{
+		"https://h/?api_key=hunter2hunter2&x=1": "url.api_key", "https://h/?api_key=${secret:s/api_key}&x=1": "", "https://h/?api_key=${KEY}": "",
+		"https://h/?api_key=${KEY:-hunter2hunter2}": "url.api_key", "https://u:${secret:p}@h/": "", "https://u:hunter2@h/": "url.password",
+	} {
+		if got := strings.Join((Server{URL: url}).PlainSecrets(), ", "); got != want {
+			t.Errorf("%s: got %q, want %q", url, got, want)
+		}
+	}
 }
 
 // A password with a dollar sign in it, of which Gemini CLI would replace a part if there were such a variable, goes to

@@ -163,6 +163,9 @@ func inJSON(text string) (parts []Part) {
 // nextAssignment begins the assignment behind another one, as in the words that describe a database.
 var nextAssignment = lazyregexp.New(`[&;\s]+[A-Za-z_][\w.-]*=`)
 
+// assigned is a value among others. What ends it may be in the name of a variable.
+var assigned = lazyregexp.New(`^(?:\$+\{[^{}]*\}|\$\([^()]*\)|[^&;,# \t\n"'}])*`)
+
 // inAssignments returns the values of NAME=value. A value at the begin of the text, as in
 // --env=NAME=value, may have blanks in it.
 func inAssignments(text string) (parts []Part) {
@@ -179,8 +182,8 @@ func inAssignments(text string) (parts []Part) {
 		}
 		from = equals + 1
 		value := text[from:]
-		if end := strings.IndexAny(value, "&;,# \t\n\"'}"); end >= 0 && !first {
-			value = value[:end]
+		if word := assigned.FindString(value); len(word) < len(value) && !first {
+			value = word
 		} else if next := nextAssignment.FindAllStringIndex(value, 1); next != nil {
 			value = value[:next[0][0]]
 		}

@@ -62,16 +62,21 @@ func TestArguments(t *testing.T) {
 		"-H|Authorization: Bearer ${TOKEN}":     "-H|Authorization: Bearer ${TOKEN}",
 
 		// URLs.
-		"postgresql://u:s3cret@h/db":                "postgresql://u:[password]@h/db",
-		"mongodb+srv://u:p@ss@h/?a=b":               "mongodb+srv://u:[password]@h/?a=b",
-		"--database-url=postgres://u:s3cret@h/d":    "--database-url=postgres://u:[password]@h/d",
-		"--auth-url|https://u:s3cret@h":             "--auth-url|https://u:[password]@h",
-		"--key|redis://:s3cret@h":                   "--key|redis://:[password]@h",
-		"https://s3cret@h/mcp":                      "https://[password]@h/mcp",
-		"https://h/mcp?user=u&api_key=s3cret&b=c#d": "https://h/mcp?user=u&api_key=[api_key]&b=c#d",
-		"ssh://git@github.com/a/b":                  "ssh://git@github.com/a/b",
-		"https://h/a@b":                             "https://h/a@b",
-		"postgres://u:${PASSWORD}@h":                "postgres://u:${PASSWORD}@h",
+		"postgresql://u:s3cret@h/db":                     "postgresql://u:[password]@h/db",
+		"mongodb+srv://u:p@ss@h/?a=b":                    "mongodb+srv://u:[password]@h/?a=b",
+		"--database-url=postgres://u:s3cret@h/d":         "--database-url=postgres://u:[password]@h/d",
+		"--auth-url|https://u:s3cret@h":                  "--auth-url|https://u:[password]@h",
+		"--key|redis://:s3cret@h":                        "--key|redis://:[password]@h",
+		"https://s3cret@h/mcp":                           "https://[password]@h/mcp",
+		"https://h/mcp?user=u&api_key=s3cret&b=c#d":      "https://h/mcp?user=u&api_key=[api_key]&b=c#d",
+		"ssh://git@github.com/a/b":                       "ssh://git@github.com/a/b",
+		"https://h/a@b":                                  "https://h/a@b",
+		"postgres://u:${PASSWORD}@h":                     "postgres://u:${PASSWORD}@h",
+		"https://h/mcp?api_key=${secret:h/k}&token=${T}": "https://h/mcp?api_key=${secret:h/k}&token=${T}",
+		"https://h/mcp?api_key=${K:-s3 cret}&token=x":    "https://h/mcp?api_key=[api_key]&token=[token]",
+		"https://h/mcp?api_key=$${K}":                    "https://h/mcp?api_key=$${K}",
+		"https://h/mcp?api_key=s3${K}&a=b":               "https://h/mcp?api_key=[api_key]&a=b",
+		"https://h/mcp?api_key=s3${K&a=b":                "https://h/mcp?api_key=[api_key]&a=b",
 
 		// JSON.
 		`--config|{"apiKey":"s3cret","n":"me"}`:               `--config|{"apiKey":"[apiKey]","n":"me"}`,
@@ -102,6 +107,7 @@ func TestArguments(t *testing.T) {
 		"token|password":                                        "",
 		`C:\Keys\my key.txt`:                                    "",
 		"sh|-c|TOKEN=$(cat /run/token) KEY=$KEY exec server":    "",
+		"sh|-c|A=b TOKEN=$(cat /run/token) exec server":         "",
 		"": "",
 	} {
 		if want == "" {
