@@ -168,8 +168,8 @@ var clients = []client{
 	},
 	{
 		id: "jetbrains", name: "JetBrains",
-		files: []string{"~/.junie/mcp/mcp.json"},
-		ends:  []string{".junie/mcp/mcp.json", ".air/mcp.json"},
+		files: []string{"~/.junie/mcp/mcp.json", "~/.ai/mcp/mcp.json", "{config}/JetBrains/*/options/llm.mcpServers.xml"},
+		ends:  []string{".junie/mcp/mcp.json", ".air/mcp.json", ".ai/mcp/mcp.json", "options/llm.mcpServers.xml"},
 	},
 	{
 		id: "goose", name: "Goose",

@@ -359,6 +359,8 @@ func readDocument(path string, text []byte) (*document, error) {
 		return readJSON(path, text)
 	case formatYAML:
 		return readYAML(path, string(text))
+	case formatXML:
+		return readXML(path, string(text))
 	}
 	return readTOML(path, string(text))
 }

@@ -27,6 +27,7 @@ const (
 	formatTOML format = iota
 	formatJSON
 	formatYAML
+	formatXML
 )
 
 // branch holds the keys below a key. There may be as many as the file has room for, so no lookup
@@ -124,6 +125,10 @@ func formatOf(path string, text []byte) format {
 		return formatJSON
 	case ".yaml", ".yml":
 		return formatYAML
+	case ".xml":
+		if clientOf(path) != nil {
+			return formatXML
+		}
 	}
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Found is a file of another client on this machine.
@@ -52,7 +53,7 @@ func FindClients(cwd string, ids ...string) (all []Found, err error) {
 			return nil, fmt.Errorf("no client %q is known; there are %s", id, strings.Join(near, ", "))
 		}
 	}
-	for c, path := range clientFiles(ids) {
+	for c, path := range clientFiles(ids, false) {
 		if found, ok := find(c, path, cwd); ok {
 			all = append(all, found)
 		}
@@ -63,15 +64,15 @@ func FindClients(cwd string, ids ...string) (all []Found, err error) {
 // ClientFiles returns the paths at which FindClients looks for the files of the clients with these
 // ids, or of all clients if no id is given.
 func ClientFiles(ids ...string) (paths []string) {
-	for _, path := range clientFiles(ids) {
+	for _, path := range clientFiles(ids, true) {
 		paths = append(paths, path)
 	}
 	return paths
 }
 
 // clientFiles yields each path on this machine at which a client may have a file, each path once,
-// with its client.
-func clientFiles(ids []string) iter.Seq2[*client, string] {
+// with its client. Of a path with "*" that leads to none, it yields that itself if patterns is set.
+func clientFiles(ids []string, patterns bool) iter.Seq2[*client, string] {
 	return func(yield func(*client, string) bool) {
 		seen := make(map[string]bool)
 		for i := range clients {
@@ -80,7 +81,11 @@ func clientFiles(ids []string) iter.Seq2[*client, string] {
 				continue
 			}
 			for _, file := range c.files {
-				for _, path := range placesOf(file, runtime.GOOS) {
+				paths := placesOf(file, runtime.GOOS)
+				if pattern, ok := expandPlace(file, runtime.GOOS); ok && patterns && len(paths) == 0 {
+					paths = []string{pattern}
+				}
+				for _, path := range paths {
 					if seen[path] {
 						continue
 					}
@@ -133,8 +138,10 @@ func placesOf(file, system string) (paths []string) {
 	end, below, _ := strings.Cut(filepath.ToSlash(path[star+1:]), "/")
 	names, _ := os.ReadDir(path[:star]) // without the folder there are none
 	for _, d := range names {
-		if strings.HasSuffix(d.Name(), end) {
-			paths = append(paths, filepath.Join(path[:star], d.Name(), filepath.FromSlash(below)))
+		at := filepath.Join(path[:star], d.Name(), filepath.FromSlash(below))
+		_, err := os.Stat(at)
+		if strings.HasSuffix(d.Name(), end) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			paths = append(paths, at)
 		}
 	}
 	return paths

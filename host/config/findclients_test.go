@@ -20,6 +20,9 @@ func TestFindClients(t *testing.T) {
 		t.Setenv(name, filepath.Join(home, name))
 	}
 	t.Setenv("OPENCODE_CONFIG", filepath.Join(home, "mine", "opencode.json"))
+	if paths := ClientFiles("amazonq"); len(paths) != 3 || !strings.HasSuffix(paths[2], "*.json") {
+		t.Errorf("looked for %q", paths)
+	}
 	want := 0
 	for _, c := range clients {
 		for _, file := range c.files {
@@ -47,6 +50,18 @@ func TestFindClients(t *testing.T) {
 	}
 	write(t, filepath.Join(home, ".aws", "amazonq", "cli-agents", "other.json"), `{"mcpServers": {"b": {"command": "x"}}}`)
 	write(t, filepath.Join(home, ".aws", "amazonq", "cli-agents", "agent_config.json.example"), `{"mcpServers": {"c": {"command": "x"}}}`)
+	if none := ClientFiles("amazonq"); len(none) != 4 {
+		t.Errorf("looked for %q", none)
+	}
+	ides, err := os.UserConfigDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(ides, "JetBrains", "a file"), "")
+	write(t, filepath.Join(ides, "JetBrains", "PyCharm2025.3", "options", "llm.mcpServers.xml"), "<application />")
+	if found, err := FindClients(cwd, "jetbrains"); err != nil || len(found) != 3 {
+		t.Errorf("of JetBrains: %d files, %v", len(found), err)
+	}
 	if agents, err := FindClients(cwd, "amazonq"); err != nil || len(agents) != 4 || listed(agents[3].File.Servers) != "b" {
 		t.Errorf("of Amazon Q: %d files, %v", len(agents), err)
 	}
@@ -85,6 +100,8 @@ func TestManagedFiles(t *testing.T) {
 // sample is a file of a client with one server.
 func sample(c client, path string) string {
 	switch filepath.Ext(path) {
+	case ".xml":
+		return `<application><component><McpServerCommand><option name="name" value="a" /><option name="programPath" value="x" /></McpServerCommand></component></application>`
 	case ".toml":
 		return "[mcp_servers.a]\ncommand = \"x\"\n"
 	case ".yaml":
@@ -251,5 +268,17 @@ func TestDeniedByClaudeCode(t *testing.T) {
 	}
 	if f, err := Read(filepath.Join(home, ".claude.json")); err != nil || f.Servers[0].Permits("die") {
 		t.Errorf("as --config: %v, %v", f, err)
+	}
+}
+
+// A command line in a file of a JetBrains IDE is split as its platform does.
+func TestPlatformWords(t *testing.T) {
+	for line, want := range map[string]string{
+		"": `[]`, "  ": `[]`, " a  b\tc ": `["a" "b" "c"]`, `a="1 2" b`: `["a=1 2" "b"]`, `a " " b`: `["a" " " "b"]`, `"a \"1 2\"" b`: `["a \"1 2\"" "b"]`,
+		`C:\x 'a b'`: `["C:\\x" "'a" "b'"]`, `""`: `[""]`, `"a b`: `["a b"]`, `\`: `["\\"]`,
+	} {
+		if got := fmt.Sprintf("%q", platformWords(line)); got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
 	}
 }

@@ -336,6 +336,9 @@ func isOpencode(t map[string]any) bool {
 
 // noServers is the error of a file in which no servers are found.
 func noServers(doc *document) error {
+	if doc.format == formatXML {
+		return &Error{File: doc.path, noServers: true, Problem: "has no servers: since 2025.3 the AI Assistant of JetBrains keeps them in .ai/mcp/mcp.json of the home folder"}
+	}
 	var found []string
 	if doc.keys != nil {
 		found = doc.keys.names

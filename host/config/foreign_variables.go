@@ -136,6 +136,8 @@ func (s *Server) translate(e *entry, c *client) {
 	switch {
 	case c == &unknownClient:
 		y = ownSyntax
+	case e.doc.format == formatXML:
+		y, hint = optionSyntax, ""
 	case y == nil && c.prefixed:
 		y = editorSyntax
 	case y == nil:

@@ -109,6 +109,11 @@ func windsurfSyntax(_, value string) (string, error) {
 	}), nil
 }
 
+// optionSyntax is that of the settings of a JetBrains IDE, which writes the home folder as $USER_HOME$ (PathMacroUtil).
+func optionSyntax(_, value string) (string, error) {
+	return strings.ReplaceAll(literal(value), "$USER_HOME$", "${userHome}"), nil
+}
+
 // hubSyntax is that of mcp-hub, in src/utils/env-resolver.js: an argument that is all $NAME is a variable too.
 func hubSyntax(field, value string) (string, error) {
 	if strings.HasPrefix(field, "args[") {
