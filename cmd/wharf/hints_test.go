@@ -181,19 +181,20 @@ var apart = map[string]string{
 	"; see `wharf doctor ":                                          "status.txtar",
 	"no server is called %q; `wharf servers` lists them":            "doctor.txtar",
 	"no server has a name that fits %q; `wharf servers` lists them": "doctor.txtar",
-	"no plugin is installed; `wharf plugin add` installs one, and `wharf plugin --help` says what they are for":                                                           "usage.txtar",
-	"`wharf servers` lists servers; `wharf tools SERVER` lists tools":                                                                                                     "start.txtar",
-	"`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one":                                                                               "start.txtar",
-	"it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; if it may have that, write in your configuration, %s: %s": "start.txtar",
-	"`wharf --config %s servers` reads a file as it is":                                                                                                                   "usage.txtar",
-	"`wharf servers` lists servers, and `wharf add` adds one":                                                                                                             "usage.txtar",
-	"a command goes after --: `wharf add --name NAME -- COMMAND ARGUMENTS…`":                                                                                              "usage.txtar",
-	"a url needs no --: `wharf add --name NAME URL`":                                                                                                                      "usage.txtar",
-	"`wharf resources -- COMMAND…` lists the resources of the server":                                                                                                     "surface.txtar",
-	"`wharf tools -- COMMAND…` lists the tools of the server":                                                                                                             "tools.txtar",
-	"`wharf plugin extras` lists the names; write ./NAME for a file whose name has no dot":                                                                                "plugin-extras.txtar",
-	"`wharf plugin extras` lists the plugins that are not":                                                                                                                "plugin-extras.txtar",
-	"a command goes after --, and its name after --name":                                                                                                                  "usage.txtar",
+	"no plugin is installed; `wharf plugin add` installs one, and `wharf plugin --help` says what they are for": "usage.txtar",
+	"`wharf servers` lists servers; `wharf tools SERVER` lists tools":                                           "start.txtar",
+	"`wharf tools -- COMMAND…` starts a server and lists its tools; `wharf call` calls one":                     "start.txtar",
+	"if it may have that, write in your configuration, in %s%s: env = { %s }":                                   "start.txtar",
+	"if it may have that, write in your configuration, in env of %s%s: %s":                                      "as the last",
+	"`wharf --config %s servers` reads a file as it is":                                                         "usage.txtar",
+	"`wharf servers` lists servers, and `wharf add` adds one":                                                   "usage.txtar",
+	"a command goes after --: `wharf add --name NAME -- COMMAND ARGUMENTS…`":                                    "usage.txtar",
+	"a url needs no --: `wharf add --name NAME URL`":                                                            "usage.txtar",
+	"`wharf resources -- COMMAND…` lists the resources of the server":                                           "surface.txtar",
+	"`wharf tools -- COMMAND…` lists the tools of the server":                                                   "tools.txtar",
+	"`wharf plugin extras` lists the names; write ./NAME for a file whose name has no dot":                      "plugin-extras.txtar",
+	"`wharf plugin extras` lists the plugins that are not":                                                      "plugin-extras.txtar",
+	"a command goes after --, and its name after --name":                                                        "usage.txtar",
 	"TOOL --help":                         "shell.txtar",
 	"COMMAND --help":                      "shell.txtar",
 	"`wharf auth status` lists the names": "signin.txtar",
@@ -310,6 +311,7 @@ func followHint(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if _, lines, found := strings.Cut(l.hint, "write in your configuration, in "); found {
 		table, keys, _ := strings.Cut(lines, ": ")
+		table, _, _ = strings.Cut(table, " of ") // a file
 		if len(args) != 1 {
 			ts.Fatalf("usage: follow FILE")
 		}

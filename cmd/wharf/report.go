@@ -40,16 +40,39 @@ func (a *app) withAddress(hint string) string {
 	).Replace(hint)
 }
 
+// withTimes replaces the keys of Wharf's own file for longer times in a hint by those of the server's file. It leaves
+// them out if the server has no entry, or if its file has no such key.
+func (a *app) withTimes(hint string) string {
+	const more = `max_timeout = "3h"`
+	spot := a.adHoc || a.address != ""
+	if !spot && a.settings == nil {
+		return hint
+	}
+	var server host.Server
+	if !spot {
+		server, _ = a.settings.find(a.server)
+	}
+	for _, key := range []string{"timeout", "start_timeout"} {
+		or := ", or with " + key + ` = "2m" in its entry`
+		switch line := server.Longer(key); {
+		case spot || line == "":
+			hint = strings.ReplaceAll(hint, or, "")
+		case !strings.Contains(or, line):
+			hint = strings.ReplaceAll(hint, or, ", or with "+line+" in its entry in "+plain.ShellWord(a.settings.from(server)))
+		}
+	}
+	if line := server.Longer("max_timeout"); spot {
+		hint = strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry, with "+more+" or more")
+	} else if line == "" {
+		hint = strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry in Wharf's own file, which `wharf import` makes, with "+more+" or more")
+	}
+	return hint
+}
+
 // withFlags replaces a hint at variables or times of an entry by a hint at flags, if the server
 // has no entry.
 func (a *app) withFlags(hint string, err error) string {
-	if a.adHoc || a.address != "" {
-		hint = strings.NewReplacer(
-			`, or with timeout = "2m" in its entry`, "",
-			`, or with start_timeout = "2m" in its entry`, "",
-			`needs max_timeout = "3h" in its entry, or more`, `needs an entry, with max_timeout = "3h" or more`,
-		).Replace(hint)
-	}
+	hint = a.withTimes(hint)
 	names := host.Withheld(err)
 	switch {
 	case !a.adHoc:

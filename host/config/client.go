@@ -143,6 +143,7 @@ var clients = []client{
 		roots:  [][]string{{"mcp_servers"}},
 		unit:   time.Second,
 		syntax: noSyntax,
+		keys:   map[string]string{"timeout": "tool_timeout_sec", "start_timeout": "startup_timeout_sec"},
 	},
 	{
 		id: "opencode", name: "opencode",

@@ -13,11 +13,23 @@ type keyNames struct {
 	names  map[string]string // by Wharf's own
 	listed bool              // the command is a list with its arguments
 	words  int               // how many that list has
+
+	listing  string            // the key of a list of variables that the server gets; "" if its client has none
+	verbatim bool              // its client replaces nothing in a value
+	longer   map[string]string // see [Server.Longer]
 }
 
 // keyNames returns the names of an entry's keys: those that it has, else those that its client would look for.
 func (e *entry) keyNames(c *client) keyNames {
-	k := keyNames{names: make(map[string]string), listed: c.id == "opencode"}
+	k := keyNames{names: make(map[string]string), listed: c.id == "opencode", longer: e.longer(c)}
+	switch c.id {
+	case "codex":
+		k.listing = foreignKeys.variables[0]
+	case "goose":
+		k.listing = gooseVariables
+	case "claude-desktop", "zed":
+		k.verbatim = true
+	}
 	for own, keys := range map[string][]string{
 		"command": foreignKeys.command, "dir": foreignKeys.dir, "url": foreignKeys.url, "env": foreignKeys.env,
 		"headers": foreignKeys.headers, "env_file": foreignKeys.envFile, "transport": foreignKeys.transport, "message_cap": foreignKeys.cap,

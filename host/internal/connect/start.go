@@ -170,14 +170,16 @@ func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 	}
 	var exit *guest.ExitError
 	exited := errors.As(ended, &exit)
+	name := hosterr.TOMLKey(c.server.Name)
 	s := crash.Start{
-		Server: hosterr.TOMLKey(c.server.Name), Project: c.server.Project != nil, Env: len(c.server.Env) > 0, Stderr: stderr, Midway: c.inst.Midway(),
+		Server: name, Stderr: stderr, Midway: c.inst.Midway(),
 		Exited: exited, Clean: exited && exit.Code == 0, Killed: exited && exit.Code < 0,
 		Gets: func(name string) bool {
 			_, own := c.server.Env[name]
 			return own || process.Inherits(name)
 		},
-		Shell: func(name string) bool { return os.Getenv(name) != "" },
+		Shell:  func(name string) bool { return os.Getenv(name) != "" },
+		PassOn: func(names []string) string { return c.server.PassOn(names, "[servers."+name+"]") },
 	}
 	c.noise.describe(&s)
 	return s.Cause()

@@ -15,8 +15,6 @@ import (
 // Start holds what is known of a process that did not become a server.
 type Start struct {
 	Server  string   // its name, as it is written in a configuration
-	Project bool     // its entry came with a project
-	Env     bool     // its entry names variables
 	Stderr  string   // what it wrote there, without secrets
 	Stdout  []string // the first lines on its stdout that were no message, without secrets
 	Fault   string   // what is wrong with the first of them, if that was to be a message
@@ -28,6 +26,8 @@ type Start struct {
 
 	Gets  func(variable string) bool // the process got the variable
 	Shell func(variable string) bool // this process has the variable
+
+	PassOn func(variables []string) string // says how its entry gives them to it
 }
 
 // Cause says why a server did not start, and what to do about it.
@@ -111,23 +111,9 @@ func (s *Start) stdoutHint() string {
 
 func filled(text, name string) string { return strings.ReplaceAll(text, "%s", name) }
 
-// passOn is the hint for variables that the shell has. A server that asks for a variable is
-// not trusted because of that: if its entry came with a project, the hint has no line that
-// could be pasted.
+// passOn is the hint for variables that the shell has.
 func (s *Start) passOn(names []string) string {
-	all := strings.Join(names, ", ")
-	if s.Project {
-		return fmt.Sprintf("it says that it needs %s, which your shell has; the server came with a project, so find out what it does with that first", all)
-	}
-	var pairs []string
-	for _, name := range names {
-		pairs = append(pairs, fmt.Sprintf("%s = \"${%[1]s}\"", name))
-	}
-	where, lines := "in [servers."+s.Server+"]", "env = { "+strings.Join(pairs, ", ")+" }"
-	if s.Env { // a second env would make the file invalid
-		where, lines = "in env of [servers."+s.Server+"]", strings.Join(pairs, ", ")
-	}
-	return fmt.Sprintf("it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; if it may have that, write in your configuration, %s: %s", all, where, lines)
+	return fmt.Sprintf("it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; %s", strings.Join(names, ", "), s.PassOn(names))
 }
 
 var (

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// PassOn says for people how the entry is given variables that the shell has: what is written, and into which
+// file. table is the table of the entry in a file of Wharf's own. A line that could be pasted is only in the words
+// for such a file, and only if the entry did not come with a project.
+func (s *Server) PassOn(names []string, table string) string {
+	file, of, project := s.file, "", s.Project
+	if claim, released := s.Claim(); released {
+		project = claim.Project
+	}
+	if project != nil {
+		file = project.Path()
+	}
+	if file != "" {
+		of = " of " + file
+	}
+	switch {
+	case project != nil:
+		return fmt.Sprintf("the server came with a project, so find out what it does with that first; if it may have that, name it in %s of its entry in %s", cmp.Or(s.keys.listing, s.keys.of("env")), file)
+	case s.keys.listing != "":
+		return fmt.Sprintf("if it may have that, name it in the list %s of its entry in %s", s.keys.listing, file)
+	case s.keys.verbatim:
+		return fmt.Sprintf("if it may have that, write it into %s of its entry in %s, with its value: that file has no names of variables", s.keys.of("env"), file)
+	case s.keys.names != nil:
+		return fmt.Sprintf("if it may have that, name it in %s of its entry in %s, in the way of its client", s.keys.of("env"), file)
+	}
+	var pairs []string
+	for _, name := range names {
+		pairs = append(pairs, fmt.Sprintf("%s = \"${%[1]s}\"", name))
+	}
+	lines := strings.Join(pairs, ", ")
+	if len(s.Env) > 0 { // a second env would make the file invalid
+		return fmt.Sprintf("if it may have that, write in your configuration, in env of %s%s: %s", table, of, lines)
+	}
+	return fmt.Sprintf("if it may have that, write in your configuration, in %s%s: env = { %s }", table, of, lines)
+}
+
+// Longer returns what is written into the entry so that Wharf waits longer than it does by itself, in the
+// notation of its file: key is timeout, start_timeout or max_timeout. It is "" if the file has no such key.
+func (s *Server) Longer(key string) string {
+	if s.keys.names != nil {
+		return s.keys.longer[key]
+	}
+	return key + ` = "` + map[string]string{"timeout": "2m", "start_timeout": "2m", "max_timeout": "3h"}[key] + `"`
+}
+
+// longer returns what [Server.Longer] does, for an entry of another client. A number whose unit is not known
+// is one of seconds below 1000, see [entry.number].
+func (e *entry) longer(c *client) map[string]string {
+	lines := make(map[string]string)
+	add := func(own, key string, unit time.Duration) {
+		lines[own] = e.assigned(key, strconv.Itoa(int(2*time.Minute/cmp.Or(unit, time.Second))))
+	}
+	key := e.first(foreignKeys.timeout)
+	_, table := e.values[key].(map[string]any)
+	switch {
+	case table: // of opencode
+	case e.values[key] != nil:
+		add("timeout", key, unitOf(key, c.unit))
+	case c.keys["timeout"] != "":
+		add("timeout", c.keys["timeout"], unitOf(c.keys["timeout"], c.unit))
+	case c.unit != 0:
+		add("timeout", "timeout", c.unit)
+	}
+	key = c.keys["start_timeout"]
+	if given := e.first(foreignKeys.start); e.values[given] != nil {
+		key = given
+	}
+	if key != "" {
+		add("start_timeout", key, unitOf(key, time.Millisecond))
+	}
+	return lines
+}

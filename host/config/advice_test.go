@@ -1,0 +1,46 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is to be written into an entry is in the notation of its file, by the keys of its client. An entry of a
+// project is not written anew in the user's own file, where it would be no whole one.
+func TestAdviceForAnEntry(t *testing.T) {
+	const codex, goose, opencode = ".codex/config.toml", "goose/config.yaml", "opencode.json"
+	for _, tt := range [][5]string{
+		{"wharf.toml", "[servers.x]\ncommand = 'c'", `write in your configuration, in [servers.x] of wharf.toml: env = { A = "${A}", B = "${B}" }`, `timeout = "2m"`, `start_timeout = "2m"`},
+		{"wharf.toml", "[servers.x]\ncommand = 'c'\nenv = { C = '1' }", `write in your configuration, in env of [servers.x] of wharf.toml: A = "${A}", B = "${B}"`, `timeout = "2m"`, `start_timeout = "2m"`},
+		{codex, "[mcp_servers.x]\ncommand = 'c'", "name it in the list env_vars of its entry in .codex/config.toml", "tool_timeout_sec = 120", "startup_timeout_sec = 120"},
+		{codex, "[mcp_servers.x]\ncommand = 'c'\nstartup_timeout_ms = 5", "name it in the list env_vars of its entry in .codex/config.toml", "tool_timeout_sec = 120", "startup_timeout_ms = 120000"},
+		{goose, "extensions:\n  x: {type: stdio, cmd: c}\n", "name it in the list env_keys of its entry in goose/config.yaml", "timeout: 120", ""},
+		{"cline_mcp_settings.json", `{"mcpServers": {"x": {"command": "c"}}}`, "name it in env of its entry in cline_mcp_settings.json, in the way of its client", `"timeout": 120`, ""},
+		{".gemini/settings.json", `{"mcpServers": {"x": {"command": "c"}}}`, "name it in env of its entry in .gemini/settings.json, in the way of its client", `"timeout": 120000`, ""},
+		{opencode, `{"mcp": {"x": {"type": "local", "command": ["c"], "environment": {"C": "1"}}}}`, "name it in environment of its entry in opencode.json, in the way of its client", `"timeout": 120000`, ""},
+		{opencode, `{"mcp": {"x": {"type": "local", "command": ["c"], "timeout": {"request": 5}}}}`, "name it in env of its entry in opencode.json, in the way of its client", "", ""},
+		{"zed/settings.json", `{"context_servers": {"x": {"command": "c"}}}`, "write it into env of its entry in zed/settings.json, with its value: that file has no names of variables", `"timeout": 120`, ""},
+		{"a.json", `{"mcpServers": {"x": {"command": "c"}}}`, "name it in env of its entry in a.json, in the way of its client", "", ""},
+		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 5, "startTimeout": 7}}}`, "name it in env of its entry in a.json, in the way of its client", `"timeout": 120`, `"startTimeout": 120000`},
+	} {
+		f, err := Parse(tt[0], []byte(tt[1]))
+		if err != nil {
+			t.Fatalf("%s: %v", tt[0], err)
+		}
+		s := f.Servers[0]
+		if got := s.PassOn([]string{"A", "B"}, "[servers.x]"); got != "if it may have that, "+tt[2] {
+			t.Errorf("%s: %s", tt[0], got)
+		}
+		if request, start := s.Longer("timeout"), s.Longer("start_timeout"); request != tt[3] || start != tt[4] {
+			t.Errorf("%s: %q, %q", tt[0], request, start)
+		}
+		if whole := s.Longer("max_timeout"); (whole == "") != (tt[0] != "wharf.toml") {
+			t.Errorf("%s: %q", tt[0], whole)
+		}
+		s.bind(Project{Folder: "/p", File: tt[0]})
+		released, err := s.Release(nil, nil)
+		if got := released.PassOn([]string{"A"}, "[servers.x]"); err != nil || !strings.HasPrefix(got, "the server came with a project") || strings.Contains(got, "=") || !strings.HasSuffix(got, tt[0]) {
+			t.Errorf("%s, of a project: %s, %v", tt[0], got, err)
+		}
+	}
+}
