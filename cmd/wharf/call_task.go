@@ -8,6 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -69,7 +70,7 @@ func (c *client) processEnds() string {
 	case c.app.shell != nil:
 		return name + " ends with this shell"
 	case c.joined:
-		return fmt.Sprintf("%s ends with the daemon, or %d minutes after its last client", name, int(lingering.Minutes()))
+		return fmt.Sprintf("%s ends with the daemon, which keeps it for a task, for %d hours at most", name, int(gateway.TaskTime.Hours()))
 	}
 	return name + " ends with this command"
 }

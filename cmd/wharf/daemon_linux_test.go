@@ -189,7 +189,7 @@ func TestTasksOfTheDaemon(t *testing.T) {
 		}
 		return string(out)
 	}
-	for _, ends := range []string{"with this command", "with the daemon, or 5 minutes after its last client"} {
+	for _, ends := range []string{"with this command", "with the daemon, which keeps it for a task, for 24 hours at most"} {
 		if got := says("call", "tasks", "dig", "--detach"); !strings.Contains(got, "tasks ends "+ends+", and may forget the task") {
 			t.Error(got)
 		}

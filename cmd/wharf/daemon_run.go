@@ -92,6 +92,7 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 	d.worlds.running.Go(d.worlds.follow)
 	d.present = daemon.Await(idle, func() { d.end(errUnused) })
 	defer d.present.Stop()
+	d.worlds.present = d.present
 	d.say("the daemon listens at %s", place.Socket())
 	if err := a.PrintJSON(served{Socket: place.Socket()}); err != nil {
 		return err

@@ -39,6 +39,7 @@ type worlds struct {
 	app      *app                              // of the daemon
 	ctx      context.Context                   // of its run
 	onClient func(c gateway.Client, left bool) // is told of the clients of all
+	present  *daemon.Clients                   // of the daemon
 	running  sync.WaitGroup                    // the goroutines of worlds, and of follow
 
 	mu    sync.Mutex        // held while a world is made
@@ -115,7 +116,7 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 	all.running.Go(func() {
 		defer end()
 		defer w.clients.Stop()
-		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), gateway.Config{Linger: lingering, OnClient: all.onClient}, func(g *gateway.Gateway, _ []host.Server) error {
+		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), gateway.Config{Linger: lingering, Hold: func() func() { return all.hold(w) }, OnClient: all.onClient}, func(g *gateway.Gateway, _ []host.Server) error {
 			w.gateway = g
 			ready <- nil
 			<-ctx.Done()
@@ -129,6 +130,19 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 		}, rules.decide)
 	})
 	return w, <-ready
+}
+
+// hold keeps a world, and the daemon, as a client does.
+func (all *worlds) hold(w *world) (release func()) {
+	inWorld, inDaemon := w.clients.Enter(), all.present.Enter()
+	return func() {
+		if inWorld {
+			w.clients.Leave()
+		}
+		if inDaemon {
+			all.present.Leave()
+		}
+	}
 }
 
 // living returns the worlds that have clients, or had some lately.

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -42,4 +45,24 @@ func TestWorldsAreBounded(t *testing.T) {
 			t.Errorf("%v; want %q", err, says)
 		}
 	}
+}
+
+// What is held keeps its world and the daemon, as a client does.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var over atomic.Int32
+		ends := func() { over.Add(1) }
+		w := &world{clients: daemon.Await(time.Minute, ends)}
+		all := &worlds{present: daemon.Await(time.Minute, ends)}
+		release := all.hold(w)
+		time.Sleep(time.Hour)
+		if n := over.Load(); n != 0 {
+			t.Errorf("%d of them ended while they were held", n)
+		}
+		release()
+		time.Sleep(2 * time.Minute)
+		if n := over.Load(); n != 2 {
+			t.Errorf("%d of them ended afterwards", n)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -24,8 +25,10 @@ func newTask(a *app) *cobra.Command {
 of tools that go on without a connection. The server has the tasks, and how long it keeps
 them is its own affair: Wharf keeps none. A server that Wharf starts as a command may
 forget them when it ends, which is with the command or the shell that started it; or, where
-it runs in the daemon, with the daemon (see wharf daemon), or %d minutes after its last
-client. One that is reached by an address goes on when Wharf ends.`, int(lingering.Minutes())),
+it runs in the daemon, with the daemon (see wharf daemon). That keeps it, and itself goes
+on, until a task has ended and, if the server has said how long it keeps the task, for that
+time or until somebody has asked for the result; for %d hours at most. One that is reached
+by an address goes on when Wharf ends.`, int(gateway.TaskTime.Hours())),
 		RunE: runGroup,
 	}
 	sub := func(use, short, long string, check cobra.PositionalArgs, run func(context.Context, *client, []string) error) {

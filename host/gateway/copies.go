@@ -127,12 +127,12 @@ func (all *copies) of(server string) []*serverCopy {
 	return slices.Clone(all.servers[server])
 }
 
-// makeRoom ends a copy that no client uses, or else the clients of the copy that has been idle for the
+// makeRoom ends a copy that no client uses and that runs no task, or else the clients of the copy that has been idle for the
 // longest time. If own is set, it looks only at copies of the principal of u. It waits until the clients
 // have ended. It returns false if no copy is idle.
 func (all *copies) makeRoom(u *upstream, own bool) bool {
 	for _, c := range all.of(u.server.Name) {
-		if (!own || c.key.principal == u.principal) && c.endUnused() {
+		if (!own || c.key.principal == u.principal) && !c.held.any() && c.endUnused() {
 			return true
 		}
 	}

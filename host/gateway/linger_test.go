@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -183,5 +184,70 @@ func TestServeBareWithoutTheServer(t *testing.T) {
 	}
 	if era := s.gateway.Era("none"); era != "" {
 		t.Error(era)
+	}
+}
+
+// A session goes on without a client while its server runs a task. It is asked for how far that is, and ends once the
+// task has.
+func TestLingerForATask(t *testing.T) {
+	for name, tt := range map[string]struct {
+		era, hello, call, begun, asks, state string
+	}{
+		"legacy": {
+			legacy, initialize("0", legacy, `{}`), toolCall("1", "x", `,"task":{}`), `"task":{"taskId":"t","status":"working","ttl":null}`,
+			`{"jsonrpc":"2.0","id":$q,"method":"tasks/get","params":{"taskId":"t"}}`, `"taskId":"t","ttl":null`,
+		},
+		"modern": {
+			modern, `{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{` + modernMeta(`{}`, "") + `}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x",` + modernMeta(tasksToo, "") + `}}`,
+			`"resultType":"task","taskId":"t","status":"working","ttlMs":null`,
+			`{"jsonrpc":"2.0","id":$q,"method":"tasks/get","params":{"taskId":"t","_meta":{"io.modelcontextprotocol/clientCapabilities":` + tasksToo +
+				`,"io.modelcontextprotocol/clientInfo":` + editor + `,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+			`"resultType":"complete","taskId":"t","ttlMs":null`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				held := 0
+				s := newScene(t, tt.era, lingering, func(_ *host.Config, g *gateway.Config) {
+					g.Hold = func() func() { held++; return func() { held-- } }
+				})
+				c, leave := s.visit(true)
+				c.send(tt.hello)
+				srv := s.server()
+				if tt.era == legacy {
+					srv.want(`{"jsonrpc":"2.0","id":$hello,"method":"initialize","params":{"capabilities":{},"clientInfo":{"name":"editor","version":"2"},"protocolVersion":"2025-11-25"}}`)
+					srv.send(`{"jsonrpc":"2.0","id":$hello,"result":{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"requests":{"tools":{"call":{}}}}}}}`)
+					srv.want(initialized)
+				} else {
+					srv.greetModern(editor, tasksToo)
+				}
+				c.read()
+				if tt.era == legacy {
+					c.send(initialized)
+				}
+				c.send(tt.call)
+				called := regexp.MustCompile(`"id":\d+`).FindString(srv.read())
+				srv.send(`{"jsonrpc":"2.0",` + called + `,"result":{` + tt.begun + `}}`)
+				c.read()
+				leave()
+				for _, state := range []string{"working", "completed"} {
+					if held != 1 {
+						t.Errorf("it is held %d times", held)
+					}
+					time.Sleep(time.Minute)
+					delete(s.vars, "q")
+					srv.want(tt.asks)
+					srv.send(`{"jsonrpc":"2.0","id":$q,"result":{` + tt.state + `,"status":"` + state + `"}}`)
+				}
+				for range srv.lines { // until it has ended
+				}
+				if held != 0 {
+					t.Errorf("it is held %d times in the end", held)
+				}
+				s.gateway.Close()
+				s.host.Close()
+			})
+		})
 	}
 }

@@ -46,6 +46,9 @@ type serverCopy struct {
 	pages   []shownPage        // the newest
 	warned  bool               // the user was told that a question was refused
 	unused  *time.Timer        // ends it if no client joins before; nil if it is in use
+	release func()             // see [Config.Hold]; nil for none
+
+	held heldTasks
 }
 
 // shownPage is the page of an elicitation that the server has told one tenant of.
@@ -94,6 +97,7 @@ func (c *serverCopy) admit(u *upstream, key copyKey, number uint64, shared bool)
 	if c.unused != nil {
 		c.unused.Stop()
 		c.unused = nil
+		c.releaseLocked()
 	}
 	t := &tenant{copy: c, upstream: u, number: number}
 	if c.shared && u.events == nil {
@@ -114,8 +118,39 @@ func (c *serverCopy) lingerLocked() bool {
 	if linger <= 0 || !c.outlivesClients() || c.divided.Load() && !c.inTurn.Load() || c.isDivided() {
 		return false
 	}
-	c.unused = time.AfterFunc(linger, func() { c.endUnused() })
+	c.unused = time.AfterFunc(linger, c.lingered)
+	if hold := c.copies.gateway.config.Hold; hold != nil && c.held.any() {
+		c.release = hold()
+	}
 	return true
+}
+
+// lingered ends the copy if no client has come for a while, and the server runs no task.
+func (c *serverCopy) lingered() {
+	c.mu.Lock()
+	timer := c.unused
+	c.mu.Unlock()
+	if timer == nil {
+		return
+	}
+	c.held.ask(c.copies.gateway.ctx, c.session)
+	c.mu.Lock()
+	other := c.unused != timer || c.closing
+	goesOn := !other && c.held.any()
+	if goesOn {
+		timer.Reset(c.copies.gateway.config.Linger)
+	}
+	c.mu.Unlock()
+	if !other && !goesOn {
+		c.endUnused()
+	}
+}
+
+func (c *serverCopy) releaseLocked() {
+	if c.release != nil {
+		c.release()
+		c.release = nil
+	}
 }
 
 // endUnused ends the copy, and returns true, if no client uses it.
@@ -127,6 +162,7 @@ func (c *serverCopy) endUnused() bool {
 	}
 	c.unused.Stop()
 	c.closing = true
+	c.releaseLocked()
 	c.mu.Unlock()
 	c.copies.remove(c)
 	c.session.Close()

@@ -150,13 +150,17 @@ func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (resul
 	out.Method, out.Header, out.Placed = r.method, r.header, r.turn.pass
 	result, err = t.copy.session.Relay(host.WithOptions(ctx, t.options()), out)
 	u.awaitHeard(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		t.copy.remember(t, err)
-	case u.kept != nil && namesTask(result):
+		return result, err
+	}
+	if u.kept != nil && namesTask(result) {
 		t.copy.tasks.Store(true)
 	}
-	return result, err
+	if u.gateway.config.Linger > 0 {
+		t.copy.held.note(out.Method, out.Params, result)
+	}
+	return result, nil
 }
 
 // begin admits a call of the client's present tenant, see [tenant.begin]. Without a caller in ctx it is a
