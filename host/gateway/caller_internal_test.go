@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -31,7 +32,7 @@ func TestCommandIsNoClient(t *testing.T) {
 		if p.now().Name != "wharf" {
 			t.Errorf("editors are told of %+v", p.now())
 		}
-		p.tellOfOthers(map[catalogue.Kind]mark{catalogue.Tools: {}})
+		p.tellOfOthers(map[catalogue.Kind]mark{catalogue.Tools: {}}, 1)
 		if who := g.caller(o, mcp.Modern, info); looks.as != *who {
 			t.Errorf("a change of the rules is looked at as %+v sees it, and its requests are of %+v", looks.as, *who)
 		}
@@ -48,3 +49,27 @@ func (c *lookingClient) sees(caller *policy.Caller, _ *listing) (mark, bool) {
 	c.as = *caller
 	return mark{}, true
 }
+
+// A client is told once of two changes that follow each other, if the lists are first compared after both.
+func TestToldOnceOfTwoChanges(t *testing.T) {
+	other := &otherClient{}
+	p := &presence{gateway: new(Gateway), client: other}
+	before := map[catalogue.Kind]mark{catalogue.Tools: {1}, catalogue.Resources: {1}, catalogue.Templates: {1}}
+	for _, step := range []struct{ change, newest uint64 }{{1, 2}, {2, 2}, {3, 3}} {
+		p.gateway.accessChanges = step.newest
+		p.tellOfOthers(before, step.change)
+	}
+	want := []string{mcp.NotificationToolsListChanged, mcp.NotificationResourcesListChanged}
+	if want = append(want, want...); !slices.Equal(other.told, want) {
+		t.Errorf("told %q, want %q", other.told, want)
+	}
+}
+
+// otherClient sees empty lists, and keeps what it was told.
+type otherClient struct {
+	client
+	told []string
+}
+
+func (c *otherClient) sees(*policy.Caller, *listing) (mark, bool) { return mark{}, true }
+func (c *otherClient) tellChanged(l *listing)                     { c.told = append(c.told, l.changed) }

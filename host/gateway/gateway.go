@@ -115,6 +115,7 @@ type Gateway struct {
 	present   map[*presence]struct{} // the clients that are there
 
 	changingAccess sync.Mutex // see ChangeAccess
+	accessChanges  uint64     // how many there have been; guarded by changingAccess
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelCauseFunc

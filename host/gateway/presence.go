@@ -40,6 +40,9 @@ type presence struct {
 
 	mu    sync.Mutex
 	lists map[catalogue.Kind]mark // those that a client which reaches a server bare was listed last
+
+	comparing sync.Mutex        // held while a list is compared with what it was before a change of access
+	told      map[string]uint64 // by notification: the change of access after which the lists were as the client was told last
 }
 
 // mark is a hash of a list as a client may see it; zero is of an empty one.
@@ -117,13 +120,22 @@ func (g *Gateway) ChangeAccess(change func()) {
 		before[i] = p.seen()
 	}
 	change()
+	g.accessChanges++
+	number := g.accessChanges
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, p := range all {
 		if len(before[i]) > 0 && !g.closed {
-			g.clients.Go(func() { p.tellOfOthers(before[i]) })
+			g.clients.Go(func() { p.tellOfOthers(before[i], number) })
 		}
 	}
+}
+
+// countAccessChanges returns how many changes of access there have been. It waits for one that is under way.
+func (g *Gateway) countAccessChanges() uint64 {
+	g.changingAccess.Lock()
+	defer g.changingAccess.Unlock()
+	return g.accessChanges
 }
 
 // listed notes what a client that reaches a server bare has been listed.
@@ -164,20 +176,39 @@ func (p *presence) seen() map[catalogue.Kind]mark {
 	return maps.Clone(p.lists)
 }
 
-// tellOfOthers tells the client of those lists that it sees otherwise than before.
-func (p *presence) tellOfOthers(before map[catalogue.Kind]mark) {
-	told := make(map[string]bool) // two lists may have one notification
+// tellOfOthers tells the client of those lists that it sees otherwise than before a change of access.
+func (p *presence) tellOfOthers(before map[catalogue.Kind]mark, change uint64) {
 	for i := range listings {
 		l := &listings[i]
-		was, seen := before[l.kind]
-		if !seen || told[l.changed] {
-			continue
-		}
-		if now, known := p.client.sees(&p.caller, l); known && now != was {
-			told[l.changed] = true
+		if was, seen := before[l.kind]; seen && p.isOther(l, was, change) {
 			p.client.tellChanged(l)
 		}
 	}
+}
+
+// isOther reports whether the client is to be told that it sees a list otherwise than it was before a change of
+// access. It is not if it was told since: of another list with the same notification, or of what a later change
+// has made of this list.
+func (p *presence) isOther(l *listing, was mark, change uint64) bool {
+	p.comparing.Lock()
+	defer p.comparing.Unlock()
+	if p.told[l.changed] >= change {
+		return false
+	}
+	newest := p.gateway.countAccessChanges()
+	now, known := p.client.sees(&p.caller, l)
+	for n := p.gateway.countAccessChanges(); n != newest; n = p.gateway.countAccessChanges() {
+		newest = n // which of them it has seen is not known
+		now, known = p.client.sees(&p.caller, l)
+	}
+	if !known || now == was {
+		return false
+	}
+	if p.told == nil {
+		p.told = make(map[string]uint64)
+	}
+	p.told[l.changed] = newest
+	return true
 }
 
 // seesAt returns how a caller sees a list of a server, which is asked for it if it is connected and its list
