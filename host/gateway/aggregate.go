@@ -39,6 +39,7 @@ type aggregate struct {
 	listedKinds      map[catalogue.Kind]bool     // the lists that the client has asked for
 	searches         bool                        // the last tools/list of the client returned the tools that search
 	lastListed       map[listKey]json.RawMessage // each server's part of a list, as the client last saw it or was told of a change
+	qualified        map[string]bool             // the URIs that a legacy client has subscribed to and that name their server; maxSubscriptions at most
 	streams          []*aggregateStream
 	inputDone        chan struct{} // closed when the client asks for nothing more
 }
@@ -46,7 +47,8 @@ type aggregate struct {
 func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, channel clientChannel, o origin) *aggregate {
 	a := &aggregate{
 		gateway: g, servers: g.servers, era: era, channel: channel, origin: o, inputDone: make(chan struct{}),
-		backends: make(map[string]*backend), turns: make(map[string]*turns), fetches: make(map[listKey]*listFetch), lastListed: make(map[listKey]json.RawMessage), listedKinds: make(map[catalogue.Kind]bool),
+		backends: make(map[string]*backend), turns: make(map[string]*turns), fetches: make(map[listKey]*listFetch), lastListed: make(map[listKey]json.RawMessage),
+		listedKinds: make(map[catalogue.Kind]bool), qualified: make(map[string]bool),
 	}
 	if !isOwner(o.principal) {
 		a.servers = newServerCache(g, true)
@@ -149,11 +151,12 @@ func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, e
 		return nil, err
 	}
 	own.channel = backendChannel{b, r.channel}
+	a.noteSubscription(r)
 	result, err := b.client.serve(ctx, &own)
 	if err != nil {
 		return nil, err
 	}
-	return b.renameResult(r.method, result), nil
+	return b.renameResult(r, result), nil
 }
 
 // turn returns the place of a request among the requests to one server. t is its place among all
@@ -348,7 +351,7 @@ func (a *aggregate) listTasks(ctx context.Context, r *request) (json.RawMessage,
 	} else if len(using) > 1 {
 		next.value = quote(taskID(using[1].server.Name, ""))
 	}
-	return edit(b.renameResult(r.method, result), next), nil
+	return edit(b.renameResult(r, result), next), nil
 }
 
 // hear passes a change of the roots to all servers, and progress to the server whose request it is

@@ -107,6 +107,51 @@ func TestAggregateKeepsPagesAndLinks(t *testing.T) {
 	}
 }
 
+// A link leads to the server that gave it, also where the templates of two servers expand to its URI.
+func TestAggregateLinksOfTemplates(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		t.Run(era, func(t *testing.T) {
+			p := newPair(t, era, era)
+			p.play(p.servers, "files", era, toolOne, "").templates = `{"uriTemplate":"log:///{day}","name":"l"}`
+			p.play(p.notes, "notes", era, toolOne, "").templates = `{"uriTemplate":"log:///{day}","name":"l"}`
+			c := p.speaker(era)
+			c.contains("resources/templates/list", `{}`, `wharf+files:log:///{day}`, `wharf+notes:log:///{day}`)
+			for _, server := range []string{"files", "notes"} {
+				uri := "wharf+" + server + ":log:///x"
+				c.contains("tools/call", `{"name":"`+server+`__one"}`, `{"type":"resource_link","uri":"`+uri+`","name":"x"}`)
+				c.contains("resources/read", `{"uri":"`+uri+`"}`, `"uri":"`+uri+`","text":"`+server+`"`)
+			}
+		})
+	}
+}
+
+// A client that names the server of a resource is answered in the same form, whatever is known of the lists.
+func TestAggregateKeepsTheFormOfURIs(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		t.Run(era, func(t *testing.T) {
+			p := newPair(t, era, era)
+			files := p.play(p.servers, "files", era, toolOne, `{"uri":"log:///x","name":"x"}`)
+			c := p.speaker(era)
+			const uri = "wharf+files:log:///x"
+			c.contains("resources/read", `{"uri":"`+uri+`"}`, `"uri":"`+uri+`","text":"files"`)
+			if era == modern {
+				c.ask("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["`+uri+`"]}}`)
+				c.hears(mcp.NotificationAcknowledged, `"resourceSubscriptions":["`+uri+`"]`)
+			} else {
+				c.contains("resources/subscribe", `{"uri":"`+uri+`"}`, `"result":{}`)
+			}
+			files.tell(mcp.NotificationResourceUpdated, `"uri":"log:///x"`)
+			c.hears(mcp.NotificationResourceUpdated, `"uri":"`+uri+`"`)
+			if era == legacy {
+				c.contains("resources/unsubscribe", `{"uri":"`+uri+`"}`, `"result":{}`)
+				c.contains("resources/subscribe", `{"uri":"log:///x"}`, `"result":{}`)
+				files.tell(mcp.NotificationResourceUpdated, `"uri":"log:///x"`)
+				c.hears(mcp.NotificationResourceUpdated, `"uri":"log:///x"`)
+			}
+		})
+	}
+}
+
 // hashed returns the name in a list that ends in a word.
 func hashed(list, word string) string {
 	end := strings.Index(list, "__"+word+`"`)

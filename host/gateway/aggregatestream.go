@@ -17,6 +17,7 @@ type aggregateStream struct {
 	aggregate *aggregate
 	request   *request
 	wanted    mcp.Filter    // of lists
+	uris      []string      // of resources, in the forms that the client uses
 	open      chan struct{} // closed when the client has been told that the stream is open
 
 	// Guarded by the mu of the aggregate:
@@ -37,7 +38,7 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 	defer cancel()
 	s := &aggregateStream{
 		aggregate: a, request: r, open: make(chan struct{}), missed: make(map[string]bool),
-		wanted: mcp.Filter{Tools: wanted.Tools, Prompts: wanted.Prompts, Resources: wanted.Resources},
+		wanted: mcp.Filter{Tools: wanted.Tools, Prompts: wanted.Prompts, Resources: wanted.Resources}, uris: wanted.URIs,
 	}
 	a.mu.Lock()
 	a.streams = append(a.streams, s)
@@ -89,8 +90,9 @@ func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenCha
 				c.cancel()
 			}
 		}
+		n := &uriNaming{owners: a.servers.owners(), server: c.server, asked: s.asked}
 		for _, uri := range f.URIs {
-			honoured.URIs = append(honoured.URIs, a.servers.owners().aggregateURI(c.server, uri))
+			honoured.URIs = append(honoured.URIs, n.form(uri))
 		}
 		for _, id := range f.Tasks {
 			honoured.Tasks = append(honoured.Tasks, taskID(c.server, id))
@@ -113,6 +115,9 @@ func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenCha
 	}
 	return nil
 }
+
+// asked reports whether the client has asked for changes of a resource by this form of its URI.
+func (s *aggregateStream) asked(uri string) bool { return slices.Contains(s.uris, uri) }
 
 // notify sends a notification of the stream.
 func (s *aggregateStream) notify(ctx context.Context, method string, params json.RawMessage) error {
@@ -182,7 +187,7 @@ func (c *listenChannel) notify(ctx context.Context, method string, params json.R
 	}
 	select {
 	case <-c.stream.open:
-		return c.stream.request.channel.notify(ctx, method, c.backend.renameParams(method, params))
+		return c.stream.request.channel.notify(ctx, method, c.backend.renameParams(method, params, c.stream.asked))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

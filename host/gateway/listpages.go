@@ -25,8 +25,9 @@ func (m mergedList) size() (size int) {
 // items returns all elements.
 func (m mergedList) items(o *owners, kind catalogue.Kind) (items [][]byte) {
 	for _, r := range m {
+		n := &uriNaming{owners: o, server: r.server}
 		for _, item := range r.items {
-			items = append(items, o.qualifyElement(r.server, kind, item))
+			items = append(items, n.listed(kind, item))
 		}
 	}
 	return items
@@ -52,8 +53,9 @@ func (m mergedList) page(o *owners, kind catalogue.Kind, cursor string) (page js
 			skip -= len(r.items)
 			continue
 		}
+		n := &uriNaming{owners: o, server: r.server}
 		for _, item := range r.items[skip:] {
-			item = o.qualifyElement(r.server, kind, item)
+			item = n.listed(kind, item)
 			switch {
 			case len(page) == 1:
 			case len(page)+len(item) > maxPage:

@@ -82,7 +82,7 @@ func ownTaskID(id string) (server, own string, ok bool) {
 	return taskUnescape.Replace(server), own, ok
 }
 
-// A resource keeps its URI, unless several servers list the URI. Then the name of the server
+// A resource keeps its URI, unless that may be read from another server. Then the name of the server
 // qualifies it: as a prefix, or for ui:// in the authority, because the scheme of pages that a client
 // shows must stay.
 const (
@@ -121,38 +121,29 @@ func unqualify(qualified string) (server, uri string, ok bool) {
 
 // owners says which servers list which URIs and templates.
 type owners struct {
-	servers    map[string][]string // servers, by URI or template, in their order
-	sharedURIs int                 // how many URIs several servers list
-	templates  []template          // in the order of the servers
+	servers   map[string][]string // servers, by URI or template, in their order
+	templates []template          // in the order of the servers
+	last      string              // the server that was added last
+	several   bool                // more than one server has been added
 }
 
 type template struct{ server, text string }
 
-// add notes that a server lists a URI or a template.
+// add notes that a server lists a URI or a template. What a server lists is added without a break.
 func (o *owners) add(server, uri string, isTemplate bool) {
 	if o.servers == nil {
 		o.servers = make(map[string][]string)
+	} else if o.last != server {
+		o.several = true
 	}
+	o.last = server
 	if slices.Contains(o.servers[uri], server) {
 		return
 	}
-	if o.servers[uri] = append(o.servers[uri], server); len(o.servers[uri]) == 2 {
-		o.sharedURIs++
-	}
+	o.servers[uri] = append(o.servers[uri], server)
 	if isTemplate {
 		o.templates = append(o.templates, template{server, uri})
 	}
-}
-
-// shared reports whether several servers list a URI.
-func (o *owners) shared(uri string) bool { return len(o.servers[uri]) > 1 }
-
-// aggregateURI returns the URI of a server's resource on the aggregate.
-func (o *owners) aggregateURI(server, uri string) string {
-	if o.shared(uri) {
-		return qualify(server, uri)
-	}
-	return uri
 }
 
 // serverOf returns the server that a URI is read from: the first that lists it, or else the first with
@@ -167,4 +158,41 @@ func (o *owners) serverOf(uri string) (server string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// uriNaming gives the URIs in one message of a server the form that they have on the aggregate.
+type uriNaming struct {
+	owners  *owners
+	server  string
+	asked   func(qualified string) bool // the client has used this form itself; nil for never
+	matches int                         // how many templates were compared
+}
+
+// maxMatches is how many templates are compared for one message. Further URIs are qualified, which is
+// right for any.
+const maxMatches = 1000
+
+// form returns a URI of the server as it is on the aggregate.
+func (n *uriNaming) form(uri string) string {
+	qualified, of := qualify(n.server, uri), n.owners.servers[uri]
+	switch {
+	case len(of) > 1, len(of) == 1 && of[0] != n.server, len(of) == 0 && n.expandsElsewhere(uri):
+		return qualified
+	case n.asked != nil && n.asked(qualified):
+		return qualified
+	}
+	return uri
+}
+
+// expandsElsewhere reports whether a template of another server may expand to a URI.
+func (n *uriNaming) expandsElsewhere(uri string) bool {
+	for _, t := range n.owners.templates {
+		if t.server == n.server {
+			continue
+		}
+		if n.matches++; n.matches > maxMatches || expands(t.text, uri) {
+			return true
+		}
+	}
+	return false
 }

@@ -84,12 +84,17 @@ func TestOwners(t *testing.T) {
 	o.add("b", "file:///x", false)
 	o.add("b", "file:///y", false)
 	o.add("b", "log:///{day}", true)
+	o.add("b", "mail:///{id}", true)
 	o.add("c", "log:///{day}", true)
 	o.add("c", "{broken", true)
 	for _, tt := range []struct{ server, uri, want string }{
 		{"a", "file:///x", "wharf+a:file:///x"}, {"b", "file:///y", "file:///y"}, {"b", "log:///{day}", "wharf+b:log:///{day}"},
+		{"b", "log:///monday", "wharf+b:log:///monday"}, {"a", "log:///monday", "wharf+a:log:///monday"}, {"d", "file:///y", "wharf+d:file:///y"},
+		{"a", "none:///", "none:///"}, {"b", "mail:///1", "mail:///1"}, {"a", "asked:///", "wharf+a:asked:///"},
 	} {
-		if got := o.aggregateURI(tt.server, tt.uri); got != tt.want {
+		asked := func(qualified string) bool { return qualified == "wharf+a:asked:///" }
+		n := &uriNaming{owners: &o, server: tt.server, asked: asked}
+		if got := n.form(tt.uri); got != tt.want {
 			t.Errorf("%s of %s is called %s, want %s", tt.uri, tt.server, got, tt.want)
 		}
 	}

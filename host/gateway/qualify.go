@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -10,31 +11,62 @@ import (
 )
 
 // What the aggregate changes in the results and notifications of servers: the ids of tasks, and the
-// URIs that several servers list. Everything else passes byte for byte.
+// URIs that another server may have as well. Everything else passes byte for byte.
 
 // metaRelatedTask names the task that a result is about (2025-11-25/basic/utilities/tasks).
 const metaRelatedTask = "io.modelcontextprotocol/related-task"
 
-// renameResult returns a result of the server with the names of the aggregate.
-func (b *backend) renameResult(method string, result json.RawMessage) json.RawMessage {
+// renameResult returns the server's result of a request of the client with the names of the aggregate.
+func (b *backend) renameResult(r *request, result json.RawMessage) json.RawMessage {
 	if namesTask(result) {
 		result = b.withTaskIDs(result)
 	}
-	o := b.aggregate.servers.owners()
-	if !o.anyShared() {
-		return result
+	asked := func(string) bool { return false }
+	if r.method == mcp.MethodReadResource {
+		uri := text(r.params, "uri")
+		asked = func(qualified string) bool { return qualified == uri }
 	}
-	switch method {
-	case mcp.MethodReadResource:
-		return eachOf(result, "contents", func(c json.RawMessage) json.RawMessage { return o.qualifyMember(b.server.Name, c, "uri") })
-	case mcp.MethodCallTool:
-		return eachOf(result, "content", func(c json.RawMessage) json.RawMessage { return o.qualifyBlock(b.server.Name, c) })
-	case mcp.MethodGetPrompt:
+	n := b.naming(asked)
+	switch {
+	case r.method == mcp.MethodReadResource:
+		return eachOf(result, "contents", func(c json.RawMessage) json.RawMessage { return n.member(c, "uri") })
+	case !n.owners.several:
+	case r.method == mcp.MethodCallTool:
+		return eachOf(result, "content", n.block)
+	case r.method == mcp.MethodGetPrompt:
 		return eachOf(result, "messages", func(m json.RawMessage) json.RawMessage {
-			return edit(m, change{"content", o.qualifyBlock(b.server.Name, member(m, "content"))})
+			return replaced(m, "content", n.block)
 		})
 	}
 	return result
+}
+
+// naming returns the naming for one message of the server. asked says which forms the client has used
+// itself.
+func (b *backend) naming(asked func(qualified string) bool) *uriNaming {
+	return &uriNaming{owners: b.aggregate.servers.owners(), server: b.server.Name, asked: asked}
+}
+
+// noteSubscription keeps the form of a URI that a legacy client subscribes to, until it unsubscribes.
+func (a *aggregate) noteSubscription(r *request) {
+	uri := text(r.params, "uri")
+	_, _, qualified := unqualify(uri)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case r.method == mcp.MethodUnsubscribe:
+		delete(a.qualified, uri)
+	case r.method == mcp.MethodSubscribe && qualified && len(a.qualified) < maxSubscriptions:
+		a.qualified[uri] = true
+	}
+}
+
+// asked reports whether a legacy client has subscribed to a resource by this form of its URI, which names the
+// server.
+func (a *aggregate) asked(uri string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.qualified[uri]
 }
 
 // namesTask reports whether a result, or params, can have the id of a task. It looks at the members, because
@@ -71,10 +103,11 @@ func (b *backend) withTaskIDs(object json.RawMessage) json.RawMessage {
 	return eachOf(object, "tasks", rename)
 }
 
-// renameParams returns the params of a server's notification with the names of the aggregate.
-func (b *backend) renameParams(method string, params json.RawMessage) json.RawMessage {
+// renameParams returns the params of a server's notification with the names of the aggregate. asked says by
+// which forms the client has asked for changes of resources.
+func (b *backend) renameParams(method string, params json.RawMessage, asked func(qualified string) bool) json.RawMessage {
 	if method == mcp.NotificationResourceUpdated {
-		params = b.aggregate.servers.owners().qualifyMember(b.server.Name, params, "uri")
+		params = b.naming(asked).member(params, "uri")
 	}
 	if namesTask(params) {
 		params = b.withTaskIDs(params)
@@ -122,13 +155,11 @@ func splitToken(params json.RawMessage) (server string, token json.RawMessage, o
 	return server, token, ok && json.Valid(token)
 }
 
-// anyShared reports whether there is a URI that several servers list.
-func (o *owners) anyShared() bool { return o.sharedURIs > 0 }
-
-// eachOf returns an object in which do has changed each element of an array.
+// eachOf returns an object in which do has changed each element of an array. If do changes none, it is the
+// object itself.
 func eachOf(object json.RawMessage, array string, do func(json.RawMessage) json.RawMessage) json.RawMessage {
 	value := member(object, array)
-	if len(value) == 0 || value[0] != '[' {
+	if len(value) == 0 || value[0] != '[' || !changesAny(value, do) {
 		return object
 	}
 	all := []byte{'['}
@@ -142,38 +173,61 @@ func eachOf(object json.RawMessage, array string, do func(json.RawMessage) json.
 	return edit(object, change{array, append(all, ']')})
 }
 
-// qualifyMember returns an object in which the member called name, a URI of the server, is the
-// URI on the aggregate.
-func (o *owners) qualifyMember(server string, object json.RawMessage, name string) json.RawMessage {
-	if uri := text(object, name); o.shared(uri) {
-		return edit(object, change{name, quote(qualify(server, uri))})
+// changesAny reports whether do changes an element of an array, which is large at times.
+func changesAny(array json.RawMessage, do func(json.RawMessage) json.RawMessage) bool {
+	r := strictjson.Read(array).Unbounded()
+	for range r.Array() {
+		if element := json.RawMessage(r.Raw()); !bytes.Equal(do(element), element) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaced returns an object in which do has changed a member. If do does not change it, it is the object
+// itself.
+func replaced(object json.RawMessage, name string, do func(json.RawMessage) json.RawMessage) json.RawMessage {
+	value := member(object, name)
+	if other := do(value); !bytes.Equal(other, value) {
+		return edit(object, change{name, other})
 	}
 	return object
 }
 
-// qualifyBlock is qualifyMember for a block of content: a link to a resource, or a resource that is
-// embedded.
-func (o *owners) qualifyBlock(server string, block json.RawMessage) json.RawMessage {
+// member returns an object in which the member called name, a URI of the server, has the form that it has
+// on the aggregate.
+func (n *uriNaming) member(object json.RawMessage, name string) json.RawMessage {
+	uri := text(object, name)
+	if form := n.form(uri); form != uri && uri != "" {
+		return edit(object, change{name, quote(form)})
+	}
+	return object
+}
+
+// block is member for a block of content: a link to a resource, or a resource that is embedded.
+func (n *uriNaming) block(block json.RawMessage) json.RawMessage {
 	switch text(block, "type") {
 	case mcp.ContentResourceLink:
-		return o.qualifyMember(server, block, "uri")
+		return n.member(block, "uri")
 	case mcp.ContentResource:
-		return edit(block, change{"resource", o.qualifyMember(server, member(block, "resource"), "uri")})
+		return replaced(block, "resource", func(r json.RawMessage) json.RawMessage { return n.member(r, "uri") })
 	}
 	return block
 }
 
-// qualifyElement is qualifyMember for an element of a list. Tools name the page that shows them.
-func (o *owners) qualifyElement(server string, kind catalogue.Kind, item json.RawMessage) json.RawMessage {
-	if !o.anyShared() {
+// listed is member for an element of a list. Tools name the page that shows them.
+func (n *uriNaming) listed(kind catalogue.Kind, item json.RawMessage) json.RawMessage {
+	if !n.owners.several {
 		return item
 	}
 	if name := uriMembers[kind]; name != "" {
-		return o.qualifyMember(server, item, name)
+		return n.member(item, name)
 	}
 	page := meta(item, "ui")
-	if uri := text(page, "resourceUri"); strings.HasPrefix(uri, pages) && o.shared(uri) {
-		return editMeta(item, change{"ui", o.qualifyMember(server, page, "resourceUri")})
+	if strings.HasPrefix(text(page, "resourceUri"), pages) {
+		if named := n.member(page, "resourceUri"); !bytes.Equal(named, page) {
+			return editMeta(item, change{"ui", named})
+		}
 	}
 	return item
 }
