@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,6 +193,30 @@ func TestCommandLosesTheDaemon(t *testing.T) {
 				t.Errorf("%d: %s", cmd.ProcessState.ExitCode(), &said)
 			}
 		})
+	}
+}
+
+// The hint of a command that waits for a task does not say that it can be begun anew, since the task has ended.
+func TestTaskLosesTheDaemon(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.configure("[servers.digger]\ncommand = \"server-tasks\"\n")
+	if err := os.WriteFile(filepath.Join(u.folder, "hold"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.must("control", "--socket")
+	cmd := u.command("task", "result", "digger", "t1")
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for !isThere(filepath.Join(u.folder, "asked")) {
+	}
+	u.must("daemon", "stop")
+	const want = "error: the daemon of Wharf was stopped, through which digger was used\nhint: digger ended with it, and may have forgotten the task\n"
+	if cmd.Wait(); said.String() != want || cmd.ProcessState.ExitCode() != exit.CodeUnreachable {
+		t.Errorf("%d: %s", cmd.ProcessState.ExitCode(), &said)
 	}
 }
 

@@ -68,8 +68,14 @@ func (a *app) ofDaemon(err error) error {
 func (a *app) daemonEnded(maybeSent bool) error {
 	joined := &joinedError{kind: host.ErrUnreachable, text: fmt.Sprintf("%v, through which %s was used", daemon.ErrEnded, plain.Word(a.server)), sent: "no"}
 	hint := "begin the command anew; without a daemon it starts the server itself"
+	switch {
+	case a.ofTask:
+		hint = plain.Word(a.server) + " ended with it, and may have forgotten the task"
+	case maybeSent:
+		hint = mayHaveActed(hint)
+	}
 	if maybeSent {
-		joined.sent, hint = "maybe", mayHaveActed(hint)
+		joined.sent = "maybe"
 	}
 	return exit.WithHint(joined, hint)
 }

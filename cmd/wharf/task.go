@@ -46,15 +46,20 @@ by an address goes on when Wharf ends.`, int(gateway.TaskTime.Hours())),
 	return cmd
 }
 
-// withTaskHint adds a hint at the list of tasks if the server refuses a request about one. If
+// withTaskHint adds a hint at the list of tasks if the server does not know the one of a request. If
 // the server knows no such request, it says so.
 func withTaskHint(run func(context.Context, *client, []string) error) func(context.Context, *client, []string) error {
 	return func(ctx context.Context, c *client, words []string) error {
+		c.app.ofTask = len(words) > 0 && c.joined && c.entry.Command != ""
 		err := run(ctx, c, words)
-		if answer := (*host.RPCError)(nil); errors.As(err, &answer) && answer.Code == mcp.CodeMethodNotFound {
+		var answer *host.RPCError
+		if !errors.As(err, &answer) {
+			return err
+		}
+		if answer.Code == mcp.CodeMethodNotFound {
 			return fmt.Errorf("%s offers no tasks: %w", c.session.Name(), err)
 		}
-		if len(words) > 0 && c.app.known() && errors.As(err, new(*host.RPCError)) && c.session.Info().Era == mcp.Legacy {
+		if len(words) > 0 && c.app.known() && answer.Code == mcp.CodeInvalidParams && c.session.Info().Era == mcp.Legacy {
 			err = exit.WithHint(err, fmt.Sprintf("`wharf task list %s` lists the tasks that the server keeps", plain.Word(c.app.serverWord())))
 		}
 		return err

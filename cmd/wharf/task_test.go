@@ -57,6 +57,10 @@ func serverTasks() {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32021,"message":"no","data":{"requiredCapabilities":{"elicitation":{},"roots":{}}}}}`+"\n", m.ID)
 			continue
 		}
+		if _, err := os.Stat("cancelled"); err == nil && m.Method == "tasks/result" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no result stored"}}`+"\n", m.ID)
+			continue
+		}
 		answer := taskAnswer(m.Method, modern, m.Params.Name, m.Params.Task)
 		if answer == "" {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
@@ -108,6 +112,7 @@ func taskAnswer(method string, modern bool, tool string, wish json.RawMessage) s
 		}
 		return result
 	case "tasks/get":
+		os.WriteFile("asked", nil, 0o600)
 		if modern && state == "completed" {
 			return `{` + task + `,"result":` + result + `}`
 		}

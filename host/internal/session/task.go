@@ -144,7 +144,7 @@ func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 	case mcp.TaskFailed:
 		return nil, readFault(t.Error)
 	case mcp.TaskCancelled:
-		return nil, fmt.Errorf("the server cancelled the task: %s", clip(t.StatusMessage))
+		return nil, cancelled(&t)
 	}
 	if t.Result == nil {
 		return nil, fmt.Errorf("%w: a task that is completed, and no result", ErrInvalidResult)
@@ -164,6 +164,9 @@ func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) 
 	var text []byte
 	if err == nil {
 		text, _, err = s.do(ctx, &request{method: mcp.MethodTaskResult, given: taskParams(t.ID), limit: -1})
+	}
+	if errors.As(err, new(*rpc.Error)) && t.Status == mcp.TaskCancelled {
+		return nil, cancelled(&t) // of which servers speak as of an error of their own
 	}
 	if err != nil {
 		return nil, s.abandon(ctx, &t, err)
@@ -370,4 +373,13 @@ func readFault(text []byte) error {
 		}
 	}
 	return fault
+}
+
+// cancelled returns the error of the call whose task the server has cancelled.
+func cancelled(t *mcp.Task) error {
+	text := "the server cancelled the task"
+	if t.StatusMessage != "" {
+		text += ": " + clip(t.StatusMessage)
+	}
+	return &rpc.Error{Code: mcp.CodeInternalError, Message: text}
 }

@@ -262,6 +262,13 @@ func TestEarlierTasks(t *testing.T) {
 			}
 		})
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			s := launcher(able(era, `{}`).with("tasks/get", state("cancelled", `,"statusMessage":"too late"`)).with("tasks/result", refuse(-32603, "no result", ""))).open()
+			_, err := s.FinishTask(t.Context(), "7")
+			if codeOf(err) != mcp.CodeInternalError || !strings.HasSuffix(err.Error(), "the server cancelled the task: too late") {
+				t.Errorf("%s: %v", era, err)
+			}
+		})
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			s := launcher(able(era, `{}`)).open()
 			if _, err := s.ListTasks(t.Context()); !errors.Is(err, ErrUnsupported) {
 				t.Errorf("%s: %v", era, err)
