@@ -194,7 +194,7 @@ func (in *Input) Check(answer string) string {
 	case strings.Contains(answer, "${"):
 		return ""
 	case len(in.Choices) > 0 && !slices.Contains(in.Choices, answer):
-		return "it is not one of the choices"
+		return "it is not one of the choices: " + cleantext.Line(strings.Join(in.Choices, ", "), 200)
 	case in.Format == "number" && err != nil:
 		return "it is no number"
 	case (in.Format == "boolean" || in.Flag) && answer != "true" && answer != "false":
