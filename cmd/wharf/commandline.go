@@ -131,6 +131,19 @@ var elsewhere = map[string]string{
 	"secrets":    "`wharf auth secret NAME` keeps a secret in the vault",
 	"restart":    "every command starts its servers anew; `wharf daemon stop` ends the daemon, which keeps some",
 
+	"emit-ts":      "`wharf generate ts SERVER` writes a client in TypeScript",
+	"generate-cli": "`wharf generate sh SERVER` writes a program for the shell, and `wharf generate ts SERVER` a client in TypeScript",
+	"alias":        "a server has a name in each command, which `wharf add --name NAME` gives it",
+	"configs":      "`wharf import` takes over the servers of other clients, and `wharf servers` lists yours",
+	"new":          "`wharf add` adds a server, and `wharf plugin new` begins a plugin",
+	"proxy":        "`wharf serve` offers your servers to other clients, and `wharf bridge SERVER` one of them over stdio",
+	"mock":         "`wharf tools demo` shows a server that is there to try",
+
+	"servers add":    "`wharf add` adds a server",
+	"servers edit":   "`wharf edit` opens the configuration",
+	"servers remove": "`wharf remove SERVER` removes a server",
+	"servers rm":     "`wharf remove SERVER` removes a server",
+
 	"auth remove": authForgets,
 	"auth rm":     authForgets,
 	"auth delete": authForgets,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,6 +36,12 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		if hint := a.forgotten(cmd); hint != "" {
 			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "%s", hint)
 		}
+		if err := a.unknownBefore(cmd); err != nil {
+			return err
+		}
+		if hint := a.asElsewhere(cmd, flag); hint != "" {
+			return exit.Usage(err, "%s", hint)
+		}
 	}
 	root, path := !cmd.HasParent(), cmd.CommandPath()
 	if a.shell != nil {
@@ -58,6 +65,51 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	}
 	return exit.Usage(err, "see `%s --help`", path)
 }
+
+// unknownBefore returns the error for words before an unknown flag that begin with no command and no server,
+// or nil. Such a flag is one of the command that is not there.
+func (a *app) unknownBefore(cmd *cobra.Command) error {
+	words := cmd.Flags().Args()
+	if cmd.HasParent() || a.shell != nil || len(words) == 0 || cmd.ArgsLenAtDash() >= 0 {
+		return nil
+	}
+	s, err := a.load()
+	if err != nil {
+		return nil
+	}
+	if _, address := atAddress(words[0]); address || s.has(a.dotted(words)[0]) {
+		return nil
+	}
+	return a.unknownFirst(cmd, s, words)
+}
+
+// asElsewhere returns a hint for a flag of another program that calls tools, or "". A tool may have an argument
+// of that name.
+func (a *app) asElsewhere(cmd *cobra.Command, flag string) string {
+	at := slices.IndexFunc(a.argv, func(word string) bool { return word == flag || strings.HasPrefix(word, flag+"=") })
+	_, schema := a.schemaOf(cmd)
+	if at < 0 || slices.Contains(schema.Names(), strings.TrimLeft(flag, "-")) {
+		return ""
+	}
+	_, value, given := strings.Cut(a.argv[at], "=")
+	if !given && at+1 < len(a.argv) {
+		value = a.argv[at+1]
+	}
+	if flag == "-p" && !strings.HasPrefix(value, "{") {
+		return ""
+	}
+	return strings.ReplaceAll(calledBy[flag], "KEY=VALUE", plain.ShellWord(cmp.Or(value, "KEY=VALUE")))
+}
+
+// calledBy maps flags of the Inspector, of mcptools and the like to what is written here.
+var calledBy = map[string]string{
+	"--tool-arg": "an argument has no flag before it: write KEY=VALUE",
+	"--params":   argumentsAsJSON, "-p": argumentsAsJSON,
+	"--method":    "each method has its command: `wharf tools SERVER` lists tools, `wharf call SERVER TOOL` calls one, and `wharf request SERVER METHOD` sends any other",
+	"--tool-name": "the tool comes behind the server: `wharf call SERVER TOOL`",
+}
+
+const argumentsAsJSON = "write each argument as key=value, or all of them as JSON behind --args"
 
 // plainFlagError returns the error of a flag with a value that is of another type. The text of the
 // library is that of the function which has read the value.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -130,17 +129,7 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if args = a.dotted(args); !s.has(args[0]) {
-		if s.leftOut[args[0]] != nil {
-			return s.unknownServer(args[0], serversHint)
-		}
-		hint := cmp.Or(a.joined(args[0]), a.lacksScheme(args[0]), a.orMeant(args[0], a.forgotten(cmd)))
-		if hint == "" && elsewhere[args[0]] == "" && (meant(args[0], subcommands(cmd)) == "" || s.serverOf(args[0]) != "") {
-			hint = a.toolFirst(args)
-		}
-		if hint != "" {
-			return exit.Usage(noSuchWord(args[0]), "%s", hint)
-		}
-		return unknownWord(cmd, args, s.names())
+		return a.unknownFirst(cmd, s, args)
 	}
 	return a.runCall(cmd, args)
 }

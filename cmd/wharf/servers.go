@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -42,8 +43,8 @@ terminal is closed.`,
 			switch { // as other programs have it
 			case len(words) == 1 && (words[0] == "list" || words[0] == "ls"):
 				hint = "`wharf servers` lists them"
-			case len(words) > 0 && elsewhere[words[0]] != "":
-				hint = elsewhere[words[0]]
+			case len(words) > 0:
+				hint = cmp.Or(elsewhere["servers "+words[0]], elsewhere[words[0]], hint)
 			}
 			return unexpected(hint)(cmd, words)
 		},
