@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Folder is where files are saved. It is made when the first of them is. It replaces no
@@ -75,10 +76,11 @@ func (f *Folder) Save(name, kind, data string) (saved string, err error) {
 	saved = filepath.Join(f.Dir, filepath.Base(file.Name()))
 	_, err = io.Copy(file, base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
 	if err = errors.Join(err, file.Close()); err != nil {
-		if isNoBase64(err) {
-			err = fmt.Errorf("the server's data are no base64: %w", err)
+		what := saved
+		if isNoBase64(err) { // its file is gone, and another may have got that name
+			what, err = cleantext.Line(name, longestName)+" to "+f.Dir, fmt.Errorf("the server's data are no base64: %w", err)
 		}
-		err = &writeError{fmt.Errorf("save %s: %w", saved, err)}
+		err = &writeError{fmt.Errorf("save %s: %w", what, err)}
 		return "", errors.Join(err, root.Remove(filepath.Base(saved)))
 	}
 	return saved, nil

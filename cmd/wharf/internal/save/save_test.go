@@ -53,8 +53,8 @@ func TestSave(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{data[:6] + "!", data[:6]} {
-		_, err := f.Save("b", "", wrong)
-		if err == nil || !strings.Contains(err.Error(), "b.bin: the server's data are no base64") || exit.KindOf(t.Context(), err).Code != exit.CodeServer {
+		_, err := f.Save("file:///b?c", "", wrong)
+		if err == nil || !strings.Contains(err.Error(), "save file:///b?c to "+dir+": the server's data are no base64") || exit.KindOf(t.Context(), err).Code != exit.CodeServer {
 			t.Errorf("no base64: %v", err)
 		}
 	}
