@@ -174,7 +174,7 @@ func (r *renderer) bytes(uri, name, kind, data string) string {
 	case r.app.flags.output == formatMarkdown && strings.HasPrefix(kind, "image/"):
 		return fmt.Sprintf("![%s](<%s>)", plain.MarkdownLabel(kind), path)
 	case r.app.flags.output == formatMarkdown:
-		return fmt.Sprintf("[%s](<%s>)", plain.MarkdownLabel(kind), path)
+		return fmt.Sprintf("[%s](<%s>)", plain.MarkdownLabel(cmp.Or(kind, name)), path)
 	case !r.app.forPeople():
 		fmt.Fprintf(r.app.Err, "saved %s (%s)\n", path, factList(kind, about))
 	}

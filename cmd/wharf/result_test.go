@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,6 +51,23 @@ func TestResultForPeople(t *testing.T) {
 				t.Errorf("on stderr: %q", note)
 			}
 		})
+	}
+}
+
+// In Markdown, what was saved has a link with a label, also where the server gives it no kind.
+func TestMarkdownOfSavedBytes(t *testing.T) {
+	for block, want := range map[string]string{
+		`{"type":"resource","resource":{"uri":"file:///a/b.x","mimeType":"a/b","blob":"aA=="}}`: "[a/b](<%s>)\n",
+		`{"type":"resource","resource":{"uri":"file:///a/b.x","blob":"aA=="}}`:                  "[file:///a/b.x](<%s>)\n",
+		`{"type":"audio","data":"aA=="}`:                                                        "[audio](<%s>)\n",
+	} {
+		var out strings.Builder
+		a := &app{Terminal: &term.Terminal{Out: &out, Err: io.Discard}, flags: flags{output: formatMarkdown, save: t.TempDir()}}
+		_, err := a.printResult(json.RawMessage(`{"content":[` + block + `]}`))
+		files, _ := filepath.Glob(filepath.Join(a.flags.save, "*"))
+		if err != nil || len(files) != 1 || out.String() != fmt.Sprintf(want, files[0]) {
+			t.Errorf("%s: %q, %v, %q", block, out.String(), err, files)
+		}
 	}
 }
 
