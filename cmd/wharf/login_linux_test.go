@@ -3,11 +3,14 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // A person who signs in to a server that answers without that is asked whether to go on, and
@@ -73,4 +76,19 @@ func TestDoctorAsksForNoKey(t *testing.T) {
 	screen := newScreen(t, []string{"NO_COLOR=1", "BROWSER=false", "XDG_DATA_HOME=" + t.TempDir()}, "wharf", "doctor", s.URL+"/mcp")
 	screen.start()
 	screen.ends(exit.CodeSignIn, "wharf login")
+}
+
+// What stands below the address of a page is broken for the columns of a terminal alone, and here there is none.
+func TestPageIsToldInOneRow(t *testing.T) {
+	t.Setenv("BROWSER", "true")
+	t.Setenv("NO_BROWSER", "")
+	var said strings.Builder
+	a := &app{Terminal: &term.Terminal{Err: &said, ErrTTY: true}, flags: flags{browser: true}}
+	if err := a.openPage(t.Context(), signin.Page{Server: "docs", URL: "https://h/"}); err != nil {
+		t.Fatal(err)
+	}
+	want := "To sign in to docs, visit\n  https://h/\nIt opens in your browser; this goes on when you are done there. If the page shows an error, end this with Ctrl-C and try again.\n"
+	if said.String() != want {
+		t.Errorf("said\n%s", said.String())
+	}
 }

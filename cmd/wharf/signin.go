@@ -94,7 +94,7 @@ func (a *app) openPage(ctx context.Context, p signin.Page) error {
 	if a.flags.opensBrowser(a.ErrTTY) {
 		err := host.OpenBrowser(ctx, p.URL)
 		if err == nil {
-			fmt.Fprintln(a.Err, "It opens in your browser; this goes on when you are done there. If the page shows\nan error, end this with Ctrl-C and try again.")
+			fmt.Fprint(a.Err, a.Own("It opens in your browser; this goes on when you are done there. If the page shows an error, end this with Ctrl-C and try again."))
 			return nil
 		}
 		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(err.Error())))
