@@ -85,7 +85,7 @@ func newHost(t testing.TB, c host.Config) *host.Host {
 	c.OneShot = true
 	if tell := c.Event; tell != nil {
 		c.Event = func(e host.Event) {
-			if !strings.HasSuffix(e.Warning, "is being compiled, which takes a while the first time") {
+			if !strings.HasSuffix(e.Warning, "is still being loaded; it is compiled the first time, which takes a while") {
 				tell(e)
 			}
 		}

@@ -150,7 +150,7 @@ const loadTold = 3 * time.Second
 func (m *Cache) loading(name string) (over func()) {
 	stop := m.loads.start()
 	told := time.AfterFunc(loadTold, func() {
-		m.config.Warn(name, fmt.Sprintf("plugin %s is being compiled, which takes a while the first time", name))
+		m.config.Warn(name, fmt.Sprintf("plugin %s is still being loaded; it is compiled the first time, which takes a while", name))
 	})
 	return func() { told.Stop(); stop() }
 }

@@ -32,7 +32,7 @@ func TestLoadTime(t *testing.T) {
 				t.Errorf("afterwards, since %v: %v", since, got)
 			}
 		}
-		if want := []string{"plugin slow is being compiled, which takes a while the first time"}; !slices.Equal(told, want) {
+		if want := []string{"plugin slow is still being loaded; it is compiled the first time, which takes a while"}; !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
 		}
 	})
