@@ -100,11 +100,18 @@ func (s *Session) Ready(ctx context.Context) error {
 	return s.signingIn(ctx, mcp.MethodInitialize, func() error {
 		_, err := s.driver.Acquire(ctx)
 		if err != nil {
-			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), s.starting.Explain(err)))
+			err = &unconnectedError{explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), s.starting.Explain(err)))}
 		}
 		return err
 	})
 }
+
+// unconnectedError is the error of a server that was not connected. It is an [ErrNotSent], though a request of the
+// handshake may have reached the server: none of a caller's was made.
+type unconnectedError struct{ error }
+
+func (e *unconnectedError) Unwrap() error        { return e.error }
+func (e *unconnectedError) Is(target error) bool { return target == ErrNotSent }
 
 // Reload gives the session another entry of the same name and replaces its connection. Calls in
 // flight have ten seconds to end, and new ones wait for the next connection. Earlier failures

@@ -19,7 +19,7 @@ import (
 func MaybeSent(err error) bool {
 	var call *rpc.CallError
 	var status *rpc.StatusError
-	return errors.As(err, &call) && call.Sent == rpc.MaybeSent && !(errors.As(err, &status) && status.Refused)
+	return errors.As(err, &call) && call.Sent == rpc.MaybeSent && !errors.Is(err, ErrNotSent) && !(errors.As(err, &status) && status.Refused)
 }
 
 // reads are the methods that change nothing, however often they are called.
