@@ -80,8 +80,8 @@ func (a *app) withFlags(hint string, err error) string {
 	case len(names) == 0:
 		return strings.ReplaceAll(hint, "those in env in its entry", "those that -e gives")
 	}
-	return fmt.Sprintf("it says that it needs %s, which your shell has; if it may have that, add -e %s before the --",
-		strings.Join(names, ", "), strings.Join(names, " -e "))
+	why, _, _ := strings.Cut(hint, ", but a server gets only the variables")
+	return why + "; if it may have that, add -e " + strings.Join(names, " -e ") + " before the --"
 }
 
 // offering returns the flags with which wharf would offer these capabilities to a server.

@@ -172,7 +172,7 @@ func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 	exited := errors.As(ended, &exit)
 	name := hosterr.TOMLKey(c.server.Name)
 	s := crash.Start{
-		Server: name, Stderr: stderr, Midway: c.inst.Midway(),
+		Server: name, Program: c.server.Command, Stderr: stderr, Midway: c.inst.Midway(),
 		Exited: exited, Clean: exited && exit.Code == 0, Killed: exited && exit.Code < 0,
 		Gets: func(name string) bool {
 			_, own := c.server.Env[name]

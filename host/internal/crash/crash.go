@@ -5,6 +5,7 @@ package crash
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 // Start holds what is known of a process that did not become a server.
 type Start struct {
 	Server  string   // its name, as it is written in a configuration
+	Program string   // the first word of its command
 	Stderr  string   // what it wrote there, without secrets
 	Stdout  []string // the first lines on its stdout that were no message, without secrets
 	Fault   string   // what is wrong with the first of them, if that was to be a message
@@ -35,7 +37,7 @@ type Cause struct {
 	What     string   // a part of a sentence; "" if unknown
 	Hint     string   // a line or a few; "" for nothing
 	Known    bool     // another start would end in the same way
-	Withheld []string // variables that the server says it needs, that the shell has and that it did not get
+	Withheld []string // variables that the server needs, that the shell has and that it did not get
 }
 
 // Cause returns the first cause that fits.
@@ -55,8 +57,12 @@ func (s *Start) Cause() Cause {
 		if strings.Contains(k.what, "%s") && name == "" {
 			continue
 		}
+		if names := s.lacksOf(networkVariables); k.lacksNetwork() && len(names) > 0 {
+			return Cause{What: filled(k.what, name), Hint: s.passOnNetwork(names), Known: true, Withheld: names}
+		}
 		return Cause{What: filled(k.what, name), Hint: filled(k.hint, name), Known: true}
 	}
+	names := s.lacksOf(networkVariables)
 	switch {
 	case s.Fault != "":
 		return Cause{What: s.Fault, Hint: "no client can read that: the server has to be mended"}
@@ -71,6 +77,8 @@ func (s *Start) Cause() Cause {
 		return Cause{What: silent, Hint: "is it an MCP server over stdio? Such a server runs until its stdin ends"}
 	case s.Exited && !s.Killed && strings.TrimSpace(s.Stderr) == "":
 		return Cause{What: silent, Hint: "does it lack an argument or a variable? It gets few variables of your shell, and those in env in its entry"}
+	case len(names) > 0 && s.downloads():
+		return Cause{Hint: s.passOnNetwork(names), Withheld: names}
 	}
 	return Cause{}
 }
@@ -111,9 +119,39 @@ func (s *Start) stdoutHint() string {
 
 func filled(text, name string) string { return strings.ReplaceAll(text, "%s", name) }
 
-// passOn is the hint for variables that the shell has.
+// passOn is the hint for variables that the server names and that the shell has.
 func (s *Start) passOn(names []string) string {
 	return fmt.Sprintf("it says that it needs %s, which your shell has, but a server gets only the variables that its entry names; %s", strings.Join(names, ", "), s.PassOn(names))
+}
+
+// passOnNetwork is the hint for variables without which a network may not be reached.
+func (s *Start) passOnNetwork(names []string) string {
+	return fmt.Sprintf("it may lack the network: it did not get %s, which your shell has, but a server gets only the variables that its entry names; %s", strings.Join(names, ", "), s.PassOn(names))
+}
+
+// networkVariables are those by which programs find a proxy, trust its certificate, and know where packages are.
+var networkVariables = []string{
+	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+	"NPM_CONFIG_REGISTRY", "npm_config_registry", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_INDEX_URL",
+}
+
+// lacksOf returns those variables that the shell has and that the process did not get, five at most.
+func (s *Start) lacksOf(variables []string) (names []string) {
+	if s.Gets == nil || s.Shell == nil {
+		return nil
+	}
+	for _, name := range variables {
+		if len(names) < 5 && s.Shell(name) && !s.Gets(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// downloads reports whether the program is one that gets a server over the network before it starts it.
+func (s *Start) downloads() bool {
+	name := strings.TrimSuffix(filepath.Base(s.Program), filepath.Ext(s.Program)) // .cmd, .exe
+	return slices.Contains([]string{"npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "uvx", "uv", "pipx", "deno"}, name)
 }
 
 var (

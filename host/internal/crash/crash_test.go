@@ -85,6 +85,39 @@ func TestWithheldVariables(t *testing.T) {
 	}
 }
 
+// A program that gets a server over the network is told of what the network may need.
+func TestWithheldNetwork(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		program, stderr string
+		exited          bool
+		what            string
+		withheld        int
+	}{
+		{"/usr/bin/npx", "", false, "", 2},
+		{"uvx", "Resolving", false, "", 2},
+		{"npx.cmd", "", false, "", 2},
+		{"node", "", false, "", 0},
+		{"npx", "", true, "it ended without a word", 0},
+		{"node", "Error: self signed certificate in certificate chain", true, "it does not trust the certificate of a server that it calls", 2},
+		{"npx", "npm error code ENOTFOUND", true, "npm does not reach its registry (ENOTFOUND)", 2},
+	} {
+		s := &Start{
+			Program: tt.program, Stderr: tt.stderr, Exited: tt.exited,
+			Gets: func(name string) bool { return name == "NO_PROXY" || name == "http_proxy" },
+			Shell: func(name string) bool {
+				return name == "HTTPS_PROXY" || name == "NODE_EXTRA_CA_CERTS" || name == "http_proxy"
+			},
+			PassOn: func(names []string) string { return "pass on " + strings.Join(names, " ") },
+		}
+		c := s.Cause()
+		if c.What != tt.what || len(c.Withheld) != tt.withheld ||
+			tt.withheld > 0 && !strings.HasSuffix(c.Hint, "did not get HTTPS_PROXY, NODE_EXTRA_CA_CERTS, which your shell has, but a server gets only the variables that its entry names; pass on HTTPS_PROXY NODE_EXTRA_CA_CERTS") {
+			t.Errorf("%s that says %q: got %+v", tt.program, tt.stderr, c)
+		}
+	}
+}
+
 func TestStdout(t *testing.T) {
 	t.Parallel()
 	c := (&Start{Stdout: []string{"Server starting…"}}).Cause()

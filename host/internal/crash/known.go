@@ -19,7 +19,7 @@ var known = []pattern{
 	{lazyregexp.New(`could not determine executable to run`),
 		"the npm package has no command that could be run", "is that the package of an MCP server?"},
 	{lazyregexp.New(`npm (?:ERR!|error) (?:code )?(ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ECONNRESET)`),
-		"npm does not reach its registry (%s)", "is there a network? Behind a proxy, the server needs your HTTPS_PROXY in its env"},
+		"npm does not reach its registry (%s)", behindProxy},
 	{lazyregexp.New(`Cannot find module '((?:/|\.|[A-Za-z]:\\|file:)[^']*)'`),
 		"Node.js finds no file %s", "look at the path in its command; a server in TypeScript may have to be built first"},
 	{lazyregexp.New(`Cannot find (?:module|package) '([^']+)'`),
@@ -63,9 +63,9 @@ var known = []pattern{
 	{lazyregexp.New(`(?:EADDRINUSE|[Aa]ddress already in use|Only one usage of each socket address)(?:[^\n]*?:(\d+)\b)?`),
 		"its port is in use", "another copy of it may be running: end that, or give the server another port"},
 	{lazyregexp.New(`(?i)(self[- ]signed certificate|unable to get local issuer certificate|CERTIFICATE_VERIFY_FAILED|certificate signed by unknown authority)`),
-		"it does not trust the certificate of a server that it calls", "behind a company's proxy, NODE_EXTRA_CA_CERTS (Node.js) or SSL_CERT_FILE (Python, Go) in its env names the file of the authority"},
+		"it does not trust the certificate of a server that it calls", behindAuthority},
 	{lazyregexp.New(`getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (\S+)`),
-		"it cannot look up the host %s", "is there a network? Behind a proxy, the server needs your HTTPS_PROXY in its env"},
+		"it cannot look up the host %s", behindProxy},
 	{lazyregexp.New(`connect ECONNREFUSED (\S+)`),
 		"what it needs at %s does not answer", "start that first, or give the server another address"},
 	{lazyregexp.New(`JavaScript heap out of (memory)`),
@@ -92,3 +92,12 @@ var known = []pattern{
 
 // missing is the hint for a variable that the shell does not have either.
 const missing = "write env = { %s = \"…\" } in its entry, or -e %s=… before the --"
+
+// The hints for a network that is not reached, where the shell has no variable for it either.
+const (
+	behindProxy     = "is there a network? Behind a proxy, the server needs your HTTPS_PROXY in its env"
+	behindAuthority = "behind a company's proxy, NODE_EXTRA_CA_CERTS (Node.js) or SSL_CERT_FILE (Python, Go) in its env names the file of the authority"
+)
+
+// lacksNetwork reports whether a server that fails in this way does not reach what it needs on the network.
+func (p *pattern) lacksNetwork() bool { return p.hint == behindProxy || p.hint == behindAuthority }
