@@ -194,12 +194,16 @@ func (e *entry) normalize(c *client) {
 			}
 		}
 	}
-	if options, ok := e.values["requestOptions"].(map[string]any); ok && c.id == "continue" {
-		delete(e.values, "requestOptions")
+	inner := "requestInit" // of GitHub Copilot in JetBrains, Xcode and Eclipse: install-other-copilot-ides.md of its server
+	if c.id == "continue" {
+		inner = "requestOptions"
+	}
+	if options, ok := e.values[inner].(map[string]any); ok && e.values["headers"] == nil {
+		delete(e.values, inner)
 		e.values["headers"] = options["headers"]
 		for _, key := range slices.Sorted(maps.Keys(options)) {
 			if key != "headers" {
-				e.note("requestOptions."+key, "is not used by wharf")
+				e.note(inner+"."+key, "is not used by wharf")
 			}
 		}
 	}

@@ -51,6 +51,8 @@ func TestFilesOfUsers(t *testing.T) {
 		{"Continue", ".continue/config.yaml", "name: c\nmcpServers:\n  - name: a\n    command: x\n", "a", 0, ""},
 		{"Continue, of a url", ".continue/config.yaml", "name: c\nmcpServers:\n  - name: a\n    type: sse\n    url: https://a.example\n    requestOptions:\n      timeout: 60\n      headers:\n        X: y\n",
 			"a", 0, "config.yaml:7: server a: requestOptions.timeout: is not used by wharf"},
+		{"GitHub Copilot in an IDE", "intellij/mcp.json", `{"servers": {"a": {"url": "https://a.example", "requestInit": {"headers": {"X": "y"}, "mode": "cors"}}}}`,
+			"a", 0, "server a: requestInit.mode: is not used by wharf"},
 		{"Continue, of its hub", ".continue/config.yaml", "name: c\nmcpServers:\n  - uses: a/b\n  - name: a\n    command: x\n", "a", 0, `server 1: uses: "a/b" is a block of Continue's hub`},
 		{"mcporter, an address", "mcporter.json", `{"mcpServers": {"a": {"baseUrl": "https://a.example"}}}`, "a", 0, ""},
 		{"mcporter, a command line", "mcporter.json", `{"mcpServers": {"a": {"command": "node x.js"}}}`, "a", 0, ""},
@@ -96,6 +98,17 @@ func TestFilesOfUsers(t *testing.T) {
 		if tt.servers != "" && file.Servers[0].Timeout != tt.timeout {
 			t.Errorf("%s: a timeout of %v, want %v", tt.name, file.Servers[0].Timeout, tt.timeout)
 		}
+	}
+}
+
+// The plugin of GitHub Copilot for other IDEs has headers where the fetch of JavaScript has them.
+func TestHeadersInRequestInit(t *testing.T) {
+	file, err := Parse("intellij/mcp.json", []byte(`{"servers": {"a": {"url": "https://a.example", "requestInit": {"headers": {"X": "y"}}}, "b": {"url": "https://b.example", "headers": {"X": "z"}, "requestInit": {}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := file.Servers[0].Headers["X"], file.Servers[1].Headers["X"]; a != "y" || b != "z" {
+		t.Errorf("the headers are %q and %q", a, b)
 	}
 }
 
