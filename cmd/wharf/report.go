@@ -84,6 +84,27 @@ func (a *app) withFlags(hint string, err error) string {
 	return why + "; if it may have that, add -e " + strings.Join(names, " -e ") + " before the --"
 }
 
+// withMissing completes a hint to give a variable that the shell does not have either: by a flag if the server
+// has no entry, and else in its entry, which is TOML or not.
+func (a *app) withMissing(hint string) string {
+	parts := missingVariable.FindStringSubmatch(hint)
+	if parts == nil {
+		return hint
+	}
+	line, flag := parts[1], parts[2]
+	if a.adHoc || a.address != "" || a.settings == nil {
+		return "give it with " + flag
+	}
+	server, _ := a.settings.find(a.server)
+	if file := a.settings.from(server); filepath.Ext(file) != ".toml" {
+		return "give it in env of its entry in " + plain.ShellWord(file)
+	}
+	return "write " + line + " in its entry"
+}
+
+// missingVariable matches a hint to give a variable: the line of an entry, and the flag.
+var missingVariable = lazyregexp.New(`^write (env = \{.*\}) in its entry, or (-e \S+ before the --)$`)
+
 // offering returns the flags with which wharf would offer these capabilities to a server.
 func (a *app) offering(names []string) string {
 	var flags []string
@@ -155,7 +176,7 @@ var lineOfEntry = lazyregexp.New(`^(.*)write (\w+) = ("[^"]*") under (\[servers\
 
 // errorText returns an error as it is reported, and its hint.
 func (a *app) errorText(err error) (message, hint string) {
-	message, hint = err.Error(), a.withFile(a.withOffers(a.withFlags(a.withAddress(exit.HintOf(err)), err), err))
+	message, hint = err.Error(), a.withFile(a.withMissing(a.withOffers(a.withFlags(a.withAddress(exit.HintOf(err)), err), err)))
 	saved, typed, page := errors.Is(err, signin.ErrSavedRefused), errors.Is(err, signin.ErrTypedRefused), host.SignInURL(err) != ""
 	switch {
 	case typed:
