@@ -8,7 +8,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -70,7 +69,7 @@ func (c *client) processEnds() string {
 	case c.app.shell != nil:
 		return name + " ends with this shell"
 	case c.joined:
-		return fmt.Sprintf("%s ends with the daemon, which keeps it for a task, for %d hours at most", name, int(gateway.TaskTime.Hours()))
+		return fmt.Sprintf("%s ends with the daemon, which keeps it for a task, for %d hours at most", name, int(taskTime.Hours()))
 	}
 	return name + " ends with this command"
 }

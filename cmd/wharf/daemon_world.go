@@ -23,6 +23,7 @@ const (
 	maxWorlds = 64               // of a daemon
 	worldIdle = 10 * time.Minute // a world is kept without a client
 	lingering = 5 * time.Minute  // a server is, see [gateway.Config.Linger]
+	taskTime  = 24 * time.Hour   // a server that runs a task is, at most
 )
 
 // world is the servers as programs in one folder see them.
@@ -116,7 +117,7 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 	all.running.Go(func() {
 		defer end()
 		defer w.clients.Stop()
-		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), gateway.Config{Linger: lingering, Hold: func() func() { return all.hold(w) }, OnClient: all.onClient}, func(g *gateway.Gateway, _ []host.Server) error {
+		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), gateway.Config{Linger: lingering, TaskTime: taskTime, Hold: func() func() { return all.hold(w) }, OnClient: all.onClient}, func(g *gateway.Gateway, _ []host.Server) error {
 			w.gateway = g
 			ready <- nil
 			<-ctx.Done()

@@ -244,7 +244,7 @@ func (r *reference) limits() {
 		{"clients of the daemon", "cmd/wharf", "daemonClients", ""},
 		{"working folders of them", "cmd/wharf", "maxWorlds", ""},
 		{"a server of the daemon that no client uses", "cmd/wharf", "lingering", ""},
-		{"the same, while it runs a task or keeps its outcome", "host/gateway", "TaskTime", ""},
+		{"the same, while it runs a task or keeps its outcome", "cmd/wharf", "taskTime", ""},
 		{"a configuration file", "host/config", "maxFile", ""},
 		{"an answer of a registry", "host/registry", "maxAnswer", ""},
 		{"pages of a registry's answer", "host/registry", "maxPages", ""},

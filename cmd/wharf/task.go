@@ -10,7 +10,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -28,7 +27,7 @@ forget them when it ends, which is with the command or the shell that started it
 it runs in the daemon, with the daemon (see wharf daemon). That keeps it, and itself goes
 on, until a task has ended and, if the server has said how long it keeps the task, for that
 time or until somebody has asked for the result; for %d hours at most. One that is reached
-by an address goes on when Wharf ends.`, int(gateway.TaskTime.Hours())),
+by an address goes on when Wharf ends.`, int(taskTime.Hours())),
 		RunE: runGroup,
 	}
 	sub := func(use, short, long string, check cobra.PositionalArgs, run func(context.Context, *client, []string) error) {

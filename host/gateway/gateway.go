@@ -44,8 +44,9 @@ type Config struct {
 
 	// Linger is how long a session with a server goes on when the last of the clients that may
 	// use it has left, so that the next one finds the server running. 0 ends it at once. While the server
-	// runs a task of a client that has left, or keeps its outcome, the session goes on, for TaskTime at most.
-	Linger time.Duration
+	// runs a task of a client that has left, or keeps its outcome, the session goes on, for TaskTime at most
+	// after the task began.
+	Linger, TaskTime time.Duration
 
 	// Hold is called when a session without a client begins to be kept for a task, and release when it
 	// is not any more. Neither may call the gateway. It may be nil.

@@ -14,17 +14,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// TaskTime is how long a session that no client uses is kept at most for a task, see [Config.Linger].
-const TaskTime = 24 * time.Hour
-
 const (
 	maxHeld  = 256              // the tasks of a copy; a further one keeps no session
 	heldAsks = 30 * time.Second // the server may take to say how far they are
 )
 
 // heldTasks are the tasks of a copy that its server runs, or whose outcome it keeps and no client has got.
-// The zero value has none. All methods are safe for concurrent use.
+// With most it has none to begin with. All methods are safe for concurrent use.
 type heldTasks struct {
+	most time.Duration // see [Config.TaskTime]
+
 	mu    sync.Mutex
 	known map[string]heldTask // by their ids
 }
@@ -69,8 +68,8 @@ func (h *heldTasks) see(t *mcp.Task) {
 	case t.Status.Final() && !held.kept:
 		delete(h.known, t.ID)
 	case !found && !t.Status.Final() && len(h.known) < maxHeld:
-		held = heldTask{time.Now().Add(TaskTime), t.TTL != nil && *t.TTL > 0}
-		if held.kept && *t.TTL < TaskTime.Milliseconds() {
+		held = heldTask{time.Now().Add(h.most), t.TTL != nil && *t.TTL > 0}
+		if held.kept && *t.TTL < h.most.Milliseconds() {
 			held.until = time.Now().Add(time.Duration(*t.TTL) * time.Millisecond)
 		}
 		if h.known == nil {

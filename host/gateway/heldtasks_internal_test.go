@@ -10,7 +10,7 @@ import (
 )
 
 // A task is held until it has ended, or, if the server keeps it for a time, until that is over or a client has its
-// outcome; and never longer than TaskTime.
+// outcome; and never longer than a day, which is the most here.
 func TestHeldTasks(t *testing.T) {
 	const working = `"taskId":"t","status":"working"`
 	type step struct{ method, params, result string }
@@ -20,10 +20,10 @@ func TestHeldTasks(t *testing.T) {
 		sees  string // the state that the server tells without a client
 		held  time.Duration
 	}{
-		"runs":               {[]step{began("")}, "", TaskTime},
+		"runs":               {[]step{began("")}, "", 24 * time.Hour},
 		"has ended":          {[]step{began("")}, "completed", 0},
 		"is kept":            {[]step{began(`,"ttl":60000`)}, "completed", time.Minute},
-		"is kept long":       {[]step{began(`,"ttl":360000000`)}, "", TaskTime},
+		"is kept long":       {[]step{began(`,"ttl":360000000`)}, "", 24 * time.Hour},
 		"no longer kept":     {[]step{began(`,"ttl":60000`)}, "", time.Minute},
 		"its result is got":  {[]step{began(`,"ttl":60000`), {mcp.MethodTaskResult, `{"taskId":"t"}`, `{}`}}, "", 0},
 		"is looked at":       {[]step{began(`,"ttl":60000`), {mcp.MethodGetTask, `{}`, `{"taskId":"t","status":"completed"}`}}, "", time.Minute},
@@ -33,7 +33,7 @@ func TestHeldTasks(t *testing.T) {
 		"no task":            {[]step{{mcp.MethodCallTool, `{}`, `{"content":[]}`}, {mcp.MethodListTools, `{}`, `{"taskId":"t"}`}}, "", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var h heldTasks
+			h := heldTasks{most: 24 * time.Hour}
 			for _, s := range tt.steps {
 				h.note(s.method, json.RawMessage(s.params), json.RawMessage(s.result))
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // lingering has sessions go on for a minute without a client.
-func lingering(_ *host.Config, g *gateway.Config) { g.Linger = time.Minute }
+func lingering(_ *host.Config, g *gateway.Config) { g.Linger, g.TaskTime = time.Minute, 24*time.Hour }
 
 // visit connects a client, which leaves with the function that is returned. A client in turn is a run of
 // one program.

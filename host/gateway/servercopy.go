@@ -62,7 +62,7 @@ const maxPages = 256 // how many pages a copy remembers
 // newServerCopy makes a copy for a client. The server is told the name and the capabilities of that
 // client. newServerCopy does not start the server.
 func newServerCopy(all *copies, u *upstream, key copyKey, shared bool) (*serverCopy, error) {
-	c := &serverCopy{copies: all, key: key, server: u.server, shared: shared, tenants: make(map[uint64]*tenant)}
+	c := &serverCopy{copies: all, key: key, server: u.server, shared: shared, tenants: make(map[uint64]*tenant), held: heldTasks{most: all.gateway.config.TaskTime}}
 	offer := host.Client{
 		Info:         implementation(u.info),
 		Capabilities: members(u.capabilities),

@@ -157,7 +157,7 @@ func (u *upstream) relay(ctx context.Context, r *request, out host.Relay) (resul
 	if u.kept != nil && namesTask(result) {
 		t.copy.tasks.Store(true)
 	}
-	if u.gateway.config.Linger > 0 {
+	if u.gateway.config.TaskTime > 0 {
 		t.copy.held.note(out.Method, out.Params, result)
 	}
 	return result, nil
