@@ -114,7 +114,6 @@ var errorKinds = []struct {
 	{context.DeadlineExceeded, "timeout"},
 	{ErrUnreachable, "unreachable"},
 	{ErrClosed, "unreachable"},
-	{ErrNotSent, "unreachable"},
 }
 
 // ErrorKind returns the kind of an error as a word for programs, such as "unreachable". It is
@@ -126,8 +125,11 @@ func ErrorKind(err error) string {
 			return k.word
 		}
 	}
-	if errors.As(err, new(*RPCError)) {
+	switch {
+	case errors.As(err, new(*RPCError)): // also of a handshake, so that no request of a caller was sent
 		return "server_error"
+	case errors.Is(err, ErrNotSent):
+		return "unreachable"
 	}
 	return "internal"
 }

@@ -20,6 +20,17 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
+// The error of a server that refuses the handshake is its own, though no request of a caller was sent.
+func TestKindOfARefusedHandshake(t *testing.T) {
+	refused := &unconnectedError{fmt.Errorf("connect x: %w", &RPCError{Code: -32000, Message: "no"})}
+	if kind := ErrorKind(refused); kind != "server_error" || !errors.Is(refused, ErrNotSent) {
+		t.Errorf("it is %s", kind)
+	}
+	if kind := ErrorKind(&rpc.CallError{Method: "ping", Sent: rpc.NotSent, Err: errors.New("x")}); kind != "unreachable" {
+		t.Errorf("what was not sent is %s", kind)
+	}
+}
+
 // Every error of the packages below is sorted once, and stays what it was.
 func TestExplain(t *testing.T) {
 	denial := &capability.Denial{Kind: abi.OpenStream, Name: "main"}
