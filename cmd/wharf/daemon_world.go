@@ -114,10 +114,11 @@ func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world
 	w := &world{folder: folder, prints: now, rules: rules}
 	w.clients = daemon.Await(worldIdle, end)
 	ready := make(chan error, 1)
+	config := gateway.Config{Linger: lingering, TaskTime: taskTime, Hold: func() func() { return all.hold(w) }, OnClient: all.onClient}
 	all.running.Go(func() {
 		defer end()
 		defer w.clients.Stop()
-		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), gateway.Config{Linger: lingering, TaskTime: taskTime, Hold: func() func() { return all.hold(w) }, OnClient: all.onClient}, func(g *gateway.Gateway, _ []host.Server) error {
+		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), config, func(g *gateway.Gateway, _ []host.Server) error {
 			w.gateway = g
 			ready <- nil
 			<-ctx.Done()

@@ -309,7 +309,7 @@ func (s *signIn) listen(t *testing.T) string {
 	return server.URL
 }
 
-// start starts the two servers, on free ports if there are none. They end with the test.
+// start starts both servers, on the given ports or on free ones. The cleanup of the test ends them.
 func (s *signIn) start(t *testing.T, ports ...string) {
 	orders, answers, stop := startSignInScript(t, "server.mjs", append([]string{s.packages}, ports...)...)
 	s.orders, s.answers, s.stop = orders, json.NewDecoder(answers), stop

@@ -24,10 +24,10 @@ func newTask(a *app) *cobra.Command {
 of tools that go on without a connection. The server has the tasks, and how long it keeps
 them is its own affair: Wharf keeps none. A server that Wharf starts as a command may
 forget them when it ends, which is with the command or the shell that started it; or, where
-it runs in the daemon, with the daemon (see wharf daemon). That keeps it, and itself goes
-on, until a task has ended and, if the server has said how long it keeps the task, for that
-time or until somebody has asked for the result; for %d hours at most. One that is reached
-by an address goes on when Wharf ends.`, int(taskTime.Hours())),
+it runs in the daemon, with the daemon (see wharf daemon). The daemon goes on, and keeps the
+server, until the task has ended. If the server has said how long it keeps the task, the
+daemon waits until that time is over or a client has asked for the result. It waits for %d
+hours at most. A server that is reached by an address goes on when Wharf ends.`, int(taskTime.Hours())),
 		RunE: runGroup,
 	}
 	sub := func(use, short, long string, check cobra.PositionalArgs, run func(context.Context, *client, []string) error) {

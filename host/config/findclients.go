@@ -136,7 +136,7 @@ func placesOf(file, system string) (paths []string) {
 	}
 	star := strings.LastIndex(path, "*")
 	end, below, _ := strings.Cut(filepath.ToSlash(path[star+1:]), "/")
-	names, _ := os.ReadDir(path[:star]) // without the folder there are none
+	names, _ := os.ReadDir(path[:star]) // a folder that is missing has no files
 	for _, d := range names {
 		at := filepath.Join(path[:star], d.Name(), filepath.FromSlash(below))
 		_, err := os.Stat(at)

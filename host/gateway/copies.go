@@ -127,8 +127,8 @@ func (all *copies) of(server string) []*serverCopy {
 	return slices.Clone(all.servers[server])
 }
 
-// makeRoom ends a copy that no client uses and that runs no task, or else the clients of the copy that has been idle for the
-// longest time. If own is set, it looks only at copies of the principal of u. It waits until the clients
+// makeRoom ends a copy that no client uses and that runs no task, or else the clients of the copy that has been
+// idle for the longest time. If own is set, it looks only at copies of the principal of u. It waits until the clients
 // have ended. It returns false if no copy is idle.
 func (all *copies) makeRoom(u *upstream, own bool) bool {
 	for _, c := range all.of(u.server.Name) {

@@ -174,12 +174,10 @@ const maxMatches = 1000
 
 // form returns a URI of the server as it is on the aggregate.
 func (n *uriNaming) form(uri string) string {
-	qualified, of := qualify(n.server, uri), n.owners.servers[uri]
+	of := n.owners.servers[uri]
 	switch {
-	case len(of) > 1, len(of) == 1 && of[0] != n.server, len(of) == 0 && n.expandsElsewhere(uri):
-		return qualified
-	case n.asked != nil && n.asked(qualified):
-		return qualified
+	case len(of) > 1, len(of) == 1 && of[0] != n.server, len(of) == 0 && n.expandsElsewhere(uri), n.asked != nil && n.asked(qualify(n.server, uri)):
+		return qualify(n.server, uri)
 	}
 	return uri
 }

@@ -21,28 +21,25 @@ func (b *backend) renameResult(r *request, result json.RawMessage) json.RawMessa
 	if namesTask(result) {
 		result = b.withTaskIDs(result)
 	}
-	asked := func(string) bool { return false }
-	if r.method == mcp.MethodReadResource {
+	switch r.method {
+	case mcp.MethodReadResource:
 		uri := text(r.params, "uri")
-		asked = func(qualified string) bool { return qualified == uri }
-	}
-	n := b.naming(asked)
-	switch {
-	case r.method == mcp.MethodReadResource:
+		n := b.naming(func(qualified string) bool { return qualified == uri })
 		return eachOf(result, "contents", func(c json.RawMessage) json.RawMessage { return n.member(c, "uri") })
-	case !n.owners.several:
-	case r.method == mcp.MethodCallTool:
-		return eachOf(result, "content", n.block)
-	case r.method == mcp.MethodGetPrompt:
-		return eachOf(result, "messages", func(m json.RawMessage) json.RawMessage {
-			return replaced(m, "content", n.block)
-		})
+	case mcp.MethodCallTool:
+		if n := b.naming(nil); n.owners.several {
+			return eachOf(result, "content", n.block)
+		}
+	case mcp.MethodGetPrompt:
+		if n := b.naming(nil); n.owners.several {
+			return eachOf(result, "messages", func(m json.RawMessage) json.RawMessage { return replaced(m, "content", n.block) })
+		}
 	}
 	return result
 }
 
 // naming returns the naming for one message of the server. asked says which forms the client has used
-// itself.
+// itself; nil for none.
 func (b *backend) naming(asked func(qualified string) bool) *uriNaming {
 	return &uriNaming{owners: b.aggregate.servers.owners(), server: b.server.Name, asked: asked}
 }
