@@ -15,13 +15,14 @@ func TestAdviceForAnEntry(t *testing.T) {
 		{codex, "[mcp_servers.x]\ncommand = 'c'", "name it in the list env_vars of its entry in .codex/config.toml", "tool_timeout_sec = 120", "startup_timeout_sec = 120"},
 		{codex, "[mcp_servers.x]\ncommand = 'c'\nstartup_timeout_ms = 5", "name it in the list env_vars of its entry in .codex/config.toml", "tool_timeout_sec = 120", "startup_timeout_ms = 120000"},
 		{goose, "extensions:\n  x: {type: stdio, cmd: c}\n", "name it in the list env_keys of its entry in goose/config.yaml", "timeout: 120", ""},
-		{"cline_mcp_settings.json", `{"mcpServers": {"x": {"command": "c"}}}`, "name it in env of its entry in cline_mcp_settings.json, in the way of its client", `"timeout": 120`, ""},
-		{".gemini/settings.json", `{"mcpServers": {"x": {"command": "c"}}}`, "name it in env of its entry in .gemini/settings.json, in the way of its client", `"timeout": 120000`, ""},
-		{opencode, `{"mcp": {"x": {"type": "local", "command": ["c"], "environment": {"C": "1"}}}}`, "name it in environment of its entry in opencode.json, in the way of its client", `"timeout": 120000`, ""},
-		{opencode, `{"mcp": {"x": {"type": "local", "command": ["c"], "timeout": {"request": 5}}}}`, "name it in env of its entry in opencode.json, in the way of its client", "", ""},
+		{"cline_mcp_settings.json", `{"mcpServers": {"x": {"command": "c"}}}`, `write into its entry in cline_mcp_settings.json: "env": { "A": "${env:A}", "B": "${env:B}" }`, `"timeout": 120`, ""},
+		{".gemini/settings.json", `{"mcpServers": {"x": {"command": "c"}}}`, `write into its entry in .gemini/settings.json: "env": { "A": "${A}", "B": "${B}" }`, `"timeout": 120000`, ""},
+		{opencode, `{"mcp": {"x": {"type": "local", "command": ["c"], "environment": {"C": "1"}}}}`, `write into environment of its entry in opencode.json: "A": "{env:A}", "B": "{env:B}"`, `"timeout": 120000`, ""},
+		{opencode, `{"mcp": {"x": {"type": "local", "command": ["c"], "timeout": {"request": 5}}}}`, `write into its entry in opencode.json: "environment": { "A": "{env:A}", "B": "{env:B}" }`, "", ""},
+		{".continue/config.yaml", "mcpServers:\n  - {name: x, command: c}\n", `write into its entry in .continue/config.yaml: env: { A: "${{ secrets.A }}", B: "${{ secrets.B }}" }`, "", ""},
 		{"zed/settings.json", `{"context_servers": {"x": {"command": "c"}}}`, "write it into env of its entry in zed/settings.json, with its value: that file has no names of variables", `"timeout": 120`, ""},
-		{"a.json", `{"mcpServers": {"x": {"command": "c"}}}`, "name it in env of its entry in a.json, in the way of its client", "", ""},
-		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 5, "startTimeout": 7}}}`, "name it in env of its entry in a.json, in the way of its client", `"timeout": 120`, `"startTimeout": 120000`},
+		{"a.json", `{"mcpServers": {"x": {"command": "c"}}}`, `write into its entry in a.json: "env": { "A": "${A}", "B": "${B}" }`, "", ""},
+		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 5, "startTimeout": 7}}}`, `write into its entry in a.json: "env": { "A": "${A}", "B": "${B}" }`, `"timeout": 120`, `"startTimeout": 120000`},
 	} {
 		f, err := Parse(tt[0], []byte(tt[1]))
 		if err != nil {

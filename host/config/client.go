@@ -152,6 +152,7 @@ var clients = []client{
 		roots:  [][]string{rootNested, rootFlat},
 		unit:   time.Millisecond,
 		syntax: braceSyntax, unset: unsetEmpty,
+		keys: map[string]string{"env": "environment"},
 	},
 	{
 		id: "crush", name: "Crush",

@@ -14,21 +14,28 @@ type keyNames struct {
 	listed bool              // the command is a list with its arguments
 	words  int               // how many that list has
 
-	listing  string            // the key of a list of variables that the server gets; "" if its client has none
-	verbatim bool              // its client replaces nothing in a value
-	longer   map[string]string // see [Server.Longer]
+	listing string                      // the key of a list of variables that the server gets; "" if its client has none
+	pass    func(names []string) string // see [entry.passing]; nil if its client replaces nothing in a value
+	longer  map[string]string           // see [Server.Longer]
 }
 
 // keyNames returns the names of an entry's keys: those that it has, else those that its client would look for.
 func (e *entry) keyNames(c *client) keyNames {
 	k := keyNames{names: make(map[string]string), listed: c.id == "opencode", longer: e.longer(c)}
-	switch c.id {
-	case "codex":
+	reference := "${%s}"
+	switch {
+	case c.id == "codex":
 		k.listing = foreignKeys.variables[0]
-	case "goose":
+	case c.id == "goose":
 		k.listing = gooseVariables
-	case "claude-desktop", "zed":
-		k.verbatim = true
+	case c.id == "claude-desktop", c.id == "zed", e.doc.format == formatXML:
+		reference = ""
+	case c.prefixed:
+		reference = "${env:%s}"
+	case c.id == "opencode":
+		reference = "{env:%s}"
+	case c.id == "continue":
+		reference = "${{ secrets.%s }}"
 	}
 	for own, keys := range map[string][]string{
 		"command": foreignKeys.command, "dir": foreignKeys.dir, "url": foreignKeys.url, "env": foreignKeys.env,
@@ -38,6 +45,9 @@ func (e *entry) keyNames(c *client) keyNames {
 		if key := e.first(keys); e.values[key] != nil {
 			k.names[own] = key
 		}
+	}
+	if reference != "" {
+		k.pass = func(names []string) string { return e.passing(k.names["env"], reference, names) }
 	}
 	list, _ := e.values[k.names["command"]].([]any)
 	k.words = len(list)
