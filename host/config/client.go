@@ -189,6 +189,12 @@ var clients = []client{
 		syntax: continueSyntax,
 	},
 	{
+		id: "librechat", name: "LibreChat", // its file is beside the program, and so anywhere
+		ends:   []string{"librechat.yaml"},
+		unit:   time.Millisecond,
+		syntax: librechatSyntax, sse: true, unset: unsetText,
+	},
+	{
 		id: "mcporter", name: "mcporter",
 		files:  []string{"~/.mcporter/mcporter.json", "~/.mcporter/mcporter.jsonc"},
 		ends:   []string{"mcporter.json", "mcporter.jsonc"},

@@ -25,7 +25,9 @@ type Found struct {
 // ClientIDs returns the sorted ids of the clients whose files FindClients can read.
 func ClientIDs() (ids []string) {
 	for _, c := range clients {
-		ids = append(ids, c.id)
+		if len(c.files) > 0 {
+			ids = append(ids, c.id)
+		}
 	}
 	return slices.Sorted(slices.Values(ids))
 }

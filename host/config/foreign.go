@@ -256,7 +256,7 @@ func sectionsOf(doc *document) (sections []section) {
 func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 	switch {
 	case slices.Equal(root, rootMCPServers) && doc.format == formatYAML:
-		return byID("continue")
+		return doc.ownerOfYAML(owner)
 	case slices.Equal(root, rootMCPServers) && owner == nil:
 		return doc.ownerByMarks(root)
 	case slices.Equal(root, rootMCPServers):
@@ -269,6 +269,19 @@ func ownerOf(doc *document, c *client, root []string, owner *client) *client {
 		return byID("opencode")
 	}
 	return c
+}
+
+// ownerOfYAML returns the client that a table of rootMCPServers in YAML belongs to: owner, if it keeps its servers there.
+// Else a list is one of Continue, and a table is one of no client that is known.
+func (d *document) ownerOfYAML(owner *client) *client {
+	_, list := d.at(rootMCPServers).([]any)
+	switch {
+	case owner != nil && slices.ContainsFunc(owner.rootPaths(), func(root []string) bool { return slices.Equal(root, rootMCPServers) }):
+		return owner
+	case list:
+		return byID("continue")
+	}
+	return &unknownClient
 }
 
 // ownerByMarks returns the only client that uses a key which one of the entries has, or nil.

@@ -26,7 +26,7 @@ var foreignKeys = struct {
 	env:             []string{"env", "environment", "envs"},
 	headers:         []string{"headers", "http_headers", "httpHeaders"},
 	cap:             []string{"message_cap", "messageCap"},
-	start:           []string{"start_timeout", "startTimeout", "startup_timeout_sec", "startup_timeout_ms", "connectionTimeout"},
+	start:           []string{"start_timeout", "startTimeout", "startup_timeout_sec", "startup_timeout_ms", "connectionTimeout", "initTimeout"},
 	timeout:         []string{"timeout", "tool_timeout_sec"},
 	protocol:        []string{"protocol", "protocolVersion", "protocol_version"},
 	settings:        []string{"settings", "config"},
@@ -155,7 +155,7 @@ func (e *entry) foreign(c *client, name string) Server {
 	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
 		s.Disabled = true
 	}
-	if c.sse && s.Transport == "" && s.URL != "" {
+	if c.sse && s.Transport == "" && s.URL != "" && !isWebSocket(s.URL) {
 		s.Transport = "sse"
 		if e.values["httpUrl"] != nil {
 			s.Transport = "http"

@@ -152,6 +152,34 @@ func TestFilesByTheirMarks(t *testing.T) {
 	}
 }
 
+// In YAML a list of servers is one of Continue, and a table is one of LibreChat by the name of the file alone.
+func TestFilesOfYAML(t *testing.T) {
+	t.Setenv("MY_KEY", "sesame")
+	const table = "mcpServers:\n  x: {command: '${MY_KEY}', env: {KEY: '${MY_KEY}', OTHER: '${NOT_SET}'}}\n  w: {url: 'wss://h.example'}\n"
+	const list = "mcpServers:\n  - {name: x, command: '${MY_KEY}', env: {KEY: '${MY_KEY}', OTHER: '${NOT_SET}'}}\n"
+	for _, tt := range []struct{ path, file, client, gets, wrong string }{
+		{"copy.yaml", table, "another client", "sesame sesame ", "env.OTHER: the variable NOT_SET is not set; set it"},
+		{"goose/config.yaml", table, "another client", "sesame sesame ", "env.OTHER: the variable NOT_SET is not set; set it"},
+		{"librechat.yaml", table, "LibreChat", "${MY_KEY} sesame ${NOT_SET}", ""},
+		{"copy.yaml", list, "Continue", "${MY_KEY} ${MY_KEY} ${NOT_SET}", ""},
+		{"librechat.yaml", list, "LibreChat", "${MY_KEY} sesame ${NOT_SET}", ""},
+	} {
+		f, err := Parse(tt.path, []byte(tt.file))
+		if err != nil || len(f.Servers) == 0 {
+			t.Fatalf("%s: %+v, %v", tt.path, f, err)
+		}
+		s, err := f.Servers[0].Expand(os.LookupEnv)
+		if gets := s.Command + " " + s.Env["KEY"] + " " + s.Env["OTHER"]; f.Client != tt.client || gets != tt.gets || !strings.Contains(fmt.Sprint(err), tt.wrong) {
+			t.Errorf("%s: of %s, gets %s, %v", tt.path, f.Client, gets, err)
+		}
+		for _, w := range f.Servers[1:] {
+			if _, err := w.Expand(os.LookupEnv); w.Transport != "" || err == nil || !strings.Contains(err.Error(), "WebSocket") {
+				t.Errorf("%s: transport %q, %v", tt.path, w.Transport, err)
+			}
+		}
+	}
+}
+
 // Of the commands that Crush would run, only an echo that prints its words is understood.
 func TestCommandsOfCrush(t *testing.T) {
 	t.Setenv("MY_KEY", "sesame")

@@ -161,6 +161,9 @@ func (s *Server) translate(e *entry, c *client) {
 		if m := ownReference.FindString(value); m != "" && !meansSecret(out) {
 			e.note(field, "is the text %s, as in %s; it means a secret or a file in wharf.toml alone", m, c.name)
 		}
+		if m := librechatUser.FindString(value); m != "" && c.id == "librechat" {
+			e.note(field, "holds %s, which LibreChat fills in for the user that it serves; to wharf it is a text", m)
+		}
 		return out, nil
 	}}
 	x.every = true

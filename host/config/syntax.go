@@ -51,6 +51,7 @@ var (
 	ofWharf          = lazyregexp.New(`^(secret:|file:|\?)`)
 	shellVariable    = lazyregexp.New(`^\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*|:?\?[^}]*)?\}$`)
 	mcporterVariable = lazyregexp.New(`\$env:([A-Za-z_][A-Za-z0-9_]*)|\$\{([^}]*)\}`)
+	librechatUser    = lazyregexp.New(`\{\{\s*\w+\s*\}\}`)
 	continueVariable = lazyregexp.New(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 )
 
@@ -233,6 +234,15 @@ func continueSyntax(_, value string) (string, error) {
 		return "", fmt.Errorf("%q is not understood; write ${{ secrets.NAME }}", value)
 	}
 	return out, nil
+}
+
+// librechatSyntax knows ${NAME} in all values but the command (processMCPEnv in packages/api/src/utils/env.ts). What is
+// not set is a text (extractEnvVariable in packages/data-provider/src/utils.ts).
+func librechatSyntax(field, value string) (string, error) {
+	if field == "command" {
+		return noSyntax(field, value)
+	}
+	return bareSyntax(field, value)
 }
 
 // replaceAll replaces each match of a pattern, and escapes the text between the matches with
