@@ -180,6 +180,33 @@ func TestFilesOfYAML(t *testing.T) {
 	}
 }
 
+// A command that mcphub.nvim would run is told of under any name of the file, and in Wharf's own.
+func TestCommandsOfHub(t *testing.T) {
+	for path, file := range map[string]string{
+		"copy.json":           `{"mcpServers": {"x": {"command": "x", "env": {"K": "a${cmd: echo hi}"}}}}`,
+		"copy.yaml":           "mcpServers:\n  x: {command: x, env: {K: '${ cmd: echo hi}'}}\n",
+		"mcphub/servers.json": `{"mcpServers": {"x": {"command": "x", "env": {"K": "${cmd: echo hi}"}}}}`,
+		"wharf.toml":          "[servers.x]\ncommand = 'x'\nenv = { K = '${cmd: echo hi}' }\n",
+	} {
+		f, err := Parse(path, []byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(f.Warnings, "\n")
+		for _, s := range f.Servers {
+			_, err := s.Expand(os.LookupEnv)
+			said += fmt.Sprint(err)
+		}
+		want := "env.K: holds a command, ${cmd: …}, which mcphub.nvim would run when it reads the file; wharf does not: set a variable, and write ${NAME}"
+		if path != "mcphub/servers.json" {
+			want += ", or have the output in a file, and write ${file:PATH}"
+		}
+		if !strings.Contains(said, want) || strings.Contains(said, "names no variable") {
+			t.Errorf("%s: %s", path, said)
+		}
+	}
+}
+
 // Of the commands that Crush would run, only an echo that prints its words is understood.
 func TestCommandsOfCrush(t *testing.T) {
 	t.Setenv("MY_KEY", "sesame")

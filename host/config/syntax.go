@@ -66,16 +66,24 @@ var (
 // other client would read it as a variable, and no variable has such a name.
 var hubCommand = lazyregexp.New(`\$\{\s*cmd:`)
 
+const hubRuns = "holds a command, ${cmd: …}, which mcphub.nvim would run when it reads the file; wharf does not: set a variable, and write ${NAME}"
+
+// errHubCommand is about a command in a file that knows ${file:PATH}.
+var errHubCommand = errors.New(hubRuns + ", or have the output in a file, and write ${file:PATH}")
+
 // ownSyntax is for files of no client in the table: people write them for Wharf too, and so ${secret:NAME} and
 // ${file:PATH} are what they are in Wharf's own file. To every client they are texts.
 func ownSyntax(_, value string) (string, error) {
+	if hubCommand.MatchString(value) {
+		return "", errHubCommand
+	}
 	return replaceAll(placeholder, value, func(m []string) string { return m[0] }), nil
 }
 
 // bareSyntax is for clients that know ${NAME}. Nothing escapes a dollar sign.
 func bareSyntax(_, value string) (string, error) {
 	if hubCommand.MatchString(value) {
-		return "", errors.New("holds a command, ${cmd: …}, which mcphub.nvim would run when it reads the file; wharf does not: set a variable, and write ${NAME}")
+		return "", errors.New(hubRuns)
 	}
 	return replaceAll(placeholder, value, func(m []string) string { return variableOf(m[0], m[1]) }), nil
 }

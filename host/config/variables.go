@@ -155,6 +155,8 @@ func (v vars) substitute(inner string) (piece, error) {
 	switch {
 	case !named && v.unsetTexts:
 		return piece{text: "${" + inner + "}"}, nil
+	case !named && v.optional && hubCommand.MatchString("${"+inner):
+		return piece{}, errHubCommand
 	case !named && v.noDefaults:
 		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME}", inner)
 	case !named:
