@@ -204,6 +204,7 @@ var clients = []client{
 		id: "kiro", name: "Kiro",
 		files: []string{"~/.kiro/settings/mcp.json"},
 		ends:  []string{".kiro/settings/mcp.json"},
+		roots: [][]string{rootMCPServers, {"powers", "mcpServers"}}, // the second has those of its powers
 	},
 	{
 		id: "lmstudio", name: "LM Studio",
