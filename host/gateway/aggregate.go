@@ -39,7 +39,7 @@ type aggregate struct {
 	listedKinds      map[catalogue.Kind]bool     // the lists that the client has asked for
 	searches         bool                        // the last tools/list of the client returned the tools that search
 	lastListed       map[listKey]json.RawMessage // each server's part of a list, as the client last saw it or was told of a change
-	qualified        map[string]bool             // the URIs that a legacy client has subscribed to and that name their server; maxSubscriptions at most
+	subscribed       map[string]string           // the server, by the form of a URI that a legacy client has subscribed to; maxSubscriptions at most
 	streams          []*aggregateStream
 	inputDone        chan struct{} // closed when the client asks for nothing more
 }
@@ -48,7 +48,7 @@ func newAggregate(ctx context.Context, g *Gateway, era mcp.Era, channel clientCh
 	a := &aggregate{
 		gateway: g, servers: g.servers, era: era, channel: channel, origin: o, inputDone: make(chan struct{}),
 		backends: make(map[string]*backend), turns: make(map[string]*turns), fetches: make(map[listKey]*listFetch), lastListed: make(map[listKey]json.RawMessage),
-		listedKinds: make(map[catalogue.Kind]bool), qualified: make(map[string]bool),
+		listedKinds: make(map[catalogue.Kind]bool), subscribed: make(map[string]string),
 	}
 	if !isOwner(o.principal) {
 		a.servers = newServerCache(g, true)
@@ -151,7 +151,7 @@ func (a *aggregate) forward(ctx context.Context, r *request) (json.RawMessage, e
 		return nil, err
 	}
 	own.channel = backendChannel{b, r.channel}
-	a.noteSubscription(r)
+	b.noteSubscription(r)
 	result, err := b.client.serve(ctx, &own)
 	if err != nil {
 		return nil, err

@@ -152,6 +152,32 @@ func TestAggregateKeepsTheFormOfURIs(t *testing.T) {
 	}
 }
 
+// A client that reads a resource of two servers by its bare URI is answered in that form, and hears of its
+// changes in it. A link to it is qualified.
+func TestAggregateAnswersBareURIs(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		t.Run(era, func(t *testing.T) {
+			p := newPair(t, era, era)
+			files := p.play(p.servers, "files", era, toolOne, "")
+			files.templates = `{"uriTemplate":"log:///{day}","name":"l"}`
+			p.play(p.notes, "notes", era, toolOne, "").templates = `{"uriTemplate":"log:///{day}","name":"l"}`
+			c := p.speaker(era)
+			c.contains("resources/templates/list", `{}`, `wharf+files:log:///{day}`, `wharf+notes:log:///{day}`)
+			c.contains("resources/read", `{"uri":"log:///x"}`, `"uri":"log:///x","text":"files"`)
+			c.contains("resources/read", `{"uri":"wharf+notes:log:///x"}`, `"uri":"wharf+notes:log:///x","text":"notes"`)
+			if era == modern {
+				c.ask("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["log:///x"]}}`)
+				c.hears(mcp.NotificationAcknowledged, `"resourceSubscriptions":["log:///x"]`)
+			} else {
+				c.contains("resources/subscribe", `{"uri":"log:///x"}`, `"result":{}`)
+			}
+			files.tell(mcp.NotificationResourceUpdated, `"uri":"log:///x"`)
+			c.hears(mcp.NotificationResourceUpdated, `"uri":"log:///x"`)
+			c.contains("tools/call", `{"name":"files__one"}`, `{"type":"resource_link","uri":"wharf+files:log:///x","name":"x"}`)
+		})
+	}
+}
+
 // hashed returns the name in a list that ends in a word.
 func hashed(list, word string) string {
 	end := strings.Index(list, "__"+word+`"`)

@@ -16,9 +16,9 @@ import (
 type aggregateStream struct {
 	aggregate *aggregate
 	request   *request
-	wanted    mcp.Filter    // of lists
-	uris      []string      // of resources, in the forms that the client uses
-	open      chan struct{} // closed when the client has been told that the stream is open
+	wanted    mcp.Filter        // of lists
+	servers   map[string]string // of resources, by the form of their URI that the client uses
+	open      chan struct{}     // closed when the client has been told that the stream is open
 
 	// Guarded by the mu of the aggregate:
 	acknowledged bool
@@ -38,7 +38,7 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 	defer cancel()
 	s := &aggregateStream{
 		aggregate: a, request: r, open: make(chan struct{}), missed: make(map[string]bool),
-		wanted: mcp.Filter{Tools: wanted.Tools, Prompts: wanted.Prompts, Resources: wanted.Resources}, uris: wanted.URIs,
+		wanted: mcp.Filter{Tools: wanted.Tools, Prompts: wanted.Prompts, Resources: wanted.Resources}, servers: make(map[string]string),
 	}
 	a.mu.Lock()
 	a.streams = append(a.streams, s)
@@ -49,7 +49,7 @@ func (a *aggregate) listen(ctx context.Context, r *request) (json.RawMessage, er
 		a.streams = slices.DeleteFunc(a.streams, func(other *aggregateStream) bool { return other == s })
 	}()
 	var channels []*listenChannel
-	for server, own := range a.split(ctx, r, wanted) {
+	for server, own := range s.split(ctx, wanted) {
 		c := &listenChannel{stream: s, server: server, honoured: make(chan mcp.Filter, 1), over: make(chan struct{})}
 		var listening context.Context
 		listening, c.cancel = context.WithCancel(ctx)
@@ -90,7 +90,7 @@ func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenCha
 				c.cancel()
 			}
 		}
-		n := &uriNaming{owners: a.servers.owners(), server: c.server, asked: s.asked}
+		n := &uriNaming{owners: a.servers.owners(), server: c.server, asked: c.asked}
 		for _, uri := range f.URIs {
 			honoured.URIs = append(honoured.URIs, n.form(uri))
 		}
@@ -116,22 +116,20 @@ func (s *aggregateStream) acknowledge(ctx context.Context, channels []*listenCha
 	return nil
 }
 
-// asked reports whether the client has asked for changes of a resource by this form of its URI.
-func (s *aggregateStream) asked(uri string) bool { return slices.Contains(s.uris, uri) }
-
 // notify sends a notification of the stream.
 func (s *aggregateStream) notify(ctx context.Context, method string, params json.RawMessage) error {
 	return s.request.channel.notify(ctx, method, s.request.withSubscriptionID(params))
 }
 
 // split returns, by server, the resources and tasks that the server has to report, in the
-// server's own names. It leaves out those that no server has.
-func (a *aggregate) split(ctx context.Context, r *request, wanted mcp.Filter) map[string]mcp.Filter {
-	all := make(map[string]mcp.Filter)
+// server's own names. It leaves out those that no server has. It is called once, before the stream is open.
+func (s *aggregateStream) split(ctx context.Context, wanted mcp.Filter) map[string]mcp.Filter {
+	a, r, all := s.aggregate, s.request, make(map[string]mcp.Filter)
 	for _, uri := range wanted.URIs {
 		if server, own, err := a.ownURI(ctx, r, uri); err == nil && a.gateway.reaches(r.caller, server) {
 			f := all[server]
 			f.URIs = append(f.URIs, own)
+			s.servers[uri] = server
 			all[server] = f
 		}
 	}
@@ -169,6 +167,9 @@ func (c *listenChannel) listen(ctx context.Context, wanted mcp.Filter) {
 	c.backend.client.serve(ctx, &forwarded)
 }
 
+// asked reports whether the client has asked for changes of a resource of the server by this form of its URI.
+func (c *listenChannel) asked(form string) bool { return c.stream.servers[form] == c.server }
+
 func (c *listenChannel) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	return nil, internalError(errNoCall)
 }
@@ -187,7 +188,7 @@ func (c *listenChannel) notify(ctx context.Context, method string, params json.R
 	}
 	select {
 	case <-c.stream.open:
-		return c.stream.request.channel.notify(ctx, method, c.backend.renameParams(method, params, c.stream.asked))
+		return c.stream.request.channel.notify(ctx, method, c.backend.renameParams(method, params, c.asked))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

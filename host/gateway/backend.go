@@ -225,5 +225,5 @@ func (c backendChannel) notify(ctx context.Context, method string, params json.R
 	if method == mcp.NotificationAcknowledged || c.listChanged(method) {
 		return nil
 	}
-	return c.over.notify(ctx, method, c.renameParams(method, params, c.aggregate.asked))
+	return c.over.notify(ctx, method, c.renameParams(method, params, c.asked))
 }

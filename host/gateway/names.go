@@ -164,8 +164,8 @@ func (o *owners) serverOf(uri string) (server string, ok bool) {
 type uriNaming struct {
 	owners  *owners
 	server  string
-	asked   func(qualified string) bool // the client has used this form itself; nil for never
-	matches int                         // how many templates were compared
+	asked   func(form string) bool // the client has asked the server for a URI in this form; nil for never
+	matches int                    // how many templates were compared
 }
 
 // maxMatches is how many templates are compared for one message. Further URIs are qualified, which is
@@ -175,9 +175,13 @@ const maxMatches = 1000
 // form returns a URI of the server as it is on the aggregate.
 func (n *uriNaming) form(uri string) string {
 	of := n.owners.servers[uri]
-	switch {
-	case len(of) > 1, len(of) == 1 && of[0] != n.server, len(of) == 0 && n.expandsElsewhere(uri), n.asked != nil && n.asked(qualify(n.server, uri)):
-		return qualify(n.server, uri)
+	switch qualified := qualify(n.server, uri); {
+	case n.asked != nil && n.asked(qualified):
+		return qualified
+	case n.asked != nil && n.asked(uri):
+		return uri
+	case len(of) > 1, len(of) == 1 && of[0] != n.server, len(of) == 0 && n.expandsElsewhere(uri):
+		return qualified
 	}
 	return uri
 }

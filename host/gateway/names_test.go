@@ -91,8 +91,9 @@ func TestOwners(t *testing.T) {
 		{"a", "file:///x", "wharf+a:file:///x"}, {"b", "file:///y", "file:///y"}, {"b", "log:///{day}", "wharf+b:log:///{day}"},
 		{"b", "log:///monday", "wharf+b:log:///monday"}, {"a", "log:///monday", "wharf+a:log:///monday"}, {"d", "file:///y", "wharf+d:file:///y"},
 		{"a", "none:///", "none:///"}, {"b", "mail:///1", "mail:///1"}, {"a", "asked:///", "wharf+a:asked:///"},
+		{"b", "log:///asked", "log:///asked"},
 	} {
-		asked := func(qualified string) bool { return qualified == "wharf+a:asked:///" }
+		asked := func(form string) bool { return form == "wharf+a:asked:///" || form == "log:///asked" }
 		n := &uriNaming{owners: &o, server: tt.server, asked: asked}
 		if got := n.form(tt.uri); got != tt.want {
 			t.Errorf("%s of %s is called %s, want %s", tt.uri, tt.server, got, tt.want)

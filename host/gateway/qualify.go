@@ -24,7 +24,7 @@ func (b *backend) renameResult(r *request, result json.RawMessage) json.RawMessa
 	switch r.method {
 	case mcp.MethodReadResource:
 		uri := text(r.params, "uri")
-		n := b.naming(func(qualified string) bool { return qualified == uri })
+		n := b.naming(func(form string) bool { return form == uri })
 		return eachOf(result, "contents", func(c json.RawMessage) json.RawMessage { return n.member(c, "uri") })
 	case mcp.MethodCallTool:
 		if n := b.naming(nil); n.owners.several {
@@ -38,32 +38,32 @@ func (b *backend) renameResult(r *request, result json.RawMessage) json.RawMessa
 	return result
 }
 
-// naming returns the naming for one message of the server. asked says which forms the client has used
-// itself; nil for none.
-func (b *backend) naming(asked func(qualified string) bool) *uriNaming {
+// naming returns the naming for one message of the server. asked says in which forms the client has asked the
+// server for URIs; nil for none.
+func (b *backend) naming(asked func(form string) bool) *uriNaming {
 	return &uriNaming{owners: b.aggregate.servers.owners(), server: b.server.Name, asked: asked}
 }
 
-// noteSubscription keeps the form of a URI that a legacy client subscribes to, until it unsubscribes.
-func (a *aggregate) noteSubscription(r *request) {
-	uri := text(r.params, "uri")
-	_, _, qualified := unqualify(uri)
+// noteSubscription keeps the form of a URI of the server that a legacy client subscribes to, until it
+// unsubscribes.
+func (b *backend) noteSubscription(r *request) {
+	a, uri := b.aggregate, text(r.params, "uri")
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case r.method == mcp.MethodUnsubscribe:
-		delete(a.qualified, uri)
-	case r.method == mcp.MethodSubscribe && qualified && len(a.qualified) < maxSubscriptions:
-		a.qualified[uri] = true
+		delete(a.subscribed, uri)
+	case r.method == mcp.MethodSubscribe && len(a.subscribed) < maxSubscriptions:
+		a.subscribed[uri] = b.server.Name
 	}
 }
 
-// asked reports whether a legacy client has subscribed to a resource by this form of its URI, which names the
-// server.
-func (a *aggregate) asked(uri string) bool {
+// asked reports whether a legacy client has subscribed to a resource of the server by this form of its URI.
+func (b *backend) asked(form string) bool {
+	a := b.aggregate
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.qualified[uri]
+	return a.subscribed[form] == b.server.Name
 }
 
 // namesTask reports whether a result, or params, can have the id of a task. It looks at the members, because
@@ -101,8 +101,8 @@ func (b *backend) withTaskIDs(object json.RawMessage) json.RawMessage {
 }
 
 // renameParams returns the params of a server's notification with the names of the aggregate. asked says by
-// which forms the client has asked for changes of resources.
-func (b *backend) renameParams(method string, params json.RawMessage, asked func(qualified string) bool) json.RawMessage {
+// which forms the client has asked for changes of the server's resources.
+func (b *backend) renameParams(method string, params json.RawMessage, asked func(form string) bool) json.RawMessage {
 	if method == mcp.NotificationResourceUpdated {
 		params = b.naming(asked).member(params, "uri")
 	}
