@@ -184,7 +184,7 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 
 // itemOf compares a server with those found before it. If another server has its name and is
 // not the same, the name of its client becomes part of its own. If another one is the same,
-// the entry of that one also forbids what this one forbids.
+// the entry of that one also forbids what this one forbids, and has the times that only this one has.
 func itemOf(before []importItem, f config.Found, s host.Server, name string) importItem {
 	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: s.Target(), server: s}
 	for i := range before {
@@ -196,6 +196,9 @@ func itemOf(before []importItem, f config.Found, s host.Server, name string) imp
 		if len(keys) == 0 {
 			item.State, item.Differs = importTwice, ""
 			restrict(&other.server, s)
+			if times := complete(&other.server, s); len(times) > 0 {
+				item.Differs = fmt.Sprintf("in %s from that of %s", strings.Join(times, ", "), other.Client)
+			}
 			return item
 		}
 		item.Differs = cmp.Or(item.Differs, fmt.Sprintf("in %s from that of %s", strings.Join(keys, ", "), other.Client))
@@ -319,6 +322,13 @@ func (a *app) tellOfFiles(found []config.Found, only []string, all bool) {
 func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 	for _, item := range items {
 		switch item.State {
+		case importTwice:
+			isNew := func(first importItem) bool {
+				return first.State == importNew && strings.EqualFold(first.server.Name, item.server.Name)
+			}
+			if item.Differs != "" && slices.ContainsFunc(items, isNew) {
+				a.Warn("%s of %s differs %s, which counts", plain.Line(item.server.Name), item.Client, item.Differs)
+			}
 		case importLoose:
 			a.Warn("%s in %s allows what the same server of another client forbids (%s): your entry stays as it is",
 				plain.Line(item.Name), own.Path, forbidden(item.server))
@@ -410,21 +420,6 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		return err
 	}
 	return a.printImported(own, added)
-}
-
-// forbidden returns the keys of an entry that forbid something, for people.
-func forbidden(s host.Server) string {
-	var keys []string
-	if s.Disabled {
-		keys = append(keys, "disabled")
-	}
-	if s.EnabledTools != nil {
-		keys = append(keys, fmt.Sprintf("enabled_tools: %q", s.EnabledTools))
-	}
-	if len(s.DisabledTools) > 0 {
-		keys = append(keys, fmt.Sprintf("disabled_tools: %q", s.DisabledTools))
-	}
-	return plain.Line(strings.Join(keys, ", "))
 }
 
 func (a *app) printImported(own *tomledit.File, added []importItem) error {

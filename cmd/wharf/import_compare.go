@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
@@ -161,6 +164,27 @@ func restrict(s *host.Server, other host.Server) {
 	}
 }
 
+// complete gives a server the times that only another one has. It returns the keys of those that differ, of which the
+// server keeps its own.
+func complete(s *host.Server, other host.Server) (differ []string) {
+	for _, t := range []struct {
+		key   string
+		mine  *time.Duration
+		other time.Duration
+	}{
+		{"timeout", &s.Timeout, other.Timeout},
+		{"start_timeout", &s.StartTimeout, other.StartTimeout},
+	} {
+		switch {
+		case *t.mine == 0:
+			*t.mine = t.other
+		case t.other != 0 && t.other != *t.mine:
+			differ = append(differ, t.key)
+		}
+	}
+	return differ
+}
+
 // forbidsAll reports whether mine forbids all that other forbids.
 func forbidsAll(mine, other host.Server) bool {
 	switch {
@@ -176,4 +200,19 @@ func forbidsAll(mine, other host.Server) bool {
 	})
 	return (other.EnabledTools == nil || narrower) &&
 		!slices.ContainsFunc(other.DisabledTools, func(tool string) bool { return !slices.Contains(mine.DisabledTools, tool) })
+}
+
+// forbidden returns the keys of an entry that forbid something, for people.
+func forbidden(s host.Server) string {
+	var keys []string
+	if s.Disabled {
+		keys = append(keys, "disabled")
+	}
+	if s.EnabledTools != nil {
+		keys = append(keys, fmt.Sprintf("enabled_tools: %q", s.EnabledTools))
+	}
+	if len(s.DisabledTools) > 0 {
+		keys = append(keys, fmt.Sprintf("disabled_tools: %q", s.DisabledTools))
+	}
+	return plain.Line(strings.Join(keys, ", "))
 }
