@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -129,7 +130,13 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 	if a.forPeople() {
 		return nil
 	}
-	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: state, Needs: add.inputs.unset, Problem: a.notReady(f, s.Name)})
+	needs := slices.Clone(add.inputs.unset)
+	for _, name := range s.Unset(os.LookupEnv) { // of what was typed
+		if !slices.Contains(needs, name) {
+			needs = append(needs, name)
+		}
+	}
+	return a.PrintJSON(changed{Name: s.Name, File: f.Path, To: s.Registry.Version, State: state, Needs: needs, Problem: a.notReady(f, s.Name)})
 }
 
 // added says that a server is in the file now, and what to type next.
