@@ -245,6 +245,7 @@ func serverCounts() {
 	mcp.AddTool(server, &mcp.Tool{Name: "next"}, count)
 	mcp.AddTool(server, &mcp.Tool{Name: "day.next"}, count)
 	mcp.AddTool(server, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		fmt.Fprintln(os.Stderr, "dying now")
 		os.Exit(1)
 		return nil, nil, nil
 	})

@@ -53,13 +53,17 @@ func (a *app) ofDaemon(err error) error {
 	if why.Ending {
 		return a.daemonEnded(why.MaybeSent)
 	}
-	joined := &joinedError{kind: joinedKinds[why.Kind], text: strings.TrimSuffix(answer.Message, ". Hint: "+why.Hint)}
+	text, said, quotes := strings.Cut(answer.Message, plain.Stderr)
+	joined := &joinedError{kind: joinedKinds[why.Kind], text: strings.TrimSuffix(text, ". Hint: "+why.Hint)}
 	switch {
 	case why.MaybeSent:
 		joined.text, joined.sent = strings.TrimSuffix(joined.text, "; the server may have acted on the request"), "maybe"
 		why.Hint = mayHaveActed(why.Hint)
 	case why.Kind == "unreachable":
 		joined.sent = "no"
+	}
+	if quotes {
+		joined.text += plain.Stderr + said
 	}
 	return exit.WithHint(joined, why.Hint)
 }

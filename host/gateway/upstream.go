@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -274,12 +276,15 @@ func (g *Gateway) clientError(err error) error {
 	} else if errors.Is(err, errEndedSide) {
 		text = errEndedSide.Error()
 	}
+	text, said, quotes := strings.Cut(g.host.Redact(text), connect.Stderr) // our own words stand before the server's
 	if why.MaybeSent {
 		text += "; the server may have acted on the request"
 	}
-	text = g.host.Redact(text)
 	if why.Hint != "" {
 		text += ". Hint: " + why.Hint
+	}
+	if quotes {
+		text += connect.Stderr + said
 	}
 	var data json.RawMessage
 	if why.Kind != "internal" { // which says nothing
