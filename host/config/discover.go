@@ -145,14 +145,10 @@ func (d *Discovery) readFolder(folder string) {
 		return
 	}
 	defer root.Close()
-	home, _ := os.UserHomeDir()
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
 	for _, name := range projectFiles {
 		p := Project{Folder: folder, File: name}
-		if folder == home && slices.Contains(clientOf(p.Path()).userFiles(), "~/"+name) {
-			continue // it is the user's own, of another client
+		if isOwn(p.Path()) {
+			continue
 		}
 		data, err := d.readWithin(root, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -179,6 +175,23 @@ func (d *Discovery) readFolder(folder string) {
 		}
 		d.take(p, f)
 	}
+}
+
+// isOwn reports whether a file is no project's but the user's own: that of Wharf, which a link may
+// lead to, or one that a client has at that place in the home folder.
+func isOwn(path string) bool {
+	if filepath.Base(path) == ownProjectFile {
+		own, _ := UserPath()
+		mine, err := os.Stat(own)
+		info, wrong := os.Stat(path)
+		return err == nil && wrong == nil && os.SameFile(mine, info)
+	}
+	home, _ := os.UserHomeDir()
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	rel, err := filepath.Rel(home, path)
+	return err == nil && slices.Contains(clientOf(path).userFiles(), "~/"+filepath.ToSlash(rel))
 }
 
 // denials reads the settings of Claude Code that stand in the same folder as p, if p is a file of

@@ -106,6 +106,45 @@ func TestDiscoverLooksUpToTheRepository(t *testing.T) {
 	}
 }
 
+// In the folder of a file of one's own, that file is no project's, whatever way leads to it.
+func TestOwnFilesAreNoProjects(t *testing.T) {
+	const entry = "[servers.mine]\ncommand = \"x\"\n[serve]\nhosts = [\"x\"]\n[plugins.x]\nfile = \"x\"\n"
+	top := project(t, map[string]string{
+		"home/.config/opencode/opencode.json": `{"mcp": {"mine": {"type": "local", "command": ["x"]}}}`,
+		"home/.gemini/settings.json":          fmt.Sprintf(oneServer, "mine"),
+		"dotfiles/.git/config":                "[core]",
+		"dotfiles/wharf/wharf.toml":           entry,
+		"dotfiles/wharf/sub/file":             "",
+		"shop/wharf.toml":                     "[servers.shop]\ncommand = \"x\"\n",
+	})
+	home := filepath.Join(top, "home")
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	t.Setenv("AppData", filepath.Join(home, "AppData"))
+	own, err := UserPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Discover(filepath.Join(top, "dotfiles/wharf")); listed(d.Servers) != "mine" {
+		t.Errorf("a file that is not the user's own yet: %s; warnings %q", listed(d.Servers), d.Warnings)
+	}
+	if err := os.MkdirAll(filepath.Dir(filepath.Dir(own)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(top, "dotfiles", "wharf"), filepath.Dir(own)); err != nil {
+		t.Skip(err)
+	}
+	for _, dir := range []string{filepath.Dir(own), filepath.Join(top, "dotfiles/wharf/sub"), home, filepath.Join(home, ".config/opencode")} {
+		if d := Discover(dir); len(d.Files) > 0 || len(d.Servers) > 0 || len(d.Warnings) > 0 {
+			t.Errorf("%s: files %q, servers %s, warnings %q", dir, d.Files, listed(d.Servers), d.Warnings)
+		}
+	}
+	if d := Discover(filepath.Join(top, "shop")); listed(d.Servers) != "shop" {
+		t.Errorf("a project: %s; warnings %q", listed(d.Servers), d.Warnings)
+	}
+}
+
 func TestDiscoverStaysInTheFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs links")
