@@ -202,8 +202,8 @@ var clients = []client{
 	},
 	{
 		id: "kiro", name: "Kiro",
-		files: []string{"~/.kiro/settings/mcp.json"},
-		ends:  []string{".kiro/settings/mcp.json"},
+		files: []string{"~/.kiro/settings/mcp.json", "~/.kiro/agents/*.json"},
+		ends:  []string{".kiro/settings/mcp.json", ".kiro/agents/*.json"},
 		roots: [][]string{rootMCPServers, {"powers", "mcpServers"}}, // the second has those of its powers
 	},
 	{

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 )
 
 // projectFiles are the files in which projects keep their servers: Wharf's own, and those that
-// editors and agents use. If several define the same name, the first of them counts.
+// editors and agents use. If several define the same name, the first of them counts. "*" is any name.
 var projectFiles = slices.Concat(
 	[]string{ownProjectFile, ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"},
 	[]string{".roo/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".air/mcp.json"},
@@ -32,6 +33,7 @@ const ownProjectFile = "wharf.toml"
 var projectSettings = []string{
 	".gemini/settings.json", ".codex/config.toml", ".zed/settings.json", ".amp/settings.json",
 	"opencode.json", "opencode.jsonc", "crush.json", ".crush.json",
+	".ai/mcp/mcp.json", ".kiro/agents/*.json", ".amazonq/cli-agents/*.json",
 }
 
 // Bounds of what a project can make this program do.
@@ -39,6 +41,7 @@ const (
 	maxProjectFile    = 128 << 10 // bytes of a file
 	maxProjectBytes   = 512 << 10 // bytes of all files together: reading as many takes a third of a second at worst
 	maxProjectServers = 200       // of all files together
+	maxProjectAgents  = 100       // names in a folder whose files are of agents
 	maxProjectDepth   = 64        // folders from the working folder up to its repository
 	maxProjectWarned  = 20        // warnings that a file of another client gives rise to
 	maxProjectWarning = 60        // of all files
@@ -145,53 +148,83 @@ func (d *Discovery) readFolder(folder string) {
 		return
 	}
 	defer root.Close()
-	for _, name := range projectFiles {
-		p := Project{Folder: folder, File: name}
-		if isOwn(p.Path()) {
-			continue
+	for _, pattern := range projectFiles {
+		for _, name := range namesWithin(root, pattern) {
+			if p := (Project{Folder: folder, File: name}); !isOwn(p.Path()) {
+				d.readFile(root, p, slices.Contains(projectSettings, pattern))
+			}
 		}
-		data, err := d.readWithin(root, name)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			continue
-		}
-		if errors.Is(err, errSkipped) {
-			d.skipped++
-			continue
-		}
-		var f *File
-		if err == nil {
-			f, err = parse(p.Path(), data, place{denied: d.denials(root, p)})
-		} else {
-			err = fmt.Errorf("%s: %w", p.Path(), err)
-		}
-		var wrong *Error
-		if errors.As(err, &wrong) && wrong.noServers && slices.Contains(projectSettings, name) {
-			continue
-		}
-		d.Files = append(d.Files, p.Path())
-		if err != nil {
-			d.warn("%s; this project file is left out", strings.ReplaceAll(err.Error(), "\n", "; "))
-			continue
-		}
-		d.take(p, f)
 	}
 }
 
 // isOwn reports whether a file is no project's but the user's own: that of Wharf, which a link may
 // lead to, or one that a client has at that place in the home folder.
-func isOwn(path string) bool {
-	if filepath.Base(path) == ownProjectFile {
+func isOwn(name string) bool {
+	if filepath.Base(name) == ownProjectFile {
 		own, _ := UserPath()
 		mine, err := os.Stat(own)
-		info, wrong := os.Stat(path)
+		info, wrong := os.Stat(name)
 		return err == nil && wrong == nil && os.SameFile(mine, info)
 	}
 	home, _ := os.UserHomeDir()
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
 	}
-	rel, err := filepath.Rel(home, path)
-	return err == nil && slices.Contains(clientOf(path).userFiles(), "~/"+filepath.ToSlash(rel))
+	rel, err := filepath.Rel(home, name)
+	return err == nil && slices.ContainsFunc(clientOf(name).userFiles(), func(file string) bool {
+		match, _ := path.Match(file, "~/"+filepath.ToSlash(rel))
+		return match
+	})
+}
+
+// namesWithin returns the names below root that a pattern of projectFiles stands for. With "*" in it they are those that
+// are there, at most maxProjectAgents.
+func namesWithin(root *os.Root, pattern string) (names []string) {
+	before, end, several := strings.Cut(pattern, "*")
+	if !several {
+		return []string{pattern}
+	}
+	folder, err := root.OpenFile(filepath.FromSlash(path.Dir(before)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer folder.Close()
+	entries, _ := folder.ReadDir(maxProjectAgents)
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, end) && utf8.ValidString(name) {
+			names = append(names, before+name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// readFile reads a project file. A file of settings may have no servers.
+func (d *Discovery) readFile(root *os.Root, p Project, settings bool) {
+	data, err := d.readWithin(root, p.File)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && len(data) == 0 && settings {
+		return
+	}
+	if errors.Is(err, errSkipped) {
+		d.skipped++
+		return
+	}
+	var f *File
+	if err == nil {
+		f, err = parse(p.Path(), data, place{denied: d.denials(root, p)})
+	} else {
+		err = fmt.Errorf("%s: %w", p.Path(), err)
+	}
+	var wrong *Error
+	if errors.As(err, &wrong) && wrong.noServers && settings {
+		return
+	}
+	d.Files = append(d.Files, p.Path())
+	if err != nil {
+		d.warn("%s; this project file is left out", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	d.take(p, f)
 }
 
 // denials reads the settings of Claude Code that stand in the same folder as p, if p is a file of
@@ -263,7 +296,11 @@ func (d *Discovery) take(p Project, f *File) {
 			return
 		}
 		if first, twice := sameName(d.Servers, s.Name); twice {
-			d.warn("%s: server %s: %s has a server %s, which goes first", p.Path(), s.Name, first.Project.Path(), first.Name)
+			tell := d.warn
+			if strings.HasSuffix(path.Dir(p.File), "agents") { // of which several may have one server
+				tell = d.note
+			}
+			tell("%s: server %s: %s has a server %s, which goes first", p.Path(), s.Name, first.Project.Path(), first.Name)
 			continue
 		}
 		s.bind(p)
@@ -281,6 +318,10 @@ func (d *Discovery) take(p Project, f *File) {
 
 func (d *Discovery) warn(format string, a ...any) {
 	d.Warnings = append(d.Warnings, fmt.Sprintf(format, a...))
+}
+
+func (d *Discovery) note(format string, a ...any) {
+	d.Notes = append(d.Notes, fmt.Sprintf(format, a...))
 }
 
 // Beneath returns the servers of the project that can be used beside the user's own. A user's

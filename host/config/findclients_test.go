@@ -2,9 +2,11 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -209,6 +211,52 @@ func TestDiscoverFilesOfAgents(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("USERPROFILE", dir)
 	if d := Discover(dir); listed(d.Servers) != "roo open" {
+		t.Errorf("in the home folder: servers %s", listed(d.Servers))
+	}
+}
+
+// The agents of a project are files of which there may be many, and several may have one server.
+func TestDiscoverAgents(t *testing.T) {
+	many := make(map[string]string)
+	for i := range 2 * maxProjectAgents {
+		many[fmt.Sprintf("many/.kiro/agents/%d.json", i)] = fmt.Sprintf(oneServer, fmt.Sprint("s", i))
+	}
+	files := map[string]string{
+		".ai/mcp/mcp.json":               `{"mcpServers": {"ide": {"command": "x"}}}`,
+		".kiro/agents/b.json":            `{"mcpServers": {"back": {"command": "x"}, "git": {"command": "x"}}}`,
+		".kiro/agents/a.json":            `{"name": "a", "mcpServers": {"git": {"command": "x"}}}`,
+		".kiro/agents/c.json":            `{"name": "c", "tools": ["read"]}`,
+		".kiro/agents/d.md":              "---\nname: d\n---\n",
+		".amazonq/cli-agents/ship.json":  `{"mcpServers": {"ship": {"command": "x", "env": {"A": "${env:A}"}}}}`,
+		".amazonq/cli-agents/old.json~":  `{"mcpServers": {"old": {"command": "x"}}}`,
+		"empty/.ai/mcp/mcp.json":         "",
+		"odd/.kiro/agents":               "no folder",
+		"odd/.amazonq/cli-agents/x.json": `{"mcpServers": `,
+	}
+	maps.Copy(files, many)
+	dir := project(t, files)
+	d := Discover(dir)
+	if got := listed(d.Servers); got != "ide git back ship" || len(d.Warnings) > 0 || len(d.Files) != 4 {
+		t.Errorf("servers %s, files %q, warnings %q", got, d.Files, d.Warnings)
+	}
+	if s := d.Servers[1]; s.Project.File != ".kiro/agents/a.json" || s.Dir != dir || !slices.Equal(d.Servers[3].Variables(), []string{"A"}) {
+		t.Errorf("%+v of %+v", s, s.Project)
+	}
+	if said := strings.Join(d.Notes, "\n"); !strings.Contains(filepath.ToSlash(said), "b.json: server git: "+filepath.ToSlash(dir)+"/.kiro/agents/a.json has a server git, which goes first") {
+		t.Errorf("notes %q", d.Notes)
+	}
+	if d := Discover(filepath.Join(dir, "many")); len(d.Servers) != maxProjectAgents || len(d.Warnings) > 0 {
+		t.Errorf("%d servers, warnings %q", len(d.Servers), d.Warnings)
+	}
+	for folder, want := range map[string]string{"empty": "", "odd": "x.json:1: is not JSON"} {
+		d := Discover(filepath.Join(dir, folder))
+		if said := strings.Join(d.Warnings, "\n"); len(d.Servers) > 0 || !strings.Contains(said, want) || want == "" && said != "" {
+			t.Errorf("%s: %s, %q", folder, listed(d.Servers), d.Warnings)
+		}
+	}
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir)
+	if d := Discover(dir); listed(d.Servers) != "ship" {
 		t.Errorf("in the home folder: servers %s", listed(d.Servers))
 	}
 }
