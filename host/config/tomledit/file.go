@@ -31,8 +31,9 @@ type File struct {
 // Open reads a configuration, strictly. A file that does not exist reads as empty.
 func Open(path string) (*File, error) {
 	f := &File{Path: path, target: path, mode: 0o600}
-	if other := map[string]string{".json": "JSON", ".jsonc": "JSON", ".yaml": "YAML", ".yml": "YAML"}[strings.ToLower(filepath.Ext(path))]; other != "" {
-		return nil, fmt.Errorf("%s is %s, as other clients have it, and is only read; name a file that ends in .toml", path, other)
+	const ownFile = "is only read; name a file that ends in .toml, into which import copies the servers of other clients"
+	if other := map[string]string{".json": "JSON", ".jsonc": "JSON", ".yaml": "YAML", ".yml": "YAML", ".xml": "XML"}[strings.ToLower(filepath.Ext(path))]; other != "" {
+		return nil, fmt.Errorf("%s is %s, as other clients have it, and "+ownFile, path, other)
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		f.target = target
@@ -50,6 +51,9 @@ func Open(path string) (*File, error) {
 	f.mode = info.Mode().Perm()
 	if f.Read, err = config.Read(path); err != nil { // which bounds its size
 		return nil, err
+	}
+	if f.Read.Client != "" {
+		return nil, fmt.Errorf("%s is a file of %s, and "+ownFile, path, f.Read.Client)
 	}
 	if f.Text, err = os.ReadFile(f.target); err != nil {
 		return nil, err
