@@ -1,16 +1,23 @@
 package host_test
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/internal/certtest"
 )
 
 // A connection that is lost before the answer has what is harmless sent again,
@@ -283,5 +290,61 @@ func TestTasksAreNotResent(t *testing.T) {
 	task := host.Relay{Method: "tools/call", Params: json.RawMessage(`{"name":"repeats","task":{}}`)}
 	if _, err := s.Relay(t.Context(), task); !host.MaybeSent(err) || sent.Load() != 2 {
 		t.Errorf("relayed: sent %d times, %v", sent.Load(), err)
+	}
+}
+
+// A request that found no connection was not sent: the server is gone, or another is there, whose certificate is
+// refused. One whose answer had begun was sent, though the request for the rest of that finds no connection either.
+func TestRequestsWithoutAConnection(t *testing.T) {
+	var gone func()
+	site := &site{legacy: true, tools: map[string]answer{
+		"good": func(w http.ResponseWriter, _ *http.Request, id string) { result(w, id, good("done")) },
+		"begun": func(w http.ResponseWriter, _ *http.Request, _ string) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "id: 1\nretry: 1\ndata:\n\n")
+			w.(http.Flusher).Flush()
+			gone()
+			panic(http.ErrAbortHandler)
+		},
+	}}
+	serve := func(address string, from *certtest.Authority) *httptest.Server {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewUnstartedServer(site)
+		server.Listener.Close()
+		server.Listener, server.TLS = listener, &tls.Config{Certificates: []tls.Certificate{from.IssueLocal()}}
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.Config.SetKeepAlivesEnabled(false)
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		return server
+	}
+	known := certtest.New()
+	for _, tool := range []string{"good", "begun"} {
+		server := serve("127.0.0.1:0", known)
+		gone = func() { server.Listener.Close(); server.CloseClientConnections() }
+		address := server.Listener.Addr().String()
+		entry := host.Server{Name: "remote", URL: "https://" + address, TLS: config.TLS{CA: known.WriteTo(t.TempDir()), Name: "localhost"}}
+		s := connect(t, newHost(t, host.Config{}), entry)
+		call := func(tool, want string, maybe bool) {
+			t.Helper()
+			_, err := s.CallTool(t.Context(), tool, nil)
+			if host.MaybeSent(err) != maybe || errors.Is(err, host.ErrNotSent) == maybe || host.ErrorKind(err) != "unreachable" || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", tool, err)
+			}
+		}
+		if tool == "begun" {
+			call(tool, "refused", true)
+			continue
+		}
+		if _, err := s.CallTool(t.Context(), tool, nil); err != nil {
+			t.Fatal(err)
+		}
+		gone()
+		call(tool, "refused", false)
+		serve(address, certtest.New())
+		call(tool, "certificate", false)
 	}
 }

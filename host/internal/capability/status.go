@@ -34,7 +34,7 @@ func StatusOf(err error, otherwise abi.Status) abi.Status {
 		return abi.TimedOut
 	case strings.HasSuffix(op, " error"): // crypto/tls: an alert
 		return abi.ProtocolFailed
-	case op != "" && !slices.Contains(beforeConnection, op):
+	case op != "" && !IsDial(err):
 		return abi.Reset
 	case errors.As(err, &dns) && dns.IsNotFound, errors.Is(err, fs.ErrNotExist):
 		return abi.NotFound
@@ -55,6 +55,9 @@ func Operation(err error) string {
 	}
 	return ""
 }
+
+// IsDial reports whether err is of an operation before there was a connection.
+func IsDial(err error) bool { return slices.Contains(beforeConnection, Operation(err)) }
 
 // beforeConnection holds the operations that come before there is a connection: those of net, and
 // those of net/http with a proxy. Any other concerns an established connection.

@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/replay"
@@ -132,6 +133,8 @@ func (r receiver) Failed(exchange uint32, err error) {
 		err = &rpc.StatusError{HTTP: redirect.HTTP, Refused: redirect.NotActed(), Err: err}
 	case errors.As(err, &refusal):
 		err = &rpc.StatusError{HTTP: refusal.HTTP, Refused: true, Err: err}
+	case errors.As(err, new(*hostio.UnsentError)):
+		err = &rpc.StatusError{Refused: true, Err: err}
 	case errors.As(err, &status):
 		err = &rpc.StatusError{HTTP: status.HTTP, Refused: status.Status == abi.Refused, Err: err}
 	}

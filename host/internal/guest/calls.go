@@ -249,6 +249,9 @@ func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string)
 		i.fail(i.connectError(cause, status, text))
 		return int32(abi.OK)
 	}
+	if unsent, ok := cause.(*hostio.UnsentError); ok && i.current.message != exchange {
+		cause = unsent.Err // an earlier request may have had the message
+	}
 	i.forget(exchange)
 	i.receiver.Failed(exchange, cause)
 	return int32(abi.OK)
@@ -315,6 +318,9 @@ func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) 
 		return int32(status)
 	}
 	*h = handle{stream: stream, kind: kind, exchange: exchange, generation: h.generation, essential: essential}
+	if i.current.kind == abi.EventMessage && i.current.arg == exchange {
+		h.message = exchange
+	}
 	if kind == abi.OpenProcess {
 		if r, ok := stream.(hostio.AnswerReader); ok {
 			i.answers.Store(&r)

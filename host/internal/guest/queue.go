@@ -27,8 +27,9 @@ type item struct {
 	wait    time.Duration // of a HEAD: how long it asks to wait
 	buffer  *[]byte       // the buffer that holds the payload of a HEAD, unless a Head waits for it
 
-	essential bool // the event may end the connection, whatever the guest does
-	forwarded bool // the guest has forwarded part of its sealed payload
+	message   uint32 // of an ERROR: see [handle]
+	essential bool   // the event may end the connection, whatever the guest does
+	forwarded bool   // the guest has forwarded part of its sealed payload
 }
 
 // drop releases an event that will not run.

@@ -51,6 +51,7 @@ func (i *Instance) admit(it *item) bool {
 		if it.kind == abi.EventHead {
 			h.status, h.length, h.wait = int(it.arg&0xffff), it.length, it.wait
 		}
+		it.message = h.message
 		i.markEnding(h, it)
 	case abi.EventTimer:
 		return i.timers.Claim(it.handle)

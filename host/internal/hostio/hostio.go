@@ -131,6 +131,13 @@ type Sink interface {
 	Drained()
 }
 
+// UnsentError is the error that a [Sink] gets for an HTTP request of which no byte was sent, because
+// there was no connection.
+type UnsentError struct{ Err error }
+
+func (e *UnsentError) Error() string { return e.Err.Error() }
+func (e *UnsentError) Unwrap() error { return e.Err }
+
 // InlineSink is a [Sink] of an HTTP exchange for whose answer a caller may be waiting. That caller
 // can run the exchange on its own goroutine, which saves waking another goroutine twice: to begin,
 // and at the end.

@@ -32,6 +32,12 @@ func IsUnsent(err error) bool {
 	return err != nil && err.Error() == "http: server closed idle connection"
 }
 
+// isUnconnected reports whether a request failed because no connection was made for it, or because the server's
+// certificate was refused, before which nothing is sent.
+func isUnconnected(err error) bool {
+	return capability.IsDial(err) || errors.As(err, new(*tls.CertificateVerificationError))
+}
+
 // IsRedirect reports whether a response redirects to another URL.
 func IsRedirect(resp *http.Response) bool {
 	switch resp.StatusCode {

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -27,6 +28,7 @@ func (c *transaction) perform(ctx context.Context) (*http.Response, error) {
 		case IsUnsent(err) && !resent:
 			resent, err = true, nil
 		case err != nil:
+			c.unsent = hops == 0 && isUnconnected(err)
 		case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
 			err = c.challenge(ctx, resp)
 		case IsRedirect(resp):
@@ -115,7 +117,12 @@ func (c *transaction) tell(ctx context.Context, err error) (abi.Status, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return capability.StatusOf(err, abi.ProtocolFailed), fmt.Errorf("%s %s: %w", c.method, c.client.origin.display(c.url), Explain(err))
+	status := capability.StatusOf(err, abi.ProtocolFailed)
+	err = fmt.Errorf("%s %s: %w", c.method, c.client.origin.display(c.url), Explain(err))
+	if c.unsent {
+		err = &hostio.UnsentError{Err: err}
+	}
+	return status, err
 }
 
 // MaxRedirects is how many redirects one exchange may follow.

@@ -30,10 +30,11 @@ type transaction struct {
 	phaseTimer
 	signature
 	responseHead
-	body  []byte
-	left  func(n int)  // receives how many bytes of a large body are not sent yet; may be nil
-	first bytes.Reader // for the first time that a small body is sent
-	read  bool         // first is in use
+	body   []byte
+	unsent bool         // it has failed, and certainly no byte of it was sent
+	left   func(n int)  // receives how many bytes of a large body are not sent yet; may be nil
+	first  bytes.Reader // for the first time that a small body is sent
+	read   bool         // first is in use
 
 	reading uploadGate // for a large body
 }
