@@ -4,6 +4,7 @@ package dial
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"os"
@@ -50,6 +51,25 @@ func TestAlert(t *testing.T) {
 	err := Explain(tls.Client(near, &tls.Config{ServerName: "x"}).Handshake())
 	if alert := tls.AlertError(0); !errors.As(err, &alert) || !strings.HasPrefix(err.Error(), "remote error: tls: ") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What is advised mends what is wrong: the file of an authority does not renew a certificate.
+func TestInvalidCertificates(t *testing.T) {
+	cert := new(x509.Certificate)
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{x509.CertificateInvalidError{Cert: cert, Reason: x509.Expired}, "if the clock of this machine is right, the server has to renew it"},
+		{x509.CertificateInvalidError{Cert: cert, Reason: x509.IncompatibleUsage}, "it is not made for a server, which needs another"},
+		{x509.CertificateInvalidError{Cert: cert, Reason: x509.NotAuthorizedToSign}, "tls = { ca = \"…\" }"},
+		{x509.UnknownAuthorityError{Cert: cert}, "tls = { ca = \"…\" }"},
+		{x509.HostnameError{Certificate: cert, Host: "x"}, "tls = { name = \"…\" }"},
+	} {
+		if got := ExplainTLS(&tls.CertificateVerificationError{Err: test.err}).Error(); !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s; want %s", got, test.want)
+		}
 	}
 }
 

@@ -62,8 +62,14 @@ func ExplainTLS(err error) error {
 
 // ExplainCertificate adds to the error of an invalid certificate what the user should check.
 func ExplainCertificate(e *tls.CertificateVerificationError) error {
-	if errors.As(e, new(x509.HostnameError)) {
+	var invalid x509.CertificateInvalidError
+	switch errors.As(e, &invalid); {
+	case errors.As(e, new(x509.HostnameError)):
 		return &certificateError{e, `if that is the server, write the name of its certificate in its entry: tls = { name = "…" }`}
+	case invalid.Cert != nil && invalid.Reason == x509.Expired:
+		return &certificateError{e, "if the clock of this machine is right, the server has to renew it"}
+	case invalid.Cert != nil && invalid.Reason == x509.IncompatibleUsage:
+		return &certificateError{e, "it is not made for a server, which needs another"}
 	}
 	return &certificateError{e, `if the certificate is right, name its authority's file in the entry of the server: tls = { ca = "…" }`}
 }
