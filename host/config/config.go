@@ -229,8 +229,8 @@ type Plugin struct {
 	Name string
 	File string // relative ones in a file count from the folder of that file
 
-	// SHA256 pins the file, 64 hex digits in lower case. It may be "" in a
-	// file: only the host, which has the plugin at hand, can say what to write.
+	// SHA256 pins the file, 64 hex digits in lower case. With "", what the file holds is not
+	// compared: the user has named it, and writes the entries that it is for.
 	SHA256 string
 
 	// What an auth provider may call: origins by name ("https://sso.example"),
