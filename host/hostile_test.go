@@ -236,6 +236,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 		{host.Server{Name: "empty"}, host.ErrConfig, []string{"empty", "command"}},
 		{host.Server{Name: "odd", Command: "x", Transport: "pigeon"}, host.ErrUnknownTransport, []string{"odd", "pigeon", "stdio"}},
 		{host.Server{Name: "set", Command: "x", Settings: map[string]string{"wings": "2"}}, host.ErrConfig, []string{"set", "wings", "framing"}},
+		{host.Server{Name: "web", URL: "http://127.0.0.1:1/mcp", Framing: "ndjson"}, host.ErrConfig, []string{`transport http has no setting "framing"; it has none: take it out of the entry`}},
 		{host.Server{Name: "framed", Command: "cat", Framing: "morse"}, host.ErrConfig, []string{"framed", "morse", "ndjson"}},
 	} {
 		s, err := h.Connect(t.Context(), c.entry)

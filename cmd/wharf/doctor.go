@@ -270,7 +270,7 @@ func (a *app) settingsProblem(ctx context.Context, server host.Server) string {
 			known = append(known, setting.Key)
 		}
 		if key := stranger(slices.Sorted(maps.Keys(server.Settings)), known); key != "" {
-			return fmt.Sprintf("settings.%s: transport %s has no such setting; it has: %s", key, server.Via(), strings.Join(known, ", "))
+			return fmt.Sprintf("settings.%s: transport %s has no such setting; it has %s", key, server.Via(), cmp.Or(strings.Join(known, ", "), "none: take it out"))
 		}
 	}
 	if provider == nil {

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,9 +201,9 @@ func (a *attempt) settings(m *abi.Manifest) (*abi.Settings, error) {
 			delete(given, want.Key)
 		}
 	}
-	for key := range given {
-		return nil, hosterr.Configf("transport %s has no setting %q; it has: %s",
-			a.via, key, strings.Join(known, ", "))
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		return nil, hosterr.Configf("transport %s has no setting %q; it has %s",
+			a.via, key, cmp.Or(strings.Join(known, ", "), "none: take it out of the entry"))
 	}
 	for _, g := range a.grants {
 		out.Grants = append(out.Grants, abi.Grant{Kind: g.To.Kind(), Name: g.Name})
