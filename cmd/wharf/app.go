@@ -40,7 +40,7 @@ type app struct {
 	greeted   atomic.Bool     // a shell has told a person what it is, and prints notifications as they come
 	endless   bool            // the command ends only when it is interrupted: that is no error
 	shell     *kept           // the session of the shell that runs the command; nil = no shell does
-	ofTask    bool            // the command is about a task of a process that the daemon has started
+	ofTask    string          // what becomes of the task that the command is about if the daemon ends; "" for no task
 	late      error           // the error of the page that --help prints: cobra's help returns no error
 
 	follower atomic.Pointer[follower] // prints what servers log; nil unless watch does

@@ -24,6 +24,7 @@ func (c *client) asTask(ctx context.Context, tool string, arguments args.Object)
 	if err != nil || task.ID == "" { // finished at once
 		return rawResult(task), err
 	}
+	c.noteTask(task.ID)
 	result, err := c.session.FinishTask(ctx, task.ID)
 	if result == nil {
 		return nil, err
@@ -36,6 +37,16 @@ func rawResult(t *mcp.Task) json.RawMessage {
 		return nil
 	}
 	return t.Result
+}
+
+// noteTask notes that the command is about a task, which has begun.
+func (c *client) noteTask(id string) {
+	word := plain.Word(c.app.serverWord())
+	if c.entry.Command != "" {
+		c.app.ofTask = word + " ended with it, and may have forgotten the task"
+	} else {
+		c.app.ofTask = fmt.Sprintf("the task may run on: `wharf task result %s %s` waits for it", word, plain.ShellWord(id))
+	}
 }
 
 // detach begins a task and prints it. If the server finished the call at once, it returns the

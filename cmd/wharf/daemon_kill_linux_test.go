@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host"
 )
 
 // bridged is a client of a bridge, or of serve, that is shared.
@@ -196,27 +197,37 @@ func TestCommandLosesTheDaemon(t *testing.T) {
 	}
 }
 
-// The hint of a command that waits for a task does not say that it can be begun anew, since the task has ended.
+// The hint of a command that waits for a task does not say that it can be begun anew: the task has ended with its process,
+// or goes on at a server that Wharf does not start.
 func TestTaskLosesTheDaemon(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	u.configure("[servers.digger]\ncommand = \"server-tasks\"\n")
-	if err := os.WriteFile(filepath.Join(u.folder, "hold"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	for _, words := range [][]string{{"task", "result", "digger", "t1"}, {"call", "digger", "dig", "--task"}} {
+		t.Run(words[0], func(t *testing.T) {
+			t.Parallel()
+			u := newUser(t)
+			u.configure("[servers.digger]\ncommand = \"server-tasks\"\n")
+			if err := os.WriteFile(filepath.Join(u.folder, "hold"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			u.must("control", "--socket")
+			cmd := u.command(words...)
+			var said strings.Builder
+			cmd.Stderr = &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for !isThere(filepath.Join(u.folder, "asked")) {
+			}
+			u.must("daemon", "stop")
+			const want = "error: the daemon of Wharf was stopped, through which digger was used\nhint: digger ended with it, and may have forgotten the task\n"
+			if cmd.Wait(); said.String() != want || cmd.ProcessState.ExitCode() != exit.CodeUnreachable {
+				t.Errorf("%d: %s", cmd.ProcessState.ExitCode(), &said)
+			}
+		})
 	}
-	u.must("control", "--socket")
-	cmd := u.command("task", "result", "digger", "t1")
-	var said strings.Builder
-	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for !isThere(filepath.Join(u.folder, "asked")) {
-	}
-	u.must("daemon", "stop")
-	const want = "error: the daemon of Wharf was stopped, through which digger was used\nhint: digger ended with it, and may have forgotten the task\n"
-	if cmd.Wait(); said.String() != want || cmd.ProcessState.ExitCode() != exit.CodeUnreachable {
-		t.Errorf("%d: %s", cmd.ProcessState.ExitCode(), &said)
+	c := client{app: &app{server: "far away"}, entry: host.Server{URL: "https://mcp.example.com"}}
+	c.noteTask("t 1")
+	if got, want := exit.HintOf(c.app.daemonEnded(true)), "the task may run on: `wharf task result \"far away\" 't 1'` waits for it"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -31,6 +31,12 @@ var joinedKinds = map[string]error{
 	"input_required": host.ErrInputRequired,
 }
 
+// whyFailed is what a gateway says, in the data of an error, of why a request failed.
+type whyFailed struct {
+	Kind, Hint        string
+	MaybeSent, Ending bool
+}
+
 // ofDaemon returns the error of a command. If the command has used a server of the daemon, and the
 // daemon says why a request failed, that is the error.
 func (a *app) ofDaemon(err error) error {
@@ -43,10 +49,7 @@ func (a *app) ofDaemon(err error) error {
 	case !errors.As(err, &answer):
 		return err
 	}
-	var why struct {
-		Kind, Hint        string
-		MaybeSent, Ending bool
-	}
+	var why whyFailed
 	if json.Unmarshal(answer.Data, &why) != nil || joinedKinds[why.Kind] == nil {
 		return err
 	}
@@ -73,8 +76,8 @@ func (a *app) daemonEnded(maybeSent bool) error {
 	joined := &joinedError{kind: host.ErrUnreachable, text: fmt.Sprintf("%v, through which %s was used", daemon.ErrEnded, plain.Word(a.server)), sent: "no"}
 	hint := "begin the command anew; without a daemon it starts the server itself"
 	switch {
-	case a.ofTask:
-		hint = plain.Word(a.server) + " ended with it, and may have forgotten the task"
+	case a.ofTask != "":
+		hint = a.ofTask
 	case maybeSent:
 		hint = mayHaveActed(hint)
 	}

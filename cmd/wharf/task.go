@@ -49,7 +49,9 @@ hours at most. A server that is reached by an address goes on when Wharf ends.`,
 // the server knows no such request, it says so.
 func withTaskHint(run func(context.Context, *client, []string) error) func(context.Context, *client, []string) error {
 	return func(ctx context.Context, c *client, words []string) error {
-		c.app.ofTask = len(words) > 0 && c.joined && c.entry.Command != ""
+		if len(words) > 0 && c.entry.Command != "" { // else the command can be begun anew
+			c.noteTask(words[0])
+		}
 		err := run(ctx, c, words)
 		var answer *host.RPCError
 		if !errors.As(err, &answer) {
