@@ -43,7 +43,7 @@ func (a *app) ofDaemon(err error) error {
 	var answer *host.RPCError
 	switch {
 	case a.streams[daemonStream] == nil:
-		return err
+		return a.ofGateway(err)
 	case errors.Is(err, daemon.ErrEnded), errors.Is(err, localsocket.ErrNoListener):
 		return a.daemonEnded(host.MaybeSent(err))
 	case !errors.As(err, &answer):
@@ -69,6 +69,18 @@ func (a *app) ofDaemon(err error) error {
 		joined.text += plain.Stderr + said
 	}
 	return exit.WithHint(joined, why.Hint)
+}
+
+// ofGateway returns the error of a command. If its server is a gateway of Wharf that denies the request by its own
+// rules, the error is that, and no other name is suggested: a gateway does not list what it denies.
+func (a *app) ofGateway(err error) error {
+	var answer *host.RPCError
+	var why whyFailed
+	if !errors.As(err, &answer) || json.Unmarshal(answer.Data, &why) != nil || joinedKinds[why.Kind] != host.ErrDenied {
+		return err
+	}
+	denied := &joinedError{kind: host.ErrDenied, text: plain.Word(a.server) + ": " + strings.TrimSuffix(answer.Error(), ". Hint: "+why.Hint)}
+	return exit.WithHint(denied, "it is the configuration of that gateway which denies it, and not your own")
 }
 
 // daemonEnded returns the error of a request whose daemon was stopped meanwhile.
