@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -25,16 +26,15 @@ func unreachable(entry config.Server, errs []error) error {
 	var fault *rpc.Error
 	var redirect *httpclient.RedirectError
 	switch {
-	case !slices.ContainsFunc(errs, func(err error) bool { return !isNotMCP(err) }):
-		hint := "does the server run at another path, such as /sse?"
-		u, err := url.Parse(entry.URL)
-		switch {
-		case err == nil && strings.Contains(u.Path, "/mcp/"):
-			hint = "is what follows /mcp in its path right? The page of the server says which path it is"
-		case err == nil && !strings.HasSuffix(u.Path, "/mcp"):
-			hint = "is its path /mcp? The page of the server says which it is"
+	case len(errs) == 1 && isNoStream(errs[0]):
+		hint := "HTTP+SSE alone is tried, since the entry says " + cmp.Or(entry.Transport, entry.Strategy) + ": leave that out to try Streamable HTTP first"
+		if first.HTTP == 404 {
+			hint = otherPath(entry) + " " + hint
 		}
-		if statusOf(errs[0]) == 405 {
+		return unreachableWith("there is no stream of HTTP+SSE at this address: "+describeAnswer(errs), hint, errs)
+	case !slices.ContainsFunc(errs, func(err error) bool { return !isNotMCP(err) }):
+		hint := otherPath(entry)
+		if slices.ContainsFunc(errs, func(err error) bool { return statusOf(err) == 405 && !isNoStream(err) }) {
 			hint = "it takes no POST there, which every message to an MCP server is; " + hint
 		}
 		text := "there is no MCP server at this address: " + describeAnswer(errs)
@@ -63,6 +63,18 @@ func unreachable(entry config.Server, errs []error) error {
 		return errs[0]
 	}
 	return fmt.Errorf("%w; and %w", errs[0], errs[1])
+}
+
+// otherPath asks whether the path of an entry's url is the right one.
+func otherPath(entry config.Server) string {
+	u, err := url.Parse(entry.URL)
+	switch {
+	case err == nil && strings.Contains(u.Path, "/mcp/"):
+		return "is what follows /mcp in its path right? The page of the server says which path it is"
+	case err == nil && !strings.HasSuffix(u.Path, "/mcp"):
+		return "is its path /mcp? The page of the server says which it is"
+	}
+	return "does the server run at another path, such as /sse?"
 }
 
 // later says when to try again a server that may ask for a wait.
@@ -101,6 +113,14 @@ func isNotMCP(err error) bool {
 		return said.Status == abi.ProtocolFailed
 	}
 	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 415 || said.HTTP == 501
+}
+
+// isNoStream reports whether err says that a GET has found no stream of HTTP+SSE. A server that speaks
+// Streamable HTTP may refuse that GET, and take a POST.
+func isNoStream(err error) bool {
+	var plugin *guest.PluginError
+	said := answerOf(err)
+	return said != nil && errors.As(err, &plugin) && plugin.Plugin == transportSSE && plugin.Op == "connect" && (isNotMCP(err) || said.HTTP == 400 || said.HTTP == 406)
 }
 
 // describeAnswer says what was found in place of an MCP server, from errors of [isNotMCP]. If that is

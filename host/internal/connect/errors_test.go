@@ -87,3 +87,33 @@ func TestFailed(t *testing.T) {
 		}
 	}
 }
+
+// What a GET for a stream has found says nothing of POST.
+func TestNoStream(t *testing.T) {
+	stream := func(http int) error {
+		return fmt.Errorf("connect: %w", &guest.PluginError{Plugin: "sse", Op: "connect", Err: &guest.StatusError{Status: abi.Refused, HTTP: http, Text: fmt.Sprintf("HTTP %d", http)}})
+	}
+	post := func(http int) error {
+		return &rpc.CallError{Method: "initialize", Err: &guest.StatusError{Status: abi.Refused, HTTP: http, Text: fmt.Sprintf("HTTP %d", http)}}
+	}
+	const alone = "HTTP+SSE alone is tried, since the entry says %s: leave that out to try Streamable HTTP first"
+	const path = "does the server run at another path, such as /sse?"
+	for name, c := range map[string]struct {
+		entry      config.Server
+		errs       []error
+		want, hint string
+	}{
+		"no GET":       {config.Server{Transport: "sse"}, []error{stream(405)}, "there is no stream of HTTP+SSE at this address: HTTP 405", fmt.Sprintf(alone, "sse")},
+		"no session":   {config.Server{Strategy: "sse-only"}, []error{stream(400)}, "there is no stream of HTTP+SSE at this address: HTTP 400", fmt.Sprintf(alone, "sse-only")},
+		"nothing":      {config.Server{Transport: "sse"}, []error{stream(404)}, "there is no stream of HTTP+SSE at this address: HTTP 404", path + " " + fmt.Sprintf(alone, "sse")},
+		"failed":       {config.Server{Transport: "sse"}, []error{stream(502)}, "the server failed: HTTP 502", "what stands before the server, such as a proxy, got no answer from it: is it running?"},
+		"a stream":     {config.Server{Transport: "sse"}, []error{post(404)}, "there is no MCP server at this address: HTTP 404", path},
+		"sse first":    {config.Server{Strategy: "sse-first"}, []error{stream(405), &laterTransportError{"http", post(404)}}, "there is no MCP server at this address: HTTP 404", path},
+		"no POST then": {config.Server{Strategy: "sse-first"}, []error{stream(404), &laterTransportError{"http", post(405)}}, "there is no MCP server at this address: HTTP 405", "it takes no POST there, which every message to an MCP server is; " + path},
+	} {
+		c.entry.URL = "http://h/mcp"
+		if err := unreachable(c.entry, c.errs); err.Error() != c.want || hosterr.Hint(err) != c.hint {
+			t.Errorf("%s: %v\nhint: %s", name, err, hosterr.Hint(err))
+		}
+	}
+}
