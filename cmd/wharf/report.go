@@ -31,8 +31,6 @@ func (a *app) withAddress(hint string) string {
 		"write auth, or headers with Authorization, in the entry of "+a.server, "give -H 'Authorization: Basic …', where … is NAME:PASSWORD in base64",
 		"write auth or headers in its entry", "give -H 'Authorization: …'",
 		"write headers in its entry", "give -H 'X-API-Key: …'",
-		"write the name of its certificate in its entry", "add it with `wharf add`, and write the name of its certificate in its entry",
-		"name its authority's file in the entry of the server", "add it with `wharf add`, and name its authority's file in its entry",
 		"write scopes into auth of its entry, if you know them, and then: wharf login "+a.server,
 		"if you know them, add it with `wharf add`, write scopes into auth of its entry, and sign in with `wharf login NAME`",
 		"look at auth in the entry of "+a.server+", or ", "",
@@ -64,9 +62,28 @@ func (a *app) withTimes(hint string) string {
 	if line := server.Longer("max_timeout"); spot {
 		hint = strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry, with "+more+" or more")
 	} else if line == "" {
-		hint = strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry in Wharf's own file, which `wharf import` makes, with "+more+" or more")
+		hint = strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry "+inOwnFile+", with "+more+" or more")
 	}
 	return hint
+}
+
+// inOwnFile is where a server of another client's file gets what that file has no key for.
+const inOwnFile = "in Wharf's own file, which `wharf import` makes"
+
+// withCertificate replaces in an error what the entry of a server would say of its certificate, if the server has no
+// entry, or one in a file of another client.
+func (a *app) withCertificate(message string) string {
+	name, authority := "add it with `wharf add`, and write the name of its certificate in its entry", "add it with `wharf add`, and name its authority's file in its entry"
+	if a.address == "" {
+		if a.settings == nil {
+			return message
+		}
+		if server, _ := a.settings.find(a.server); !isForeign(server) {
+			return message
+		}
+		name, authority = "write the name of its certificate into an entry "+inOwnFile, "name its authority's file in an entry "+inOwnFile
+	}
+	return strings.NewReplacer("write the name of its certificate in its entry", name, "name its authority's file in the entry of the server", authority).Replace(message)
 }
 
 // withFlags replaces a hint at variables or times of an entry by a hint at flags, if the server
@@ -166,6 +183,8 @@ func (a *app) withFile(hint string) string {
 		return why
 	case filepath.Ext(file) != ".toml":
 		return fmt.Sprintf("%swrite %q: %s into its entry in %s", why, key, value, plain.ShellWord(file))
+	case isForeign(server): // of Codex
+		return fmt.Sprintf("%swrite %s = %s into its entry in %s", why, key, value, plain.ShellWord(file))
 	default:
 		return fmt.Sprintf("%swrite %s = %s under %s in %s", why, key, value, table, plain.ShellWord(file))
 	}
@@ -176,7 +195,7 @@ var lineOfEntry = lazyregexp.New(`^(.*)write (\w+) = ("[^"]*") under (\[servers\
 
 // errorText returns an error as it is reported, and its hint.
 func (a *app) errorText(err error) (message, hint string) {
-	message, hint = err.Error(), a.withFile(a.withMissing(a.withOffers(a.withFlags(a.withAddress(exit.HintOf(err)), err), err)))
+	message, hint = a.withCertificate(err.Error()), a.withFile(a.withMissing(a.withOffers(a.withFlags(a.withAddress(exit.HintOf(err)), err), err)))
 	saved, typed, page := errors.Is(err, signin.ErrSavedRefused), errors.Is(err, signin.ErrTypedRefused), host.SignInURL(err) != ""
 	switch {
 	case typed:

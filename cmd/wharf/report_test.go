@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/localsocket"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/signin"
@@ -67,8 +68,6 @@ func TestHintsWithoutAnEntry(t *testing.T) {
 		`it is slow to start; it gets longer with --timeout, or with start_timeout = "2m" in its entry`:                         {"it is slow to start; it gets longer with --timeout", "it is slow to start; it gets longer with --timeout"},
 		`a call that takes longer needs max_timeout = "3h" in its entry, or more`:                                               {`a call that takes longer needs an entry, with max_timeout = "3h" or more`, `a call that takes longer needs an entry, with max_timeout = "3h" or more`},
 		"the server does not say which; write scopes into auth of its entry, if you know them, and then: wharf login 127.0.0.1": {"the server does not say which; if you know them, add it with `wharf add`, write scopes into auth of its entry, and sign in with `wharf login NAME`", ""},
-		`if that is the server, write the name of its certificate in its entry: tls = { name = "…" }`:                           {"if that is the server, add it with `wharf add`, and write the name of its certificate in its entry: tls = { name = \"…\" }", ""},
-		`if the certificate is right, name its authority's file in the entry of the server: tls = { ca = "…" }`:                 {"if the certificate is right, add it with `wharf add`, and name its authority's file in its entry: tls = { ca = \"…\" }", ""},
 	} {
 		if got := hint(entry, given); got != given {
 			t.Errorf("of an entry: %s", got)
@@ -78,6 +77,45 @@ func TestHintsWithoutAnEntry(t *testing.T) {
 		}
 		if got := hint(process, given); want[1] != "" && got != want[1] {
 			t.Errorf("of a command: %s", got)
+		}
+	}
+}
+
+// What a certificate is checked by stands in an entry of Wharf's own: one that there may not be yet. What a file of another
+// client has too is told in its notation.
+func TestErrorsOfCertificates(t *testing.T) {
+	of := func(path, file string) *app {
+		f, err := config.Parse(path, []byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &app{server: "a", settings: &settings{path: path, servers: f.Servers, searched: true}}
+	}
+	own, spot := of("o.toml", "[servers.a]\nurl = 'https://a.example'\n"), &app{server: "127.0.0.1", address: "https://127.0.0.1/mcp"}
+	json, codex := of("a.json", `{"mcpServers": {"a": {"url": "https://a.example"}}}`), of(".codex/config.toml", "[mcp_servers.a]\nurl = 'https://a.example'\n")
+	if got := codex.withFile(`to read that, write framing = "auto" under [servers.a]`); got != `to read that, write framing = "auto" into its entry in .codex/config.toml` {
+		t.Error(got)
+	}
+	for a, want := range map[*app]string{own: `into its entry, as headers = {"X-API-Key" = "…"}`, spot: "after -H, as 'X-API-Key: …'", json: "into the headers of its entry in a.json"} {
+		if got := a.placeOfHeader(); got != want {
+			t.Errorf("a header goes %s", got)
+		}
+	}
+	const imported = "in Wharf's own file, which `wharf import` makes: "
+	for given, want := range map[string][2]string{
+		`if that is the server, write the name of its certificate in its entry: tls = { name = "…" }`: {
+			"if that is the server, add it with `wharf add`, and write the name of its certificate in its entry: tls = { name = \"…\" }",
+			"if that is the server, write the name of its certificate into an entry " + imported + `tls = { name = "…" }`,
+		},
+		`if the certificate is right, name its authority's file in the entry of the server: tls = { ca = "…" }`: {
+			"if the certificate is right, add it with `wharf add`, and name its authority's file in its entry: tls = { ca = \"…\" }",
+			"if the certificate is right, name its authority's file in an entry " + imported + `tls = { ca = "…" }`,
+		},
+	} {
+		for a, want := range map[*app]string{own: given, spot: want[0], json: want[1], codex: want[1], {}: given} {
+			if got, _ := a.errorText(errors.New("x509: no; " + given)); got != "x509: no; "+want {
+				t.Errorf("of %s, %s: %s", a.server, a.address, got)
+			}
 		}
 	}
 }

@@ -156,6 +156,11 @@ func (a *app) placeOfHeader() string {
 	if a.address != "" {
 		return "after -H, as 'X-API-Key: …'"
 	}
+	if a.settings != nil {
+		if server, _ := a.settings.find(a.server); isForeign(server) {
+			return "into the headers of its entry in " + plain.ShellWord(a.settings.from(server))
+		}
+	}
 	return `into its entry, as headers = {"X-API-Key" = "…"}`
 }
 

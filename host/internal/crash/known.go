@@ -69,7 +69,7 @@ var known = []pattern{
 	{lazyregexp.New(`connect ECONNREFUSED (\S+)`),
 		"what it needs at %s does not answer", "start that first, or give the server another address"},
 	{lazyregexp.New(`JavaScript heap out of (memory)`),
-		"it ran out of memory", `NODE_OPTIONS = "--max-old-space-size=4096" in its env gives it more`},
+		"it ran out of memory", "NODE_OPTIONS=--max-old-space-size=4096 in its env gives it more"},
 
 	// What its user has to give it.
 	{lazyregexp.New(`(?:KeyError: '|(?i:environment variables?:?) ["'` + "`" + `]?)([A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9])`),
