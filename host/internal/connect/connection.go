@@ -115,6 +115,13 @@ func (c *connection) unsent(err error) error {
 	return fmt.Errorf("%w: %w: %w", rpc.ErrNotSent, rpc.ErrClosed, c.cause)
 }
 
+// unsentError is the error of a message of which nothing was sent. It is an [rpc.ErrNotSent].
+type unsentError struct{ error }
+
+func (e unsentError) Unwrap() error { return e.error }
+
+func (e unsentError) Is(target error) bool { return target == rpc.ErrNotSent }
+
 // receiver passes the events of a guest to the peer of its connection. It handles failures itself.
 type receiver struct {
 	*rpc.Peer
@@ -134,7 +141,7 @@ func (r receiver) Failed(exchange uint32, err error) {
 	case errors.As(err, &refusal):
 		err = &rpc.StatusError{HTTP: refusal.HTTP, Refused: true, Err: err}
 	case errors.As(err, new(*hostio.UnsentError)):
-		err = &rpc.StatusError{Refused: true, Err: err}
+		err = unsentError{err}
 	case errors.As(err, &status):
 		err = &rpc.StatusError{HTTP: status.HTTP, Refused: status.Status == abi.Refused, Err: err}
 	}
