@@ -176,7 +176,7 @@ func (c *connection) crashCause(stderr string, ended error) crash.Cause {
 	name := hosterr.TOMLKey(c.server.Name)
 	s := crash.Start{
 		Server: name, Program: c.server.Command, Stderr: stderr, Midway: c.inst.Midway(),
-		Exited: exited, Clean: exited && exit.Code == 0, Killed: exited && exit.Code < 0,
+		Runs: ended == nil, Exited: exited, Clean: exited && exit.Code == 0, Killed: exited && exit.Code < 0,
 		Gets: func(name string) bool {
 			_, own := c.server.Env[name]
 			return own || process.Inherits(name)

@@ -22,6 +22,7 @@ type Start struct {
 	Fault   string   // what is wrong with the first of them, if that was to be a message
 	Midway  bool     // it has begun a message on its stdout, and not ended it
 	OtherID string   // an id that it answered with, and that no request has
+	Runs    bool     // it was waited for, and had not ended
 	Exited  bool     // it ended by itself
 	Clean   bool     // with status 0
 	Killed  bool     // by a signal
@@ -77,7 +78,7 @@ func (s *Start) Cause() Cause {
 		return Cause{What: silent, Hint: "is it an MCP server over stdio? Such a server runs until its stdin ends"}
 	case s.Exited && !s.Killed && strings.TrimSpace(s.Stderr) == "":
 		return Cause{What: silent, Hint: "does it lack an argument or a variable? It gets few variables of your shell, and those in env in its entry"}
-	case len(names) > 0 && s.downloads():
+	case s.Runs && len(names) > 0 && s.downloads(): // one that has ended has said why
 		return Cause{Hint: s.passOnNetwork(names), Withheld: names}
 	}
 	return Cause{}

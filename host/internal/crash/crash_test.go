@@ -99,11 +99,12 @@ func TestWithheldNetwork(t *testing.T) {
 		{"npx.cmd", "", false, "", 2},
 		{"node", "", false, "", 0},
 		{"npx", "", true, "it ended without a word", 0},
+		{"npx", "npm error notarget No matching version found for x@9.", true, "", 0},
 		{"node", "Error: self signed certificate in certificate chain", true, "it does not trust the certificate of a server that it calls", 2},
 		{"npx", "npm error code ENOTFOUND", true, "npm does not reach its registry (ENOTFOUND)", 2},
 	} {
 		s := &Start{
-			Program: tt.program, Stderr: tt.stderr, Exited: tt.exited,
+			Program: tt.program, Stderr: tt.stderr, Runs: !tt.exited, Exited: tt.exited,
 			Gets: func(name string) bool { return name == "NO_PROXY" || name == "http_proxy" },
 			Shell: func(name string) bool {
 				return name == "HTTPS_PROXY" || name == "NODE_EXTRA_CA_CERTS" || name == "http_proxy"
