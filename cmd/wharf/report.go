@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
@@ -193,9 +194,32 @@ func (a *app) withFile(hint string) string {
 // lineOfEntry matches a hint to write a line into an entry: why, the key, the value and the table.
 var lineOfEntry = lazyregexp.New(`^(.*)write (\w+) = ("[^"]*") under (\[servers\..*\])$`)
 
+// pagesHint returns the hint at the error of a server that wants a person to visit pages first, whom Wharf could not
+// ask, or "". It names no page whose address cannot be copied or may deceive.
+func pagesHint(err error) string {
+	var answer *host.RPCError
+	var data struct{ Elicitations []mcp.Elicitation }
+	if !errors.As(err, &answer) || answer.Code != mcp.CodeURLElicitationRequired || errors.Is(err, host.ErrInputRequired) ||
+		json.Unmarshal(answer.Data, &data) != nil || len(data.Elicitations) == 0 {
+		return ""
+	}
+	var pages []string
+	for _, e := range data.Elicitations {
+		if _, warning := cleantext.Site(e.URL); warning == "" && cleantext.Visible(e.URL) == e.URL && !strings.Contains(e.URL, " ") {
+			pages = append(pages, e.URL)
+		}
+	}
+	which := strings.Join(pages, " and ")
+	if len(pages) < len(data.Elicitations) {
+		which = "the pages that its data name, if you trust them,"
+	}
+	return "open " + which + " in a browser, and make the request anew when you are done there"
+}
+
 // errorText returns an error as it is reported, and its hint.
 func (a *app) errorText(err error) (message, hint string) {
 	message, hint = a.withCertificate(err.Error()), a.withFile(a.withMissing(a.withOffers(a.withFlags(a.withAddress(exit.HintOf(err)), err), err)))
+	hint = cmp.Or(hint, pagesHint(err))
 	saved, typed, page := errors.Is(err, signin.ErrSavedRefused), errors.Is(err, signin.ErrTypedRefused), host.SignInURL(err) != ""
 	switch {
 	case typed:

@@ -290,6 +290,32 @@ func TestErrorsAreRedacted(t *testing.T) {
 	}
 }
 
+// Where nobody could be asked to visit the pages that a server wants visited, the hint names them.
+func TestHintAtPages(t *testing.T) {
+	required := func(data string) error {
+		return &host.RPCError{Code: mcp.CodeURLElicitationRequired, Message: "no", Data: json.RawMessage(data)}
+	}
+	const then = " in a browser, and make the request anew when you are done there"
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{required(`{"elicitations":[{"mode":"url","url":"https://a.example/x?y=1"},{"url":"https://b.example"}]}`), "open https://a.example/x?y=1 and https://b.example" + then},
+		{required(`{"elicitations":[{"url":"https://a.example"},{"url":"https://a.example@b.example"}]}`), "open the pages that its data name, if you trust them," + then},
+		{required(`{"elicitations":[{"url":"javascript:x"}]}`), "open the pages that its data name, if you trust them," + then},
+		{required(`{"elicitations":[{"url":"https://a.example/\u202e x"}]}`), "open the pages that its data name, if you trust them," + then},
+		{required(`{"elicitations":[]}`), ""},
+		{required(`1`), ""},
+		{fmt.Errorf("%w: %w", host.ErrInputRequired, required(`{"elicitations":[{"url":"https://a.example"}]}`)), ""}, // the person would not go
+		{&host.RPCError{Code: -32000, Data: json.RawMessage(`{"elicitations":[{"url":"https://a.example"}]}`)}, ""},
+		{exit.WithHint(required(`{"elicitations":[{"url":"https://a.example"}]}`), "another"), "another"},
+	} {
+		if _, got := (&app{}).errorText(tt.err); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
+
 // Where a key in a header goes depends on how the server was named: -H is refused for one that has
 // an entry.
 func TestHintAtHeaders(t *testing.T) {
