@@ -21,7 +21,8 @@ const (
 // Format lays a table out for a number of columns; 0 means without a limit. It cuts nothing.
 // Cells stand in columns if they fit. If too little room is left for the last cells, or less
 // than one of their words takes, the last cells get lines of their own. If the other cells alone
-// are too wide, a row is its first cell, with the rest below it. A word that is longer than a
+// are too wide, a row is its first cell, with the rest below it; of three cells the second stays
+// beside the first where it has room. A word that is longer than a
 // line is left to the terminal to break, so that it can be copied.
 func (t Table) Format(columns int) string {
 	last := len(t[0]) - 1
@@ -50,8 +51,13 @@ func (t Table) Format(columns int) string {
 		case i == 0:
 			hang(&out, strings.Join(slices.Concat(row[:1], t.between(0), row[last:]), " · "), 0, columns)
 		default:
-			out.WriteString(row[0] + "\n")
-			inset(&out, strings.Join(t.between(i), " · "), columns)
+			rest := strings.Join(t.between(i), " · ")
+			if last == 2 && Width(row[0])+2+Width(rest) <= columns {
+				out.WriteString(strings.TrimRight(row[0]+"  "+rest, " ") + "\n")
+			} else {
+				out.WriteString(row[0] + "\n")
+				inset(&out, rest, columns)
+			}
 			inset(&out, row[last], columns)
 		}
 	}

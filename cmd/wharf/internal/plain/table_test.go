@@ -105,3 +105,28 @@ client claude
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+// One row that is too wide does not break those that have room.
+func TestTableOfToolsWithManyArguments(t *testing.T) {
+	table := Table{
+		{"TOOL", "ARGUMENTS", "DESCRIPTION"},
+		{"echo", "message=string [count=number]x", "Says it again."},
+		{"find", "owner=string topic=string [page=number]", "Looks for what is there."},
+		{"stop", "", "Ends it."},
+		{"bare", "", ""},
+	}
+	const want = `TOOL · ARGUMENTS · DESCRIPTION
+echo  message=string [count=number]x
+    Says it again.
+find
+    owner=string topic=string
+    [page=number]
+    Looks for what is there.
+stop
+    Ends it.
+bare
+`
+	if got := table.Format(36); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

@@ -47,7 +47,7 @@ func TestTable(t *testing.T) {
 		{"x", strings.Repeat("a", 60), ""},
 	}
 	want := "TOOL · ARGUMENTS · DESCRIPTION\n" +
-		"écho\n    message=string\n    Says a message back to its sender\n" +
+		"écho  message=string\n    Says a message back to its sender\n" +
 		"x\n    " + strings.Repeat("a", 60) + "\n"
 	var out strings.Builder
 	a := &Terminal{Out: &out, OutTTY: true, Width: 50}
