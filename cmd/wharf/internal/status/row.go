@@ -92,7 +92,8 @@ func (r *row) set(s status.Status) {
 	if s.Transport != "" {
 		r.Transport = s.Transport
 	}
-	if s.Tools > 0 || r.Tools != nil { // 0 may also say that the list was not asked for
+	known := s.Tools > 0 || r.Tools != nil && r.isListed() // 0 may also say that the list was not asked for
+	if r.Tools = nil; known {
 		r.Tools = &s.Tools
 	}
 	r.count()
@@ -114,6 +115,10 @@ func (r *row) set(s status.Status) {
 		}
 	}
 }
+
+// isListed reports whether a list of tools is known of the server. Of one whose entry was changed it is not, until the
+// server has listed them anew.
+func (r *row) isListed() bool { return !r.session.Known().Tools.At.IsZero() }
 
 // checked takes the result of a check into the row. tools is how many tools the server listed.
 func (r *row) checked(tools int, err error) {

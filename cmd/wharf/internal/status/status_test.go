@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -81,15 +82,41 @@ func TestDumbTerminal(t *testing.T) {
 	}
 }
 
-// A server that has taken back all its tools is not shown with those of before.
+// A server that has taken back all its tools is not shown with those of before. One whose entry was changed
+// is shown with none until it has listed them.
 func TestToolsOfARow(t *testing.T) {
-	r := &row{}
-	for i, want := range []string{"", "7", "0"} {
-		r.set(status.Status{Tools: []int{0, 7, 0}[i]})
+	dir, entry := filepath.Join(t.TempDir(), "catalogue"), host.Server{Name: "files", Command: "files"}
+	none := map[catalogue.Kind]catalogue.List{catalogue.Tools: {Items: json.RawMessage("[]"), Listed: time.Now()}}
+	if err := catalogue.Open(dir).Save(catalogue.KeyOf(entry), &catalogue.Snapshot{Name: "files", Lists: none}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.New(t.Context(), host.Config{CatalogueDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	session, err := h.Add(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &row{session: session}
+	tools := func(n int, want string) {
+		t.Helper()
+		r.set(status.Status{Tools: n})
 		if got := r.cells()[6]; got != want {
-			t.Errorf("status %d: %q tools, want %q", i, got, want)
+			t.Errorf("%d: %q tools, want %q", n, got, want)
 		}
 	}
+	tools(0, "")
+	tools(7, "7")
+	tools(0, "0")
+	tools(7, "7")
+	entry.Args = []string{"other"}
+	if err := session.Reload(entry); err != nil {
+		t.Fatal(err)
+	}
+	tools(0, "")
+	tools(3, "3")
 	if r.fail(status.BadConfig, errors.New("x")); r.Tools != nil {
 		t.Error("one that cannot be had has tools")
 	}
