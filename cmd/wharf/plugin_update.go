@@ -29,6 +29,11 @@ file. What runs goes on with the old version.`,
 			switch {
 			case err != nil:
 				return err
+			case o.Same() && store.Verify(*o.Was) != nil: // what was fetched is what the lock says
+				if err := store.Install(ctx, o); err != nil {
+					return err
+				}
+				return a.sayInstalled(store, *o.Was, "has its file again")
 			case o.Same():
 				return a.sayInstalled(store, *o.Was, "is what it was")
 			}

@@ -133,6 +133,17 @@ func (s *Store) replace(ctx context.Context, seen, e Installed, binary []byte) e
 	})
 }
 
+// restore writes the file of an installed plugin anew, whose entry must still have the hash of seen.
+func (s *Store) restore(ctx context.Context, seen Installed, binary []byte) error {
+	return s.change(ctx, func(entries []Installed) ([]Installed, error) {
+		i := index(entries, seen.Name)
+		if i < 0 || entries[i].SHA256 != seen.SHA256 {
+			return nil, errChanged
+		}
+		return entries, s.keep(entries[i], binary)
+	})
+}
+
 // editGrants changes what a plugin was granted.
 func (s *Store) editGrants(ctx context.Context, name string, edit func(e Installed) (granted []string, err error)) error {
 	return s.change(ctx, func(entries []Installed) ([]Installed, error) {
@@ -164,7 +175,7 @@ func (s *Store) verify(e Installed) error {
 	binary, err := s.files.Read(e.SHA256+suffix, plugin.MaxSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("its file %s is gone; add the plugin again", s.Path(e))
+		return fmt.Errorf("its file %s is gone", s.Path(e))
 	case err != nil:
 		return err
 	case plugin.Hash(binary) != e.SHA256 || int64(len(binary)) != e.Size:

@@ -143,9 +143,13 @@ func (s *Store) Update(ctx context.Context, name string, r Request) (*Offer, err
 	return o, s.compare(o)
 }
 
-// Install installs the plugin of an offer. The user must have agreed to it.
+// Install installs the plugin of an offer. The user must have agreed to it. Of one that is the same, it
+// puts back the file, and nothing else changes.
 func (s *Store) Install(ctx context.Context, o *Offer) error {
-	if o.Was != nil {
+	switch {
+	case o.Same():
+		return s.restore(ctx, *o.Was, o.binary)
+	case o.Was != nil:
 		return s.replace(ctx, *o.Was, o.Plugin, o.binary)
 	}
 	return s.add(ctx, o.Plugin, o.binary)
