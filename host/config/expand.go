@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -377,7 +378,7 @@ func holdsUser(s string) bool {
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		rest = rest[:end]
 	}
-	return strings.Contains(rest, "@")
+	return strings.Contains(rest, "@") || secret.Unescaped(s)
 }
 
 // isWebSocket reports whether a url asks for an upgrade from HTTP.

@@ -201,6 +201,7 @@ func TestServerExpandChecks(t *testing.T) {
 		{Server{URL: "127.0.0.1:80/mcp"}, "url: has no scheme; write http:// or https:// before it"},
 		{Server{URL: "https://a b/"}, `url: is no url; write "https://host/path"`},
 		{Server{URL: "https://a:b c@x/"}, "url: holds a user or a password; leave them out of it, and give the server the header Authorization: Basic ${secret:NAME}, where the secret is USER:PASSWORD in base64"},
+		{Server{URL: "https://u:pa/ss@a.example/x"}, "url: " + errUser.Error()},
 		{Server{URL: "https://u:${TOKEN}@a.example"}, "url: " + errUser.Error()},
 		{Server{URL: "https://u:${secret:k}@a.example"}, "url: " + errUser.Error()},
 		{Server{URL: "https://a.example", Headers: map[string]string{"x": "${LINES}"}},

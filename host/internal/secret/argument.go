@@ -131,6 +131,14 @@ func withoutNames(value string) string {
 
 var userInfo = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*)://([^\s/?#"'<>]*)@`)
 
+// unescaped matches a url with a letter in its password that would have to be escaped, as it ends the host of a url.
+// What stands before that letter is no port.
+var unescaped = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#"'<>:@\[]*:([^\s/?#"'<>:@${},]*[^\s/?#"'<>:@${},0-9][^\s/?#"'<>:@${},]*[/?#][^\s"'<>@]*)@`)
+
+// Unescaped reports whether a text has a url with a password that would have to be escaped. [url.Parse] takes a part of
+// it for the port.
+func Unescaped(text string) bool { return unescaped.MatchString(text) }
+
 // inURLs returns the passwords of urls. Over HTTP, a user without a password is a token.
 func inURLs(text string) (parts []Part) {
 	for _, at := range userInfo.FindAllStringSubmatchIndex(text, -1) {
@@ -144,6 +152,9 @@ func inURLs(text string) (parts []Part) {
 		if counts(text[begin:end]) {
 			parts = append(parts, Part{begin, end, "password"})
 		}
+	}
+	for _, at := range unescaped.FindAllStringSubmatchIndex(text, -1) {
+		parts = append(parts, Part{at[2], at[3], "password"})
 	}
 	return parts
 }

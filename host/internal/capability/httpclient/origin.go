@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -56,8 +57,11 @@ func ParseOrigin(s string) (*Origin, error) {
 		o.socket, s = path, "http://localhost/"+strings.TrimPrefix(inner, "/")
 	}
 	u, err := url.Parse(s)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = checkBase(u)
+	case strings.Contains(s, "@"): // the error may quote a part of a password that is not escaped
+		err = errors.New("want https://host/path; a user or password goes into a header instead")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("url %q: %w", BareURL(s), URLCause(err))

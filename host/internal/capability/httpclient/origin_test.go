@@ -35,16 +35,17 @@ func TestParseOrigin(t *testing.T) {
 		}
 	}
 	bad := map[string]string{
-		"":                           "want https://host/path",
-		"h.example/mcp":              "want https://host/path",
-		"ftp://h.example/":           "want https://host/path",
-		"https:///mcp":               "want https://host/path",
-		"https://user:pw@h.example/": "put them into a header",
-		"https://hé.example/":        "ASCII form",
-		"https://h.example/a/%2e%2e": "the folder above",
-		"https://h.example/\x00":     "control character",
-		"unix://run/x.sock#/mcp":     "must be absolute",
-		"unix:///x?#/../y":           "the folder above",
+		"":                             "want https://host/path",
+		"h.example/mcp":                "want https://host/path",
+		"ftp://h.example/":             "want https://host/path",
+		"https:///mcp":                 "want https://host/path",
+		"https://user:pw@h.example/":   "put them into a header",
+		"https://user:pw/x@h.example/": "goes into a header",
+		"https://hé.example/":          "ASCII form",
+		"https://h.example/a/%2e%2e":   "the folder above",
+		"https://h.example/\x00":       "control character",
+		"unix://run/x.sock#/mcp":       "must be absolute",
+		"unix:///x?#/../y":             "the folder above",
 	}
 	for s, want := range bad {
 		if _, err := ParseOrigin(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw") {
