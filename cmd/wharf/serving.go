@@ -162,6 +162,7 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 		}
 	}
 	c.Info = ownInfo()
+	c.Hint = func(hint string) string { return a.withConfig(a.withAddress(hint)) }
 	g, err := gateway.New(h, c)
 	if err != nil {
 		return err
@@ -191,13 +192,13 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 // a person behind an editor, and no terminal. The host opens one page at a time, and none again
 // after one that the person has left alone.
 func (a *app) openUnasked(ctx context.Context, p signin.Page) error {
-	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
 	err := errors.New("no browser is to be opened")
 	if a.flags.opensBrowser(true) {
 		err = host.OpenBrowser(ctx, p.URL)
 	}
-	if err != nil {
-		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown (%w); run: wharf%s login %s", plain.Line(p.Server), err, a.configFlag(), plain.Word(p.Server))
+	if err != nil { // the address is of no use then, because the page's answer is not waited for
+		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown (%w)", plain.Line(p.Server), err)
 	}
+	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
 	return nil
 }

@@ -82,6 +82,10 @@ type Config struct {
 	// who runs the program.
 	CallsPerMinute int
 
+	// Hint, if not nil, returns what clients are told in place of a hint of the host, which names commands as
+	// if they were typed with its own configuration.
+	Hint func(string) string
+
 	// OnClient, if not nil, is told of each client with its first request, and again when it has left. It
 	// must not wait, and must not call the gateway.
 	OnClient func(c Client, left bool)

@@ -49,7 +49,7 @@ func Person(p *signin.Person) *signin.Person {
 		case elsewhere != nil:
 			return elsewhere(ctx, page)
 		}
-		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown; run: wharf login %[1]s", page.Server)
+		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown", page.Server)
 	}
 	return &all
 }

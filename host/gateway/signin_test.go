@@ -12,7 +12,7 @@ import (
 )
 
 // A page is shown by the client of the call if it can, else by the program, and else the error says
-// what to type.
+// that.
 func TestPerson(t *testing.T) {
 	page := signin.Page{Provider: "oauth", Server: "crm", URL: "https://as/authorize?a=b&c"}
 	answer := func(text string, err error) asker {
@@ -44,7 +44,7 @@ func TestPerson(t *testing.T) {
 		if err := p.OpenURL(ctx, page); (err == nil) != (tt.err == nil) || err != nil && err.Error() != tt.err.Error() || browsers != tt.browsers {
 			t.Errorf("%s: %v, and %d browsers", name, err, browsers)
 		}
-		if err := Person(nil).OpenURL(ctx, page); tt.browsers > 0 && (err == nil || !strings.Contains(err.Error(), "run: wharf login crm")) {
+		if err := Person(nil).OpenURL(ctx, page); tt.browsers > 0 && (err == nil || !strings.Contains(err.Error(), "its page cannot be shown")) {
 			t.Errorf("%s, without a browser: %v", name, err)
 		}
 	}

@@ -271,6 +271,9 @@ func (g *Gateway) clientError(err error) error {
 		return no
 	}
 	text, why := err.Error(), errorData{Kind: host.ErrorKind(err), Hint: g.host.Redact(host.Hint(err)), MaybeSent: host.MaybeSent(err)}
+	if g.config.Hint != nil {
+		why.Hint = g.config.Hint(why.Hint)
+	}
 	if g.ctx.Err() != nil || errors.Is(err, ErrClosed) { // whatever ended with it
 		text, why.Kind, why.Hint, why.Ending = ErrClosed.Error(), host.ErrorKind(ErrClosed), "", true
 	} else if errors.Is(err, errEndedSide) {
