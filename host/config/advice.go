@@ -27,8 +27,15 @@ func (s *Server) PassOn(names []string, table string) string {
 		return fmt.Sprintf("the server came with a project, so find out what it does with that first; if it may have that, name it in %s of its entry in %s", cmp.Or(s.keys.listing, s.keys.of("env")), file)
 	case s.keys.listing != "":
 		return fmt.Sprintf("if it may have that, name it in the list %s of its entry in %s", s.keys.listing, file)
-	case s.keys.pass != nil:
-		return fmt.Sprintf("if it may have that, write into %s", s.keys.pass(names))
+	case s.keys.passing != "":
+		var lines []string
+		for _, name := range names {
+			lines = append(lines, fmt.Sprintf(s.keys.passing, name))
+		}
+		if s.keys.table == "" { // a second table would hide the first
+			return fmt.Sprintf("if it may have that, write into %s of its entry in %s: %s", s.keys.of("env"), file, strings.Join(lines, ", "))
+		}
+		return fmt.Sprintf("if it may have that, write into its entry in %s: "+s.keys.table, file, strings.Join(lines, ", "))
 	case s.keys.names != nil:
 		return fmt.Sprintf("if it may have that, write it into %s of its entry in %s, with its value: that file has no names of variables", s.keys.of("env"), file)
 	}
@@ -50,20 +57,6 @@ func (s *Server) Longer(key string) string {
 		return s.keys.longer[key]
 	}
 	return key + ` = "` + map[string]string{"timeout": "2m", "start_timeout": "2m", "max_timeout": "3h"}[key] + `"`
-}
-
-// passing returns where what is to be written that gives the server variables of the shell. key is the one of the
-// table of its variables, reference a format for the value of one.
-func (e *entry) passing(key, reference string, names []string) string {
-	var pairs []string
-	for _, name := range names {
-		pairs = append(pairs, e.assignment(name, fmt.Sprintf(reference, name)))
-	}
-	lines := strings.Join(pairs, ", ")
-	if e.values[key] != nil { // a second table would hide the first
-		return fmt.Sprintf("%s of its entry in %s: %s", key, e.doc.path, lines)
-	}
-	return fmt.Sprintf("its entry in %s: %s", e.doc.path, e.assigned(key, "{ "+lines+" }"))
 }
 
 // longer returns what [Server.Longer] does, for an entry of another client. A number whose unit is not known

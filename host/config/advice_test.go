@@ -1,6 +1,7 @@
 package config
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,9 @@ func TestAdviceForAnEntry(t *testing.T) {
 		f, err := Parse(tt[0], []byte(tt[1]))
 		if err != nil {
 			t.Fatalf("%s: %v", tt[0], err)
+		}
+		if again, _ := Parse(tt[0], []byte(tt[1])); !reflect.DeepEqual(again.Servers, f.Servers) {
+			t.Errorf("%s: read again, it is another", tt[0]) // and would be started anew
 		}
 		s := f.Servers[0]
 		if got := s.PassOn([]string{"A", "B"}, "[servers.x]"); got != "if it may have that, "+tt[2] {

@@ -14,15 +14,16 @@ type keyNames struct {
 	listed bool              // the command is a list with its arguments
 	words  int               // how many that list has
 
-	listing string                      // the key of a list of variables that the server gets; "" if its client has none
-	pass    func(names []string) string // see [entry.passing]; nil if its client replaces nothing in a value
-	longer  map[string]string           // see [Server.Longer]
+	listing string            // the key of a list of variables that the server gets; "" if its client has none
+	passing string            // the line that passes on the variable %[1]s in the table of variables; "" if its client replaces nothing in a value
+	table   string            // the line of a table of variables that has the lines %s; "" if the entry has such a table
+	longer  map[string]string // see [Server.Longer]
 }
 
 // keyNames returns the names of an entry's keys: those that it has, else those that its client would look for.
 func (e *entry) keyNames(c *client) keyNames {
 	k := keyNames{names: make(map[string]string), listed: c.id == "opencode", longer: e.longer(c)}
-	reference := "${%s}"
+	reference := "${%[1]s}"
 	switch {
 	case c.id == "codex":
 		k.listing = foreignKeys.variables[0]
@@ -31,11 +32,11 @@ func (e *entry) keyNames(c *client) keyNames {
 	case c.id == "claude-desktop", c.id == "zed", e.doc.format == formatXML:
 		reference = ""
 	case c.prefixed:
-		reference = "${env:%s}"
+		reference = "${env:%[1]s}"
 	case c.id == "opencode":
-		reference = "{env:%s}"
+		reference = "{env:%[1]s}"
 	case c.id == "continue":
-		reference = "${{ secrets.%s }}"
+		reference = "${{ secrets.%[1]s }}"
 	}
 	for own, keys := range map[string][]string{
 		"command": foreignKeys.command, "dir": foreignKeys.dir, "url": foreignKeys.url, "env": foreignKeys.env,
@@ -47,7 +48,10 @@ func (e *entry) keyNames(c *client) keyNames {
 		}
 	}
 	if reference != "" {
-		k.pass = func(names []string) string { return e.passing(k.names["env"], reference, names) }
+		k.passing = e.assignment("%[1]s", reference)
+	}
+	if key := k.names["env"]; e.values[key] == nil {
+		k.table = e.assigned(key, "{ %s }")
 	}
 	list, _ := e.values[k.names["command"]].([]any)
 	k.words = len(list)
