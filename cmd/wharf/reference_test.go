@@ -125,7 +125,7 @@ func (r *reference) settings() {
 // names that the source looks up must be among them.
 var environment = []struct{ name, meaning string }{
 	{"WHARF_TIMEOUT_MS", "The timeout of a request, and of the start of a server, in milliseconds; `0` is none. `timeout` and `start_timeout` of an entry outrank it, each for its own, and `--timeout` outranks all of them."},
-	{"WHARF_REGISTRY", "The address of the registry that `search`, `add` and `update` ask."},
+	{"WHARF_REGISTRY", "The address of the registry that `search` and `add` ask. `update` asks the one that a server came from."},
 	{"WHARF_TRACE", "Layers to print to stderr, with commas between: `rpc`, `abi`, `io`."},
 	{"OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "The receiver of traces, which Wharf sends by OTLP over HTTP in protobuf. The first is a base, to which Wharf adds `/v1/traces`; the second is the whole URL. If neither is set, Wharf sends no traces."},
 	{"OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_TRACES_HEADERS", "Headers of these requests, as `name=value,name=value`."},
