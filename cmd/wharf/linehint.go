@@ -30,6 +30,9 @@ func (a *app) forgotten(cmd *cobra.Command) string {
 		line = append(line, "tools")
 	}
 	adds, named := cmd.CommandPath() == "wharf add", ""
+	if cmd.HasParent() && !adds && !strings.Contains(cmd.Use, "SERVER") {
+		return "" // it is about no server
+	}
 	for rest := a.argv; len(rest) > 0 && a.shell == nil; {
 		word, taken := rest[0], 1
 		_, address := atAddress(word)
