@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"os"
@@ -122,14 +123,26 @@ func (a *app) entryFindings(ctx context.Context, s *settings) (findings []findin
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.plugins)) {
 		if file := s.plugins[name].File; file != "" {
-			f := finding{What: "plugin " + name, Value: file}
-			if _, err := os.Stat(file); err != nil {
-				f.Problem = err.Error()
-			}
-			findings = append(findings, f)
+			findings = append(findings, finding{"plugin " + name, file, pluginProblem(s.plugins[name])})
 		}
 	}
 	return append(findings, a.ruleFindings(s)...)
+}
+
+// pluginProblem says why the file of a plugin would not be loaded: it is not there, or is another than it was.
+func pluginProblem(p config.Plugin) string {
+	again := ""
+	if p.Installed != nil {
+		again = fmt.Sprintf("; `wharf plugin update %s` fetches it again", p.Name)
+	}
+	text, err := os.ReadFile(p.File)
+	if err != nil {
+		return err.Error() + again
+	}
+	if got := fmt.Sprintf("%x", sha256.Sum256(text)); p.SHA256 != "" && got != p.SHA256 {
+		return fmt.Sprintf("it has sha256 %s, expected %s%s", got, p.SHA256, again)
+	}
+	return ""
 }
 
 // ruleFindings looks for rules of the user's own file that name no server: a deny with a misspelt name forbids
