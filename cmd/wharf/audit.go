@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,8 @@ type auditShow struct {
 	server, client string
 	errors, follow bool
 	since          sinceFlag
+
+	hasClient bool // some line is of the client that is asked for
 
 	broken  int    // lines
 	day     string // of the line that was shown last
@@ -58,7 +61,7 @@ and argsSha256, and args where they are kept. What says nothing is absent.`,
 	cmd.RegisterFlagCompletionFunc("server", a.completeName)
 	cmd.Flags().StringVar(&show.client, "client", "", "only calls of the client or principal `NAME`")
 	cmd.Flags().BoolVar(&show.errors, "errors", false, "only calls that were denied or failed")
-	cmd.Flags().Var(&show.since, "since", "only calls of the last `DURATION`, or since a day such as 2026-07-28 or a time such as 2026-07-28T09:00:00Z")
+	cmd.Flags().Var(&show.since, "since", "only calls of the last `DURATION`, such as 1h or 2d, or since a day such as 2026-07-28 or a time such as 2026-07-28T09:00:00Z")
 	cmd.Flags().BoolVar(&show.follow, "follow", false, "wait for more, until interrupted")
 	return cmd
 }
@@ -74,13 +77,19 @@ func (s *sinceFlag) Set(text string) error {
 		s.at = time.Now().Add(-back)
 		return nil
 	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if back, err := strconv.ParseUint(days, 10, 16); err == nil {
+			s.at = time.Now().AddDate(0, 0, -int(back))
+			return nil
+		}
+	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
 			s.at = at
 			return nil
 		}
 	}
-	return errors.New("expected a duration such as 1h, a day such as 2026-07-28, or a time such as 2026-07-28T09:00:00Z")
+	return errors.New("expected a duration such as 1h or 2d, a day such as 2026-07-28, or a time such as 2026-07-28T09:00:00Z")
 }
 
 // run prints the lines of the log that fit, the oldest call first. The log has them in the order in which they ended,
@@ -98,6 +107,9 @@ func (s *auditShow) run(ctx context.Context) error {
 	}
 	path := set.audit.File
 	last, end, err := s.show(path)
+	if s.client != "" && !s.hasClient && err == nil {
+		s.app.Warn("no call in the log is of a client %s", plain.Word(s.client))
+	}
 	if s.follow && err == nil {
 		err = s.followOn(ctx, path, last, end)
 	}
@@ -285,12 +297,14 @@ func wholeLines(f io.ReaderAt, from, to int64) (int64, error) {
 
 // wants reports whether a line is to be shown. Lines about missing lines always are.
 func (s *auditShow) wants(r *audit.Record) bool {
+	ofClient := s.client == "" || r.Caller.Name == s.client || r.Caller.Principal == s.client
+	s.hasClient = s.hasClient || ofClient
 	switch {
 	case r.At.Before(s.since.at):
 		return false
 	case r.Missing > 0:
 		return true
-	case s.server != "" && r.Server != s.server, s.client != "" && r.Caller.Name != s.client && r.Caller.Principal != s.client:
+	case s.server != "" && r.Server != s.server, !ofClient:
 		return false
 	}
 	return !s.errors || !r.OK || r.IsError
