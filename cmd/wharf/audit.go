@@ -337,7 +337,7 @@ func (s *auditShow) row(line *audit.Line) auditRow {
 	switch line.Person {
 	case "":
 	case "none":
-		r.text += "          a person was asked, and did not answer\n"
+		r.text += "          a person was to be asked, and none has answered\n"
 	default:
 		r.text += "          a person was asked, and said " + plain.Line(line.Person) + "\n"
 	}

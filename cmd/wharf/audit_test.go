@@ -68,6 +68,19 @@ func TestAuditFollow(t *testing.T) {
 	}
 }
 
+// What the log has of a person is told without a word more: "none" may say that nobody could be asked.
+func TestAuditOfAPerson(t *testing.T) {
+	for person, want := range map[string]string{
+		"":     "",
+		"none": "          a person was to be asked, and none has answered\n",
+		"no":   "          a person was asked, and said no\n",
+	} {
+		if got := new(auditShow).row(&audit.Line{Record: audit.Record{Allowed: true, Person: person}}).text; got != want {
+			t.Errorf("%q: %q, want %q", person, got, want)
+		}
+	}
+}
+
 // A log is shown in the order in which the calls began, over both of its files, in columns as wide as is needed.
 func TestAuditOrderAndColumns(t *testing.T) {
 	dir := t.TempDir()
