@@ -120,7 +120,7 @@ func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 		return 0, err
 	}
 	if uint64(m.Len()) > t.mostBytes {
-		return m.Fail(abi.TooLarge, "the NATS server takes messages up to "+strconv.FormatUint(t.mostBytes, 10)+" bytes")
+		return m.Fail(abi.Refused, "the NATS server takes messages up to "+strconv.FormatUint(t.mostBytes, 10)+" bytes")
 	}
 	outcome, subject, reply := sdk.HandedOver, t.notes, uint32(0)
 	if facts.Kind() == abi.Request {

@@ -152,7 +152,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	h := connected(t)
-	if out := h.Message(7, &abi.Facts{Kind: abi.Request}, strings.Repeat("x", 1025)); out != abi.Later || len(h.Written[1]) > 0 || reported(h) != "FAILED 7 TOO_LARGE the NATS server takes messages up to 1024 bytes " {
+	if out := h.Message(7, &abi.Facts{Kind: abi.Request}, strings.Repeat("x", 1025)); out != abi.Later || len(h.Written[1]) > 0 || reported(h) != "FAILED 7 REFUSED the NATS server takes messages up to 1024 bytes " {
 		t.Errorf("a long message: %d, wrote %d bytes, reported %s", out, len(h.Written[1]), reported(h))
 	}
 }

@@ -49,7 +49,7 @@ var ends = []struct {
 	{"Host key verification failed.\r\n", abi.Unauthorized, "ssh: the host key is not known"},
 	{"banner\r\nada@far: Permission denied (publickey,password).\r\n", abi.Unauthorized, "ssh: the host refused the sign-in (permission denied: publickey,password)"},
 	{"Received disconnect from 127.0.0.1 port 22:2: Too many authentication failures\r\n", abi.Unauthorized, "ssh: the host refused the sign-in after too many keys"},
-	{"subsystem request failed on channel 0\r\n", abi.NotFound, `ssh: the host has no such subsystem; its sshd_config needs a line "Subsystem mcp program"`},
+	{"subsystem request failed on channel 0\r\n", abi.NotFound, `ssh: the host has no such subsystem; its sshd_config needs a line "Subsystem X program", where X is the last of the args of the entry`},
 	{"ssh: Could not resolve hostname far.invalid: Name or service not known\r\n", abi.NotFound, "ssh: the host far.invalid was not found"},
 	{"command-line: line 0: Bad configuration option: batchmod\r\n", abi.Malformed, "ssh: ssh does not know an option"},
 	{"unknown option -- z\r\nusage: ssh [-46AaCfGgKkMNnqsTtVvXxYy]\r\n", abi.Malformed, "ssh: ssh does not know an option"},

@@ -32,7 +32,7 @@ var complaints = []complaint{
 	{"Too many authentication failures", abi.Unauthorized,
 		"the host refused the sign-in after too many keys; name one with -i and add -o IdentitiesOnly=yes", nil},
 	{"subsystem request failed", abi.NotFound,
-		`the host has no such subsystem; its sshd_config needs a line "Subsystem NAME program"`, always("mcp")},
+		`the host has no such subsystem; its sshd_config needs a line "Subsystem X program", where X is the last of the args of the entry`, nil},
 	{"Could not resolve hostname ", abi.NotFound,
 		"the host NAME was not found; look at the args of the entry", between("hostname ", ":")},
 	{"Bad configuration option", abi.Malformed, "ssh does not know an option; look at the args of the entry", nil},
@@ -101,5 +101,3 @@ func between(before, after string) func(string) string {
 const nameCap = 255 // a host's has no more
 
 const nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%,"
-
-func always(name string) func(string) string { return func(string) string { return name } }

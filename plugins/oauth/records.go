@@ -160,12 +160,12 @@ func (l *login) checkTries(at *place) error {
 	}
 	server := l.Start().Server.Name
 	if next := l.nextTries(l.scopes(at)); next.Same > mostSame || next.All > mostAll {
-		what := " has refused the token of each sign-in of the last minutes"
+		what := " wants another sign-in after each one of the last minutes"
 		if l.upscope {
 			what = " asks for more rights over and over, although they have been asked for"
 		}
 		return auth.Misconfigured("the server "+server+what,
-			"see what the account may do there; to try again, run: wharf login "+server)
+			"see what the account may do there, and whether the server keeps its tokens; to try again, run: wharf login "+server)
 	}
 	if l.isInVain(at) {
 		return auth.Misconfigured("the server "+server+" refuses the token that was just issued for it by "+at.Server.Issuer,
