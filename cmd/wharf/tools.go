@@ -139,7 +139,7 @@ func (c *client) showTool(ctx context.Context, name string) error {
 		return err
 	}
 	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == name })
-	if at < 0 && c.forbids(name) { // a call would have a line in the audit log
+	if at < 0 && (c.forbids(name) || !c.lacks(name)) { // a call would have a line in the audit log
 		if err := c.session.Allows(ctx, mcp.MethodCallTool, policy.Tool, name); err != nil {
 			return c.refused(ctx, name, tools, err)
 		}
