@@ -114,8 +114,8 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 	return nil, host.Server{}, err
 }
 
-// forgetSecrets removes from the vault the secrets that add has kept for an entry, unless
-// another entry uses them.
+// forgetSecrets removes from the vault the secrets that add has kept for an entry that was removed or
+// changed, unless an entry uses them.
 func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server) error {
 	var names []string
 	for _, ref := range s.Secrets() {

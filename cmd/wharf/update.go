@@ -28,7 +28,8 @@ func newUpdate(a *app) *cobra.Command {
 		Use: "update [SERVER]", Short: "Bring servers of a registry to their newest versions, after showing what changes",
 		Long: `Bring a server of your configuration that came from a registry to its newest
 version, or all of them. What would change is shown, and written if you say yes.
-What you have changed in an entry yourself stays.
+What you have changed in an entry yourself stays. A secret that the new version does
+not take any more leaves the vault.
 
 A version of a server never changes. If the registry says something else of the
 version that you have than it said when you added it, you are told. For that, for a
@@ -196,6 +197,9 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	}
 	if err != nil {
 		undo()
+		return done, err
+	}
+	if err := a.forgetSecrets(ctx, f, s); err != nil {
 		return done, err
 	}
 	a.forgetBundles(f, s)
