@@ -169,7 +169,7 @@ func (d *diagnosis) failed() string {
 		return stepPlugin
 	case errors.Is(d.err, host.ErrConfig): // also a helper that gives no token: nothing was sent
 		return stepEntry
-	case errors.Is(d.err, host.ErrAuthRequired):
+	case errors.Is(d.err, host.ErrAuthRequired) && (d.server.URL != "" || d.answer() != nil): // else ssh, or a broker, has refused it
 		return d.orElse(stepSignIn, stepHandshake)
 	case !opened:
 		return stepEntry

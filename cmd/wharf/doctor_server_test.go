@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // TestDoctorKeepsTheBeginning writes more lines than a doctor keeps of a trace: the first
@@ -26,6 +27,25 @@ func TestDoctorKeepsTheBeginning(t *testing.T) {
 	log.Write([]byte("{}\n"))
 	if bytes.HasSuffix(log.Bytes(), []byte("{}\n")) {
 		t.Error("a line behind those that were dropped is kept")
+	}
+}
+
+// A sign-in that fails before any message came is one to what carries the messages.
+func TestDoctorOfASignIn(t *testing.T) {
+	for _, tt := range []struct {
+		server  host.Server
+		records []trace.Record
+		want    string
+	}{
+		{host.Server{Command: "ssh"}, []trace.Record{{Kind: trace.Opened}}, stepCommand},
+		{host.Server{Address: "tls:nats.example:4222"}, []trace.Record{{Kind: trace.Opened}}, stepReach},
+		{host.Server{Command: "ssh"}, []trace.Record{{Kind: trace.Opened}, {Kind: trace.Response, Direction: trace.Received}}, stepHandshake},
+		{host.Server{URL: "https://mcp.example.com"}, []trace.Record{{Kind: trace.Opened}}, stepSignIn},
+	} {
+		d := diagnosis{server: tt.server, records: tt.records, err: host.ErrAuthRequired}
+		if got := d.failed(); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.server, got, tt.want)
+		}
 	}
 }
 
