@@ -31,7 +31,7 @@ type File struct {
 // Open reads a configuration, strictly. A file that does not exist reads as empty.
 func Open(path string) (*File, error) {
 	f := &File{Path: path, target: path, mode: 0o600}
-	const ownFile = "is only read; name a file that ends in .toml, into which import copies the servers of other clients"
+	const ownFile = "is only read; name a wharf.toml, into which import copies the servers of other clients"
 	if other := map[string]string{".json": "JSON", ".jsonc": "JSON", ".yaml": "YAML", ".yml": "YAML", ".xml": "XML"}[strings.ToLower(filepath.Ext(path))]; other != "" {
 		return nil, fmt.Errorf("%s is %s, as other clients have it, and "+ownFile, path, other)
 	}

@@ -113,8 +113,8 @@ func TestRefusedFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, says := range map[string]string{
 		"mcp.json": "is JSON", "goose.yaml": "is YAML", "goose.yml": "is YAML", "folder.toml": "is not a file", "wrong.toml": "there is no such key", "huge.toml": "is larger than 64 MiB",
-		"twice.toml": "is not TOML", "llm.mcpServers.xml": "is XML, as other clients have it, and is only read; name a file that ends in .toml, into which import copies",
-		"codex.toml": "codex.toml is a file of Codex, and is only read; name a file that ends in .toml, ",
+		"twice.toml": "is not TOML", "llm.mcpServers.xml": "is XML, as other clients have it, and is only read; name a wharf.toml, into which import copies",
+		"codex.toml": "codex.toml is a file of Codex, and is only read; name a wharf.toml, ",
 	} {
 		path := filepath.Join(dir, name)
 		write(t, path, "serves = 1\n")
