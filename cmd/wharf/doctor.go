@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/audit"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/inventory"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -135,12 +135,8 @@ func pluginProblem(p config.Plugin) string {
 	if p.Installed != nil {
 		again = fmt.Sprintf("; `wharf plugin update %s` fetches it again", p.Name)
 	}
-	text, err := os.ReadFile(p.File)
-	if err != nil {
-		return err.Error() + again
-	}
-	if got := fmt.Sprintf("%x", sha256.Sum256(text)); p.SHA256 != "" && got != p.SHA256 {
-		return fmt.Sprintf("it has sha256 %s, expected %s%s", got, p.SHA256, again)
+	if err := pluginstore.CheckFile(p); err != nil {
+		return strings.TrimPrefix(err.Error(), "plugin "+p.Name+": ") + again
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/trace"
 )
 
@@ -46,6 +47,20 @@ func TestDoctorOfASignIn(t *testing.T) {
 		if got := d.failed(); got != tt.want {
 			t.Errorf("%+v: %s, want %s", tt.server, got, tt.want)
 		}
+	}
+}
+
+// A file that is larger than a plugin may be is a problem, and is not read whole.
+func TestPluginProblem(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "big.wasm")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if said := pluginProblem(config.Plugin{Name: "big", File: file}); !strings.Contains(said, "larger than") {
+		t.Error(said)
 	}
 }
 

@@ -150,6 +150,13 @@ func (s *Store) Verify(p Installed) error {
 	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: plugin.ReinstallHint(p.Name, installation(p))}
 }
 
+// CheckFile returns an error if the file of a plugin would not be loaded: it is missing or too large, is no regular
+// file, or has not the hash that the plugin must have.
+func CheckFile(p config.Plugin) error {
+	_, err := plugin.File{Name: p.Name, Path: p.File, SHA256: p.SHA256}.Read()
+	return err
+}
+
 // Grant gives a plugin accesses, or takes them away if give is false. Giving an access that the
 // plugin does not ask for is an ErrConfig and changes nothing, because the plugin could not use
 // it.
