@@ -148,9 +148,13 @@ func (d *Discovery) readFolder(folder string) {
 		return
 	}
 	defer root.Close()
+	home, _ := os.UserHomeDir()
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
 	for _, pattern := range projectFiles {
 		for _, name := range namesWithin(root, pattern) {
-			if p := (Project{Folder: folder, File: name}); !isOwn(p.Path()) {
+			if p := (Project{Folder: folder, File: name}); !isOwn(p.Path(), home) {
 				d.readFile(root, p, slices.Contains(projectSettings, pattern))
 			}
 		}
@@ -158,17 +162,13 @@ func (d *Discovery) readFolder(folder string) {
 }
 
 // isOwn reports whether a file is no project's but the user's own: that of Wharf, which a link may
-// lead to, or one that a client has at that place in the home folder.
-func isOwn(name string) bool {
+// lead to, or one that a client has at that place in the home folder. No link is on the path of home.
+func isOwn(name, home string) bool {
 	if filepath.Base(name) == ownProjectFile {
 		own, _ := UserPath()
 		mine, err := os.Stat(own)
 		info, wrong := os.Stat(name)
 		return err == nil && wrong == nil && os.SameFile(mine, info)
-	}
-	home, _ := os.UserHomeDir()
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
 	}
 	rel, err := filepath.Rel(home, name)
 	return err == nil && slices.ContainsFunc(clientOf(name).userFiles(), func(file string) bool {
