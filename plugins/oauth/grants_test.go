@@ -161,7 +161,7 @@ func TestRefusalsEnd(t *testing.T) {
 		last = out.Credentials.Token
 	}
 	w.host.Now += justNow
-	w.mustFail(w.alone(step.ReasonChallenged, refused(last)), step.FailConfig, "wants another sign-in after each one of the last minutes")
+	w.mustFail(w.alone(step.ReasonChallenged, refused(last)), step.FailConfig, "has asked for a new sign-in several times in the last minutes")
 }
 
 func TestClientCredentials(t *testing.T) {

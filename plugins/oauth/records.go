@@ -160,7 +160,7 @@ func (l *login) checkTries(at *place) error {
 	}
 	server := l.Start().Server.Name
 	if next := l.nextTries(l.scopes(at)); next.Same > mostSame || next.All > mostAll {
-		what := " wants another sign-in after each one of the last minutes"
+		what := " has asked for a new sign-in several times in the last minutes"
 		if l.upscope {
 			what = " asks for more rights over and over, although they have been asked for"
 		}
