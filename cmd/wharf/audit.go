@@ -295,7 +295,8 @@ func wholeLines(f io.ReaderAt, from, to int64) (int64, error) {
 	return from, nil
 }
 
-// wants reports whether a line is to be shown. Lines about missing lines always are.
+// wants reports whether a line is to be shown. Lines about missing lines always are. It notes in hasClient whether the
+// line is of the client.
 func (s *auditShow) wants(r *audit.Record) bool {
 	ofClient := s.client == "" || r.Caller.Name == s.client || r.Caller.Principal == s.client
 	s.hasClient = s.hasClient || ofClient

@@ -68,7 +68,8 @@ func TestAuditFollow(t *testing.T) {
 	}
 }
 
-// What the log has of a person is told without a word more: "none" may say that nobody could be asked.
+// Where the log says that no person answered, the text does not say that a person was asked: Wharf may have had no
+// way to ask one.
 func TestAuditOfAPerson(t *testing.T) {
 	for person, want := range map[string]string{
 		"":     "",

@@ -290,7 +290,7 @@ func TestErrorsAreRedacted(t *testing.T) {
 	}
 }
 
-// Where nobody could be asked to visit the pages that a server wants visited, the hint names them.
+// If a server wants a person to visit pages, and Wharf cannot ask one, the hint names the pages.
 func TestHintAtPages(t *testing.T) {
 	required := func(data string) error {
 		return &host.RPCError{Code: mcp.CodeURLElicitationRequired, Message: "no", Data: json.RawMessage(data)}

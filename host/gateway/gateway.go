@@ -82,8 +82,8 @@ type Config struct {
 	// who runs the program.
 	CallsPerMinute int
 
-	// Hint, if not nil, returns what clients are told in place of a hint of the host, which names commands as
-	// if they were typed with its own configuration.
+	// Hint, if not nil, returns what clients are told in place of a hint of the host. The host names commands
+	// without the flags by which the program that runs the gateway was started, such as --config.
 	Hint func(string) string
 
 	// OnClient, if not nil, is told of each client with its first request, and again when it has left. It

@@ -14,7 +14,7 @@ type handle struct {
 	kind          abi.OpenKind
 	generation    uint32
 	exchange      uint32
-	message       uint32        // the exchange of the message that the guest had just got when it opened this; 0 if that is another one
+	message       uint32        // its exchange, if the guest opened it while it handled the message of that exchange; else 0
 	queued        int           // bytes written that the system has not taken; updated by writes and flushes
 	callerBytes   int           // the part of queued that belongs to messages of callers
 	status        int           // of the HTTP response; 0 before it has come

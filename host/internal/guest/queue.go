@@ -27,7 +27,7 @@ type item struct {
 	wait    time.Duration // of a HEAD: how long it asks to wait
 	buffer  *[]byte       // the buffer that holds the payload of a HEAD, unless a Head waits for it
 
-	message   uint32 // of an ERROR: see [handle]
+	message   uint32 // of an event of a handle: the exchange in [handle].message
 	essential bool   // the event may end the connection, whatever the guest does
 	forwarded bool   // the guest has forwarded part of its sealed payload
 }
