@@ -222,7 +222,7 @@ type Host struct {
 	approvals  approvals
 	ownedTasks ownedTasks
 	unkept     atomic.Bool // the last line of Config.Audit was not written
-	counts     struct{ connected, reconnected, stopped atomic.Uint64 }
+	counts     struct{ connected, reconnected, stopped, signIns, signedIn atomic.Uint64 }
 
 	open    context.Context // ends with Close; no wait for a connection outlasts it
 	shut    context.CancelCauseFunc

@@ -133,6 +133,8 @@ func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(con
 // askToSignIn asks the person to sign in, and remembers if they decline. Once they have signed
 // in, the sessions that wait for that account go on.
 func (h *Host) askToSignIn(ctx context.Context, a *connect.SharedAccount) error {
+	h.counts.signIns.Add(1)
+	defer h.counts.signedIn.Add(1)
 	a.Turns.Add(1) // before the login: another person may sign in
 	err := a.Login(ctx)
 	var failed *auth.Error

@@ -42,8 +42,13 @@ func (w watch) Next(ctx context.Context) (status.Update, error) {
 	return u, err
 }
 
-// Counts returns how often the host has connected servers since [New].
+// Counts returns how often the host has connected servers, and asked the person to sign in, since [New].
 func (h *Host) Counts() status.Counts {
 	c := &h.counts
-	return status.Counts{Connected: c.connected.Load(), Reconnected: c.reconnected.Load(), Stopped: c.stopped.Load()}
+	signedIn := c.signedIn.Load() // first: each of them is one of signIns then
+	signIns := c.signIns.Load()
+	return status.Counts{
+		Connected: c.connected.Load(), Reconnected: c.reconnected.Load(), Stopped: c.stopped.Load(),
+		SignIns: signIns, SigningIn: signIns - signedIn,
+	}
 }

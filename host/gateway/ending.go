@@ -89,41 +89,30 @@ func (g *Gateway) takesClients() bool {
 	return !g.finishing && !g.closed
 }
 
-// awaitLeaving waits for leaveTime, or until ctx ends. It begins anew while servers are being started, and after
-// that: what is piped into the program has ended before its servers are there.
-func (g *Gateway) awaitLeaving(ctx context.Context) error {
-	news := g.host.Watch()
-	defer news.Close()
+// heldUp returns how many first connections and sign-ins have ended, and whether one of either kind is under way.
+func (g *Gateway) heldUp() (ended uint64, now bool) {
+	c := g.host.Counts()
+	now = c.SigningIn > 0 || slices.ContainsFunc(g.host.Servers(), func(s status.Status) bool {
+		_, ours := g.server(s.Name)
+		return ours && s.State == status.Connecting
+	})
+	return c.Connected - c.Reconnected + c.SignIns - c.SigningIn, now
+}
+
+// awaitLeaving waits until requests have had leaveTime in which nothing held them up, or until ctx ends. What
+// is piped into the program has ended before its servers are there, and before a person has signed in.
+func awaitLeaving(ctx context.Context, heldUp func() (ended uint64, now bool)) error {
 	for {
-		for g.starting() {
-			if _, err := news.Next(ctx); err != nil {
-				return err
-			}
-		}
-		started := g.started()
+		before, _ := heldUp()
 		select {
 		case <-time.After(leaveTime):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if !g.starting() && g.started() == started {
+		if ended, now := heldUp(); !now && ended == before {
 			return nil
 		}
 	}
-}
-
-// starting reports whether a server is being connected for the first time.
-func (g *Gateway) starting() bool {
-	return slices.ContainsFunc(g.host.Servers(), func(s status.Status) bool {
-		_, ours := g.server(s.Name)
-		return ours && s.State == status.Connecting
-	})
-}
-
-// started returns how many sessions have been connected for the first time.
-func (g *Gateway) started() uint64 {
-	c := g.host.Counts()
-	return c.Connected - c.Reconnected
 }
 
 // endRequests cancels the requests that a peer serves, and waits until the client has the errors that

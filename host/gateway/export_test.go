@@ -8,6 +8,12 @@ import (
 // SetParkTime changes how long clients may take to answer.
 func (g *Gateway) SetParkTime(d time.Duration) { g.parkTime = d }
 
+// HeldUp reports whether a start or a sign-in holds up requests.
+func (g *Gateway) HeldUp() bool {
+	_, now := g.heldUp()
+	return now
+}
+
 // SetCopyIdle changes how long a copy has to be idle before it makes room.
 func (g *Gateway) SetCopyIdle(d time.Duration) { g.copies.idle = d }
 

@@ -175,8 +175,8 @@ func (g *Gateway) server(name string) (s host.Server, found bool) {
 // ServeConn serves one client over a stream, and closes the stream. It returns when the client has
 // ended its side and has all its answers, when the stream breaks, or when ctx or the gateway ends. Requests
 // that are under way then are answered as those of [Gateway.Close], and so are those that take longer than
-// three seconds once the client has ended its side and its servers are started. An error says why the stream
-// broke. When ServeConn returns, all calls and subscriptions of the client have ended. All clients on streams
+// three seconds once the client has ended its side, its servers are started and no person is signing in. An
+// error says why the stream broke. When ServeConn returns, all calls and subscriptions of the client have ended. All clients on streams
 // are one principal; the entries of servers say whether they share sessions.
 func (g *Gateway) ServeConn(ctx context.Context, stream io.ReadWriteCloser) error {
 	serverName, kind := "", policy.Gateway
@@ -239,7 +239,7 @@ func (g *Gateway) serveConn(ctx context.Context, stream io.ReadWriteCloser, serv
 	return a.Await(served, func() {
 		c.inputEnded()
 		leaving.Go(func() {
-			if g.awaitLeaving(served) == nil {
+			if awaitLeaving(served, g.heldUp) == nil {
 				cancel(errEndedSide)
 			}
 		})

@@ -100,11 +100,13 @@ type Status struct {
 	Stale   bool          // that list is from an earlier connection or run
 }
 
-// Counts are how often a host has connected servers since it was made.
+// Counts are how often a host has connected servers, and asked a person to sign in, since it was made.
 type Counts struct {
 	Connected   uint64 // connections that were ready for calls
 	Reconnected uint64 // of these, those of a session that had one before
 	Stopped     uint64 // connections that were ended since no request needed the server
+	SignIns     uint64 // how often a person was asked to sign in
+	SigningIn   uint64 // of these, those that have not ended
 }
 
 // Info is what a server said of itself in the newest handshake, and the protocol and transport
