@@ -24,7 +24,7 @@ func newBridge(a *app) *cobra.Command {
 transport and sign-in the server needs: an editor or agent that can start a program
 reaches every server that Wharf reaches. It ends when stdin ends, or when the program
 that started it does. Once stdin has ended, calls under way may take three seconds more,
-not counted while a server starts, and are then cancelled.
+not counted while a server starts or a person signs in, and are then cancelled.
 
 With --shared it uses the server of the daemon, as all programs in this folder do that offer
 the server the same (see wharf daemon). It starts the server itself where the daemon would start another one.

@@ -46,7 +46,8 @@ the older protocol was called. idle_stop in its entry decides otherwise.
 
 Without an address the client is the program that starts this one, on stdin and stdout: it
 ends when stdin ends, or when that program does. Once stdin has ended, calls under way may
-take three seconds more, not counted while a server starts, and are then cancelled.
+take three seconds more, not counted while a server starts or a person signs in, and are
+then cancelled.
 
 With --unix clients come to a unix socket, in a folder that no other user can reach, and
 speak as on stdin and stdout. It serves 64 at once, and only programs of your own user. The
