@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"slices"
@@ -133,7 +134,7 @@ func (a *app) completeServers(cmd *cobra.Command, words []string, word string) (
 	if len(words) == 0 {
 		names := slices.Sorted(slices.Values(s.names()))
 		if command == "call" || command == "tools" {
-			names = append(names, a.dottedTools(s, word)...)
+			names = append(names, a.dottedTools(cmd.Context(), s, word)...)
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -142,7 +143,7 @@ func (a *app) completeServers(cmd *cobra.Command, words []string, word string) (
 	if !found {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	known := s.knownOf(server)
+	known := a.knownOf(cmd.Context(), s, server)
 	if known.completes && server.URL != "" && server.Project == nil && !server.Disabled {
 		known.ask = a.askServer(cmd.Context(), server)
 	}
@@ -219,10 +220,10 @@ func offerServers(servers []host.Server, words []string) ([]string, cobra.ShellC
 
 // dottedTools returns the tools of a server as SERVER.TOOL, if word begins with the name of a
 // server and a dot. It leaves out those that would be read as the tool of another server.
-func (a *app) dottedTools(s *settings, word string) (all []string) {
+func (a *app) dottedTools(ctx context.Context, s *settings, word string) (all []string) {
 	for at := strings.LastIndexByte(word, '.'); at > 0; at = strings.LastIndexByte(word[:at], '.') {
 		if server, found := s.find(word[:at]); found {
-			known := s.knownOf(server)
+			known := a.knownOf(ctx, s, server)
 			for _, tool := range known.next("call", nil, word[at+1:]) {
 				if name := word[:at+1] + tool; a.dotted([]string{name})[0] == server.Name {
 					all = append(all, name)
@@ -248,8 +249,8 @@ func offer(words []string) ([]string, cobra.ShellCompDirective) {
 }
 
 // knownOf returns the lists of a server from its last use, without what its entry forbids and without what
-// a rule denies to a command.
-func (s *settings) knownOf(server host.Server) (c candidates) {
+// a rule or a policy denies to a command.
+func (a *app) knownOf(ctx context.Context, s *settings, server host.Server) (c candidates) {
 	snapshot, err := catalogue.Open(catalogueDir()).Load(catalogue.KeyOf(server))
 	if err != nil {
 		return c // nothing is known, and this is no place to say why
@@ -257,6 +258,17 @@ func (s *settings) knownOf(server host.Server) (c candidates) {
 	rules, err := s.rules()
 	if err != nil {
 		return c // the command says why
+	}
+	if len(s.policies) > 0 {
+		h, err := a.mute().newHost(ctx, io.Discard)
+		if err != nil {
+			return c
+		}
+		defer h.Close()
+		for kind, list := range snapshot.Lists {
+			list.Items = h.Shown(&policy.Caller{Kind: policy.Command}, server.Name, kind, list.Items)
+			snapshot.Lists[kind] = list
+		}
 	}
 	denied := func(target policy.Target, name string) bool { return denies(rules, server, target, name) }
 	var declared struct{ Completions json.RawMessage }

@@ -32,14 +32,18 @@ func askSession(ctx context.Context, session *host.Session) asker {
 	}
 }
 
-// askServer connects to a server for one question. It asks no person, and writes nothing:
-// neither to the terminal nor to the files of flags.
+// mute returns the app of a Tab. It asks no person, and writes nothing: neither to the terminal nor to the
+// files of flags.
+func (a *app) mute() *app {
+	return &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, settings: a.settings}
+}
+
+// askServer connects to a server for one question.
 func (a *app) askServer(ctx context.Context, server host.Server) asker {
 	return func(p mcp.CompleteParams) []string {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeOfTab)
 		defer cancel()
-		mute := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, settings: a.settings}
-		c, err := mute.dial(ctx, server)
+		c, err := a.mute().dial(ctx, server)
 		if err != nil {
 			return nil
 		}
