@@ -35,6 +35,7 @@ var joinedKinds = map[string]error{
 type whyFailed struct {
 	Kind, Hint        string
 	MaybeSent, Ending bool
+	Own               bool // it is the gateway of the daemon that says it, and not a server that is one too
 }
 
 // ofDaemon returns the error of a command. If the command has used a server of the daemon, and the
@@ -50,8 +51,8 @@ func (a *app) ofDaemon(err error) error {
 		return err
 	}
 	var why whyFailed
-	if json.Unmarshal(answer.Data, &why) != nil || joinedKinds[why.Kind] == nil {
-		return err
+	if json.Unmarshal(answer.Data, &why) != nil || joinedKinds[why.Kind] == nil || !why.Own {
+		return a.ofGateway(err)
 	}
 	if why.Ending {
 		return a.daemonEnded(why.MaybeSent)

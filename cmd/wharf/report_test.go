@@ -177,7 +177,9 @@ func TestReportSent(t *testing.T) {
 
 // That the daemon is ending is told by a member of its error, and not by the words.
 func TestReportOfAnEndingDaemon(t *testing.T) {
-	for data, ended := range map[string]bool{`{"kind":"unreachable","ending":true}`: true, `{"kind":"unreachable"}`: false} {
+	for data, ended := range map[string]bool{
+		`{"kind":"unreachable","ending":true,"own":true}`: true, `{"kind":"unreachable","own":true}`: false, `{"kind":"unreachable","ending":true}`: false,
+	} {
 		var stderr strings.Builder
 		a := &app{Terminal: &term.Terminal{Err: &stderr}, server: "files", streams: streams{
 			daemonStream: func(context.Context) (io.ReadWriteCloser, error) { return nil, errors.ErrUnsupported },

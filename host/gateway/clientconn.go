@@ -174,6 +174,9 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 		if h := c.handshake(in); h != nil {
 			h.finished(in.ID()) // before the error is sent: the client may then send another initialize
 		}
+		if c.kind == policy.Command {
+			err = ownError(err)
+		}
 		return nil, err
 	}
 	if in.Method == mcp.MethodInitialize {

@@ -260,6 +260,19 @@ type errorData struct {
 	Hint      string `json:"hint,omitempty"`
 	MaybeSent bool   `json:"maybeSent,omitempty"`
 	Ending    bool   `json:"ending,omitempty"` // the gateway is: the error is [ErrClosed]
+	Own       bool   `json:"own,omitempty"`    // see ownError
+}
+
+// ownError returns an error for a command of Wharf that uses the servers of a daemon. If the error has data of the gateway,
+// the data says so: a server that is a gateway itself answers with the same.
+func ownError(err error) error {
+	var no *rpc.Error
+	if !errors.As(err, &no) || no.Raw != nil || no.Code != mcp.CodeInternalError || no.Data == nil {
+		return err
+	}
+	own := *no
+	own.Data = edit(no.Data, change{"own", json.RawMessage("true")})
+	return &own
 }
 
 // clientError returns the error that a client gets for err. An error of the server stays as it is.
