@@ -313,6 +313,13 @@ func (a *aggregate) setLevel(ctx context.Context, r *request) (json.RawMessage, 
 	return empty, nil
 }
 
+// hears reports whether the client wants a log message. A server may have refused the level, or not keep to it.
+func (a *aggregate) hears(message json.RawMessage) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.level == "" || severity(text(message, "level")) <= severity(string(a.level))
+}
+
 // listTasks returns a page of the tasks of one server that is in use. Its cursor leads to the
 // server's next page, or to the first page of the next server that has tasks.
 func (a *aggregate) listTasks(ctx context.Context, r *request) (json.RawMessage, error) {

@@ -29,6 +29,7 @@ type fake struct {
 	restless         bool              // says that its tools have changed whenever it has listed them
 	slow             time.Duration     // how long it takes to acknowledge a stream
 	hung             map[string]bool   // the methods that it does not answer
+	refused          string            // the method that it refuses
 	late             chan struct{}     // its handshake is answered when that is closed; nil is at once
 	levels           []string          // that it was told
 	listed           int               // how often it has listed them
@@ -145,6 +146,8 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 	text := func(s string) string { return string(must(json.Marshal(s))) }
 	result := ""
 	switch method {
+	case f.refused:
+		return `"error":{"code":-32603,"message":"no"}`
 	case mcp.MethodInitialize:
 		return `"result":{"protocolVersion":"2025-11-25","capabilities":` + offers + `,"serverInfo":{"name":"x","version":"1"},"instructions":"of ` + f.name + `"}`
 	case mcp.MethodDiscover:

@@ -96,6 +96,23 @@ func TestAggregateServerComesBack(t *testing.T) {
 	})
 }
 
+// A server that refuses the level of a client of all servers may log at any level: the client hears its own.
+func TestAggregateLevelRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, legacy, legacy)
+		files := p.play(p.servers, "files", legacy, toolOne, "")
+		files.refused = mcp.MethodSetLevel
+		c := p.speaker(legacy)
+		c.contains("tools/call", `{"name":"files__one","arguments":{}}`, `files got`)
+		files.tell(mcp.NotificationMessage, `"level":"info","data":1`)
+		c.hears(`"level":"info","data":1`)
+		c.contains("logging/setLevel", `{"level":"error"}`, `"result":{}`)
+		files.tell(mcp.NotificationMessage, `"level":"info","data":2`)
+		files.tell(mcp.NotificationMessage, `"level":"error","data":3`)
+		c.hears(`"level":"error","data":3`)
+	})
+}
+
 // A level reaches a server that is being connected, and one that does not answer holds up no other.
 func TestAggregateLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

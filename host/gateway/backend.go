@@ -222,7 +222,7 @@ func (c backendChannel) ask(ctx context.Context, method string, params json.RawM
 }
 
 func (c backendChannel) notify(ctx context.Context, method string, params json.RawMessage) error {
-	if method == mcp.NotificationAcknowledged || c.listChanged(method) {
+	if method == mcp.NotificationAcknowledged || c.listChanged(method) || method == mcp.NotificationMessage && !c.aggregate.hears(params) {
 		return nil
 	}
 	return c.over.notify(ctx, method, c.renameParams(method, params, c.asked))

@@ -304,15 +304,16 @@ func (c *serverCopy) onNotification(e host.Event) {
 // audience returns the tenants that a notification is for.
 func (c *serverCopy) audience(e *host.Event) (all []*tenant) {
 	concerns := func(t *tenant) bool { return t.number == e.Caller }
+	mixed := c.mixed.Load()
 	switch {
-	case !c.mixed.Load(), e.Subscription != "", strings.HasSuffix(e.Method, "/list_changed"):
+	case e.Method == mcp.NotificationMessage && e.Subscription == "":
+		level := severity(text(e.Params, "level"))
+		concerns = func(t *tenant) bool { return (!mixed || t.number == e.Caller) && t.hearsLocked(level) }
+	case !mixed, e.Subscription != "", strings.HasSuffix(e.Method, "/list_changed"):
 		concerns = func(*tenant) bool { return true } // a tenant drops what is not of its streams
 	case e.Method == mcp.NotificationResourceUpdated:
 		uri := text(e.Params, "uri")
 		concerns = func(t *tenant) bool { return t.upstream.subscribed.has(uri) }
-	case e.Method == mcp.NotificationMessage:
-		level := severity(text(e.Params, "level"))
-		concerns = func(t *tenant) bool { return t.number == e.Caller && t.hearsLocked(level) }
 	case e.Method == mcp.NotificationElicitationComplete:
 		owner := c.pageOwner(text(e.Params, memberElicitation))
 		concerns = func(t *tenant) bool { return t == owner }

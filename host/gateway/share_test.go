@@ -162,6 +162,28 @@ func TestSharedLevels(t *testing.T) {
 	}
 }
 
+// A server may log more than the level that its only client has set. The client hears its own level.
+func TestLevelThatIsNotKept(t *testing.T) {
+	s := newScene(t, legacy)
+	c := s.client()
+	c.send(initialize("0", legacy, `{}`))
+	srv := s.server()
+	srv.greetLegacy(`{}`)
+	c.read()
+	c.send(initialized)
+	log := func(level string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)
+	}
+	srv.send(log("debug"))
+	c.until(log("debug"))
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}`)
+	srv.want(`{"jsonrpc":"2.0","id":$l,"method":"logging/setLevel","params":{"level":"warning"}}`)
+	srv.send(result("$l"))
+	c.want(result("1"))
+	srv.send(log("info"), log("warning"), log("loud"))
+	c.want(log("warning"), log("loud"))
+}
+
 // A client that cancels or leaves ends its own calls, and the session goes on.
 func TestSharedClientLeaves(t *testing.T) {
 	s := newScene(t, legacy, shares(config.ShareYes))
