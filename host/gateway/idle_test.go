@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -119,5 +120,64 @@ func (e *end) answerTo(id int) (n int) {
 			e.t.Fatalf("%s: %s", e.name, line)
 		}
 		return n
+	}
+}
+
+// A server that may keep what a client relies on is not stopped: one whose request is open, that has begun a
+// task, that has asked a question, whose resource is subscribed to, or that has a session with something in it.
+func TestWhatKeepsAServer(t *testing.T) {
+	const never = 0
+	for name, tt := range map[string]struct {
+		server, method, params, answer string // no answer: the request stays open
+		want                           time.Duration
+	}{
+		"nothing":                 {modern, "tools/call", `"name":"t"`, `{"resultType":"complete"}`, time.Minute},
+		"a request":               {modern, "tools/call", `"name":"t"`, "", never},
+		"a task":                  {modern, "tools/call", `"name":"t"`, `{"resultType":"task","taskId":"1"}`, never},
+		"a question":              {modern, "tools/call", `"name":"t"`, `{"resultType":"input_required","requestState":"s"}`, 10 * time.Minute},
+		"changes of lists":        {modern, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`, "", time.Minute},
+		"changes of a resource":   {modern, "subscriptions/listen", `"notifications":{"resourceSubscriptions":["a:b"]}`, "", never},
+		"a session with a list":   {legacy, "tools/list", "", `{"tools":[]}`, time.Minute},
+		"a session that was used": {legacy, "tools/call", `"name":"t"`, `{"content":[]}`, never},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, tt.server, func(hc *host.Config, _ *gateway.Config) { hc.StopIdle, hc.Timeout = true, -1 })
+				c := s.client()
+				params := strings.Trim(tt.params+","+modernMeta(tasksToo, ""), ",")
+				c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"q","method":%q,"params":{%s}}`, tt.method, params))
+				srv := s.server()
+				srv.greetAs(tt.server)
+				asked := srv.read()
+				id := between(asked, `"id":`, ",}")
+				if !strings.Contains(asked, `"method":"`+tt.method+`"`) {
+					t.Fatal(asked)
+				}
+				if tt.answer != "" {
+					srv.send(`{"jsonrpc":"2.0","id":` + id + `,"result":` + tt.answer + `}`)
+				} else if tt.method == "subscriptions/listen" {
+					srv.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `},` + tt.params + `}}`)
+				}
+				began, ended := time.Now(), time.Duration(never)
+				go func() {
+					for range srv.lines {
+					}
+					ended = time.Since(began)
+					for { // one that is started again ends at once
+						select {
+						case conn := <-s.servers:
+							conn.Close()
+						case <-t.Context().Done():
+							return
+						}
+					}
+				}()
+				time.Sleep(2 * time.Hour)
+				synctest.Wait()
+				if ended != tt.want {
+					t.Errorf("it was stopped after %v, want %v", ended, tt.want)
+				}
+			})
+		})
 	}
 }
