@@ -141,7 +141,6 @@ func TestCommandsJoinTheDaemon(t *testing.T) {
 		"ping":               func() { u.must("ping", "ledger") },
 		"another file":       func() { u.must(append(call, "--config", u.other())...) },
 		"a relative --root":  func() { u.must(append(call, "--root", ".")...) },
-		"a broken daemon":    func() { u.stopped(func() { u.must(call...) }) },
 		"a trace is written": func() { u.must(append(call, "--trace", filepath.Join(u.folder, "trace"))...) },
 	} {
 		before := u.env
@@ -356,6 +355,28 @@ func TestDaemonInAnOpenFolder(t *testing.T) {
 	}
 	u.must("call", "ledger", "note", "text=x")
 	if n := u.starts(); n != 3 {
+		t.Errorf("%d starts", n)
+	}
+}
+
+// A daemon that hangs costs a command and a bridge a wait and a warning: each starts the server itself.
+func TestDaemonThatHangs(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.must("control", "--socket")
+	u.stopped(func() {
+		for want, args := range map[string][]string{
+			"warning: the daemon does not answer, so this command starts the server itself\n": {"call", "ledger", "note", "text=x"},
+			"warning: the servers of the daemon are not used: the daemon at ":                 {"bridge", "--shared", "ledger"},
+		} {
+			cmd := u.command(args...)
+			cmd.Stdin = strings.NewReader(greeting("note"))
+			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(want)) || !bytes.Contains(out, []byte(`"content":[`)) {
+				t.Errorf("%s: %s, %v; want %s", args[0], out, err, want)
+			}
+		}
+	})
+	if n := u.starts(); n != 2 {
 		t.Errorf("%d starts", n)
 	}
 }
