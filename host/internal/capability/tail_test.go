@@ -74,3 +74,31 @@ func TestTailDoesNotWaitForItsFollower(t *testing.T) {
 		t.Errorf("the follower got %d bytes: %.60q", len(got), got)
 	}
 }
+
+// promptWriter says what it got, each time.
+type promptWriter chan []byte
+
+func (w promptWriter) Write(p []byte) (int, error) {
+	w <- bytes.Clone(p)
+	return len(p), nil
+}
+
+// A follower that keeps up gets all of it, also of more than is kept.
+func TestFollowerThatKeepsUp(t *testing.T) {
+	w := make(promptWriter, 100)
+	tail := NewTail()
+	var followed sync.WaitGroup
+	followed.Go(func() { tail.follow(w) })
+	for size, left := 1, 3*tailSize; left > 0; size, left = size*3, left-size {
+		piece := bytes.Repeat([]byte{byte(size)}, min(size, left, tailSize))
+		tail.Write(piece)
+		if got := <-w; !bytes.Equal(got, piece) {
+			t.Errorf("of %d bytes it got %d", len(piece), len(got))
+		}
+	}
+	tail.Close()
+	followed.Wait()
+	if len(w) > 0 {
+		t.Errorf("it got more: %q", <-w)
+	}
+}
