@@ -72,8 +72,27 @@ func TestContentLength(t *testing.T) {
 	c.wantHas(string(c.answer(1).Result), `"protocol":1`)
 }
 
-// Progress comes before the result, with the token of the editor. A call that the editor cancels is
-// cancelled at the server, and answered.
+// All progress of a call comes before its result, in its order.
+func TestProgressComesBeforeTheResult(t *testing.T) {
+	c := newScene(t).ready(all)
+	for range 20 {
+		c.early = nil
+		c.answer(c.begin("tools/call", `{"server":"files","name":"steps","progress":7}`))
+		var told []string
+		for _, m := range c.early {
+			if m.Method == "$/progress" {
+				told = append(told, string(m.Params))
+			}
+		}
+		for n := range 5 {
+			if want := fmt.Sprintf(`{"token":7,"value":{"progress":%d}}`, n); len(told) != 5 || told[n] != want {
+				t.Fatalf("before the result it was told %q", told)
+			}
+		}
+	}
+}
+
+// Progress has the token of the editor. A call that the editor cancels is cancelled at the server, and answered.
 func TestProgressAndCancel(t *testing.T) {
 	s := newScene(t)
 	c := s.ready(all)
