@@ -247,7 +247,7 @@ func (c *client) conforms(m *message) {
 	}
 }
 
-// TestPage: docs/CONTROL.md names every method, kind of event and kind of error.
+// TestPage: docs/CONTROL.md names every method, kind of event, and code and kind of error.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/CONTROL.md")
 	if err != nil {
@@ -263,6 +263,11 @@ func TestPage(t *testing.T) {
 	for _, name := range names {
 		if !bytes.Contains(page, []byte("`"+name+"`")) {
 			t.Errorf("it lacks `%s`", name)
+		}
+	}
+	for _, code := range []int{CodeFailed, CodeNotInitialized, CodeInvalidRequest, CodeUnknownMethod, CodeInvalidParams, CodeCancelled} {
+		if row := fmt.Sprintf("\n| %d | `", code); !bytes.Contains(page, []byte(row)) {
+			t.Errorf("it has no row of errors with the code %d", code)
 		}
 	}
 }
