@@ -516,7 +516,12 @@ func TestErrorTextsAreBounded(t *testing.T) {
 // TestErrorCodes: an error of the server reaches the caller with its code, and so do
 // those that JSON-RPC has itself.
 func TestErrorCodes(t *testing.T) {
-	for _, code := range []int{mcp.CodeParseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound, mcp.CodeInvalidParams, mcp.CodeInternalError} {
+	for code, named := range map[int]int{
+		-32700: mcp.CodeParseError, -32600: mcp.CodeInvalidRequest, -32601: mcp.CodeMethodNotFound, -32602: mcp.CodeInvalidParams, -32603: mcp.CodeInternalError,
+	} {
+		if named != code {
+			t.Errorf("%d is called what %d is", named, code)
+		}
 		play(t, Config{},
 			asks("a"), delivers(0, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"error":{"code":%d,"message":"no"}}`, code), abi.VerdictAnswer),
 			refused("a", Error{Code: code, Message: "no"}))
