@@ -67,3 +67,22 @@ func TestHostOfACommand(t *testing.T) {
 		}
 	}
 }
+
+// A command that serves other programs lasts, and stops servers that none of them uses.
+func TestHostOfACommandThatServes(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "wharf.toml")
+	if err := os.WriteFile(own, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
+	a.flags.config = own
+	var got host.Config
+	h, err := a.servingHost(t.Context(), func(c *host.Config) { got = *c })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if got.OneShot || !got.StopIdle || got.Ping != time.Minute {
+		t.Errorf("one-shot %t, stops idle servers %t, asks every %v", got.OneShot, got.StopIdle, got.Ping)
+	}
+}
