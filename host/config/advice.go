@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +67,8 @@ func (e *entry) longer(c *client) map[string]string {
 	add := func(own, key string, unit time.Duration) {
 		lines[own] = e.assigned(key, strconv.Itoa(int(2*time.Minute/cmp.Or(unit, time.Second))))
 	}
-	key := e.first(foreignKeys.timeout)
+	keys, ofStart := c.timeoutKeys()
+	key := e.first(keys)
 	_, table := e.values[key].(map[string]any)
 	switch {
 	case table: // of opencode
@@ -74,15 +76,15 @@ func (e *entry) longer(c *client) map[string]string {
 		add("timeout", key, unitOf(key, c.unit))
 	case c.keys["timeout"] != "":
 		add("timeout", c.keys["timeout"], unitOf(c.keys["timeout"], c.unit))
-	case c.unit != 0:
+	case c.unit != 0 && slices.Contains(keys, "timeout"):
 		add("timeout", "timeout", c.unit)
 	}
 	key = c.keys["start_timeout"]
-	if given := e.first(foreignKeys.start); e.values[given] != nil {
+	if given := e.first(ofStart); e.values[given] != nil {
 		key = given
 	}
 	if key != "" {
-		add("start_timeout", key, unitOf(key, time.Millisecond))
+		add("start_timeout", key, c.unitOfStart(key))
 	}
 	return lines
 }

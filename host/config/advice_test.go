@@ -18,6 +18,7 @@ func TestAdviceForAnEntry(t *testing.T) {
 		{goose, "extensions:\n  x: {type: stdio, cmd: c}\n", "name it in the list env_keys of its entry in goose/config.yaml", "timeout: 120", ""},
 		{"cline_mcp_settings.json", `{"mcpServers": {"x": {"command": "c"}}}`, `write into its entry in cline_mcp_settings.json: "env": { "A": "${env:A}", "B": "${env:B}" }`, `"timeout": 120`, ""},
 		{".gemini/settings.json", `{"mcpServers": {"x": {"command": "c"}}}`, `write into its entry in .gemini/settings.json: "env": { "A": "${A}", "B": "${B}" }`, `"timeout": 120000`, ""},
+		{"crush.json", `{"mcp": {"x": {"type": "stdio", "command": "c"}}}`, `write into its entry in crush.json: "env": { "A": "${A}", "B": "${B}" }`, "", `"timeout": 120`},
 		{opencode, `{"mcp": {"x": {"type": "local", "command": ["c"], "environment": {"C": "1"}}}}`, `write into environment of its entry in opencode.json: "A": "{env:A}", "B": "{env:B}"`, `"timeout": 120000`, ""},
 		{opencode, `{"mcp": {"x": {"type": "local", "command": ["c"], "timeout": {"request": 5}}}}`, `write into its entry in opencode.json: "environment": { "A": "{env:A}", "B": "{env:B}" }`, "", ""},
 		{".continue/config.yaml", "mcpServers:\n  - {name: x, command: c}\n", `write into its entry in .continue/config.yaml: env: { A: "${{ secrets.A }}", B: "${{ secrets.B }}" }`, "", ""},

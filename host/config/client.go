@@ -161,6 +161,7 @@ var clients = []client{
 		roots:  [][]string{rootFlat},
 		unit:   time.Second,
 		syntax: crushSyntax, defaults: true, unset: unsetEmpty,
+		keys: map[string]string{"start_timeout": "timeout"},
 	},
 	{
 		id: "amp", name: "Amp",

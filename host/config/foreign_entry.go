@@ -151,7 +151,7 @@ func (e *entry) foreign(c *client, name string) Server {
 	s.Command, s.Args = e.foreignCommand(c)
 	s.Env = e.containerEnv(s.Command, s.Args, s.Env)
 	s.named, s.noDefaults, s.unsetTexts, s.ownEnv = e.named, !c.defaults, c.unset == unsetText, true
-	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
+	s.Timeout, s.StartTimeout = e.foreignTimeouts(c)
 	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
 		s.Disabled = true
 	}
@@ -294,19 +294,40 @@ func (e *entry) foreignProtocol() string {
 var version = lazyregexp.New(`^\d{4}-\d{2}-\d{2}$`)
 
 // foreignTimeouts reads the timeouts of a request and of the start.
-func (e *entry) foreignTimeouts(unit time.Duration) (request, start time.Duration) {
+func (e *entry) foreignTimeouts(c *client) (request, start time.Duration) {
+	keys, ofStart := c.timeoutKeys()
 	if table, ok := e.values["timeout"].(map[string]any); ok { // of opencode
 		e.within("timeout", table, func(inner *entry) {
-			request, start = inner.number("request", unit), inner.number("startup", unit)
+			request, start = inner.number("request", c.unit), inner.number("startup", c.unit)
 		})
 	} else {
-		key := e.first(foreignKeys.timeout)
-		request = e.number(key, unitOf(key, unit))
+		key := e.first(keys)
+		request = e.number(key, unitOf(key, c.unit))
 	}
-	if key := e.first(foreignKeys.start); e.values[key] != nil {
-		start = e.number(key, unitOf(key, time.Millisecond))
+	if key := e.first(ofStart); e.values[key] != nil {
+		start = e.number(key, c.unitOfStart(key))
 	}
 	return request, start
+}
+
+// timeoutKeys returns the keys of an entry that mean the timeout of a request, and those that mean the timeout of the
+// start. A key of the first kind may be one of the second to a client, as timeout is to Crush.
+func (c *client) timeoutKeys() (request, start []string) {
+	start = foreignKeys.start
+	request = slices.DeleteFunc(slices.Clone(foreignKeys.timeout), func(key string) bool { return key == c.keys["start_timeout"] })
+	if len(request) < len(foreignKeys.timeout) {
+		start = append([]string{c.keys["start_timeout"]}, start...)
+	}
+	return request, start
+}
+
+// unitOfStart returns the unit of a number in one of the keys for the start: milliseconds, unless the key says otherwise, or is
+// one for requests to other clients.
+func (c *client) unitOfStart(key string) time.Duration {
+	if slices.Contains(foreignKeys.timeout, key) {
+		return unitOf(key, c.unit)
+	}
+	return unitOf(key, time.Millisecond)
 }
 
 // unitOf returns the unit in the name of a key, such as timeout_ms, or unit if the name has none.
