@@ -35,7 +35,7 @@ func newPluginAdd(a *app) *cobra.Command {
 			if err := errors.Join(r.nameExtra(), r.read(ctx)); err != nil {
 				return err
 			}
-			o, err := a.offer("looking at "+plain.Line(args[0]), func() (*pluginstore.Offer, error) { return store.Offer(ctx, r.Request) })
+			o, err := a.offer("looking at "+plain.Line(args[0]), "", func() (*pluginstore.Offer, error) { return store.Offer(ctx, r.Request) })
 			if err != nil {
 				return err
 			}

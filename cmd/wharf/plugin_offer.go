@@ -63,12 +63,12 @@ func (r *installRequest) read(ctx context.Context) error {
 	return nil
 }
 
-// offer fetches a plugin, and shows that it is under way.
-func (a *app) offer(doing string, fetch func() (*pluginstore.Offer, error)) (*pluginstore.Offer, error) {
+// offer fetches a plugin, and shows that it is under way. gone is the hint where its source is a file that is not there.
+func (a *app) offer(doing, gone string, fetch func() (*pluginstore.Offer, error)) (*pluginstore.Offer, error) {
 	defer a.Busy(doing)()
 	o, err := fetch()
 	if errors.As(err, new(*fs.PathError)) {
-		err = exit.Usage(err, "")
+		err = exit.Usage(err, "%s", gone)
 	}
 	return o, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ file. What runs goes on with the old version.`,
 			if err := r.read(ctx); err != nil {
 				return err
 			}
-			o, err := a.offer("looking for a new "+plain.Line(args[0]), func() (*pluginstore.Offer, error) { return store.Update(ctx, args[0], r.Request) })
+			name := plain.Line(args[0])
+			o, err := a.offer("looking for a new "+name, movedHint(name), func() (*pluginstore.Offer, error) { return store.Update(ctx, args[0], r.Request) })
 			switch {
 			case err != nil:
 				return err
@@ -43,4 +45,9 @@ file. What runs goes on with the old version.`,
 	}
 	r.register(cmd)
 	return cmd
+}
+
+// movedHint says what to do about an installed plugin whose source is a file that is not there any more.
+func movedHint(name string) string {
+	return fmt.Sprintf("it is fetched from where it came from: put the file there again, or `wharf plugin remove %s`, and add it from where it is now", name)
 }

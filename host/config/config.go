@@ -250,10 +250,6 @@ type Plugin struct {
 
 // Installed is what is known of a plugin that was installed.
 type Installed struct {
-	Plugin string // what it calls itself
-	Source string // where it came from, as it was written
-	Key    string // its publisher's, "" for none
-
 	// Asked is what a transport or an auth provider wants to be given, and Kinds
 	// bounds what a server entry may give to a transport: "process" (a command),
 	// "stream" (an address), "http" (a url). What an entry of the user's own file

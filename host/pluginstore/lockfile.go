@@ -133,13 +133,15 @@ func (s *Store) replace(ctx context.Context, seen, e Installed, binary []byte) e
 	})
 }
 
-// restore writes the file of an installed plugin anew, whose entry must still have the hash of seen.
-func (s *Store) restore(ctx context.Context, seen Installed, binary []byte) error {
+// restore writes the file of an installed plugin anew, and its signature. Its entry must still have the hash
+// and the key of seen.
+func (s *Store) restore(ctx context.Context, seen Installed, signature string, binary []byte) error {
 	return s.change(ctx, func(entries []Installed) ([]Installed, error) {
 		i := index(entries, seen.Name)
-		if i < 0 || entries[i].SHA256 != seen.SHA256 {
+		if i < 0 || entries[i].SHA256 != seen.SHA256 || entries[i].Key != seen.Key {
 			return nil, errChanged
 		}
+		entries[i].Signature = signature
 		return entries, s.keep(entries[i], binary)
 	})
 }

@@ -144,11 +144,11 @@ func (s *Store) Update(ctx context.Context, name string, r Request) (*Offer, err
 }
 
 // Install installs the plugin of an offer. The user must have agreed to it. Of one that is the same, it
-// puts back the file, and nothing else changes.
+// puts back the file and the signature, and nothing else changes.
 func (s *Store) Install(ctx context.Context, o *Offer) error {
 	switch {
 	case o.Same():
-		return s.restore(ctx, *o.Was, o.binary)
+		return s.restore(ctx, *o.Was, o.Plugin.Signature, o.binary)
 	case o.Was != nil:
 		return s.replace(ctx, *o.Was, o.Plugin, o.binary)
 	}

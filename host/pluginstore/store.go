@@ -1,7 +1,6 @@
 package pluginstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +124,7 @@ func (s *Store) Files() (map[string]config.Plugin, error) {
 }
 
 func installation(p Installed) *config.Installed {
-	return &config.Installed{Plugin: cmp.Or(p.Plugin, p.Name), Source: p.Source, Key: p.Key, Asked: p.Asked, Records: p.Records}
+	return &config.Installed{Asked: p.Asked, Records: p.Records}
 }
 
 // Outranked returns the installed plugins that are not used, because a plugin of the program has
@@ -147,7 +146,7 @@ func (s *Store) Verify(p Installed) error {
 	if !errors.As(err, new(*plugin.HashError)) { // a HashError names the plugin
 		err = fmt.Errorf("plugin %s: %w", p.Name, err)
 	}
-	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: plugin.ReinstallHint(p.Name, installation(p))}
+	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: plugin.RestoreHint(p.Name)}
 }
 
 // CheckFile returns an error if the file of a plugin would not be loaded: it is missing or too large, is no regular

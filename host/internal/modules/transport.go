@@ -122,7 +122,7 @@ func (m *Cache) binary(name string) ([]byte, error) {
 	binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
 	kind, hint := hosterr.ErrConfig, fmt.Sprintf("name the file that is there in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name)
 	if p.Installed != nil {
-		hint = plugin.ReinstallHint(name, p.Installed)
+		hint = plugin.RestoreHint(name)
 	}
 	var another *plugin.HashError
 	switch {
