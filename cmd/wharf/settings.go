@@ -40,9 +40,10 @@ type settings struct {
 
 	outranked []string // installed plugins that are not used: wharf has a plugin of that name
 
-	folder   string        // the working folder; "" is that of this process
-	searched bool          // the files of the project were read
-	projects []host.Server // their servers
+	folder   string           // the working folder; "" is that of this process
+	searched bool             // the files of the project were read
+	projects []host.Server    // their servers
+	refused  map[string]error // what is wrong with those of their servers that cannot be used; a line with the file
 }
 
 func settingsOf(path string) (*settings, error) {
@@ -125,7 +126,7 @@ func (s *settings) project() []host.Server {
 	s.searched = true
 	found := config.Discover(cmp.Or(s.folder, "."))
 	servers, warnings := found.Beneath(s.servers)
-	s.projects = servers
+	s.projects, s.refused = servers, found.LeftOut
 	for _, name := range found.Isolated {
 		if s.plugins == nil {
 			s.plugins = make(map[string]config.Plugin)
@@ -260,10 +261,23 @@ func (s *settings) files() []string {
 // serversHint is the hint of an unknown name.
 const serversHint = "`wharf servers` lists the servers"
 
+// whyLeftOut returns the error for a name of which there is an entry that cannot be used, or nil.
+func (s *settings) whyLeftOut(name string) error {
+	wrong := s.leftOut[name]
+	if wrong != nil {
+		wrong = fmt.Errorf("%s: %w", s.path, wrong)
+	} else if s.project(); s.refused[name] != nil {
+		wrong = s.refused[name]
+	} else {
+		return nil
+	}
+	return exit.Configuration(fmt.Errorf("server %q was left out of %w", name, wrong))
+}
+
 // unknownServer is the error for an unknown name, with the name that was probably meant, or else a hint.
 func (s *settings) unknownServer(name, hint string) error {
-	if wrong := s.leftOut[name]; wrong != nil {
-		return exit.Configuration(fmt.Errorf("server %q was left out of %s: %w", name, s.path, wrong))
+	if err := s.whyLeftOut(name); err != nil {
+		return err
 	}
 	err := fmt.Errorf("unknown server %q", name)
 	if near := meant(name, s.names()); near != "" {

@@ -46,7 +46,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	}
 	args = a.dotted(args)
 	server, err := a.named(args[0])
-	if s, _ := a.load(); err != nil && s != nil && !s.has(args[0]) {
+	if s, _ := a.load(); err != nil && s != nil && !s.has(args[0]) && s.whyLeftOut(args[0]) == nil {
 		hint := cmp.Or(a.orMeant(args[0], a.forgotten(cmd)), a.joined(args[0]), a.lacksScheme(args[0]))
 		if hint == "" && (cmd.Name() == "call" || cmd.Name() == "tools") {
 			hint = a.toolFirst(args)

@@ -57,6 +57,9 @@ func (s *settings) selectProject(word string) ([]host.Server, error) {
 			servers = append(servers, server)
 		}
 	}
+	if err := s.whyLeftOut(word); len(servers) == 0 && err != nil {
+		return nil, err
+	}
 	if len(servers) == 0 {
 		return nil, exit.Usage(fmt.Errorf("this project has no server and no file of servers %q", word), "`wharf trust list` shows what it has")
 	}

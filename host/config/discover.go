@@ -56,6 +56,8 @@ type Discovery struct {
 	Warnings []string // for people; a line each
 	Notes    []string // the same, of what does no harm
 
+	LeftOut map[string]error // what is wrong with entries that are not among Servers, by their names; a line with the file
+
 	left    int // bytes of files that may still be read
 	skipped int // files that would have been too many bytes
 }
@@ -290,6 +292,9 @@ func (d *Discovery) take(p Project, f *File) {
 		}
 		d.warn("%s: plugin %s: %s", p.Path(), name, grantsNothing)
 	}
+	for name, wrong := range f.LeftOut {
+		d.leaveOut(p, name, wrong)
+	}
 	for _, s := range f.Servers {
 		if len(d.Servers) == maxProjectServers {
 			d.warn("%s: there are more than %d servers; the rest is left out", p.Path(), maxProjectServers)
@@ -309,10 +314,21 @@ func (d *Discovery) take(p Project, f *File) {
 			d.Servers = append(d.Servers, s)
 			continue
 		}
+		d.leaveOut(p, s.Name, &Error{Field: wrong[0].Field, Problem: wrong[0].Problem})
 		wrong[len(wrong)-1].Problem += "; this server is left out"
 		for _, w := range wrong {
 			d.warn("%v", w)
 		}
+	}
+}
+
+// leaveOut keeps what is wrong with an entry, of the nearest file that has one of its name.
+func (d *Discovery) leaveOut(p Project, name string, wrong error) {
+	if d.LeftOut == nil {
+		d.LeftOut = make(map[string]error)
+	}
+	if d.LeftOut[name] == nil {
+		d.LeftOut[name] = errors.New(cleantext.Mask(fmt.Sprintf("%s: %v", p.Path(), wrong)))
 	}
 }
 

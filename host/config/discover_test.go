@@ -266,6 +266,8 @@ func TestProjectGrantsNothing(t *testing.T) {
 		d := Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {"s": ` + entry + `}}`}))
 		if len(d.Servers) > 0 || len(d.Warnings) == 0 || !strings.Contains(d.Warnings[0], "server s: "+field+": ") {
 			t.Errorf("%s: servers %s, warnings %q", entry, listed(d.Servers), d.Warnings)
+		} else if why := d.LeftOut["s"]; why == nil || !strings.HasPrefix(why.Error(), d.Files[0]+": "+field+": ") || strings.Contains(why.Error(), "left out") {
+			t.Errorf("%s: left out for %v", entry, why)
 		}
 	}
 	for entry, field := range map[string]string{
