@@ -109,6 +109,17 @@ func (h *Host) LogoutAll(ctx context.Context, s Server) error {
 	return nil
 }
 
+// IsSaved reports whether anything is saved of a sign-in to the address of the server, which is what [Host.LogoutAll]
+// forgets.
+func (h *Host) IsSaved(ctx context.Context, s Server) (bool, error) {
+	admitted, err := h.admit(ctx, s)
+	if err != nil {
+		return false, explain(s.Name, err)
+	}
+	saved, err := h.dialer.Accounts.Saved(ctx, admitted)
+	return len(saved) > 0, err
+}
+
 // onAccount calls do with the account of a server, or with nil if it needs none. The person is
 // present, so they are asked to approve a server of a project first. what is a verb for errors.
 func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(context.Context, *connect.SharedAccount) error) error {

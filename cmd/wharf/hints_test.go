@@ -150,6 +150,8 @@ var apart = map[string]string{
 	", or sign in anew with: wharf login ":                                                                  "host: TestRefusedCredentials",
 	"the server denies it to the credentials that it was sent; to sign in with others: wharf login ":        "TestTypedToken",
 	"wharf login ":                                "no text: what is replaced in others",
+	"wharf logout ":                               "signin.txtar",
+	"wharf logout --all ":                         "signin.txtar",
 	" gets longer with --timeout, or with ":       "start.txtar",
 	"say yes on a terminal, or add --trust-hash ": "TestTrust",
 	"`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s":                               "TestTrust",

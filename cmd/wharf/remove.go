@@ -23,7 +23,8 @@ func newRemove(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remove SERVER…", Short: "Take servers out of your configuration", Aliases: []string{"rm"},
 		Long: `Take servers out of your configuration, with the secrets and bundles that
-` + "`wharf add`" + ` has kept for them and no other entry means. Everything else in the file stays as it is.`,
+` + "`wharf add`" + ` has kept for them and no other entry means. Everything else in the file stays as it is.
+So does what is saved of a sign-in, which ` + "`wharf logout`" + ` forgets.`,
 		Args:              atLeast("SERVER"),
 		ValidArgsFunction: a.completeOwn,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -75,6 +76,10 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) (removed cha
 		}
 	}
 	above += rows
+	command, lasts := a.logoutOf(ctx, f, s)
+	if command != "" && !lasts {
+		above += a.Own("! %s", a.withConfig("what is saved of its sign-in stays; to sign out before: "+command))
+	}
 	if err := a.agreeTo(ctx, above, "Remove it? yes, [n]o: ", yes); err != nil {
 		return removed, fmt.Errorf("remove %s: %w", name, err)
 	}
@@ -86,7 +91,31 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) (removed cha
 	}
 	a.forgetBundles(f, *change.Was)
 	fmt.Fprint(a.Err, a.Own("%s is removed.", plain.Name(name, plain.NameColumns)))
+	if lasts {
+		fmt.Fprint(a.Err, a.Own("%s", a.withConfig("What is saved of its sign-in stays; to forget it: "+command)))
+	}
 	return changed{Name: name, File: f.Path, State: "removed"}, nil
+}
+
+// logoutOf returns the command that forgets what is saved of the sign-in to a server whose entry is to be removed,
+// and whether it is of use without the entry too. It returns "" if nothing is saved, or another entry has the url.
+func (a *app) logoutOf(ctx context.Context, f *tomledit.File, s host.Server) (command string, lasts bool) {
+	shares := func(other host.Server) bool { return other.Name != s.Name && other.URL == s.URL && s.URL != "" }
+	if entries, _ := a.vaultEntries(ctx); len(entries) == 0 || slices.ContainsFunc(f.Read.Servers, shares) {
+		return "", false
+	}
+	h, err := a.newHost(ctx, nil)
+	if err != nil {
+		return "", false // what cannot start has to be removable
+	}
+	defer h.Close()
+	if saved, err := h.IsSaved(ctx, s); err != nil || !saved {
+		return "", false
+	}
+	if address, ok := atAddress(s.URL); ok && !strings.Contains(address, "$") {
+		return "wharf logout --all " + plain.ShellWord(address), true
+	}
+	return "wharf logout " + plain.ShellWord(s.Name), false
 }
 
 // ownServer returns an entry of the user's own file.

@@ -275,27 +275,30 @@ func (as *Accounts) close() {
 	}
 }
 
-// ForgetSaved forgets what any provider has saved for a server, and revokes nothing.
-func (as *Accounts) ForgetSaved(ctx context.Context, s config.Server) error {
+// Saved returns what any provider has saved for a server.
+func (as *Accounts) Saved(ctx context.Context, s config.Server) ([]vault.Entry, error) {
 	if as.config.Vault == nil {
-		return nil
+		return nil, nil
 	}
 	server := step.Server{Name: s.Name}
 	if s.URL != "" {
 		o, err := origin(s)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		server.URL, server.Resource = httpclient.HTTPURL(s.URL), o.Resource()
 	}
 	saved, err := as.config.Vault.List(ctx)
+	return slices.DeleteFunc(saved, func(one vault.Entry) bool { return !auth.IsOf(one.Key, &server) }), err
+}
+
+// ForgetSaved forgets what any provider has saved for a server, and revokes nothing.
+func (as *Accounts) ForgetSaved(ctx context.Context, s config.Server) error {
+	saved, err := as.Saved(ctx, s)
 	if err != nil {
 		return err
 	}
 	for _, one := range saved {
-		if !auth.IsOf(one.Key, &server) {
-			continue
-		}
 		if err := as.config.Vault.Forget(ctx, one.Key, 0); err != nil {
 			return err
 		}
