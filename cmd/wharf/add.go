@@ -115,7 +115,7 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 	switch {
 	case s.Name == demoName:
 		above += a.Own("! the demo server cannot be named while this one has its name; --name gives it another")
-	case slices.Contains(subcommands(cmd.Root()), s.Name):
+	case isCommand(cmd.Root(), s.Name):
 		above += a.Own("! %s is a command of wharf: `wharf call %[1]s TOOL` calls a tool of this server; --name gives it another name", s.Name)
 	}
 	if err := a.agreeTo(ctx, above, agree, r.yes); err != nil {

@@ -58,27 +58,9 @@ func unknownWord(root *cobra.Command, words []string, servers []string) error {
 	return exit.Usage(err, "`wharf servers` lists the servers, and `wharf --help` the commands")
 }
 
-// runHelp prints the help of the command that the words name.
-func runHelp(cmd *cobra.Command, words []string) error {
-	of, rest, err := cmd.Root().Find(words)
-	switch {
-	case err != nil:
-		return err
-	case of == cmd.Root() && len(rest) > 0:
-		err = fmt.Errorf("there is no command %q", rest[0])
-		near, hint := meant(rest[0], subcommands(of)), elsewhere[rest[0]]
-		switch {
-		case hint != "" && nearest.Edits(rest[0], near) > 1:
-			return exit.Usage(err, "%s", hint)
-		case near != "":
-			return exit.Usage(err, "did you mean %q?", near)
-		}
-		return exit.Usage(err, "`wharf --help` lists the commands")
-	case of.HasSubCommands() && len(rest) > 0:
-		return unknownCommand(of, rest)
-	}
-	of.InitDefaultHelpFlag()
-	return of.Help()
+// isCommand reports whether a word is a command, by whichever of its names, and whether help shows it or not.
+func isCommand(root *cobra.Command, word string) bool {
+	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
 }
 
 // subcommands returns the names of the commands of cmd that help shows.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // unknownFirst returns the error for words of which the first is neither a command nor one of the servers.
@@ -21,4 +24,46 @@ func (a *app) unknownFirst(cmd *cobra.Command, s *settings, args []string) error
 		return exit.Usage(noSuchWord(args[0]), "%s", hint)
 	}
 	return unknownWord(cmd, args, s.names())
+}
+
+// runHelp prints the help of the command that the words name.
+func (a *app) runHelp(cmd *cobra.Command, words []string) error {
+	of, rest, err := cmd.Root().Find(words)
+	switch {
+	case err != nil:
+		return err
+	case of == cmd.Root() && len(rest) > 0:
+		err = fmt.Errorf("there is no command %q", rest[0])
+		near, hint, shown := meant(rest[0], subcommands(of)), elsewhere[rest[0]], a.shows(rest)
+		switch {
+		case hint != "" && nearest.Edits(rest[0], near) > 1:
+			return exit.Usage(err, "%s", hint)
+		case shown != "":
+			return exit.Usage(err, "%s", shown)
+		case near != "":
+			return exit.Usage(err, "did you mean %q?", near)
+		}
+		return exit.Usage(err, "`wharf --help` lists the commands")
+	case of.HasSubCommands() && len(rest) > 0:
+		return unknownCommand(of, rest)
+	}
+	of.InitDefaultHelpFlag()
+	return of.Help()
+}
+
+// shows returns the hint at what shows the server or the tool that words name, or "" if they name neither.
+func (a *app) shows(words []string) string {
+	s, err := a.load()
+	switch {
+	case err != nil:
+		return ""
+	case s.has(words[0]) && len(words) > 1:
+		return fmt.Sprintf("`wharf tools %s %s` shows the tool", plain.ShellWord(words[0]), plain.ShellWord(words[1]))
+	case s.has(words[0]):
+		return fmt.Sprintf("`wharf tools %s` lists the tools of the server", plain.ShellWord(words[0]))
+	}
+	if server := s.serverOf(words[0]); server != "" {
+		return fmt.Sprintf("`wharf tools %s %s` shows the tool", plain.ShellWord(server), plain.ShellWord(words[0]))
+	}
+	return ""
 }

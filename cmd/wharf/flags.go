@@ -45,14 +45,14 @@ type flags struct {
 // register defines the flags on the root, from which the commands inherit.
 func (f *flags) register(root *cobra.Command) {
 	global := root.PersistentFlags()
-	global.Var(fileName{&f.config}, "config", "configuration `FILE`: wharf.toml, or that of another client, as it is (default: your own wharf.toml)")
+	global.Var(pathName{&f.config, "file"}, "config", "configuration `FILE`: wharf.toml, or that of another client, as it is (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, for an answer or a progress report, and for a sampler or respondent, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s, 30s and for ever)")
-	global.Var(fileName{&f.trace}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
-	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again, and `wharf plugin test` its sign-ins")
+	global.Var(pathName{&f.trace, "file"}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
+	global.Var(pathName{&f.record, "file"}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again, and `wharf plugin test` its sign-ins")
 	global.Var(givenText{&f.trustHash}, "trust-hash", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", f.json, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
 	global.VarP(&f.output, "output", "o", "print `FORMAT`: "+strings.Join(formats, ", ")+", which is JSON in one line (default: text on a terminal, else json)")
-	global.Var(fileName{&f.save}, "save", "write images, audio and other bytes of a result to files in the folder `DIR`")
+	global.Var(pathName{&f.save, "folder"}, "save", "write images, audio and other bytes of a result to files in the folder `DIR`")
 	global.BoolVarP(&f.quiet, "quiet", "q", f.quiet, "print no warnings, no progress, and nothing of what servers write to their stderr")
 	global.BoolVar(&f.stderr, "stderr", f.stderr, "print what servers write to their stderr, also where all is well")
 	global.StringArrayVarP(&f.variables, "env", "e", nil, "a `VARIABLE` for a server after --: NAME=VALUE, or NAME to pass on your own; may be given once for each name")
@@ -93,17 +93,20 @@ func (f *flags) registerChecks(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "do not check the arguments and the result against the tool's schemas")
 }
 
-// fileName is the value of a flag that names a file. An empty name is an error, because it may come
+// pathName is the value of a flag that names a file or a folder. An empty name is an error, because it may come
 // from a variable that was never set. A second value is an error too, because it would silently
 // replace the first.
-type fileName struct{ text *string }
+type pathName struct {
+	text *string
+	what string // "file"
+}
 
-func (n fileName) Type() string   { return "FILE" }
-func (n fileName) String() string { return "" }
+func (n pathName) Type() string   { return "FILE" }
+func (n pathName) String() string { return "" }
 
-func (n fileName) Set(text string) error {
+func (n pathName) Set(text string) error {
 	if text == "" {
-		return errors.New("expected the name of a file")
+		return fmt.Errorf("expected the name of a %s", n.what)
 	}
 	if *n.text != "" && *n.text != text {
 		return fmt.Errorf("it was given before, as %q; name one", *n.text)

@@ -81,7 +81,7 @@ func newRoot(a *app) *cobra.Command {
 	a.replaceCompletion(root)
 	root.InitDefaultHelpCmd()
 	if cmd, _, err := root.Find([]string{"help"}); err == nil {
-		cmd.Run, cmd.RunE = nil, runHelp // Cobra's own shows the help of everything for an unknown word
+		cmd.Run, cmd.RunE = nil, a.runHelp // Cobra's own shows the help of everything for an unknown word
 	}
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, words []string) {

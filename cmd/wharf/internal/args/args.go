@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -259,6 +261,20 @@ func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text 
 	return nil
 }
 
+// unread is the error of an argument whose file cannot be read. A shell replaces ~ at the beginning of a word alone.
+func unread(key, text string, err error) error {
+	literal := fmt.Sprintf("for text that begins with @ write %s:='%s'", key, plain.Quote(text))
+	if rest, ofHome := strings.CutPrefix(text, "@~/"); ofHome {
+		if home, wrong := os.UserHomeDir(); wrong == nil {
+			return exit.Usage(err, "the ~ behind @ is left as it is: write %s; %s", plain.ShellWord(key+"=@"+filepath.Join(home, rest)), literal)
+		}
+	}
+	if text == "@" {
+		return exit.Usage(err, "write the name of the file behind the @; %s", literal)
+	}
+	return exit.Usage(err, "%s", literal)
+}
+
 // Parse splits a word at its first "=". A file is read here.
 func Parse(ctx context.Context, word string) (Value, error) {
 	key, text, found := strings.Cut(word, "=")
@@ -272,7 +288,7 @@ func Parse(ctx context.Context, word string) (Value, error) {
 	case found && strings.HasPrefix(text, "@"):
 		contents, err := files.Read(ctx, text[1:], files.MaxInput)
 		if err != nil {
-			return v, exit.Usage(fmt.Errorf("argument %q: %w", word, err), "for text that begins with @ write %s:='%s'", key, plain.Quote(text))
+			return v, unread(key, text, fmt.Errorf("argument %q: %w", word, err))
 		}
 		v.Text = string(contents)
 	}
