@@ -227,6 +227,17 @@ func (e *entry) foreignAuth() Auth {
 	return a
 }
 
+// tellHelper sets the variables that tell a headersHelper for which server it is run, as Claude Code does since 2.1.85
+// (services/mcp/headersHelper.ts). name is that of the server in its file.
+func (s *Server) tellHelper(name string) {
+	if s.Auth.Provider == "helper" && len(s.Auth.Command) > 0 && s.URL != "" {
+		s.Auth.Env = map[string]string{"CLAUDE_CODE_MCP_SERVER_NAME": literal(name), helperURL: s.URL}
+	}
+}
+
+// helperURL is the variable in which a headersHelper gets the url of its server.
+const helperURL = "CLAUDE_CODE_MCP_SERVER_URL"
+
 // foreignProvider reads the key oauth or, if that says nothing, the key auth: a table of settings of
 // OAuth, the name of a provider, or false for no sign-in.
 func (e *entry) foreignProvider() Auth {

@@ -258,6 +258,9 @@ func (x *expansion) text(field, value string) string {
 		return value
 	}
 	out, errs := x.replace(field, value)
+	if field == "auth.env."+helperURL && x.server.keys.names != nil {
+		errs = nil // they are those of the url, which the file has once
+	}
 	for _, err := range errs {
 		if key := x.server.named[field]; key != "" {
 			if name := variableIn(value); variable.MatchString(name) {

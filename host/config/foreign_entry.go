@@ -163,6 +163,7 @@ func (e *entry) foreign(c *client, name string) Server {
 	}
 	e.oneCredential(&s)
 	s.translate(e, c)
+	s.tellHelper(e.path[len(e.path)-1])
 	if c.id == "crush" {
 		s.optionalHeaders(e)
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -58,5 +59,24 @@ func TestMistakesInForeignFiles(t *testing.T) {
 		if want == "" && said != "<nil>" || !strings.Contains(said, ": server x: "+want) && want != "" {
 			t.Errorf("%s: %s\n got %s\nwant %s", path, text, said, want)
 		}
+	}
+}
+
+// TestHeadersHelper checks that a helper is told its server as the file has it, and that a mistake in the url is one.
+func TestHeadersHelper(t *testing.T) {
+	f, err := Parse(".claude.json", []byte(`{"mcpServers": {
+		"a b": {"type": "http", "url": "https://x.example/$$/${UNSET_HERE}?a=$TOKEN", "headersHelper": "h"},
+		"local": {"command": "c", "headersHelper": "h"}}}`))
+	if err != nil || len(f.Servers) != 1 || !strings.Contains(f.LeftOut["local"].Error(), "does nothing without a url") {
+		t.Fatalf("%v, %v, %v", f.Servers, f.LeftOut, err)
+	}
+	s := f.Servers[0]
+	if _, err := s.expand(unset); err == nil || strings.Count(err.Error(), "UNSET_HERE is not set") != 1 {
+		t.Error(err)
+	}
+	whole, err := s.expand(func(string) (string, bool) { return "v", true })
+	want := map[string]string{"CLAUDE_CODE_MCP_SERVER_NAME": "a b", "CLAUDE_CODE_MCP_SERVER_URL": "https://x.example/$$/v?a=$TOKEN"}
+	if err != nil || s.Name != "a-b" || !maps.Equal(whole.Auth.Env, want) {
+		t.Error(s.Name, whole.Auth.Env, err)
 	}
 }
