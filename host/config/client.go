@@ -25,6 +25,7 @@ type client struct {
 	roots [][]string
 
 	unit   time.Duration // of a number in timeout; 0 is not known: seconds below 1000, else milliseconds
+	waits  [][]string    // the paths of keys that hold a timeout for the servers which have none of their own
 	syntax syntax        // how its values hold variables; nil is by ${NAME}
 	sse    bool          // its url is of the transport HTTP+SSE, unless it has a type
 
@@ -134,6 +135,7 @@ var clients = []client{
 		ends:   []string{"zed/settings.json", "Zed/settings.json", ".zed/settings.json"},
 		roots:  [][]string{{"context_servers"}},
 		unit:   time.Second,
+		waits:  [][]string{{"context_server_timeout"}},
 		syntax: noSyntax,
 	},
 	{
@@ -151,6 +153,7 @@ var clients = []client{
 		ends:   []string{"opencode.json", "opencode.jsonc"},
 		roots:  [][]string{rootNested, rootFlat},
 		unit:   time.Millisecond,
+		waits:  [][]string{{"mcp", "timeout"}, {"experimental", "mcp_timeout"}},
 		syntax: braceSyntax, unset: unsetEmpty,
 		keys: map[string]string{"env": "environment"},
 	},
@@ -180,6 +183,7 @@ var clients = []client{
 		ends:   []string{"goose/config.yaml", "goose/config/config.yaml"},
 		roots:  [][]string{{"extensions"}},
 		unit:   time.Second,
+		waits:  [][]string{{"GOOSE_DEFAULT_EXTENSION_TIMEOUT"}},
 		syntax: noSyntax, // but see Server.translate
 		keys:   map[string]string{"command": "cmd", "url": "uri", "env": "envs"},
 	},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // section is a table of servers in a file of a client.
@@ -16,6 +17,8 @@ type section struct {
 	folder string // of the project that it is for; "" is any
 
 	names map[string]string // of the servers of this file that are called otherwise here
+
+	request, start time.Duration // of the servers that have no timeout of their own
 }
 
 // parseForeign reads a file of another client. Values that only this client understands are no
@@ -50,6 +53,7 @@ func parseForeign(doc *document, at place) (*File, error) {
 	names := renamed(doc, sections)
 	for _, s := range sections {
 		s.names = names
+		s.request, s.start = f.sharedTimeouts(doc, s.client)
 		f.addSection(doc, s, inputs, forbiddenIn(doc, s, at), at)
 	}
 	f.Warnings = append(f.Warnings, at.denied.warnings...)
@@ -120,6 +124,7 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 		e.note("", "is called %s here", own)
 	}
 	s := e.foreign(sec.client, own)
+	s.Timeout, s.StartTimeout = cmp.Or(s.Timeout, sec.request), cmp.Or(s.StartTimeout, sec.start)
 	limits.apply(e, &s, name)
 	folder := where.words
 	if sec.folder != "" {
@@ -138,8 +143,6 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 			f.LeftOut = make(map[string]error)
 		}
 		f.LeftOut[s.Name] = &Error{Field: e.wrong[0].Field, Problem: e.wrong[0].Problem}
-	}
-	if len(e.wrong) > 0 {
 		first := len(f.Warnings)
 		e.wrong[len(e.wrong)-1].Problem += "; this server is left out"
 		for _, w := range e.wrong {

@@ -297,16 +297,37 @@ var version = lazyregexp.New(`^\d{4}-\d{2}-\d{2}$`)
 // foreignTimeouts reads the timeouts of a request and of the start.
 func (e *entry) foreignTimeouts(c *client) (request, start time.Duration) {
 	keys, ofStart := c.timeoutKeys()
-	if table, ok := e.values["timeout"].(map[string]any); ok { // of opencode
-		e.within("timeout", table, func(inner *entry) {
-			request, start = inner.number("request", c.unit), inner.number("startup", c.unit)
-		})
-	} else {
-		key := e.first(keys)
-		request = e.number(key, unitOf(key, c.unit))
-	}
+	request, start = e.timeouts(e.first(keys), c.unit)
 	if key := e.first(ofStart); e.values[key] != nil {
 		start = e.number(key, c.unitOfStart(key))
+	}
+	return request, start
+}
+
+// timeouts reads a number, which is the timeout of a request, or a table of both, as opencode has it.
+func (e *entry) timeouts(key string, unit time.Duration) (request, start time.Duration) {
+	table, ok := e.values[key].(map[string]any)
+	if !ok {
+		return e.number(key, unitOf(key, unit)), 0
+	}
+	e.within(key, table, func(inner *entry) {
+		request, start = inner.number("request", unit), inner.number("startup", unit)
+	})
+	return request, start
+}
+
+// sharedTimeouts reads the timeouts of a client's file for the servers that have none of their own.
+func (f *File) sharedTimeouts(doc *document, c *client) (request, start time.Duration) {
+	for _, path := range c.waits {
+		if doc.at(path) == nil {
+			continue
+		}
+		e := newEntry(doc, "", path[:len(path)-1]...)
+		each, first := e.timeouts(path[len(path)-1], c.unit)
+		request, start = cmp.Or(request, each), cmp.Or(start, first)
+		for _, w := range e.wrong {
+			f.Warnings = append(f.Warnings, w.Error()+"; it is left out")
+		}
 	}
 	return request, start
 }

@@ -80,3 +80,32 @@ func TestHeadersHelper(t *testing.T) {
 		t.Error(s.Name, whole.Auth.Env, err)
 	}
 }
+
+// TestSharedTimeouts checks that a timeout for all servers counts where an entry has none, and that a mistake in it leaves out no
+// server.
+func TestSharedTimeouts(t *testing.T) {
+	const zed, goose, opencode = "zed/settings.json", "goose/config.yaml", "opencode.json"
+	for _, tt := range [][4]string{
+		{zed, `{"context_server_timeout": 300, "context_servers": {"a": {"command": "c"}, "b": {"command": "c", "timeout": 5}, "d": {"command": "c", "timeout": 0}}}`, "a 5m0s 0s, b 5s 0s, d -1ns 0s", ""},
+		{zed, `{"context_server_timeout": "5 m", "context_servers": {"a": {"command": "c"}}}`, "a 0s 0s", `zed/settings.json:1: context_server_timeout: expected a number of seconds, not the text "5 m"; it is left out`},
+		{goose, "GOOSE_DEFAULT_EXTENSION_TIMEOUT: 900\nextensions:\n  a: {type: stdio, cmd: c}\n  b: {type: stdio, cmd: c, timeout: 5}\n", "a 15m0s 0s, b 5s 0s", ""},
+		{opencode, `{"mcp": {"timeout": {"startup": 90000, "request": 300000}, "servers": {"a": {"type": "local", "command": ["c"], "timeout": {"request": 5000}}}}}`, "a 5s 1m30s", ""},
+		{opencode, `{"mcp": {"timeout": 300000, "servers": {"a": {"type": "local", "command": ["c"]}}}}`, "a 5m0s 0s", ""},
+		{opencode, `{"mcp": {"timeout": {"type": "local", "command": ["c"]}}, "experimental": {"mcp_timeout": 5000}}`, "timeout 5s 0s", ""},
+		{opencode, `{"mcp": {"a": {"type": "local", "command": ["c"]}}, "experimental": true}`, "a 0s 0s", ""},
+		{opencode, `{"mcp": {"timeout": {"request": []}, "servers": {"a": {"type": "local", "command": ["c"]}}}}`, "a 0s 0s", "opencode.json:1: timeout.request: expected a number of milliseconds, not a list; it is left out"},
+		{"a.json", `{"context_server_timeout": 300, "mcpServers": {"a": {"command": "c"}}}`, "a 0s 0s", ""},
+	} {
+		f, err := Parse(tt[0], []byte(tt[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range f.Servers {
+			got = append(got, fmt.Sprintf("%s %v %v", s.Name, s.Timeout, s.StartTimeout))
+		}
+		if strings.Join(got, ", ") != tt[2] || strings.Join(f.Warnings, "\n") != tt[3] {
+			t.Errorf("%s: %q, %q", tt[1], got, f.Warnings)
+		}
+	}
+}
