@@ -89,8 +89,8 @@ func (g *Gateway) takesClients() bool {
 	return !g.finishing && !g.closed
 }
 
-// heldUp returns how many first connections and sign-ins have ended, and whether one of either kind is under way.
-func (g *Gateway) heldUp() (ended uint64, now bool) {
+// delayed returns how many first connections and sign-ins have ended, and whether one of either kind is under way.
+func (g *Gateway) delayed() (ended uint64, now bool) {
 	c := g.host.Counts()
 	now = c.SigningIn > 0 || slices.ContainsFunc(g.host.Servers(), func(s status.Status) bool {
 		_, ours := g.server(s.Name)
@@ -101,15 +101,15 @@ func (g *Gateway) heldUp() (ended uint64, now bool) {
 
 // awaitLeaving waits until requests have had leaveTime in which nothing held them up, or until ctx ends. What
 // is piped into the program has ended before its servers are there, and before a person has signed in.
-func awaitLeaving(ctx context.Context, heldUp func() (ended uint64, now bool)) error {
+func awaitLeaving(ctx context.Context, delayed func() (ended uint64, now bool)) error {
 	for {
-		before, _ := heldUp()
+		before, _ := delayed()
 		select {
 		case <-time.After(leaveTime):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if ended, now := heldUp(); !now && ended == before {
+		if ended, now := delayed(); !now && ended == before {
 			return nil
 		}
 	}

@@ -8,9 +8,9 @@ import (
 // SetParkTime changes how long clients may take to answer.
 func (g *Gateway) SetParkTime(d time.Duration) { g.parkTime = d }
 
-// HeldUp reports whether a start or a sign-in holds up requests.
-func (g *Gateway) HeldUp() bool {
-	_, now := g.heldUp()
+// Delayed reports whether a start or a sign-in holds up requests.
+func (g *Gateway) Delayed() bool {
+	_, now := g.delayed()
 	return now
 }
 

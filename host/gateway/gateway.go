@@ -239,7 +239,7 @@ func (g *Gateway) serveConn(ctx context.Context, stream io.ReadWriteCloser, serv
 	return a.Await(served, func() {
 		c.inputEnded()
 		leaving.Go(func() {
-			if awaitLeaving(served, g.heldUp) == nil {
+			if awaitLeaving(served, g.delayed) == nil {
 				cancel(errEndedSide)
 			}
 		})

@@ -87,7 +87,7 @@ func TestSignInAtTheClient(t *testing.T) {
 				if !strings.Contains(asked, `"message":"crm wants you to sign in."`) {
 					t.Fatalf("the client got %s", asked)
 				}
-				if !s.gateway.HeldUp() {
+				if !s.gateway.Delayed() {
 					t.Error("the time of the person counts against the call")
 				}
 				_, page, _ := strings.Cut(asked, `"url":"`)
@@ -114,7 +114,7 @@ func TestSignInAtTheClient(t *testing.T) {
 				if !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,"result":{`) || strings.Contains(got, "input_required") {
 					t.Errorf("the call ended with %s", got)
 				}
-				if s.gateway.HeldUp() {
+				if s.gateway.Delayed() {
 					t.Error("the sign-in has not ended")
 				}
 			})
