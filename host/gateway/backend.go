@@ -89,7 +89,7 @@ func (b *backend) begin(ctx context.Context) {
 		return
 	}
 	b.tellLevel() // the level may have changed meanwhile
-	a.servers.mergeSnapshot(b.server.Name, b.upstream.session().Snapshot())
+	a.learnLists(b)
 	a.refreshLists(b)
 }
 

@@ -73,7 +73,7 @@ func (a *aggregate) fetchList(server string, l *listing, params json.RawMessage)
 			if err = b.upstream.call(a.ctx, l.ask); errors.Is(err, host.ErrUnsupported) {
 				err = nil
 			}
-			a.servers.mergeSnapshot(server, b.upstream.session().Snapshot())
+			a.learnLists(b)
 		}
 		a.mu.Lock()
 		again := func() { a.fetchList(server, l, params) }
@@ -158,6 +158,30 @@ func (a *aggregate) announceIfChanged(key listKey, l *listing) {
 	a.mu.Unlock()
 	if changed && !(searched && a.gateway.searches(a.servers.merged(l))) { // else the same three tools are listed
 		a.notifyListChanged(l)
+	}
+}
+
+// learnLists adds what the session with a server knows to the cache, and tells the other clients that have been
+// listed from the same cache: they may use nothing of the server yet, and so have no backend that hears of changes.
+func (a *aggregate) learnLists(b *backend) {
+	changed := a.servers.mergeSnapshot(b.server.Name, b.upstream.session().Snapshot())
+	if len(changed) == 0 {
+		return
+	}
+	for _, p := range a.gateway.presences() {
+		other, all := p.client.(*aggregate)
+		if !all || other == a || other.servers != a.servers {
+			continue
+		}
+		other.mu.Lock()
+		if !other.closed { // after leave, no goroutine may be added to running
+			other.running.Go(func() {
+				for _, kind := range changed {
+					other.announceIfChanged(listKey{b.server.Name, kind}, listingOf(kind))
+				}
+			})
+		}
+		other.mu.Unlock()
 	}
 }
 

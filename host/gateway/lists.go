@@ -117,10 +117,11 @@ func (c *serverCache) readSnapshot(server string) *catalogue.Snapshot {
 	return &catalogue.Snapshot{}
 }
 
-// mergeSnapshot adds to the cache the parts of s that are newer. s may be nil.
-func (c *serverCache) mergeSnapshot(server string, s *catalogue.Snapshot) {
+// mergeSnapshot adds to the cache the parts of s that are newer, and returns the kinds of the lists that have
+// other elements now. s may be nil.
+func (c *serverCache) mergeSnapshot(server string, s *catalogue.Snapshot) (changed []catalogue.Kind) {
 	if s == nil {
-		return
+		return nil
 	}
 	c.snapshot(server) // is there from now on
 	c.mu.Lock()
@@ -132,11 +133,17 @@ func (c *serverCache) mergeSnapshot(server string, s *catalogue.Snapshot) {
 	}
 	maps.Copy(merged.Lists, old.Lists)
 	for kind, list := range s.Lists {
-		if had, ok := merged.Lists[kind]; !ok || had.Listed.Before(list.Listed) {
-			merged.Lists[kind] = list
+		had, ok := merged.Lists[kind]
+		if ok && !had.Listed.Before(list.Listed) {
+			continue
+		}
+		merged.Lists[kind] = list
+		if !bytes.Equal(had.Items, list.Items) {
+			changed = append(changed, kind)
 		}
 	}
 	c.snapshots[server], c.lastOwners = merged, nil
+	return changed
 }
 
 // owners returns which servers list which resources. It uses the lists that are known.
