@@ -4,7 +4,9 @@ package paste
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
@@ -45,8 +47,20 @@ var Clients = []Client{
 	}},
 }
 
-// Text returns the lines that start a server, with a line break at their end.
-func (c *Client) Text(s Server) (string, error) { return c.text(s) }
+// Text returns the lines that start a server, with a line break at their end. In the name of the server, a dash stands
+// for what is no letter, digit or underscore: Codex starts no server with another name (validate_mcp_server_name in
+// codex-rs), and other clients replace it in the names of tools.
+func (c *Client) Text(s Server) (string, error) {
+	s.Name = plainName(s.Name)
+	return c.text(s)
+}
+
+func plainName(name string) string {
+	plain := strings.Join(strings.FieldsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+	}), "-")
+	return cmp.Or(plain, "wharf")
+}
 
 // stdioServer is a server as most clients have it.
 type stdioServer struct {
