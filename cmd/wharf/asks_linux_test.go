@@ -17,7 +17,7 @@ import (
 )
 
 // A policy that wants a person to be asked has whom a command serves ask: the client of a bridge, that of all
-// servers as one, and an editor.
+// servers as one, and an editor; of a bridge and an editor also through the daemon.
 func TestPolicyAsksWhomACommandServes(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -39,6 +39,8 @@ func TestPolicyAsksWhomACommandServes(t *testing.T) {
 		{[]string{"bridge", "ledger"}, fmt.Sprintf(client, "note"), "elicitation/create"},
 		{[]string{"serve"}, fmt.Sprintf(client, "ledger__note"), "elicitation/create"},
 		{[]string{"control"}, editor, "elicit"},
+		{[]string{"bridge", "--shared", "ledger"}, fmt.Sprintf(client, "note"), "elicitation/create"},
+		{[]string{"control", "--shared"}, editor, "elicit"},
 	} {
 		for action, want := range map[string]string{"accept": `"text":"x"`, "decline": "the person who was asked said no"} {
 			u.answers(tt.args, tt.says, action, `"method":"`+tt.asks+`"`, "ledger/note", want)
